@@ -217,8 +217,7 @@ def test_what_is_held_back_stands_in_no_group() -> None:
     held = [row for row in rows if g.is_held_back(row.claim, RECIPE.seed)]
     assert held
     wanted = SetRecipe("towns", visits=9, held_back=True)
-    everything = replace(RECIPE, rewrites=1.0, composed=1.0)
-    groups = list(g.groups_of(rows, wanted, everything, lambda _: []))
+    groups = list(g.groups_of(rows, wanted, RECIPE, lambda _: []))
     assert groups
     told = " ".join([x.claim for x in groups] + [c for x in groups for c, _ in x.rivals])
     assert not [row for row in held if row.claim in told]
@@ -228,31 +227,3 @@ def test_passages_are_as_wide_as_the_recipe_says() -> None:
     found = g.cut(long_row(), 3, 40).latent
     assert len(found) == 3
     assert all(25 < len(text.split()) <= 40 for text in found)
-
-
-def test_a_supported_claim_is_seen_in_other_words_too() -> None:
-    row = LabelledClaim("1", "It opened on 14 May 1911.", "It opened on 14 May 1911.", "support")
-    recipe = replace(RECIPE, swaps=0.0, negatives=0.0, rewrites=1.0)
-    first, said = list(g.groups_of([row], SetRecipe("a"), recipe, lambda _: []))
-    assert first.claim == row.claim
-    assert said.claim == "It opened on May 14, 1911."
-    assert (said.label, said.passages) == ("support", first.passages)
-    refuted = replace(row, label="refute")
-    assert len(list(g.groups_of([refuted], SetRecipe("a"), recipe, lambda _: []))) == 1
-
-
-def test_joined_claims_are_whole_on_their_page_and_partial_with_anothers() -> None:
-    rows = [
-        LabelledClaim(
-            town, f"The mill of {town} is old.",
-            f"The mill of {town} is old. The people of {town} remember it well.", "support",
-        )
-        for town in ("Holm", "Skov", "Lund", "Gram")
-    ]  # fmt: skip
-    recipe = replace(RECIPE, swaps=0.0, negatives=0.0, composed=1.0)
-    found = list(g.groups_of(rows, SetRecipe("a", visits=20), recipe, lambda _: []))
-    joined = [x for x in found if x.claim.count(".") == 2]
-    assert {x.label for x in joined} == {"support", "partial"}
-    for group in joined:
-        whole = all(part in group.passages[0] for part in group.claim.split(". "))
-        assert whole == (group.label == "support")

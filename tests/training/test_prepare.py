@@ -1,7 +1,6 @@
 """Groups of a run from its files: negatives from other documents, made once and kept."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -144,25 +143,3 @@ def test_a_bad_file_of_ones_own_is_named_with_what_was_expected(
         prepare.read_own(Extra((path,)), 13, silent, 1)
     assert "pincite feedback export --format claims" in str(caught.value)
     assert str(path) in str(caught.value)
-
-
-def test_the_reader_leaves_the_passage_that_bears_the_label(
-    data: Path, tmp_path: Path, rows_of: Rows, write: Write
-) -> None:
-    filler = " ".join(f"Filler number {n} says nothing of any bridge." for n in range(12))
-    told = {
-        "support": "The bridge of Holm was opened to traffic in 1811.",
-        "refute": "The bridge of Holm was not opened in 1811 but stayed closed.",
-    }
-    rows = [
-        {"id": label, "claim": "The bridge of Holm was opened in 1811.",
-         "evidence": f"{filler} {said} {filler}", "label": label}
-        for label, said in told.items()
-    ]  # fmt: skip
-    write(data / "towns.jsonl.gz", rows)
-    recipe = replace(RECIPE, window_words=40, reader="pincite-verifier", negatives=0.0, swaps=0.0)
-    groups = prepare.prepared(data, recipe, None, tmp_path, silent, silent)
-    assert all(len(group.passages) == 1 for group in groups)
-    of_towns = {group.label: group.passages[0] for group in groups if group.set_name == "towns"}
-    assert told["support"] in of_towns["support"]
-    assert told["refute"] in of_towns["refute"]

@@ -10,7 +10,7 @@ import json
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ from pincite.documents.lines.labelled import LabelledClaim, read_labelled
 from pincite.errors import InputError
 from pincite.text import perturbations, words
 from pincite.text.passages import cited_passages, windows
-from pincite.training import rewrites
 from pincite.training.recipe import Recipe, SetRecipe
 from pincite.types import Document, Passage, Span
 
@@ -225,40 +224,14 @@ def groups_of(
                 negatives = (chance.choice(found),) if found else ()
             if evidence.lacking:
                 negatives = (*negatives, chance.choice(evidence.lacking))
-            group = Group(
+            yield Group(
                 wanted.name, row.row_id, row.claim, row.label, evidence.latent,
                 negatives, rivals, wanted.weight,
             )  # fmt: skip
-            yield group
-            if row.label == "support":
-                yield from _said_otherwise(group, rows, recipe, chance)
-
-
-def _said_otherwise(
-    group: Group, rows: Sequence[LabelledClaim], recipe: Recipe, chance: random.Random
-) -> Iterator[Group]:
-    """The supported claim in other words; and joined with a second sentence, of its page or not."""
-    bare = replace(group, negatives=(), rivals=())
-    said = rewrites.rewritten(group.claim, chance) if chance.random() < recipe.rewrites else None
-    if said:
-        yield replace(bare, claim=said.text)
-    if chance.random() >= recipe.composed:
-        return
-    # Which of several passages supports the claim is not known, and with it no second sentence.
-    own = len(group.passages) == 1 and chance.random() < 0.5
-    other = chance.choice(rows)
-    if not own and other.evidence in group.passages:  # it may support both
-        return
-    joined = rewrites.joined(group.claim, group.passages[0] if own else other.claim, chance)
-    if joined:
-        yield replace(bare, claim=joined, label="support" if own else "partial")
 
 
 def write_groups(path: Path, groups: Sequence[Any]) -> None:
-    """Keep groups as JSON lines, whole or not at all: a resumed run must see the same.
-
-    An encoder's searches are kept so too.
-    """
+    """Keep groups as JSON lines, whole or not at all: a resumed run must see the same."""
     beside = path.with_suffix(".part")
     with beside.open("w", encoding="utf-8") as out:
         for group in groups:

@@ -1,14 +1,12 @@
 """From a folder of claims files to the groups of a run, made once and kept in the run's folder."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from pincite.corpus import engines
 from pincite.corpus.protocol import Corpus
 from pincite.documents.lines.labelled import LabelledClaim, read_labelled
 from pincite.errors import InputError
-from pincite.models import weights
 from pincite.protocols import Encoder
 from pincite.training.groups import (
     Group,
@@ -21,10 +19,9 @@ from pincite.training.groups import (
     write_groups,
 )
 from pincite.training.recipe import EncoderRecipe, Extra, Recipe, SetRecipe
-from pincite.types import Claim, Document, Passage, Span
+from pincite.types import Document, Passage
 
 GROUPS = "groups.jsonl"
-SETTLED_AT_ONCE = 64  # groups whose passages the reader scores together
 MAX_BAD = 20  # bad rows of one file that are skipped before the run is refused
 
 Tell = Callable[[str, int, int], None]
@@ -58,36 +55,8 @@ def prepared(  # noqa: PLR0913 - each from its own place
     for n, (wanted, reading) in enumerate(all_sets, 1):
         groups += groups_of(reading.rows, wanted, recipe, lambda row: found.get(row.claim, ()))
         tell("cutting evidence", n, len(all_sets))
-    if recipe.reader:
-        groups = settled(groups, weights.locate(recipe.reader), tell)
     write_groups(folder / GROUPS, groups)
     return groups
-
-
-def settled(groups: Sequence[Group], reader: Path, tell: Tell) -> list[Group]:
-    """Groups with one passage each: the one that a verifier finds clearest.
-
-    It is the E step of hard EM, done once before the first step: on a CPU the int8 network costs a
-    fraction of what the one under training would at every visit.
-    """
-    from pincite.models.verifier import CrossEncoderVerifier  # the command line loads this module
-
-    verifier = CrossEncoderVerifier(reader)
-    open_ones = [i for i, group in enumerate(groups) if len(group.passages) > 1]
-    found = list(groups)
-    for start in range(0, len(open_ones), SETTLED_AT_ONCE):
-        some = open_ones[start : start + SETTLED_AT_ONCE]
-        pairs = [(Claim("", groups[i].claim), Passage("", "", "", p, Span(0, len(p))))
-                 for i in some for p in groups[i].passages]  # fmt: skip
-        said = iter(verifier.log_odds(pairs))
-        for i in some:
-            which = int(groups[i].label == "refute")  # of the columns that `log_odds` gives
-            scores = [float(next(said)[which]) for _ in groups[i].passages]
-            best = groups[i].passages[scores.index(max(scores))]
-            found[i] = replace(groups[i], passages=(best,))
-        tell("choosing passages", min(start + SETTLED_AT_ONCE, len(open_ones)), len(open_ones))
-    verifier.close()
-    return found
 
 
 def read_sets(

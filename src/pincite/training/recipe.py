@@ -69,7 +69,6 @@ class Recipe:
     max_tokens: int = 320
     max_passages: int = 4  # of one evidence; those that share most words with the claim
     window_words: int = 0  # of a passage; 0: as `verify` cuts, in two widths
-    reader: str = ""  # a verifier that chooses one of the passages before the run: no E step
     batch_tokens: int = 4096  # claims and passages with padding, in one step
     steps: int = 0  # at most so many, and the rate falls to zero there; 0: all groups once
     learning_rate: float = 4e-5
@@ -83,8 +82,6 @@ class Recipe:
     made_weight: float = 0.7  # of the loss on made negatives
     swaps: float = 0.5  # share of the supported rows that get a changed claim
     negatives: float = 0.5  # share of the rows of searched sets that get a retrieved passage
-    rewrites: float = 0.0  # share of the supported rows whose claim is seen in other words too
-    composed: float = 0.0  # share of them that are joined with a second sentence
     partial_support: float = 0.35  # the share of "supported" in the target of a partial row
     class_weights: tuple[float, float, float] = (1.0, 1.0, 1.0)  # supported, refuted, neutral
     smoothing: float = 0.0  # of the labels
