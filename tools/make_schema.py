@@ -7,14 +7,13 @@ from pincite.contract import codec
 from pincite.contract.ask import AnswerReportRecord
 from pincite.contract.check import CheckReportRecord
 from pincite.contract.verify import ReportRecord
-from pincite.verbs.ask import data as ask_data
-from pincite.verbs.check import data as check_data
 from pincite.verbs.verify import data
 
+DOCS = Path(__file__).parents[1] / "docs" / "schemas"
 RECORDS: dict[Path, tuple[type[Any], str]] = {
     data.SCHEMA: (ReportRecord, "Pincite report"),
-    check_data.SCHEMA: (CheckReportRecord, "Pincite check report"),
-    ask_data.SCHEMA: (AnswerReportRecord, "Pincite answer report"),
+    DOCS / "check.schema.json": (CheckReportRecord, "Pincite check report"),
+    DOCS / "ask.schema.json": (AnswerReportRecord, "Pincite answer report"),
 }
 
 

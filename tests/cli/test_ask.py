@@ -14,7 +14,7 @@ from models.llamacpp_server import KEY as REAL_KEY
 from models.llamacpp_server import NAME, RealServer
 
 from pincite.cli import cli
-from pincite.verbs.ask.data import SCHEMA
+from pincite.verbs.ask.data import schema
 
 PAPERS: list[dict[str, Any]] = [
     {
@@ -72,7 +72,7 @@ def test_every_format_from_one_question(corpus: Path, home: Path) -> None:
     names = ("json", "html", "markdown", "bibtex", "ris", "csl")
     shown = run(QUESTION, "--corpus", corpus, *(x for n in names for x in (f"--{n}", f"a.{n}")))
     report = json.loads((home / "a.json").read_text())
-    jsonschema.validate(report, json.loads(SCHEMA.read_text()))
+    jsonschema.validate(report, schema())
     assert report["complete"]
     assert report["answers"][0]["is_extractive"]
     assert "Velorin reduced the number of migraine days by 3.1 a month." in shown.stdout
@@ -197,7 +197,7 @@ def test_a_real_server_s_answer_streams_and_every_sentence_has_a_standing(
     )
     assert done.exit_code in (0, 5), done.output
     report = json.loads(Path("a.json").read_text())
-    jsonschema.validate(report, json.loads(SCHEMA.read_text()))
+    jsonschema.validate(report, schema())
     answer = report["answers"][0]
     assert answer["answer"]
     assert report["usage"]["n_calls"] == 1

@@ -5,7 +5,6 @@ The model is far too small to judge anything, so nothing is asked of what it say
 
 import json
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 
 import jsonschema
@@ -16,6 +15,7 @@ from models.llamacpp_server import KEY, NAME, RealServer
 
 from pincite.cli import cli
 from pincite.llm.templates import VARIABLES
+from pincite.verbs.check import data
 
 pytestmark = [pytest.mark.train, pytest.mark.xdist_group("real_server")]
 SHORT = {
@@ -61,8 +61,7 @@ def test_every_passage_is_judged_or_has_a_reason(
     result = CliRunner().invoke(cli, [*CHECK, *server, *outputs], catch_exceptions=False)
     report = json.loads(Path("out.json").read_text())
     assert result.exit_code == (0 if report["complete"] else 5), result.output
-    schema = files("pincite.verbs.check").joinpath("check.schema.json").read_text()
-    jsonschema.validate(report, json.loads(schema))
+    jsonschema.validate(report, data.schema())
     assert 7 <= report["usage"]["n_calls"] <= 24
     assert report["usage"]["n_prompt_tokens"] > 0
     (check,) = report["checks"]

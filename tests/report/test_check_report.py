@@ -32,7 +32,7 @@ ALLOWED = {
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_json_is_valid_by_its_schema(text: str, url: str) -> None:
     given = json.loads(data.to_json(check_report(text, url)))
-    jsonschema.validate(given, json.loads(data.SCHEMA.read_text()))
+    jsonschema.validate(given, data.schema())
     (check,) = given["checks"]
     outcomes = [reading["outcome"] for reading in check["readings"]]
     assert outcomes == "balanced no_evidence failed balanced disconfirmation".split()

@@ -6,6 +6,7 @@ read again, not believed: it follows anew.
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pincite import notes
 from pincite.contract import codec
@@ -36,7 +37,10 @@ from pincite.verbs.ask.records import (
     shown,
 )
 
-SCHEMA = Path(__file__).parent / "ask.schema.json"
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of what `to_json` writes."""
+    return codec.schema(AnswerReportRecord, "Pincite answer report")
 
 
 def to_json(report: AnswerReport) -> str:

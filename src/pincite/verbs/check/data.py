@@ -7,7 +7,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from pincite import notes
@@ -29,7 +28,10 @@ from pincite.types import Evidence, Failed, Passage
 from pincite.verbs.check import wording
 from pincite.verbs.check.records import Check, CheckReport, Reading, ReadingResult, shown
 
-SCHEMA = Path(__file__).parent / "check.schema.json"
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of what `to_json` writes."""
+    return codec.schema(CheckReportRecord, "Pincite check report")
 
 
 def to_json(report: CheckReport) -> str:
