@@ -8,6 +8,7 @@ its place first, so that what is there is whole or not there at all.
 """
 
 import fcntl
+import gzip
 import hashlib
 import io
 import json
@@ -17,6 +18,7 @@ import sqlite3
 import subprocess
 import tarfile
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -126,15 +128,17 @@ def unpack(path: Path, folder: Path) -> Contents:
     found: dict[str, str] = {}
     listed: dict[str, Any] | None = None
     try:
-        with tarfile.open(path, "r:gz") as tar:
+        with gzip.open(path) as unpacked, tarfile.open(fileobj=unpacked, mode="r:") as tar:
             for entry, source in _files(tar):
                 if entry.name == LIST:
                     listed = json.loads(source.read())
                 else:
                     found[entry.name] = _write(source, folder / _inside(entry.name))
+            while unpacked.read(PIECE):  # to its checksum, behind the end of the tar
+                pass
     except FileNotFoundError as error:
         raise InputError(f"{path} is not there.") from error
-    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
+    except (tarfile.TarError, zlib.error, EOFError, OSError, ValueError) as error:
         raise DamagedArchive(f"{path} is no whole backup: {error}.") from error
     return _compared(path, listed, found)
 

@@ -36,8 +36,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
         passed += seconds
 
     real = tables.now
-    of_people = ("accounts", "sessions", "links", "attempts", "stores", "audit")
-    for module in (*(f"people.{name}" for name in of_people), "routes.accounts.me"):
+    for module in ("accounts", "sessions", "site", "routes.account"):
         monkeypatch.setattr(f"pincite.server.{module}.now", lambda: real() + passed)
     return go
 
