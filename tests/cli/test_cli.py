@@ -61,12 +61,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(*arguments: str, code: int = 0) -> Result:
     """Through `main`, so that exit codes are what a shell sees."""
     runner = CliRunner()
-    result = runner.invoke(_Main(), list(arguments), catch_exceptions=False)  # type: ignore[arg-type]
+    result = runner.invoke(Main(), list(arguments), catch_exceptions=False)  # type: ignore[arg-type]
     assert result.exit_code == code, (result.stdout, result.stderr)
     return result
 
 
-class _Main:
+class Main:
     """What CliRunner wants of a command, answered by `main`."""
 
     name = "pincite"

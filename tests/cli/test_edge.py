@@ -7,11 +7,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 import pytest
+from cli.test_cli import Main, at, commands
 from click.testing import CliRunner, Result
 
 from conftest import write_model
@@ -24,40 +25,7 @@ HOSTILE = (NOT_UTF8, LONG, ".", "file.txt", "file.txt/below")
 BEGINS = ("serve", "worker", "mcp", "demo", "learn")
 
 
-def leaves(group: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Every command that does something, as it is typed."""
-    if isinstance(group, click.Group):
-        context = click.Context(group)
-        for name in group.list_commands(context):
-            command = group.get_command(context, name)
-            assert command
-            yield from leaves(command, (*path, name))
-    else:
-        yield path
-
-
-def at(path: tuple[str, ...]) -> click.Command:
-    found: click.Command = cli
-    for name in path:
-        assert isinstance(found, click.Group)
-        found = found.get_command(click.Context(found), name) or found
-    return found
-
-
-LEAVES = list(leaves(cli))
-
-
-class Main:
-    """What CliRunner wants of a command, answered by `main`."""
-
-    name = "pincite"
-
-    def main(self, args: list[str], prog_name: str, **_: object) -> None:
-        before, sys.argv = sys.argv, ["pincite", *args]
-        try:
-            main()
-        finally:
-            sys.argv = before
+LEAVES = [path for path in commands(cli) if not isinstance(at(path), click.Group)]
 
 
 @pytest.fixture

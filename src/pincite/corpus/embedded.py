@@ -54,8 +54,9 @@ class EmbeddedCorpus:
         self._mutex = threading.RLock()
         self._is_same = False  # whether the encoder was seen to be the one that built it
         self._generation, self._name = _open(folder, encoder, write=lock.held)
+        writes = lock.held  # a reader does not keep writers waiting until an index is rebuilt
         with self._lock.attempt() as held:
-            self._catch_up(held)
+            self._catch_up(held, purge=writes)
 
     @classmethod
     def create(cls, folder: Path, encoder: Encoder | None) -> "EmbeddedCorpus":
@@ -382,13 +383,13 @@ class EmbeddedCorpus:
             with self._generation.store.snapshot():
                 yield self._generation
 
-    def _catch_up(self, held: bool) -> None:
+    def _catch_up(self, held: bool, *, purge: bool = False) -> None:
         if held:
             sweep(self._folder, self._name)
             # A document that is damaged must not lock out who comes to delete it: what can be
             # searched is searched, and the rest says why it cannot be.
             with contextlib.suppress(CorpusError):
-                self._generation.catch_up()
+                self._generation.catch_up(purge=purge)
         else:
             self._generation.lexical.open()
 
