@@ -167,7 +167,7 @@ def refuse_lost_work(outputs: dict[str, Path | None], template: Path | None) -> 
     if template and outputs["markdown"] is None:
         raise click.UsageError("--template lays out --markdown: give that too.")
     for name, path in outputs.items():
-        if path and str(path) != "-" and (path.is_dir() or not path.resolve().parent.is_dir()):
+        if path and str(path) != "-" and not path.resolve().parent.is_dir():
             raise click.UsageError(
                 f"--{name} {path} cannot be written: expected a file in a folder that is there."
             )
