@@ -7,8 +7,9 @@ import pytest
 
 from pincite.documents.manifest import NAME
 from pincite.documents.sources import open_sources
+from pincite.server.jobs import sources
 from pincite.server.jobs.sources import SENT, Outcome, Why, matched
-from pincite.types import Document
+from pincite.types import Document, Unchecked
 from pincite.wiki.article import parse_article
 
 ARTICLE = """The pier opened in 1911.<ref>{{cite web |url=https://port.example/reports/pier-review-1911.pdf
@@ -110,3 +111,21 @@ def test_manifests_and_collections_are_left_as_they_are(tmp_path: Path) -> None:
         copy = found.get(URLS[citation])
         assert isinstance(copy, Document)
         assert word in copy.text
+
+
+def test_file_whose_reading_raises_costs_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = sources.read.read_file
+
+    def read_file(path: Path) -> Document | Unchecked:
+        if path.name == "broken.txt":
+            raise KeyError("ſ")
+        return real(path)
+
+    monkeypatch.setattr(sources.read, "read_file", read_file)
+    put(tmp_path, "r1.txt")
+    put(tmp_path, "broken.txt", "Words that no citation has.")
+    outcome = sent(tmp_path)
+    assert [each.file for each in outcome.matched] == ["r1.txt"]
+    assert [(each.file, each.why) for each in outcome.unused] == [("broken.txt", Why.UNREADABLE)]

@@ -17,13 +17,15 @@ import stat
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import IO, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from pincite.containment import attempted
 from pincite.documents import formats, manifest, read
 from pincite.documents.addresses import loose_key
 from pincite.documents.docx import MAX_RATIO, SMALL
@@ -338,7 +340,12 @@ def _files(folder: Path) -> Iterable[tuple[Path, str | None]]:
 
 
 def _citation_of(path: Path, name: str, cited: Cited) -> Citation | Unused:
-    """The citation that a file is the copy of, or why it is of no use."""
+    """The citation that a file is the copy of, or why it is of no use; never raises for a file."""
+    found: Callable[[], Citation | Unused] = partial(_fitting, path, name, cited)
+    return attempted(found, lambda why: Unused(name, Why.UNREADABLE, why.detail))
+
+
+def _fitting(path: Path, name: str, cited: Cited) -> Citation | Unused:
     if _format(path) not in _DOCUMENTS:
         return Unused(name, Why.UNREADABLE)
     urls = read.addresses_of(_head(path), path.as_uri())

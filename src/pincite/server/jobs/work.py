@@ -12,10 +12,12 @@ import logging
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from pincite.containment import attempted
 from pincite.corpus.protocol import Address
 from pincite.errors import ConfigError, InputError
 from pincite.judgement import parts
@@ -85,7 +87,9 @@ def beside(
     """
     return {
         "blocks": blocks,
-        "atoms": {f.claim.claim_id: _atoms(f, seen) for f in findings},
+        "atoms": {
+            f.claim.claim_id: attempted(partial(_atoms, f, seen), lambda _: {}) for f in findings
+        },
         "sections": sections_of(blocks),
         "names": {c.citation_id: wording.name_of(c) for k in article.claims for c in k.citations},
         "precision": {
@@ -267,7 +271,8 @@ def _verified(
     told = _fetching(tell)
     with build.verifying(settings, corpus, sources, own_copies=True, fetching=told) as run:
         tell("article", {"title": article.title, "claims": len(article.claims)})
-        blocks = blocks_of(article, body.markup)  # now: who stops it need not wait for this
+        # Now: whoever stops it need not wait for this.
+        blocks = attempted(partial(blocks_of, article, body.markup), lambda _: [])
         pipeline = noting(run.pipeline, seen)
         findings: list[Finding] = []
         wanted: tuple[Uncited, ...] | None = None
