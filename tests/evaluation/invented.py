@@ -25,7 +25,7 @@ class WordVerifier:
 def _evidence(claim: str, passage: Passage) -> Evidence:
     share = 1 - words.missing_words(claim, passage.text)
     if figures.missing(claim, passage.text):
-        share /= 2
+        share /= 4
     supported = 0.05 + 0.9 * share
     refuted = (1 - supported) * (0.95 if figures.missing(claim, passage.text) else 0.2)
     return Evidence(passage, supported, refuted, 1 - supported - refuted, 4 * share - 2)
