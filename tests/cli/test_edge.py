@@ -16,6 +16,7 @@ from cli.test_cli import Main, at, commands
 from click.testing import CliRunner, Result
 
 from conftest import write_model
+from pincite import containment
 from pincite.cli import cli, edge, main
 from pincite.errors import PinciteWarning
 
@@ -102,6 +103,21 @@ def test_a_bug_is_one_line_and_leaves_its_traceback_in_the_log(
     assert (result.exit_code, result.stderr.count("\n")) == (edge.BUG, 1)
     assert "\x1b" not in result.stderr
     assert "LookupError" in (tmp_path / "cache" / "last-error.log").read_text()
+    assert "Traceback" in call("claims", "article.wiki", "--debug").stderr
+
+
+def test_a_contained_fault_is_one_line_and_stands_in_the_log(
+    call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        for kind in (LookupError, ArithmeticError):
+            containment.attempted(lambda kind=kind: (_ for _ in ()).throw(kind()), lambda _: None)
+
+    monkeypatch.setattr("pincite.wiki.article.read_articles", lambda *_, **__: broken() or [])
+    result = call("claims", "article.wiki")
+    assert (result.exit_code, result.stderr.count("\n")) == (0, 1)
+    log = (tmp_path / "cache" / "last-error.log").read_text()
+    assert {"LookupError", "ArithmeticError"} <= set(log.split())
     assert "Traceback" in call("claims", "article.wiki", "--debug").stderr
 
 

@@ -70,6 +70,16 @@ def with_texts(command: click.Command) -> click.Command:
     return command
 
 
+class _Contained(logging.Handler):
+    """Keeps the tracebacks of items that failed alone, out of the terminal."""
+
+    where = ""  # the last was written to
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info and record.exc_info[1]:
+            self.where = _logged(record.exc_info[1], again=bool(self.where))
+
+
 def run(command: Callable[[list[str]], int | None], arguments: Sequence[str]) -> NoReturn:
     """Run `command` on the arguments and exit; every error becomes one line on stderr."""
     _prepare_streams()
@@ -77,17 +87,22 @@ def run(command: Callable[[list[str]], int | None], arguments: Sequence[str]) ->
     warnings.formatwarning = lambda message, kind, *where: (
         f"pincite: {message}\n" if kind is PinciteWarning else pythons(message, kind, *where)
     )
-    debug = "--debug" in arguments
-    if not debug:  # tracebacks of what was contained stay out of the terminal
-        logging.getLogger("pincite").addHandler(logging.NullHandler())
+    debug, contained = "--debug" in arguments, _Contained()
+    log, handler = logging.getLogger("pincite"), logging.StreamHandler() if debug else contained
+    log.addHandler(handler)
     try:
         code = command([each for each in arguments if each != "--debug"])
+        if contained.where:
+            _said(f"a fault of the program cost some items. {contained.where}", 0)
         if sys.stdout is not None:
             sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:
         if debug and not isinstance(error, click.exceptions.Exit):
             traceback.print_exc()
         code = _reported(error)
+    finally:
+        log.removeHandler(handler)
+        warnings.formatwarning = pythons
     sys.exit(code)
 
 
@@ -139,15 +154,16 @@ def _line(error: BaseException) -> str:
     return "".join(c for c in " ".join(str(error).split()) if c.isprintable())[:300].rstrip(".")
 
 
-def _logged(error: BaseException) -> str:
-    """Write the traceback to a file; returns where it is."""
+def _logged(error: BaseException, *, again: bool = False) -> str:
+    """Write the traceback to a file, behind another one if `again`; returns where it is."""
     from pincite.models.weights import cache_folder
 
     try:
         path = cache_folder().parent / "last-error.log"
         path.parent.mkdir(parents=True, exist_ok=True)
         text = "".join(traceback.format_exception(error))
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+        with path.open("a" if again else "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
     except (OSError, RuntimeError):
         return "See where: repeat the command with --debug."
     return f"See where: {path}, or --debug."
