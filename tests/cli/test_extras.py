@@ -94,7 +94,10 @@ def ends(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], tupl
     folder = tmp_path_factory.mktemp("bare")
     (folder / "1").write_text("{}")
     blocked = sorted({name for names in extras.LIBRARIES.values() for name in names})
-    places = {"PINCITE_CACHE": str(folder / "cache"), "PINCITE_OWN_COPIES": str(folder / "own")}
+    places = {
+        "PINCITE_CACHE": str(folder / "cache"),
+        "PINCITE_LIBRARY_OWN_COPIES": str(folder / "own"),
+    }
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT],
         input=json.dumps([blocked, COMMANDS]),
