@@ -60,7 +60,7 @@ class CacheFile:
             self._db.execute("VACUUM")
         return n
 
-    def __len__(self) -> int:
+    def n_rows(self) -> int:
         """How many rows there are."""
         found = self.rows(f"SELECT count(*) FROM {self._name}")  # noqa: S608
         return int(found[0][0]) if found else 0

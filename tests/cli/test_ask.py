@@ -132,11 +132,6 @@ def test_again_gives_the_same_and_tells_of_another_corpus(
     told = run("--again", "c.json", "--corpus", corpus, "-q", code=1).stderr
     assert "The corpus has changed since" in told
     assert f"Another answer than before: {QUESTION}" in told
-    first["settings"] = {"sentences": 2, "depth": 90, "web_pause": 2.0, "threads": 1}  # older names
-    (home / "old.json").write_text(json.dumps(first))
-    run("--again", "old.json", "--corpus", corpus, "--json", "d.json", "-q")
-    older = json.loads((home / "d.json").read_text())["settings"]
-    assert (older["ask.sentences"], older["retrieval.depth"], older["web.pause"]) == (2, 90, 1.0)
 
 
 def test_a_model_s_answer_is_checked_and_repaired(corpus: Path, home: Path, server: Server) -> None:

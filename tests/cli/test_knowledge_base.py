@@ -83,7 +83,7 @@ def test_opinions_on_a_check_become_rows(run: Callable[..., Result]) -> None:
     run("feedback", "export", "rows.jsonl")
     (row,) = read_labelled(Path("rows.jsonl"))
     assert (row.claim, row.label) == (STATEMENT, "refute")
-    run("feedback", "export", "--format", "statements", "labelled.jsonl")
+    run("feedback", "export", "--format", "readings", "labelled.jsonl")
     found = json.loads(run("eval", "check", "kb", "labelled.jsonl", "--json").stdout)
     assert found["rows"][0]["label"] == "confirmed"
 

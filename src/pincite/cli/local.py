@@ -141,7 +141,7 @@ def show(as_json: bool, config: Path | None) -> None:
     from pincite.web.cache import holdings
 
     pages, judged = _files(config)
-    held, n_pairs = holdings(pages), _of(LogitCache, judged, len)
+    held, n_pairs = holdings(pages), _of(LogitCache, judged, lambda kept: kept.n_kept())
     n_replies = _of(KeptReplies, replies_file(), len)
     judged_bytes = judged.stat().st_size if judged.exists() else 0
     if as_json:

@@ -35,4 +35,4 @@ class KeptReplies(Mapping[str, Completion]):
 
     def __len__(self) -> int:
         """How many replies are kept."""
-        return len(self._file)
+        return self._file.n_rows()

@@ -50,9 +50,9 @@ class LogitCache:
         """Remove all, also while a run uses them; returns how many there were."""
         return self._file.clear()
 
-    def __len__(self) -> int:
+    def n_kept(self) -> int:
         """How many pairs are kept, of all networks."""
-        return len(self._file)
+        return self._file.n_rows()
 
     def close(self) -> None:
         """Close the file; the object is of no use afterwards."""
