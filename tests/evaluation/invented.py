@@ -24,10 +24,11 @@ class WordVerifier:
 
 def _evidence(claim: str, passage: Passage) -> Evidence:
     share = 1 - words.missing_words(claim, passage.text)
-    if figures.missing(claim, passage.text):
-        share /= 4
-    supported = 0.05 + 0.9 * share
-    refuted = (1 - supported) * (0.95 if figures.missing(claim, passage.text) else 0.2)
+    lacks = bool(figures.missing(claim, passage.text))
+    if lacks:
+        share /= 2
+    supported = 0.05 + (0.8 if lacks else 0.9) * share
+    refuted = (1 - supported) * (0.95 if lacks else 0.2)
     return Evidence(passage, supported, refuted, 1 - supported - refuted, 4 * share - 2)
 
 
