@@ -57,7 +57,7 @@ def _page_lines(document: Any, number: int) -> list[list[Line]]:
         text_page = page.get_textpage()
     except pypdfium2.PdfiumError:
         return []
-    codes = [raw.FPDFText_GetUnicode(text_page, i) for i in range(text_page.count_chars())]
+    codes = _codes(text_page)
     ends = [i for i, code in enumerate(codes) if code == 10]
     bounds = list(zip([0, *(end + 1 for end in ends)], [*ends, len(codes)], strict=True))
     seen = [[i for i in range(*line) if codes[i] > 32] for line in bounds]
@@ -72,6 +72,17 @@ def _page_lines(document: Any, number: int) -> list[list[Line]]:
     text_page.close()
     page.close()
     return lines
+
+
+def _codes(text_page: Any) -> list[int]:
+    """The characters of a page; fetched one by one only where their number would not agree."""
+    n_chars = text_page.count_chars()
+    buffer = (ctypes.c_ushort * (2 * n_chars + 2))()
+    n_written = raw.FPDFText_GetText(text_page, 0, n_chars, buffer)
+    codes = buffer[: max(n_written - 1, 0)]
+    if len(codes) != n_chars or any(0xD800 <= code < 0xE000 for code in codes):
+        return [raw.FPDFText_GetUnicode(text_page, i) for i in range(n_chars)]
+    return [JOINED if code == 0xFFFE else code for code in codes]
 
 
 def _cuts(text_page: Any, codes: list[int], seen: list[int]) -> list[int]:
