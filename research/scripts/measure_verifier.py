@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from pincite.documents.lines.labelled import LabelledClaim, read_labelled
+from pincite.documents.labelled import LabelledClaim, read_labelled
 from pincite.evaluation import measures
 from pincite.models import weights
 from pincite.models.session import Session

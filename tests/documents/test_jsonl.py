@@ -3,7 +3,7 @@ import json
 from pathlib import Path
 
 from pincite.documents.body import Limits
-from pincite.documents.lines.jsonl import documents
+from pincite.documents.jsonl import documents
 from pincite.types import Document, Reason, Unchecked
 
 GOOD = {

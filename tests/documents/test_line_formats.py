@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pincite.documents.lines import jsonl, kilt, sphere, wiki_passages
-from pincite.documents.lines.line_formats import FIRST_LINES, reader_of
+from pincite.documents import jsonl
+from pincite.documents.jsonl import FIRST_LINES, format_of
 from pincite.documents.read import read_path
 from pincite.documents.sources import open_sources
 from pincite.types import Document, Reason, Unchecked
@@ -41,31 +41,31 @@ def write(path: Path, *lines: object) -> Path:
 @pytest.mark.parametrize(
     ("name", "record", "reader"),
     [
-        ("a.jsonl", PLAIN, jsonl.documents),
-        ("a.jsonl", BEIR, jsonl.documents),
-        ("a.jsonl", SPHERE, sphere.documents),
-        ("a.jsonl", {"url": "u", "id": 5, "raw": "words"}, sphere.documents),
-        ("a.jsonl", SPHERE | {"text": "Other words."}, jsonl.documents),
-        ("a.jsonl", KILT, kilt.documents),
-        ("a.NDJSON.gz", SPHERE, sphere.documents),
-        ("a.json", SPHERE, sphere.documents),
-        ("a.json.gz", KILT, kilt.documents),
+        ("a.jsonl", PLAIN, jsonl.PLAIN),
+        ("a.jsonl", BEIR, jsonl.PLAIN),
+        ("a.jsonl", SPHERE, jsonl.SPHERE),
+        ("a.jsonl", {"url": "u", "id": 5, "raw": "words"}, jsonl.SPHERE),
+        ("a.jsonl", SPHERE | {"text": "Other words."}, jsonl.PLAIN),
+        ("a.jsonl", KILT, jsonl.KILT),
+        ("a.NDJSON.gz", SPHERE, jsonl.SPHERE),
+        ("a.json", SPHERE, jsonl.SPHERE),
+        ("a.json.gz", KILT, jsonl.KILT),
         ("a.json", PLAIN, None),
-        ("en_head_0000.json.gz", CCNET, jsonl.pages),
-        ("a.jsonl", CCNET, jsonl.pages),
+        ("en_head_0000.json.gz", CCNET, jsonl.CCNET),
+        ("a.jsonl", CCNET, jsonl.CCNET),
         ("a.json", {"name": "a package"}, None),
-        ("a.jsonl", {"name": "nothing of it"}, jsonl.documents),
-        ("a.tsv", "id\ttext\ttitle", wiki_passages.documents),
-        ("a.tsv.gz", "\ufeffid\ttext\ttitle\r", wiki_passages.documents),
+        ("a.jsonl", {"name": "nothing of it"}, jsonl.PLAIN),
+        ("a.tsv", "id\ttext\ttitle", jsonl.DPR),
+        ("a.tsv.gz", "\ufeffid\ttext\ttitle\r", jsonl.DPR),
         ("a.tsv", "query-id\tcorpus-id\tscore", None),
         ("a.txt", SPHERE, None),
-        ("corpus.jsonl", {"_id": "1", "text": "no title, yet a document"}, jsonl.documents),
-        ("queries.jsonl", BEIR, jsonl.documents),
-        ("queries.jsonl", PLAIN, jsonl.documents),
+        ("corpus.jsonl", {"_id": "1", "text": "no title, yet a document"}, jsonl.PLAIN),
+        ("queries.jsonl", BEIR, jsonl.PLAIN),
+        ("queries.jsonl", PLAIN, jsonl.PLAIN),
     ],
 )
 def test_the_first_record_decides(tmp_path: Path, name: str, record: Any, reader: object) -> None:
-    assert reader_of(write(tmp_path / name, record)) is reader
+    assert format_of(write(tmp_path / name, record)) is reader
 
 
 def test_ccnet(tmp_path: Path) -> None:
@@ -83,9 +83,9 @@ def test_ccnet(tmp_path: Path) -> None:
 
 def test_bad_lines_do_not_decide(tmp_path: Path) -> None:
     bad = ["{", "", "[1]", '"words"', "[" * 100_000, {"vector": [1]}]
-    assert reader_of(write(tmp_path / "a.json", *bad, SPHERE, PLAIN)) is sphere.documents
+    assert format_of(write(tmp_path / "a.json", *bad, SPHERE, PLAIN)) is jsonl.SPHERE
     late = ["{"] * FIRST_LINES
-    assert reader_of(write(tmp_path / "b.json", *late, SPHERE)) is None
+    assert format_of(write(tmp_path / "b.json", *late, SPHERE)) is None
 
 
 def test_a_file_that_breaks_off_at_once(tmp_path: Path) -> None:

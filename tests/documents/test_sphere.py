@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from pincite.documents.body import Limits
-from pincite.documents.lines.pieces import Seen
+from pincite.documents.jsonl import Seen
 from pincite.documents.read import read_path
 from pincite.types import Document, Reason, Unchecked
 

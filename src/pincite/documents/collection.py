@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pincite.documents import checksum, manifest
+from pincite.documents import checksum, jsonl, manifest
 from pincite.documents.addresses import exact_key
 from pincite.documents.body import DEFAULT_LIMITS, Limits
 from pincite.documents.editions import in_order
-from pincite.documents.lines import jsonl
 from pincite.documents.manifest import Entry, Problem
 from pincite.documents.read import read_path
 from pincite.errors import InputError

@@ -7,6 +7,8 @@ EvidenceSeeker has, is a manifest too; its names mean the files that are read wi
 a `Problem`, not an end, and a file outside the folder is never opened, whatever the manifest says.
 """
 
+import csv
+import io
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -15,10 +17,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pincite.documents.body import DEFAULT_LIMITS, MAX_REFUSED_IN_A_ROW, Limits, too_large
+from pincite.documents.charset import decoded
 from pincite.documents.clean import one_line
+from pincite.documents.jsonl import field_of, first_records, lines
 from pincite.documents.language import code_of
-from pincite.documents.lines import csv_rows, line_formats
-from pincite.documents.lines.jsonl import field_of, lines
 from pincite.documents.read import read_bytes, read_file
 from pincite.text.page_numbers import LABELS, PAGES
 from pincite.types import Document, Reason, Unchecked
@@ -30,7 +32,12 @@ _OWN = frozenset(
 )
 NOTHING: Mapping[str, Path] = {}
 MAX_ROWS = 500_000  # they are all held, 500 bytes each and more
+# A CSV file without any of these columns holds no documents.
+_NEEDED = ("url", "file", "text")
+_SEPARATORS = ",;\t"  # spreadsheets write semicolons where the comma is decimal
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?(?=$|T| )")
+
+Record = tuple[int, Any, str]  # number, content and fault of a row
 
 
 class Problem(NamedTuple):
@@ -114,9 +121,9 @@ class Entry:
 
 def is_manifest(path: Path) -> bool:
     """Whether a file's rows describe other files: by its name, as every CSV, or by its fields."""
-    if path.name in NAMES or csv_rows.is_csv(path) or _by_file_name(path):
+    if path.name in NAMES or path.name.lower().endswith(".csv") or _by_file_name(path):
         return True
-    first = line_formats.first_records(path) if path.name.lower().endswith(".jsonl") else []
+    first = first_records(path) if path.name.lower().endswith(".jsonl") else []
     return bool(first) and all("file" in one and "text" not in one for one in first)
 
 
@@ -174,14 +181,13 @@ def outside(name: str) -> str:
     return f"the file {name!r} is outside the folder, which is not allowed"
 
 
-def _records(path: Path, limits: Limits) -> Iterator[tuple[int, Any, str]]:
-    """Number, content and fault of each row."""
+def _records(path: Path, limits: Limits) -> Iterator[Record]:
     if path.suffix == ".json":
         named = _by_file_name(path)
         yield from ((n, {**row, "file": name}, "") for n, (name, row) in enumerate(named.items()))
         return
-    if csv_rows.is_csv(path):
-        yield from csv_rows.records(path, limits)
+    if path.name.lower().endswith(".csv"):
+        yield from _csv_records(path, limits)
         return
     for line in lines(path, limits):
         try:
@@ -189,6 +195,39 @@ def _records(path: Path, limits: Limits) -> Iterator[tuple[int, Any, str]]:
             yield line.number, record, line.broken
         except (ValueError, RecursionError) as error:
             yield line.number, None, str(error)
+
+
+def _csv_records(path: Path, limits: Limits) -> Iterator[Record]:
+    """The rows of a CSV file with a header, whatever its separator and encoding are.
+
+    Column names are lower case; empty cells and rows are left out. What concerns the whole file has
+    the number 0.
+    """
+    size = path.stat().st_size
+    if size > limits.max_bytes:
+        yield 0, None, too_large("", size, limits.max_bytes).detail
+        return
+    text = decoded(path.read_bytes())
+    if text is None:
+        yield 0, None, "the bytes are no text in any encoding"
+        return
+    # Its own limit of 131,072 characters a cell is for all of the program; one cell may be a text.
+    csv.field_size_limit(max(csv.field_size_limit(), limits.line_bytes))
+    separator = max(_SEPARATORS, key=text.partition("\n")[0].count)
+    rows = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=separator)
+    try:
+        names = [name.strip().lower() for name in next(rows, [])]
+        if not set(names) & set(_NEEDED):
+            yield 0, None, f"no column is named {', '.join(_NEEDED[:-1])} or {_NEEDED[-1]}"
+            return
+        for cells in rows:
+            if len(cells) > len(names):
+                yield rows.line_num, None, f"{len(cells)} cells, the header names {len(names)}"
+            elif any(cell.strip() for cell in cells):
+                pairs = zip(names, cells, strict=False)
+                yield rows.line_num, {n: c for n, c in pairs if n and c.strip()}, ""
+    except csv.Error as error:
+        yield rows.line_num, None, str(error)
 
 
 def _by_file_name(path: Path) -> Mapping[str, Mapping[str, Any]]:

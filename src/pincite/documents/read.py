@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from pincite.documents import formats, prefetch, sandbox, warc
+from pincite.documents import formats, jsonl, prefetch, sandbox, warc
 from pincite.documents.body import (
     DEFAULT_LIMITS,
     MAX_REFUSED_IN_A_ROW,
@@ -22,7 +22,6 @@ from pincite.documents.body import (
 from pincite.documents.clean import one_line
 from pincite.documents.formats import Format
 from pincite.documents.language import with_language
-from pincite.documents.lines import line_formats
 from pincite.documents.outcome import of_status
 from pincite.errors import InputError
 from pincite.types import Document, Reason, Unchecked
@@ -140,8 +139,8 @@ def _read_path(path: Path, limits: Limits) -> Iterator[Document | Unchecked]:
     name = path.name.lower()
     if name.endswith(WARC_ENDINGS):
         yield from prefetch.mapped(partial(read_record, limits=limits), warc.records(path, limits))
-    elif reader := line_formats.reader_of(path):
-        yield from reader(path, limits)
+    elif known := jsonl.format_of(path):
+        yield from known.read(path, limits)
     elif xml_reader := xml_reader_of(path):
         yield from xml_reader(path, limits)
     else:

@@ -13,10 +13,9 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urljoin
 
-from pincite.documents import manifest, read, warc
+from pincite.documents import jsonl, manifest, read, warc
 from pincite.documents.addresses import exact_key, loose_key
 from pincite.documents.body import DEFAULT_LIMITS, Limits
-from pincite.documents.lines import line_formats
 from pincite.documents.manifest import Problem
 from pincite.errors import InputError
 from pincite.types import Document, Reason, Unchecked
@@ -122,8 +121,8 @@ class Sources:
         name = path.name.lower()
         if name.endswith(read.WARC_ENDINGS):
             self._index_warc(path)
-        elif reader := line_formats.reader_of(path):
-            self._index_lines(path, reader)
+        elif known := jsonl.format_of(path):
+            self._index_lines(path, known)
         elif name.endswith(_SAVED_PAGES):
             self._index_page(path)
         elif name.endswith(_WITHOUT_ADDRESS):
@@ -142,19 +141,19 @@ class Sources:
             else:
                 self._add(record.url, partial(_read_archived, path, record.offset, self.limits))
 
-    def _index_lines(self, path: Path, reader: line_formats.Reader) -> None:
-        if reader is line_formats.refused:
-            for unread in line_formats.refused(path, self.limits):
-                self._problem(path, 0, unread.detail)
+    def _index_lines(self, path: Path, known: jsonl.LineFormat) -> None:
+        if known is jsonl.QUERIES:
+            for unread in known.read(path, self.limits):
+                self._problem(path, 0, unread.detail if isinstance(unread, Unchecked) else "")
             return
         places: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-        for line, url in line_formats.addresses(path, reader, self.limits):
+        for line, url in jsonl.addresses(path, known, self.limits):
             if url:
                 places[url].append((line.number, line.offset))
             else:
                 self._problem(path, line.number, line.broken or "no address in it")
         for url, at in places.items():
-            self._add(url, partial(line_formats.document_at, path, reader, at, self.limits))
+            self._add(url, partial(jsonl.document_at, path, known, at, self.limits))
 
     def _index_page(self, path: Path) -> None:
         with path.open("rb") as file:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from pincite.corpus.protocol import Corpus
+from pincite.documents import jsonl
 from pincite.documents.body import DEFAULT_LIMITS
-from pincite.documents.lines import jsonl
 from pincite.errors import ConfigError, InputError
 from pincite.evaluation import measures, trec
 from pincite.evaluation.trec import Qrels, Ranked

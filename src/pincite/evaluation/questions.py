@@ -19,7 +19,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from pincite.documents.lines import jsonl
+from pincite.documents import jsonl
 from pincite.errors import InputError
 from pincite.types import Document
 

@@ -22,8 +22,8 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from pincite.documents import jsonl
 from pincite.documents.body import DEFAULT_LIMITS
-from pincite.documents.lines import jsonl
 from pincite.errors import ConfigError, InputError
 from pincite.evaluation import measures
 from pincite.judgement.references import Support, support_of

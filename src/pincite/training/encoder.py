@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from pincite.corpus.ingest import passage_text
-from pincite.documents.lines import jsonl
-from pincite.documents.lines.labelled import LabelledClaim, read_labelled
+from pincite.documents import jsonl
+from pincite.documents.labelled import LabelledClaim, read_labelled
 from pincite.errors import InputError, MissingModel
 from pincite.models import weights
 from pincite.models.encoder import OnnxEncoder

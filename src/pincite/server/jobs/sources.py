@@ -26,11 +26,10 @@ from typing import IO, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from pincite.containment import attempted
-from pincite.documents import formats, manifest, read
+from pincite.documents import formats, jsonl, manifest, read
 from pincite.documents.addresses import loose_key
 from pincite.documents.docx import MAX_RATIO, SMALL
 from pincite.documents.formats import Format
-from pincite.documents.lines import line_formats
 from pincite.judgement.funnel import addresses
 from pincite.server.requests import SentFile
 from pincite.text.identifiers import doi_in, doi_of, doi_of_url
@@ -334,7 +333,7 @@ def _files(folder: Path) -> Iterable[tuple[Path, str | None]]:
     for path in paths:
         if path.name in manifest.NAMES:
             continue
-        collects = path.name.lower().endswith(read.WARC_ENDINGS) or line_formats.reader_of(path)
+        collects = path.name.lower().endswith(read.WARC_ENDINGS) or jsonl.format_of(path)
         itself = bool(collects) or path.resolve() in named
         yield path, None if itself else path.relative_to(folder).as_posix()
 

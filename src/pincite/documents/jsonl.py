@@ -1,0 +1,522 @@
+"""Collections with a record a line, as JSON or as a table, packed with gzip or not.
+
+| format | a line | what becomes a document |
+|---|---|---|
+| JSON lines, BEIR | `url` (or `id`), `text`, `title`, … | a line |
+| CCNet (Wenzek et al. 2020) | `url`, `raw_content`, `date_download`, … | a line |
+| KILT (Petroni et al. 2021) | `wikipedia_id`, `wikipedia_title`, `text`: paragraphs | a line |
+| Sphere (Piktus et al. 2021) | `url`, `raw`: a chunk of 100 words, `sha`, `id` | chunks of a url |
+| DPR's `psgs_w100.tsv` (Karpukhin et al. 2020) | id, text and title, by tabs | rows of a title |
+
+Names say little (Sphere comes as .jsonl and as .json): the first line that is a record of one of
+the formats decides. Files of any length are read line by line, and a bad line costs only itself.
+
+Pieces of a page mostly stand in adjacent lines, and these are joined. A page that comes back later
+in the file (or is longer than a document may be) becomes further documents, whose addresses are
+the page's with `#` and the document's id: nothing is lost, since a later document would otherwise
+take the place of an earlier one with its address, and the same file always gives the same
+addresses. A page whose pieces are spread over several *files* is beyond this: the last file counts.
+"""
+
+import csv
+import gzip
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from itertools import pairwise
+from pathlib import Path
+from typing import IO, Any, NamedTuple, cast
+from urllib.parse import quote
+
+from pincite.documents.body import (
+    DEFAULT_LIMITS,
+    MAX_REFUSED_IN_A_ROW,
+    Limits,
+    is_bomb,
+    too_large,
+    unusable,
+)
+from pincite.documents.clean import cleaned, one_line
+from pincite.documents.language import code_of, language_of
+from pincite.types import Document, Reason, Unchecked
+
+Found = Document | Unchecked
+JSONL_ENDINGS = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
+_ENDINGS = (*JSONL_ENDINGS, ".json", ".json.gz", ".tsv", ".tsv.gz")
+FIRST_LINES = 20
+FIRST_BYTES = 8_000_000  # a page of KILT has 6 kB, the longest articles with all links some 3 MB
+_CCNET_TEXT, _CCNET_DATE = "raw_content", "date_download"
+_OWN = frozenset(
+    [*"url text title published date language lang kind fetched".split(), _CCNET_TEXT, _CCNET_DATE]
+)
+_IDS = ("id", "_id")
+_HEADING, _ITEM = "Section::::", "BULLET::::"  # KILT's
+_BETWEEN_HEADINGS = re.compile(r"\.:|::+")
+_COLUMNS = ["id", "text", "title"]  # DPR's
+# A Bloom filter (Bloom 1970): 2^27 bits and 7 hashes take 14 million pages with 1 % errors,
+# (1 − e^(−7n/m))^7. An error costs a page its plain address, never its text.
+SEEN_BYTES = 1 << 24
+N_HASHES = 7
+
+
+class Line(NamedTuple):
+    """A line of a file; `data` is cut off at the limit, `broken` says why there is no more."""
+
+    number: int
+    offset: int  # in the unpacked file, for `document_at`
+    data: bytes
+    broken: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LineFormat:
+    """How the lines of a file become documents."""
+
+    name: str
+    documents: Callable[[Iterable[Line], Path, Limits], Iterator[Found]]
+    fits: Callable[[Mapping[str, Any]], bool] = lambda record: False
+    address: Callable[[Mapping[str, Any]], str] = lambda record: ""
+
+    def read(self, path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Found]:
+        """The documents of a file in order, or what is wrong with a line."""
+        return self.documents(lines(path, limits), path, limits)
+
+
+# ── Which format ─────────────────────────────────────────────────────────────────────────────────
+
+
+def format_of(path: Path) -> LineFormat | None:
+    """The format of a file of records; None if it is another kind of file.
+
+    A .json or .tsv that is none of the known collections is another kind of file; a .jsonl is read
+    line by line in any case, and each line says what it lacks.
+    """
+    name = path.name.lower()
+    if not name.endswith(_ENDINGS):
+        return None
+    head = list(_first_lines(path))
+    if head and _is_header(head[0]):
+        return DPR
+    records = [record for data in head if (record := _object(data)) is not None]
+    if name.endswith(JSONL_ENDINGS) and _are_queries(name, records):
+        return QUERIES
+    fitting = (known for record in records for known in _JSON_FORMATS if known.fits(record))
+    found = next(fitting, PLAIN)
+    return found if found is not PLAIN or name.endswith(JSONL_ENDINGS) else None
+
+
+def first_records(path: Path) -> list[dict[str, Any]]:
+    """The objects among the first lines of a file."""
+    return [record for data in _first_lines(path) if (record := _object(data)) is not None]
+
+
+def addresses(path: Path, known: LineFormat, limits: Limits) -> Iterator[tuple[Line, str]]:
+    """The lines of a file with the address of the page that each is of; empty if it has none.
+
+    Ends with a broken line where thousands in a row have none.
+    """
+    in_a_row = 0
+    for line in lines(path, limits):
+        if known is DPR:
+            if _is_header(line.data):
+                continue
+            row = _passage(line, path, limits)
+            address = row.url if isinstance(row, Piece) else ""
+        else:
+            record = _object(line.data)
+            address = known.address(record) if record is not None else ""
+        yield line, address
+        in_a_row = 0 if address else in_a_row + 1
+        if in_a_row == MAX_REFUSED_IN_A_ROW:
+            fault = f"{in_a_row:,} lines in a row hold no address; the rest is not read"
+            yield line._replace(broken=fault), ""
+            return
+
+
+def document_at(
+    path: Path, known: LineFormat, places: Sequence[tuple[int, int]], limits: Limits
+) -> Found:
+    """The page in the lines at `places` (number, offset): the first that can be read."""
+    with opened(path) as file:
+        chosen = list[Line]()
+        for number, offset in places:
+            file.seek(offset)
+            chosen.append(Line(number, offset, file.readline(limits.line_bytes + 1)))
+    found = list(known.documents(chosen, path, limits))
+    return next((page for page in found if isinstance(page, Document)), found[0])
+
+
+def _are_queries(name: str, records: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether these are BEIR's queries: by the file's name *and* by the fields.
+
+    A query has the fields of a document without a title, which BEIR allows, so the fields alone do
+    not tell; and a file of this name may hold documents, which have a title or an address.
+    """
+    with_id = any("_id" in record for record in records)
+    titled = any("title" in record or "url" in record for record in records)
+    return "queries" in name and with_id and not titled
+
+
+def _first_lines(path: Path) -> Iterator[bytes]:
+    """At most FIRST_LINES lines with something in them, FIRST_BYTES together."""
+    left, n_lines = FIRST_BYTES, 0
+    try:
+        with opened(path) as file:
+            for _ in range(MAX_REFUSED_IN_A_ROW):
+                data = file.readline(left)
+                left -= len(data)
+                if data.strip():
+                    n_lines += 1
+                    yield data
+                if not data or n_lines == FIRST_LINES:
+                    return
+    except (EOFError, OSError, zlib.error):
+        return  # reading it says what is broken
+
+
+# ── Lines and records ────────────────────────────────────────────────────────────────────────────
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """The file's bytes, unpacked if its name ends in .gz."""
+    with path.open("rb") as raw, _unpacked(raw, path) as file:
+        yield file
+
+
+def _unpacked(raw: IO[bytes], path: Path) -> IO[bytes]:
+    return cast(IO[bytes], gzip.GzipFile(fileobj=raw)) if path.suffix.lower() == ".gz" else raw
+
+
+def lines(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Line]:
+    """The lines that are not blank, with offsets; a last broken one if the file breaks off.
+
+    Packed files that unpack without end are given up like those that break off.
+    """
+    number, offset, n_blank = 0, 0, 0
+    with path.open("rb") as raw, _unpacked(raw, path) as file:
+        try:
+            while data := file.readline(limits.line_bytes + 1):
+                number += 1
+                length, rest = len(data), data
+                while length > limits.line_bytes and rest and not rest.endswith(b"\n"):
+                    rest = file.readline(1 << 20)  # on to the end of a line that is too long
+                    length += len(rest)
+                n_blank += 1
+                if data.strip():
+                    n_blank = 0
+                    yield Line(number, offset, data)
+                offset += length
+                if n_blank == MAX_REFUSED_IN_A_ROW:
+                    raise OSError(f"{n_blank:,} blank lines in a row")
+                if is_bomb(offset, raw.tell(), limits):
+                    raise OSError(f"it unpacks without end from byte {offset:,} on")
+        except (EOFError, OSError, zlib.error) as error:
+            yield Line(number + 1, offset, b"", f"the file breaks off: {error}")
+
+
+def place(line: Line, path: Path) -> str:
+    """`corpus.jsonl line 3`, with which every message about a line begins."""
+    return f"{path.name} line {line.number}"
+
+
+def record_of(line: Line, path: Path, limits: Limits) -> dict[str, Any] | Unchecked:
+    """The JSON object in a line, whatever its fields are, or what is wrong with the line."""
+    where = place(line, path)
+    if unread := _unreadable(line, where, limits):
+        return unread
+    try:
+        record = json.loads(line.data)
+    except (ValueError, RecursionError) as error:
+        return Unchecked(where, Reason.UNDECODABLE, f"{where}: no JSON: {error}")
+    if not isinstance(record, dict):
+        return Unchecked(where, Reason.UNDECODABLE, f"{where}: an object was expected")
+    return record
+
+
+def _unreadable(line: Line, where: str, limits: Limits) -> Unchecked | None:
+    """What is wrong with a line before anybody looks into it: too long, or cut off by the file."""
+    if len(line.data) > limits.line_bytes:
+        return too_large(where, len(line.data), limits.line_bytes, f"{where}: it")
+    return Unchecked(where, Reason.UNDECODABLE, f"{where}: {line.broken}") if line.broken else None
+
+
+def _object(data: bytes) -> dict[str, Any] | None:
+    try:
+        record = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def field_of(record: Mapping[str, Any], *names: str) -> str | None:
+    """The first of the fields that holds a string with something in it, or a number."""
+    values = (record.get(name) for name in names)
+    usable = (v for v in values if (isinstance(v, str) and v.strip()) or type(v) is int)
+    value = next(usable, None)
+    return None if value is None else str(value)
+
+
+def _fields_of(record: Mapping[str, Any], *names: str) -> dict[str, str]:
+    return {name: one_line(value) for name in names if (value := field_of(record, name))}
+
+
+# ── A document a line: JSON lines, BEIR, CCNet, KILT ─────────────────────────────────────────────
+
+
+def _a_line(
+    document: Callable[[Mapping[str, Any], str, Limits], Found],
+) -> Callable[[Iterable[Line], Path, Limits], Iterator[Found]]:
+    def documents(chosen: Iterable[Line], path: Path, limits: Limits) -> Iterator[Found]:
+        for line in chosen:
+            record = record_of(line, path, limits)
+            bad = isinstance(record, Unchecked)
+            yield record if bad else document(record, place(line, path), limits)
+
+    return documents
+
+
+def document_in(
+    record: Mapping[str, Any], where: str, limits: Limits, kind: str = "jsonl"
+) -> Found:
+    """The document that a record holds; `where` is its file and line, `kind` if it names none.
+
+    Of an article of BEIR's that has a title only, the title is the text.
+    """
+    url, text = _url(record), record.get("text", record.get(_CCNET_TEXT))
+    if not url or not isinstance(text, str):
+        missing = "text" if url else "url (or id)"
+        return Unchecked(url or where, Reason.UNDECODABLE, f"{where}: no {missing}")
+    title = one_line(field_of(record, "title"))
+    text = cleaned(text) or (title if "_id" in record else "")
+    if fault := unusable(text, url, where, limits):
+        return fault
+    meta = {
+        key: one_line(value)
+        for key, value in record.items()
+        if isinstance(value, str) and key not in _OWN and key not in _IDS
+    }
+    return Document(
+        url=url,
+        title=title,
+        text=text,
+        kind=field_of(record, "kind") or kind,
+        published=field_of(record, "published", "date"),
+        fetched=field_of(record, "fetched", _CCNET_DATE),
+        # Whoever wrote the record knew more than the words say.
+        language=code_of(field_of(record, "language", "lang")) or language_of(text),
+        meta=meta | (_fields_of(record, *_IDS) if _stated_url(record) else {}),
+    )
+
+
+def _url(record: Mapping[str, Any]) -> str:
+    return one_line(_stated_url(record) or field_of(record, *_IDS))
+
+
+def _stated_url(record: Mapping[str, Any]) -> str | None:
+    metadata = record.get("metadata")
+    inner = field_of(metadata, "url") if isinstance(metadata, dict) else None
+    return field_of(record, "url") or inner
+
+
+def _kilt_page(record: Mapping[str, Any], where: str, limits: Limits) -> Found:
+    """A page of Wikipedia of August 2019; its address is that of the revision, else by its id."""
+    title = one_line(field_of(record, "wikipedia_title"))
+    url, paragraphs = _kilt_url(record), record.get("text")
+    if not url:
+        detail = f"{where}: no wikipedia_id or history.url"
+        return Unchecked(where, Reason.UNDECODABLE, detail)
+    if not isinstance(paragraphs, list) or not all(isinstance(p, str) for p in paragraphs):
+        return Unchecked(url, Reason.UNDECODABLE, f"{where}: no text, a list of paragraphs")
+    text = kilt_text(paragraphs, title)
+    if fault := unusable(text, url, where, limits):
+        return fault
+    return Document(
+        url=url,
+        title=title,
+        text=text,
+        kind="jsonl",
+        fetched=field_of(_revision(record), "timestamp"),
+        language=language_of(text, "en"),
+        meta=_fields_of(record, "wikipedia_id", "categories"),
+    )
+
+
+def _revision(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    return record["history"] if isinstance(record.get("history"), dict) else {}
+
+
+def _kilt_url(record: Mapping[str, Any]) -> str:
+    page_id = field_of(record, "wikipedia_id")
+    by_id = f"https://en.wikipedia.org/?curid={page_id}" if page_id else ""
+    return one_line(field_of(_revision(record), "url") or by_id)
+
+
+def kilt_text(paragraphs: Sequence[str], title: str) -> str:
+    r"""The paragraphs as one text, without KILT's marks and without the title at the top.
+
+    >>> kilt_text(["Varde", "A town.", "Section::::History.:Bridges.", "BULLET::::- Old"], "Varde")
+    'A town.\n\nBridges\n\n- Old'
+    """
+    found = [one_line(paragraph) for paragraph in paragraphs]
+    if found and found[0] == title:
+        del found[0]
+    found = [line for line in found if line.removeprefix(_ITEM)]
+    within = (a.startswith(_ITEM) and b.startswith(_ITEM) for a, b in pairwise(found))
+    gaps = ["", *("\n" if both else "\n\n" for both in within)]
+    parts = []
+    for gap, line in zip(gaps, found, strict=False):
+        words = line.removeprefix(_ITEM)
+        if line.startswith(_HEADING):
+            headings = _BETWEEN_HEADINGS.split(line.removeprefix(_HEADING))
+            words = next((h for h in reversed(headings) if h.strip()), "").removesuffix(".")
+        parts.append(gap + words)
+    return cleaned("".join(parts))
+
+
+# ── A page in pieces: Sphere, DPR ────────────────────────────────────────────────────────────────
+
+
+class Piece(NamedTuple):
+    """A part of a page; `where` is file and line, for messages."""
+
+    where: str
+    url: str
+    title: str
+    text: str  # cleaned
+    meta: Mapping[str, str]
+
+
+def _in_pieces(
+    piece: Callable[[Line, Path, Limits], Piece | Unchecked], glue: str, kind: str
+) -> Callable[[Iterable[Line], Path, Limits], Iterator[Found]]:
+    """Runs of pieces of one page as documents; a bad line within a run does not end it."""
+
+    def documents(chosen: Iterable[Line], path: Path, limits: Limits) -> Iterator[Found]:
+        seen, run, n_chars = Seen(), list[Piece](), 0
+        for line in chosen:
+            if _is_header(line.data):
+                continue
+            found = piece(line, path, limits)
+            if isinstance(found, Unchecked):
+                yield found
+                continue
+            if fault := unusable(found.text, found.url, found.where, limits):
+                yield fault
+                continue
+            n_more = len(glue) + len(found.text)
+            if run and (found.url != run[0].url or n_chars + n_more > limits.max_chars):
+                yield _joined(run, glue, kind, seen)
+                run, n_chars = [], 0
+            n_chars += n_more if run else len(found.text)
+            run.append(found)
+        if run:
+            yield _joined(run, glue, kind, seen)
+
+    return documents
+
+
+def _joined(run: Sequence[Piece], glue: str, kind: str, seen: "Seen") -> Document:
+    first, text = run[0], glue.join(piece.text for piece in run)
+    language = language_of(text)
+    document = Document(first.url, first.title, text, kind, language=language, meta=first.meta)
+    if seen.add(first.url):
+        return replace(document, url=f"{first.url}#{document.doc_id}")
+    return document
+
+
+class Seen:
+    """Which addresses there were, in 16 MiB: never forgets one, rarely takes a new one for old."""
+
+    def __init__(self) -> None:
+        self._bits = bytearray(SEEN_BYTES)
+
+    def add(self, url: str) -> bool:
+        """Remember `url`; says whether it was there before."""
+        digest = blake2b(url.encode("utf-8", "surrogatepass"), digest_size=4 * N_HASHES).digest()
+        known = True
+        for start in range(0, len(digest), 4):
+            number = int.from_bytes(digest[start : start + 4]) % (8 * SEEN_BYTES)
+            known &= bool(self._bits[number >> 3] & 1 << (number & 7))
+            self._bits[number >> 3] |= 1 << (number & 7)
+        return known
+
+
+def _chunk(line: Line, path: Path, limits: Limits) -> Piece | Unchecked:
+    """A line of Sphere; its vector is ignored, since the corpus has its own encoder."""
+    record = record_of(line, path, limits)
+    if isinstance(record, Unchecked):
+        return record
+    where = place(line, path)
+    url, raw = one_line(field_of(record, "url")), record.get("raw")
+    if not url or not isinstance(raw, str):
+        missing = "raw, the text of the chunk" if url else "url"
+        return Unchecked(url or where, Reason.UNDECODABLE, f"{where}: no {missing}")
+    meta = _fields_of(record, "id", "sha")
+    return Piece(where, url, one_line(field_of(record, "title")), cleaned(raw), meta)
+
+
+def _passage(line: Line, path: Path, limits: Limits) -> Piece | Unchecked:
+    """A row of DPR's; passages end within sentences, so they are joined with a space."""
+    where = place(line, path)
+    if unread := _unreadable(line, where, limits):
+        return unread
+    try:
+        row = line.data.decode().rstrip("\r\n")
+        fields = next(csv.reader([row], delimiter="\t"), [])
+    except (UnicodeDecodeError, csv.Error) as error:
+        return Unchecked(where, Reason.UNDECODABLE, f"{where}: no table row: {error}")
+    if len(fields) != len(_COLUMNS):  # a text that only begins with a quotation mark
+        fields = row.split("\t")
+    if len(fields) != len(_COLUMNS) or not fields[2].strip():
+        detail = f"{where}: {len(fields)} columns; id, text and title were expected"
+        return Unchecked(where, Reason.UNDECODABLE, detail)
+    passage_id, text, title = fields[0], cleaned(fields[1]), one_line(fields[2])
+    url = "https://en.wikipedia.org/wiki/" + quote(title.replace(" ", "_"), safe="/:(),'!*;@$")
+    return Piece(where, url, title, text, {"id": passage_id})
+
+
+def _is_header(data: bytes) -> bool:
+    """Whether a line is the first one of DPR's table."""
+    return data.removeprefix(b"\xef\xbb\xbf").strip().split(b"\t") == [b"id", b"text", b"title"]
+
+
+def _refusal(chosen: Iterable[Line], path: Path, limits: Limits) -> Iterator[Unchecked]:
+    detail = (
+        f"{path.name}: these are the queries of a BEIR collection, not documents. Add its "
+        "corpus.jsonl; what is found for the queries, `pincite eval beir` measures"
+    )
+    yield Unchecked(path.resolve().as_uri(), Reason.UNSUPPORTED_TYPE, detail)
+
+
+def _strings(record: Mapping[str, Any], *names: str) -> bool:
+    return all(isinstance(record.get(name), str) for name in names)
+
+
+SPHERE = LineFormat(
+    "sphere",
+    _in_pieces(_chunk, "\n\n", "jsonl"),
+    lambda r: _strings(r, "url", "raw") and "text" not in r and ("sha" in r or "id" in r),
+    _url,
+)
+KILT = LineFormat(
+    "kilt",
+    _a_line(_kilt_page),
+    lambda r: "wikipedia_title" in r and isinstance(r.get("text"), list),
+    _kilt_url,
+)
+CCNET = LineFormat("ccnet", _a_line(document_in), lambda r: _strings(r, "url", _CCNET_TEXT), _url)
+PLAIN = LineFormat(
+    "jsonl",
+    _a_line(document_in),
+    lambda r: bool(_url(r)) and isinstance(r.get("text", r.get(_CCNET_TEXT)), str),
+    _url,
+)
+DPR = LineFormat("dpr", _in_pieces(_passage, " ", "tsv"))
+QUERIES = LineFormat("queries", _refusal)
+_JSON_FORMATS = (SPHERE, KILT, CCNET, PLAIN)
+documents = PLAIN.read
