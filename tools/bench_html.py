@@ -32,7 +32,7 @@ from lxml import etree
 from lxml import html as lxml_html
 
 from pincite.documents.body import Body
-from pincite.documents.html.page import read_html
+from pincite.documents.html import read_html
 from pincite.text.sentences import sentences
 from pincite.types import Document
 

@@ -1,6 +1,6 @@
 """Named places of pages, found again in what was extracted of them."""
 
-from pincite.documents.html import page as html_page
+from pincite.documents import html as html_page
 from pincite.documents.read import read_bytes
 from pincite.types import Document
 

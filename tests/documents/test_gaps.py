@@ -2,7 +2,7 @@
 
 import pytest
 
-from pincite.documents.html.gaps import MAX_LEAD_WORDS, Block, filled
+from pincite.documents.html import MAX_LEAD_WORDS, Block, filled
 
 FIRST = "The council of Lindvik met on Tuesday to speak about the harbour."
 LOST = "Its oldest crane was sold for scrap in the autumn of 1987."

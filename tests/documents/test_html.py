@@ -4,9 +4,9 @@ import time
 import pytest
 
 from pincite.documents.body import Body
-from pincite.documents.html.markup import MAX_ATTRIBUTES, addresses_in, parsed, visible
-from pincite.documents.html.page import read_html
+from pincite.documents.html import read_html
 from pincite.documents.language import with_language
+from pincite.documents.markup import MAX_ATTRIBUTES, addresses_in, parsed, visible
 from pincite.documents.outcome import TEASER_WORDS
 from pincite.types import Document, Reason, Unchecked
 

@@ -1,6 +1,6 @@
 import time
 
-from pincite.documents.pdf.layout import Line, running_text
+from pincite.documents.pdf import Line, running_text
 
 
 def line(text: str, height: float, left: float = 72, right: float = 400, size: float = 10) -> Line:

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from pincite.documents.html.page_metadata import (
+from pincite.documents.html import (
     MAX_AUTHORS,
     Statements,
     author_of,

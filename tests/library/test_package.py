@@ -26,8 +26,8 @@ from pincite.corpus.maintenance import verify
 from pincite.errors import CorpusError, FetchError, FetchingIsOff, InputError
 from pincite.library.package import MANIFEST, STORE, download, pack, unpack
 from pincite.types import Document
+from pincite.web.addresses import WebRules
 from pincite.web.fetch import WebClient
-from pincite.web.rules import WebRules
 
 DOCUMENTS = [
     Document(f"https://a.example/{n}", f"Bridge {n}", f"The bridge {n} opened in {1900 + n}. " * 40)

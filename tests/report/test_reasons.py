@@ -10,8 +10,8 @@ from pincite.report.reasons import REASONS
 from pincite.settings.tables import WebSettings
 from pincite.types import Reason
 from pincite.verbs.verify.wording import STEPS
-from pincite.web.outcome import REASONS as OF_ERRORS
-from pincite.web.outcome import of_error
+from pincite.web.sources import REASONS as OF_ERRORS
+from pincite.web.sources import of_error
 
 PAGE = Path(__file__).parents[2] / "docs" / "web.md"
 

@@ -9,7 +9,7 @@ import pytest
 from pincite.settings import Settings
 from pincite.types import Article, Citation, Claim, Document, Reason, Span, Unchecked
 from pincite.verbs.verify.estimate import Estimator, fetching_seconds, lines, together
-from pincite.web.rules import WebRules
+from pincite.web.addresses import WebRules
 
 ONLINE = WebRules(online=True, pause=1.0, at_once=32)
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from web.zoo import bomb
 
 from pincite.errors import BadEncoding, BodyTooLarge
-from pincite.web.bodies import RATIO_FROM, Unpacker
-from pincite.web.rules import WebRules
+from pincite.web.addresses import WebRules
+from pincite.web.wire import RATIO_FROM, Unpacker
 
 RULES = WebRules()
 PACKERS: dict[str, Callable[[bytes], bytes]] = {

@@ -15,7 +15,7 @@ from pincite.text.hosts import Snapshot
 from pincite.types import Reason
 from pincite.web.cache import FetchCache
 from pincite.web.fetch import WebClient, WebRules
-from pincite.web.outcome import of_reply
+from pincite.web.sources import of_reply
 from pincite.web.wayback import Wayback
 
 PAGE = "http://varde.test/bridge"

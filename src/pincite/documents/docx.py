@@ -17,9 +17,9 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
+from pincite.documents import markup
 from pincite.documents.body import Body, too_large
 from pincite.documents.clean import cleaned, one_line
-from pincite.documents.html import markup
 from pincite.types import Document, Reason, Unchecked
 
 MAX_ENTRIES = 10_000  # a report with a picture on each of 1,000 pages has some 1,100

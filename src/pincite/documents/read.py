@@ -183,8 +183,8 @@ def addresses_of(data: bytes, url: str) -> list[str]:
     unpacked = _unpacked(data, HEAD_BYTES) if data[:2] == b"\x1f\x8b" else data
     if formats.format_of(unpacked, url, None).format is not Format.HTML:
         return []
+    from pincite.documents import markup
     from pincite.documents.charset import decoded
-    from pincite.documents.html import markup
 
     head = unpacked[:HEAD_BYTES]
     return markup.addresses_in(decoded(head, markup.declared_charset(head)) or "")

@@ -90,11 +90,11 @@ def read_here(reader: str, body: Body) -> list[Found]:
     `reader`: a `Format`, or `pubmed record` or `jats record` for a piece of a file.
     """
     if reader == Format.HTML:
-        from pincite.documents.html.page import read_html
+        from pincite.documents.html import read_html
 
         return [read_html(body)]
     if reader == Format.PDF:
-        from pincite.documents.pdf.document import read_pdf
+        from pincite.documents.pdf import read_pdf
 
         return [read_pdf(body)]
     if reader == Format.DOCX:

@@ -27,8 +27,7 @@ from pincite.retrieval.filters import Filters, condition
 from pincite.retrieval.fusion import DENSE_SHARE, JUDGED, Mode
 from pincite.settings.values import Range, Share
 from pincite.text.hosts import WIKIPEDIA_AND_MIRRORS, host_of
-from pincite.web.addresses import PORTS
-from pincite.web.rules import WAYBACK_API, WAYBACK_PAUSE, WebRules
+from pincite.web.addresses import PORTS, WAYBACK_API, WAYBACK_PAUSE, WebRules
 
 _UpTo10k = Annotated[int, Range(1, 10_000)]
 

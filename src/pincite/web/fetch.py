@@ -31,9 +31,16 @@ from pincite.errors import (
 )
 from pincite.text.retry_after import seconds_to_wait
 from pincite.web import wire as fetch_wire
-from pincite.web.addresses import Resolve, Target, safe_addresses, system_resolver, target_of
-from pincite.web.bodies import ACCEPTED
-from pincite.web.rules import DEFAULT_RULES, WebRules
+from pincite.web.addresses import (
+    DEFAULT_RULES,
+    Resolve,
+    Target,
+    WebRules,
+    safe_addresses,
+    system_resolver,
+    target_of,
+)
+from pincite.web.wire import ACCEPTED
 
 __all__ = ["DEFAULT_RULES", "Response", "WebClient", "WebRules"]
 

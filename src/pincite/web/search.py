@@ -17,10 +17,9 @@ from urllib.parse import urlencode, urlsplit
 
 from pincite.errors import ConfigError, FetchError, FetchingIsOff
 from pincite.types import WebResult
-from pincite.web.addresses import DEFAULT_PORTS, Resolve, system_resolver
+from pincite.web.addresses import DEFAULT_PORTS, Resolve, WebRules, system_resolver
 from pincite.web.cache import DAY, FetchCache, Kept
 from pincite.web.fetch import Response, WebClient
-from pincite.web.rules import WebRules
 
 REPLY_BYTES = 2_000_000  # twenty results take 20 kB
 MAX_WORDS = 32  # Google ignores what comes after

@@ -1,24 +1,197 @@
-"""Cited pages from the open web: many hosts at once, one request at a time to each; read once."""
+"""Cited pages from the open web: many hosts at once, one request at a time to each; read once.
 
+robots.txt is heeded by RFC 9309 and read once a day and host. Errors, statuses and redirects become
+one of our reasons here; what a page's text gives away is `documents.outcome`'s business.
+"""
+
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+from urllib.parse import urlsplit
 
 from pincite.documents.body import DEFAULT_LIMITS, Limits
+from pincite.documents.outcome import of_status
 from pincite.documents.read import read_bytes
-from pincite.errors import FetchError, FetchingIsOff, FetchStopped
+from pincite.errors import (
+    BadEncoding,
+    BodyCut,
+    BodyTooLarge,
+    FetchError,
+    FetchingIsOff,
+    FetchStopped,
+    FetchTimedOut,
+    HostBusy,
+    HostUnreachable,
+    NoSuchHost,
+    RedirectedTooOften,
+    RobotsForbid,
+    UnsafeAddress,
+)
+from pincite.text.hosts import original_of
 from pincite.types import Document, Fetched, Reason, Unchecked
-from pincite.web.addresses import target_of
+from pincite.web.addresses import Target, WebRules, target_of
 from pincite.web.cache import DAY, FetchCache, Kept
 from pincite.web.fetch import Response, WebClient
-from pincite.web.outcome import PASSING, of_error, of_reply
-from pincite.web.robots import Robots
-from pincite.web.rules import WebRules
 from pincite.web.wayback import Wayback
+
+if TYPE_CHECKING:
+    from protego import Protego
+
+REASONS: dict[type[FetchError], Reason] = {
+    FetchingIsOff: Reason.NOT_SUPPLIED,
+    UnsafeAddress: Reason.UNSAFE_ADDRESS,
+    NoSuchHost: Reason.NO_HOST,
+    HostUnreachable: Reason.UNREACHABLE,  # UntrustedHost too
+    HostBusy: Reason.REFUSED,
+    FetchTimedOut: Reason.TIMED_OUT,
+    BodyTooLarge: Reason.TOO_LARGE,
+    BodyCut: Reason.TRUNCATED,
+    BadEncoding: Reason.UNDECODABLE,
+    RedirectedTooOften: Reason.REDIRECTS,
+    RobotsForbid: Reason.ROBOTS,
+}
+# May be otherwise in an hour; the rest is kept for a day.
+PASSING = frozenset({Reason.REFUSED, Reason.UNREACHABLE, Reason.TIMED_OUT, Reason.TRUNCATED})
+
+_FRONT = re.compile(r"/?|/(index|default|home)(\.\w{2,5})?/?|/[a-z]{2}([-_][a-z]{2})?/?", re.I)
+_LOGIN_PLACE = re.compile(
+    r"[/.](log-?in|log-?on|sign-?in|sso|saml2?|oauth2?|authorize|anmelden|connexion|idp)\b", re.I
+)
+_CONSENT_PLACE = re.compile(r"^consent\.|/(cookie-?)?consent(-wall)?(/|\b)|/cookie-?wall\b", re.I)
+
+
+def of_error(url: str, error: FetchError) -> Unchecked:
+    """The result for a page that did not come.
+
+    >>> of_error("http://a.example/", NoSuchHost("a.example has no address.")).reason
+    <Reason.NO_HOST: 'no_host'>
+    """
+    reason = next((REASONS[kind] for kind in type(error).__mro__ if kind in REASONS), None)
+    said = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(error))
+    return Unchecked(url, reason or Reason.UNREACHABLE, said.rstrip("."))
+
+
+def of_reply(url: str, status: int, final_url: str, redirected: bool) -> Unchecked | None:
+    """The result that status and redirects alone decide; None if the page is worth reading.
+
+    >>> of_reply("http://a.example/x/y", 200, "http://a.example/", True).reason
+    <Reason.FRONT_PAGE: 'front_page'>
+    """
+    if status in (204, 205):
+        return Unchecked(url, Reason.EMPTY, f"HTTP {status}: an answer without a page")
+    if status == 206:
+        return Unchecked(url, Reason.TRUNCATED, "HTTP 206: a part was sent, all was asked for")
+    if 300 <= status < 400:
+        detail = f"HTTP {status}: a redirect that leads nowhere"
+        return Unchecked(url, Reason.UNREACHABLE, detail)
+    return of_status(url, status) or (_led_away(url, final_url) if redirected else None)
+
+
+def _led_away(url: str, final_url: str) -> Unchecked | None:
+    """A redirect to a page that stands for all those that are not there, or not for us."""
+    cited, final = urlsplit(original_of(url)), urlsplit(original_of(final_url))
+    came, went = f"{cited.netloc}{cited.path}", f"{final.netloc}{final.path}"
+    detail = f"it leads to {final_url}"
+    if _CONSENT_PLACE.search(went) and not _CONSENT_PLACE.search(came):
+        return Unchecked(url, Reason.CONSENT, detail)
+    if _LOGIN_PLACE.search(went) and not _LOGIN_PLACE.search(came):
+        return Unchecked(url, Reason.LOGIN, detail)
+    if _is_front(final.path, final.query) and not _is_front(cited.path, cited.query):
+        return Unchecked(url, Reason.FRONT_PAGE, detail)
+    return None
+
+
+def _is_front(path: str, query: str) -> bool:
+    return not query and _FRONT.fullmatch(path) is not None
+
+
+AGENT = "pincite"  # the name that a robots.txt can address
+MAX_CHARS = 500 * 1024  # RFC 9309, 2.5: what must be read at least, and no more is
+# A file that is not served as one is "unavailable" (2.3.1.3), which allows everything.
+_NO_FILE = (BodyTooLarge, BodyCut, BadEncoding, RedirectedTooOften, UnsafeAddress)
+
+Reply = tuple[int, bytes]  # status and body
+Read = Callable[[str], Reply]  # address of a robots.txt → what is there; raises FetchError
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """Of one host. `closed` says why nothing may be fetched; empty if `rules` decide."""
+
+    rules: "Protego | None"
+    closed: str = ""
+
+    def allow(self, url: str) -> bool:
+        """Whether this program may fetch an address of the host."""
+        return not self.closed and (self.rules is None or self.rules.can_fetch(url, AGENT))
+
+    @property
+    def delay(self) -> float:
+        """Seconds between requests that the host asks for; 0 if it does not say."""
+        return (self.rules.crawl_delay(AGENT) or 0.0) if self.rules else 0.0
+
+
+class Robots:
+    """The wishes of the hosts that were asked; `check` is what `WebClient.get` wants."""
+
+    def __init__(self, read: Read, set_pause: Callable[[str, float], None]) -> None:
+        """`set_pause` is told of each host that asks for a delay."""
+        self._read, self._set_pause = read, set_pause
+        self._known: dict[str, Wishes] = {}
+        self._locks: dict[str, threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    def check(self, target: Target) -> None:
+        """Look whether a page may be fetched.
+
+        Raises:
+            RobotsForbid: its host asks programs to leave it alone, or cannot say now.
+            FetchError: the host cannot be reached at all.
+        """
+        wishes = self._wishes(target)
+        if wishes.allow(target.url):
+            return
+        host = target.authority
+        why = wishes.closed or f"the robots.txt of {host} asks programs to leave this page alone"
+        raise RobotsForbid(f"{target.url} is not fetched: {why}.", target.url)
+
+    def _wishes(self, target: Target) -> Wishes:
+        origin = f"{target.scheme}://{target.authority}"
+        with self._lock:
+            lock = self._locks.setdefault(origin, threading.Lock())
+        with lock:  # asked once, however many pages of the host are waiting
+            if origin not in self._known:
+                self._known[origin] = wishes = self._asked(f"{origin}/robots.txt")
+                if wishes.delay > 0:
+                    self._set_pause(target.host, wishes.delay)
+            return self._known[origin]
+
+    def _asked(self, url: str) -> Wishes:
+        try:
+            status, body = self._read(url)
+        except _NO_FILE:
+            return Wishes(None)
+        except FetchError as error:
+            if error.status is None:
+                raise
+            return Wishes(None, f"{url} answers {error.status}, which asks to stay away")
+        if status == 429 or status >= 500:  # 2.3.1.4; a host that is busy has said nothing yet
+            return Wishes(None, f"{url} answers {status}, which asks to stay away")
+        return Wishes(rules_of(body) if 200 <= status < 300 else None)
+
+
+def rules_of(body: bytes) -> "Protego":
+    """The rules in a robots.txt, whatever bytes it holds."""
+    from protego import Protego
+
+    text = body[:MAX_CHARS].decode("utf-8-sig", "replace")
+    return Protego.parse(text)
+
 
 ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.5"
 HOUR = DAY / 24

@@ -12,10 +12,9 @@ from urllib.parse import urlencode
 
 from pincite.errors import FetchError, FetchStopped
 from pincite.text.hosts import WAYBACK_HOSTS, Snapshot, host_of, is_below, original_of, snapshot_at
-from pincite.web.addresses import target_of
+from pincite.web.addresses import WAYBACK_API, WAYBACK_PAUSE, target_of
 from pincite.web.cache import DAY, FetchCache, Kept
 from pincite.web.fetch import Response, WebClient
-from pincite.web.rules import WAYBACK_API, WAYBACK_PAUSE
 
 _REFUSALS = (401, 403, 429)  # and 5xx; other statuses concern the one page
 

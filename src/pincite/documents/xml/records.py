@@ -24,7 +24,7 @@ from lxml import etree
 
 from pincite.documents.body import Limits, too_large
 from pincite.documents.clean import one_line
-from pincite.documents.html.markup import no_fault_of_memory, xml_parser
+from pincite.documents.markup import no_fault_of_memory, xml_parser
 
 # Elements take some 150 bytes each, however short their names: a million tags are half as many
 # elements, 75 MB. The largest records, of 3,000 authors with their addresses, have 100,000.

@@ -21,7 +21,7 @@ from pincite.text.hosts import host_of
 from pincite.text.passages import WIDE_WORDS
 from pincite.types import Article, Citation, Claim, Document, Passage, Span, Unchecked
 from pincite.verbs.verify.cited_copies import is_wanted
-from pincite.web.rules import WebRules
+from pincite.web.addresses import WebRules
 from pincite.wiki.uncited import is_read, uncited
 
 Seconds = tuple[float, float]  # at least about, at most about

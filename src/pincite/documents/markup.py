@@ -5,8 +5,8 @@ What a reader would see, what the head says (language, addresses), and the marks
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from html import unescape
 from itertools import chain
 from typing import Any, NamedTuple, cast
@@ -16,8 +16,6 @@ from lxml import etree
 from lxml import html as lxml_html
 
 from pincite.documents.clean import cleaned, one_line
-from pincite.documents.html.gaps import Block
-from pincite.documents.html.page_metadata import Statements
 from pincite.documents.outcome import Markup
 
 _INVISIBLE_TAGS = frozenset(
@@ -123,6 +121,30 @@ class Page:
     def n_elements(self) -> int:
         """Number of elements and comments in the tree."""
         return sum(1 for _ in self.tree.iter())
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A line of what a reader sees of a page; `linked` is the share of it that is in links."""
+
+    text: str
+    linked: float = 0.0
+    headline: bool = False  # stands in the page's `<h1>`
+    comment: bool = False  # stands among what readers wrote below
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """What the head and the marked elements of a page hold, unread.
+
+    `metas` has the contents of meta elements by name, lower case with colons; `json_ld` the texts
+    of the scripts; `bylines` and `dates` what elements hold that are marked as author and date.
+    """
+
+    metas: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    json_ld: Sequence[str] = ()
+    bylines: Sequence[str] = ()
+    dates: Sequence[str] = ()
 
 
 class Visible(NamedTuple):

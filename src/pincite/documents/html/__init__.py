@@ -1,1 +1,0 @@
-"""Web pages: parsed without network, their article, headings and metadata."""

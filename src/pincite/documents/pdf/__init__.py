@@ -1,1 +1,0 @@
-"""PDF files: lines from pdfium, joined into running text with page numbers."""
