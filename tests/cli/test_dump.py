@@ -98,10 +98,8 @@ def test_an_article_that_breaks_costs_itself(
     found = checked(run, "out")
     assert "dump.103.json" not in found
     last = json.loads(found["worklist.json"])["articles"][-1]
-    assert (last["title"], last["problem"]) == (
-        "Bridge 3",
-        "it could not be checked: RecursionError: too deep",
-    )
+    assert last["title"] == "Bridge 3"
+    assert "RecursionError" in last["problem"]
 
 
 @pytest.mark.parametrize("more", [RAY])
