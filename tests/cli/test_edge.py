@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import click
@@ -109,11 +110,15 @@ def test_a_bug_is_one_line_and_leaves_its_traceback_in_the_log(
 def test_a_contained_fault_is_one_line_and_stands_in_the_log(
     call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def broken(*_: object, **__: object) -> None:
-        for kind in (LookupError, ArithmeticError):
-            containment.attempted(lambda kind=kind: (_ for _ in ()).throw(kind()), lambda _: None)
+    def fails(kind: type[Exception]) -> None:
+        raise kind
 
-    monkeypatch.setattr("pincite.wiki.article.read_articles", lambda *_, **__: broken() or [])
+    def articles(*_: object, **__: object) -> list[object]:
+        for kind in (LookupError, ArithmeticError):
+            containment.attempted(partial(fails, kind), lambda _: None)
+        return []
+
+    monkeypatch.setattr("pincite.wiki.article.read_articles", articles)
     result = call("claims", "article.wiki")
     assert (result.exit_code, result.stderr.count("\n")) == (0, 1)
     log = (tmp_path / "cache" / "last-error.log").read_text()

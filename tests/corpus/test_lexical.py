@@ -192,7 +192,7 @@ def test_a_query_without_a_letter_or_digit_finds_nothing(tmp_path: Path, query: 
     with EmbeddedCorpus.create(tmp_path / "c", FakeEncoder(16)) as corpus:
         add(corpus, {"a": "The bridge opened.", "b": "!?"})
         for way in ("lexical", "dense", "hybrid"):
-            search = corpus.by(way)  # type: ignore[arg-type]
+            search = corpus.by(way)
             found = search.retrieve([query, "bridge"], 5)
             assert found[0] == search.retrieve([query], 5)[0] == []
             assert found[1][0].passage.title == "a"
