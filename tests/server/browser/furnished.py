@@ -63,7 +63,7 @@ def furnished(folder: Path) -> Furnished:
         replace(each, claim=replace(each.claim, claim_id=f"{n:03}"))
         for n, each in enumerate(report().findings)
     )
-    found = replace(report(), findings=findings, settings={"threshold": 0.3})
+    found = replace(report(), findings=findings, settings={"verify.threshold": 0.3})
     job_id = result(site.jobs, ada.account_id, "An article", data.to_json(found))
     _, token = people.links.add(job_id, 7)
     return Furnished(served, site, ada, made, f"/s/{token}")

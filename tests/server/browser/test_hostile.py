@@ -34,7 +34,7 @@ def hostile_report(texts: list[str]) -> Report:
         findings=tuple(findings),
         n_claims=len(findings),
         warnings_coded=as_written(*texts),
-        settings={"threshold": 0.3, "note": texts[0]},
+        settings={"verify.threshold": 0.3, "note": texts[0]},
     )
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from pincite.documents import read
 from pincite.documents.manifest import NAME
 from pincite.documents.sources import open_sources
-from pincite.server.jobs import sources
 from pincite.server.jobs.sources import SENT, Outcome, Why, matched
 from pincite.types import Document, Unchecked
 from pincite.wiki.article import parse_article
@@ -116,14 +116,14 @@ def test_manifests_and_collections_are_left_as_they_are(tmp_path: Path) -> None:
 def test_file_whose_reading_raises_costs_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = sources.read.read_file
+    real = read.read_file
 
     def read_file(path: Path) -> Document | Unchecked:
         if path.name == "broken.txt":
             raise KeyError("ſ")
         return real(path)
 
-    monkeypatch.setattr(sources.read, "read_file", read_file)
+    monkeypatch.setattr(read, "read_file", read_file)
     put(tmp_path, "r1.txt")
     put(tmp_path, "broken.txt", "Words that no citation has.")
     outcome = sent(tmp_path)

@@ -182,7 +182,7 @@ def test_a_german_finding_says_its_reasons_in_german(client: TestClient, site: S
         replace(each, claim=replace(each.claim, claim_id=f"{n:03}"))
         for n, each in enumerate(samples.report().findings)
     )
-    report = replace(samples.report(), findings=findings, settings={"threshold": 0.3})
+    report = replace(samples.report(), findings=findings, settings={"verify.threshold": 0.3})
     pages = [
         shown(client, site, "verify", data.to_json(report), f"/findings/{each.claim.claim_id}")
         for each in findings

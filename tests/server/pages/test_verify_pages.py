@@ -233,7 +233,7 @@ def test_sources_need_the_sessions_token_and_count_for_the_account(
 
 
 def verified(**changed: Any) -> Verified:
-    made = dataclasses.replace(report(), settings={"threshold": 0.3}, **changed)
+    made = dataclasses.replace(report(), settings={"verify.threshold": 0.3}, **changed)
     return Verified(made, {})
 
 

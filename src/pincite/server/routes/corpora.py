@@ -63,12 +63,12 @@ Name = Annotated[Text, Field(min_length=1, max_length=200, pattern=r"\S")]
 About = Annotated[Text, Field(max_length=5_000)]
 
 
-class NewCorpus(Body):
-    """A corpus that is to be made."""
+class CorpusChange(Body):
+    """What is to be changed of a corpus; what is left out stays."""
 
-    name: Name
-    about: About = ""
-    shared: Shared = Shared.PRIVATE
+    name: Name | None = None
+    about: About | None = None
+    shared: Shared | None = None
     group_id: Id | None = None  # of `shared` = group
 
     @model_validator(mode="after")
@@ -78,19 +78,12 @@ class NewCorpus(Body):
         return self
 
 
-class CorpusChange(Body):
-    """What is to be changed of a corpus; what is left out stays."""
+class NewCorpus(CorpusChange):
+    """A corpus that is to be made."""
 
-    name: Name | None = None
-    about: About | None = None
-    shared: Shared | None = None
-    group_id: Id | None = None
-
-    @model_validator(mode="after")
-    def _a_group(self) -> Self:
-        if (self.shared is Shared.GROUP) != (self.group_id is not None):
-            raise ValueError("expected a group_id with shared = group, and with nothing else")
-        return self
+    name: Name
+    about: About = ""
+    shared: Shared = Shared.PRIVATE
 
 
 class CorpusBody(BaseModel):
