@@ -11,11 +11,10 @@ import pytest
 from support.make_pubmed import lines
 from syrupy.assertion import SnapshotAssertion
 
-from pincite.documents import checksum
+from pincite.documents import checksum, xml_records
 from pincite.documents.body import Limits
 from pincite.documents.collection import collected
 from pincite.documents.read import read_bytes, read_path
-from pincite.documents.xml import records as xml_records
 from pincite.types import Document, Reason, Unchecked
 
 CASES = sorted((Path(__file__).parents[1] / "cases" / "pubmed").iterdir())

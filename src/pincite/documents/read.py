@@ -153,16 +153,16 @@ def xml_reader_of(path: Path) -> Reader | None:
         start = opened.read(512)
     if start[:2] != b"\x1f\x8b" and not start.lstrip(_BEFORE).startswith(_MARK):
         return None  # most files; lxml is then not even loaded
-    from pincite.documents.xml import jats, pubmed, records
+    from pincite.documents import jats, pubmed, xml_records
 
-    head = records.head_of(path)
-    if records.root_of(head) in pubmed.ROOTS:
+    head = xml_records.head_of(path)
+    if xml_records.root_of(head) in pubmed.ROOTS:
         return lambda file, limits: sandbox.read_many(pubmed.RECORD, pubmed.bodies(file, limits))
     return _articles if jats.is_article(head) else None
 
 
 def _articles(path: Path, limits: Limits) -> Iterator[Document | Unchecked]:
-    from pincite.documents.xml import jats
+    from pincite.documents import jats
 
     return map(with_language, sandbox.read_many(jats.RECORD, jats.bodies(path, limits)))
 

@@ -109,7 +109,7 @@ def read_here(reader: str, body: Body) -> list[Found]:
 
 
 def _read_xml(reader: str, body: Body) -> list[Found]:
-    from pincite.documents.xml import jats, pubmed
+    from pincite.documents import jats, pubmed
 
     if reader == Format.JATS:
         return [jats.read_jats(body)]

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from pincite import containment
 from pincite.completions import Completion, Prompt
-from pincite.documents.xml.pubmed import in_own_words
+from pincite.documents.pubmed import in_own_words
 from pincite.errors import ServerError
 from pincite.llm.calls import Calls, tokens_of
 from pincite.llm.client import all_at_once

@@ -107,7 +107,7 @@ def records_in(data: bytes, names: Sequence[str], limits: Limits) -> Iterator[Re
 
 
 def parsed(record: Record) -> Any:
-    """The record's element, without comments and processing instructions.
+    """The record's element, without namespaces, comments and processing instructions.
 
     Raises:
         Broken: It is not well-formed, or has too many tags; libxml2's own limits of depth and of
@@ -118,26 +118,21 @@ def parsed(record: Record) -> Any:
     if (n_tags := record.data.count(b"<")) > MAX_TAGS:
         raise Broken(f"it has {n_tags:,} tags, the limit is {MAX_TAGS:,}")
     try:
-        return _element(record.data)
-    except etree.XMLSyntaxError as error:
-        no_fault_of_memory(error)
-        named = _NAMED.sub(_as_number, record.data)
-        if named == record.data:
-            raise Broken(f"it is no well-formed XML: {error.msg}") from error
-    try:
-        return _element(named)
-    except etree.XMLSyntaxError as error:
-        raise Broken(f"it is no well-formed XML: {error.msg}") from error
+        root = _element(record.data)
+    except Broken:
+        root = _element(_NAMED.sub(_as_number, record.data))
+    for element in root.iter():
+        if element.tag[0] == "{":
+            element.tag = element.tag.rpartition("}")[2]
+    return root
 
 
 def _element(data: bytes) -> Any:
-    return etree.fromstring(_NAMESPACES + data + b"</r>", _parser())[0]
-
-
-def local(element: Any) -> str:
-    """An element's name without its namespace; empty for what is no element."""
-    tag = element.tag
-    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+    try:
+        return etree.fromstring(_NAMESPACES + data + b"</r>", _parser())[0]
+    except etree.XMLSyntaxError as error:
+        no_fault_of_memory(error)
+        raise Broken(f"it is no well-formed XML: {error.msg}") from error
 
 
 @cache
@@ -325,7 +320,7 @@ def flat(element: Any, aside: Aside | None = None) -> str:
 def _collect(element: Any, parts: list[str], aside: Aside | None) -> None:
     parts.append(element.text or "")
     for child in element:
-        name = local(child)
+        name = child.tag
         if aside and aside(child):
             parts.append(" ")
         elif name in _RAISED:
@@ -334,7 +329,7 @@ def _collect(element: Any, parts: list[str], aside: Aside | None) -> None:
             parts.append(f"[{one_line(flat(child, aside))}]")
         elif name in _FORMS:
             parts.append(_FORMS[name](child, aside))
-        elif name and name not in _UNREAD:
+        elif name not in _UNREAD:
             _collect(child, parts, aside)
         parts.append(child.tail or "")
 
@@ -350,31 +345,31 @@ def _raised(text: str, parts: list[str], cites: bool) -> str:
 
 
 def _cites(raised: Any) -> bool:
-    return any(local(e) == "xref" and e.get("ref-type") == "bibr" for e in raised.iter())
+    return any(e.tag == "xref" and e.get("ref-type") == "bibr" for e in raised.iter())
 
 
 def _is_raised(reference: Any) -> bool:
     """Whether a reference holds its number as a raised one, and nothing else."""
-    return len(reference) == 1 and local(reference[0]) in _RAISED and not reference.text
+    return len(reference) == 1 and reference[0].tag in _RAISED and not reference.text
 
 
 def _formula(element: Any, aside: Aside | None) -> str:
     """A formula, one that stands in its own line with its number and spaces around it."""
-    label = next((child for child in element if local(child) == "label"), None)
+    label = next((child for child in element if child.tag == "label"), None)
     words = flat(element, lambda e: e is label or (aside is not None and aside(e)))
     if not words.strip() and _has_picture(element):
         words = PICTURE
-    return f" {line_of(label)} {words} " if local(element) == "disp-formula" else words
+    return f" {line_of(label)} {words} " if element.tag == "disp-formula" else words
 
 
 def _chosen(alternatives: Any, aside: Aside | None) -> str:
     """Of several forms of the same MathML, else the first that is written in letters."""
-    forms = {local(e): e for e in reversed(list(alternatives))}
+    forms = {e.tag: e for e in reversed(list(alternatives))}
     if "math" in forms:
         return math(forms["math"])
     if "tex-math" in forms:
         return _tex(forms["tex-math"])
-    words = (flat(e, aside) for e in alternatives if local(e) not in ("", *_UNREAD))
+    words = (flat(e, aside) for e in alternatives if e.tag not in _UNREAD)
     return next(filter(str.strip, words), "")
 
 
@@ -386,7 +381,7 @@ def _tex(element: Any) -> str:
 
 
 def _has_picture(element: Any) -> bool:
-    return any(local(e) in ("graphic", "inline-graphic", "media") for e in element.iter())
+    return any(e.tag in ("graphic", "inline-graphic", "media") for e in element.iter())
 
 
 _FORMS: dict[str, Callable[[Any, Aside | None], str]] = {
@@ -411,18 +406,18 @@ def math(element: Any) -> str:
 
 
 def _math(element: Any) -> str:
-    name = local(element)
+    name = element.tag
     if not len(element):
         text = element.text or ""
         return " " if name == "mspace" else text if name == "mtext" else text.strip()
-    parts = [_math(child) for child in element if local(child)]
+    parts = [_math(child) for child in element]
     write = _WRITTEN.get(name)
     return write(parts) if write else "".join(_with_marks(element, name, parts))
 
 
 def _with_marks(element: Any, name: str, parts: list[str]) -> Iterator[str]:
     if name == "mmultiscripts":
-        names = [local(child) for child in element if local(child)]
+        names = [child.tag for child in element]
         at = names.index("mprescripts") if "mprescripts" in names else len(names)
         yield from (*parts[at + 1 :], *parts[:at])
     elif name == "mfenced":

@@ -1,1 +1,0 @@
-"""XML records: PubMed and JATS, one article at a time."""
