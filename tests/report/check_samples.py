@@ -52,7 +52,7 @@ def check_report(text: str = "Varde", url: str = "https://varde.example/") -> Ch
         n_statements=2,
         usage=Usage(8, 1, 2, 3, 100, 20, 0.5, 1.5),
         warnings_coded=as_written(text),
-        settings={"language": "en", "confirmation_threshold": 0.2, "where": text},
+        settings={"language": "en", "check.threshold": 0.2, "filters.where": text},
         versions={"pincite": "0", "judge": text},
         created="2026-11-21T12:00:00+00:00",
     )

@@ -280,7 +280,7 @@ def test_claimreview_can_be_published() -> None:
     report = check_report()
     names = ("author", "author_url", "url")
     values = ("Faktencheck Süd", "https://sued.example/", "https://sued.example/2026/tram")
-    mine = {f"claimreview_{n}": value for n, value in zip(names, values, strict=True)}
+    mine = {f"claimreview.{n}": value for n, value in zip(names, values, strict=True)}
     report = replace(report, settings={**report.settings, **mine})
     reviews = json.loads(claimreview.to_claimreview(report))["@graph"]
     for one in typed(reviews):
