@@ -166,3 +166,13 @@ def test_a_source_is_blamed_only_for_the_words_that_it_is_cited_for() -> None:
     first = len("Ada Holm was born in Varde in 1871")
     assert witness(claim, passage, covered=Span(0, first))
     assert witness(claim, passage, covered=Span(first, len(claim))) is None
+
+
+def test_a_verb_denied_of_another_subject_contradicts_nothing() -> None:
+    claim = "Fine dust is related to asthma."
+    title = "Fine dust and asthma in a coastal town"
+    other = "Distance to the harbour was not related to asthma."
+    assert witness(claim, other, title) is None
+    assert witness(claim, "Fine dust was not related to asthma.", title)
+    assert witness(claim, "We found that it was not related to asthma.", title) is None
+    assert witness(claim, "It was not related to asthma.", title)

@@ -39,6 +39,7 @@ _NO_DENIAL = re.compile(
     r"|neither here|if not|or not|nos?\.)",
     re.IGNORECASE,
 )
+_DENIED_VERB = re.compile(r"not\b|never\b|cannot\b|\w*n['’]t\b", re.IGNORECASE)
 _LONGEST = 45  # words of a sentence: longer ones are lists and menus, or say too many things
 # "We examined whether", "Did it close?", "the hypothesis that": these assert nothing.
 _ASKS = re.compile(r"\bwhether\b|\bhypothes[ei][sz]|\?[\"”’)]*\s*\Z", re.IGNORECASE)
@@ -237,12 +238,26 @@ def _of_negation(part: str, claim: str, read: _Read) -> Witness | None:
         if quantities.unstated(part, f"{read.about}\n{sentence}"):  # "not in 1886" allows "in 1889"
             continue
         shared = [d for d in denial if _denies(d[1], set(_stems(other)))]
+        if theirs and shared and _is_of_another(shared[0][0], sentence, part):
+            continue
         if shared and _says(_NEGATION.sub(" ", part), sentence, read, _REST_OF_TURN):
             words, stems = shared[0][0], set(shared[0][1])
             if theirs:
                 return Witness("negation", _like(stems, part), words, span)
             return Witness("negation", words, _like(stems, sentence), span)
     return None
+
+
+def _is_of_another(denial: str, sentence: str, part: str) -> bool:
+    """Whether a verb is denied of a subject that the clause does not name at all.
+
+    "Distance to a road was not related to asthma" does not deny that "dust is related to asthma",
+    whatever the page's title is.
+    """
+    if not _DENIED_VERB.match(denial):
+        return False  # "no association between …": the subject follows
+    subject = set(_stems(sentence[: sentence.find(denial)]))
+    return bool(subject) and not subject & set(_stems(part))
 
 
 def _denies(denied: Sequence[str], stems: set[str]) -> bool:
