@@ -71,7 +71,7 @@ def documents_of(urls: Sequence[str]) -> list[Document | None]:
 def pipeline(**parts: Any) -> AskPipeline:
     whole = AskPipeline(
         LiteratureFinder(OnePassageEach(), documents_of),
-        Extractor(BadReader(), SameMeaning()),  # type: ignore[arg-type]
+        Extractor(BadReader(), SameMeaning()),
         AnswerChecker(BadVerifier()),
         Searched("digest", 2, "fused"),
     )

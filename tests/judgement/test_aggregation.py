@@ -267,9 +267,8 @@ def test_a_group_read_together_has_the_clauses_of_any_source() -> None:
         of(-1.0, [clause(0, 2), clause(10, -3)]),
         of(-1.0, [clause(0, -3), clause(10, 1)]),
     )
-    assert aggregation.group_score([first, second], None, "parts") == -2.0
-    assert aggregation.group_score([first, second], evidence(0.0), "parts") == 0.5
-    assert aggregation.group_score([first, second], evidence(0.0), "max") == 0.0
+    assert aggregation.group_score([first, second], None) == -1.0
+    assert aggregation.group_score([first, second], evidence(0.0)) == 0.0
     of_any = parts.borne_out_by_any([first.clauses, (), second.clauses])
     assert [part.supported for part in of_any] == [True, True]
     assert parts.borne_out_by_any([(), ()]) == []

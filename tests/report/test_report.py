@@ -230,7 +230,7 @@ def broken() -> Report:
         n for n, f in enumerate(whole.findings) if isinstance(f.citations[0].outcome, Evidence)
     )
     (cited, *others), findings = whole.findings[first].citations, list(whole.findings)
-    bad = replace(cited, outcome=replace(cited.outcome, passage=None), listing=object())  # type: ignore[type-var, arg-type]
+    bad = replace(cited, outcome=replace(cited.outcome, passage=None), listing=object())  # type: ignore[arg-type]
     findings[first] = replace(findings[first], citations=(bad, *others), missing=(None,))  # type: ignore[arg-type]
     return replace(whole, findings=tuple(findings))
 

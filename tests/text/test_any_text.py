@@ -68,7 +68,7 @@ def mutated(draw: st.DrawFn) -> str:
 
 def public_functions() -> list[Callable[..., Any]]:
     """Each public function of `pincite.text`, of all modules there are."""
-    found = []
+    found: list[Callable[..., Any]] = []
     for info in pkgutil.walk_packages(pincite.text.__path__, "pincite.text."):
         module = importlib.import_module(info.name)
         found += [
@@ -123,7 +123,12 @@ def call(function: Callable[..., Any], one: str, other: str) -> None:
     function(*(argument(hints[p.name], p.name, one, other) for p in required))
 
 
-FUNCTIONS = [*public_functions(), contradictions.witness, parts.atoms, parts.missing_atoms]
+FUNCTIONS: list[Callable[..., Any]] = [
+    *public_functions(),
+    contradictions.witness,
+    parts.atoms,
+    parts.missing_atoms,
+]
 
 
 def test_new_functions_are_found() -> None:

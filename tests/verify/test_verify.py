@@ -387,7 +387,9 @@ def test_what_could_not_be_judged_of_a_page_accuses_no_claim() -> None:
 
 def test_a_source_that_cannot_be_read_costs_itself() -> None:
     def raising(url: str) -> Document | Unchecked:
-        return source_of(url) if url == BRIDGE.url else {}[url]
+        if url != BRIDGE.url:
+            raise KeyError(url)
+        return source_of(url)
 
     found = pipeline(source_of=raising).finding(claim(FERRY.url, BRIDGE.url))
     assert [r.label for r in found.citations] == [Label.UNCHECKED, Label.SUPPORTED]
