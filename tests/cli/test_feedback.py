@@ -20,7 +20,7 @@ from pincite.contract.check import CheckReportRecord
 from pincite.documents.labelled import read_labelled
 from pincite.errors import ConfigError, InputError, PinciteError
 from pincite.library.feedback import most_telling
-from pincite.library.rated_results import Item, read_result
+from pincite.library.results import Item, read_result
 from pincite.types import Claim, Evidence, Passage
 from pincite.verbs.ask import data as answers_data
 from pincite.verbs.verify.data import to_json

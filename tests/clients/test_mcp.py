@@ -16,7 +16,7 @@ from clients.mcp_session import TRANSPORTS, connected, serving, text_of
 
 import pincite
 from pincite.cli import cli
-from pincite.library.ingest import ingest
+from pincite.library.update import ingest
 from pincite.mcp import work
 from pincite.mcp.work import Served
 from pincite.settings import Settings

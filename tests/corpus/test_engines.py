@@ -11,7 +11,7 @@ from pincite.corpus import embedded, engines
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.protocol import Rebuilds
 from pincite.errors import ConfigError, MissingExtra
-from pincite.library.copying import copy
+from pincite.library.package import copy
 from pincite.settings import load
 from pincite.types import Document
 

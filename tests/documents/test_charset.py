@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.documents.charset import decoded
+from pincite.documents.clean import decoded
 
 SENTENCE = "Die Brücke über den Fluß wurde im März eröffnet, und die Straße führt hinüber. " * 3
 

@@ -19,8 +19,7 @@ from pincite.documents.body import Limits
 from pincite.documents.collection import collected
 from pincite.documents.read import read_bytes, read_path
 from pincite.documents.sources import MAX_PROBLEMS, open_sources
-from pincite.library.ingest import MAX_REFUSALS
-from pincite.library.update import How, update
+from pincite.library.update import MAX_REFUSALS, How, update
 from pincite.types import Document, Reason, Unchecked
 
 GOOD = "The old bridge at Varde was opened in 1931.\n"

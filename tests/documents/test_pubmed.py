@@ -11,8 +11,8 @@ import pytest
 from support.make_pubmed import lines
 from syrupy.assertion import SnapshotAssertion
 
-from pincite.documents import checksum, xml_records
-from pincite.documents.body import Limits
+from pincite.documents import xml_records
+from pincite.documents.body import Limits, mismatch
 from pincite.documents.collection import collected
 from pincite.documents.read import read_bytes, read_path
 from pincite.types import Document, Reason, Unchecked
@@ -254,7 +254,7 @@ def test_a_file_that_does_not_fit_its_checksum_is_not_read(read: Read, tmp_path:
     (found,) = read(content)
     assert isinstance(found, Unchecked)
     assert "p.xml.md5 says 000" in found.detail
-    assert checksum.mismatch(tmp_path / "absent.xml") == ""
+    assert mismatch(tmp_path / "absent.xml") == ""
     side.write_text("<html>not found</html>")
     assert "no MD5 digest" in unread(read(content))[0].detail
 

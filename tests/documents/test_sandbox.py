@@ -128,7 +128,7 @@ def test_ctrl_c_is_not_for_the_worker() -> None:
 
 
 def test_it_ends_with_whoever_asks() -> None:
-    command = [sys.executable, "-P", "-m", "pincite.documents.sandbox_worker"]
+    command = [sys.executable, "-P", "-m", "pincite.documents.sandbox"]
     ended = subprocess.run(command, input=b"", capture_output=True, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
 

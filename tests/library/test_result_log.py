@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pincite.errors import ConfigError
-from pincite.library.result_log import ResultLog
+from pincite.library.results import ResultLog
 
 CREATED = "2026-03-09T12:00:00+00:00"
 

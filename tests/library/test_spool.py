@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from pincite.cli import cli
 from pincite.corpus import engines
 from pincite.errors import ConfigError, InputError
-from pincite.library import spool
+from pincite.library import download
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def read(path: Path) -> dict[str, str]:
 
 
 def test_paths_stay_as_they_are(tmp_path: Path) -> None:
-    inputs = spool.local(["pages/", tmp_path], tmp_path / "spool")
+    inputs = download.local(["pages/", tmp_path], tmp_path / "spool")
     assert inputs.paths == [Path("pages"), tmp_path]
     assert inputs.named("file:///pages/a.txt") == "file:///pages/a.txt"
     assert not (tmp_path / "spool").exists()
@@ -48,7 +48,7 @@ def test_paths_stay_as_they_are(tmp_path: Path) -> None:
 def test_a_folder_is_copied_and_kept_up_to_date(place: str, tmp_path: Path) -> None:
     put(place, a="one", **{"below/b": "two"})
     told: list[tuple[Any, ...]] = []
-    (copy,) = spool.local([place], tmp_path, lambda *some: told.append(some)).paths
+    (copy,) = download.local([place], tmp_path, lambda *some: told.append(some)).paths
     assert read(copy) == {"a.txt": "one", "below/b.txt": "two"}
     assert ("copying files", 1, 2, "copying below/b.txt") in told
     assert ("megabytes", 0, 0, "megabytes of it") in told
@@ -57,10 +57,10 @@ def test_a_folder_is_copied_and_kept_up_to_date(place: str, tmp_path: Path) -> N
     fsspec.filesystem("memory").pipe(f"/{place[9:]}/c.txt", b"three")
     fsspec.filesystem("memory").rm(f"/{place[9:]}/below/b.txt")
     (copy / "a.txt").touch()
-    assert spool.local([place], tmp_path).paths == [copy]
+    assert download.local([place], tmp_path).paths == [copy]
     assert read(copy) == {"a.txt": "another", "c.txt": "three"}
     kept = (copy / "c.txt").stat().st_mtime_ns
-    spool.local([place], tmp_path)
+    download.local([place], tmp_path)
     assert (copy / "c.txt").stat().st_mtime_ns == kept, "what did not change is not copied anew"
     assert before["a.txt"] != (copy / "a.txt").stat().st_mtime_ns
 
@@ -68,7 +68,7 @@ def test_a_folder_is_copied_and_kept_up_to_date(place: str, tmp_path: Path) -> N
 def test_documents_have_the_addresses_that_the_user_knows(place: str, tmp_path: Path) -> None:
     put(place, a="one", **{"below/b c": "two"})
     whole, one = place + "/", f"{place}/a.txt"
-    inputs = spool.local([whole, one], tmp_path)
+    inputs = download.local([whole, one], tmp_path)
     folder, file = (path.resolve().as_uri() for path in inputs.paths)
     assert inputs.named(f"{folder}/below/b%20c.txt") == f"{place}/below/b%20c.txt"
     assert inputs.named(file) == one
@@ -122,7 +122,7 @@ def served(tmp_path: Path) -> Iterator[str]:
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # aiohttp's sessions end with the program
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_web_server_is_read(served: str, tmp_path: Path) -> None:
-    inputs = spool.local([served, f"{served}a.txt"], tmp_path / "spool")
+    inputs = download.local([served, f"{served}a.txt"], tmp_path / "spool")
     assert read(inputs.paths[0]) == {"a.txt": "Served."}
     assert inputs.paths[1].read_text() == "Served."
     assert inputs.named(f"{inputs.paths[0].resolve().as_uri()}/a.txt") == f"{served}a.txt"
@@ -131,14 +131,14 @@ def test_a_web_server_is_read(served: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "a/../../b", ".", ""])
 def test_a_name_outside_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is no name of a file below"):
-        spool._inside(tmp_path / "copy", name)
+        download._inside(tmp_path / "copy", name)
 
 
 def test_what_cannot_be_read_is_said(place: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"nosuch://x.*fsspec"):
-        spool.local(["nosuch://x"], tmp_path)
+        download.local(["nosuch://x"], tmp_path)
     with pytest.raises(InputError, match=rf"{place}"):
-        spool.local([place], tmp_path)
+        download.local([place], tmp_path)
     with pytest.raises(ConfigError, match=r"ftp://…@host/a: .* must not hold a password") as error:
-        spool.local(["ftp://me:secret@host/a"], tmp_path)
+        download.local(["ftp://me:secret@host/a"], tmp_path)
     assert "secret" not in str(error.value)

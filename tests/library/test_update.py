@@ -11,8 +11,7 @@ import pytest
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.origins import NAME, Origins
 from pincite.errors import CorpusError, InputError
-from pincite.library.ingest import ingest
-from pincite.library.update import How, NoCorpus, Outcome, update
+from pincite.library.update import How, NoCorpus, Outcome, ingest, update
 from pincite.retrieval.filters import Filters, condition
 from pincite.types import Document
 

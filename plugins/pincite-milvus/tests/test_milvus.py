@@ -27,7 +27,7 @@ from pincite.corpus import engines
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.protocol import Corpus
 from pincite.errors import ConfigError, CorpusError, StaleCorpus
-from pincite.library.copying import copy
+from pincite.library.package import copy
 from pincite.types import Document
 
 pytest.importorskip("pymilvus")

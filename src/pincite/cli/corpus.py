@@ -123,13 +123,13 @@ def _updated(
 
     from pincite.corpus import engines
     from pincite.corpus.origins import Origins
-    from pincite.library import spool
+    from pincite.library import download
     from pincite.library.update import NoCorpus, update
     from pincite.models import weights
 
     kept = weights.cache_folder().parent
     with options.progress(quiet) as shown, ExitStack() as stack:
-        inputs = spool.local(paths, kept / "spool", options.teller(shown))
+        inputs = download.local(paths, kept / "spool", options.teller(shown))
         how = replace(how, named=inputs.named)
         parallel = stack.enter_context(options.parallel(on, workers))
         corpus: Any
@@ -390,7 +390,7 @@ def copy(
 
     from pincite import runtime
     from pincite.corpus import engines
-    from pincite.library.copying import copy as copy_corpus
+    from pincite.library.package import copy as copy_corpus
 
     model = runtime.encoder_for(options.settings_of({"encoder": encoder}), source, bool(encoder))
     with ExitStack() as stack:

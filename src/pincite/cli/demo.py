@@ -89,7 +89,7 @@ def _index(folder: Path, documents: Path, settings: Settings, quiet: bool) -> No
     """A demo's documents as a corpus; the encoder's memory is free again afterwards."""
     from pincite import runtime
     from pincite.corpus.embedded import EmbeddedCorpus
-    from pincite.library.ingest import Intake, ingest
+    from pincite.library.update import Intake, ingest
 
     with (
         EmbeddedCorpus.create(folder, runtime.encoder(settings)) as corpus,

@@ -296,7 +296,7 @@ def add(
     """
     from pincite.documents.labelled import LABELS
     from pincite.library.feedback import Words, opinion
-    from pincite.library.rated_results import read_result
+    from pincite.library.results import read_result
 
     if (given is None) == (label is None):
         raise click.UsageError("Expected one of --up, --down and --label LABEL.")
@@ -342,7 +342,7 @@ def suggest(results: tuple[Path, ...], n: int, as_json: bool, config: Path | Non
     """
     from pincite import runtime
     from pincite.library import feedback
-    from pincite.library.rated_results import read_result
+    from pincite.library.results import read_result
     from pincite.report.cells import one_line, shortened
 
     settings = options.settings_of({"config": config})

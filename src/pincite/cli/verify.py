@@ -162,12 +162,12 @@ def command(
 
 def _here(dump: Path | str, quiet: bool) -> Path:
     """The dump, copied if it lies elsewhere."""
-    from pincite.library import spool
+    from pincite.library import download
     from pincite.models import weights
 
     with options.progress(quiet) as shown:
         folder = weights.cache_folder().parent / "spool"
-        return spool.local([dump], folder, options.teller(shown)).paths[0]
+        return download.local([dump], folder, options.teller(shown)).paths[0]
 
 
 def _check_spreading(on: str, dump: Path | None, settings: Any) -> None:

@@ -4,7 +4,10 @@ Every limit is here, so that one line in the settings changes it for all formats
 a machine with 4 GB of memory that reads pages strangers wrote.
 """
 
+import hashlib
+import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from pincite.types import Reason, Unchecked
 
@@ -30,6 +33,8 @@ DEFAULT_LIMITS = Limits()
 MAX_RATIO = 200
 # So many refusals in a row, and a file of records is given up: it is no such file, or not any more.
 MAX_REFUSED_IN_A_ROW = 10_000
+CHECKSUM = ".md5"  # the ending of a file with the digest of the one beside it
+_DIGEST = re.compile(r"(?<![0-9a-fA-F])[0-9a-fA-F]{32}(?![0-9a-fA-F])")
 
 
 def is_bomb(n_unpacked: int, n_packed: int, limits: Limits) -> bool:
@@ -76,3 +81,23 @@ def unusable(text: str, url: str, where: str, limits: Limits) -> Unchecked | Non
 
 def _megabytes(n_bytes: int) -> str:
     return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 100_000 else f"{n_bytes} bytes"
+
+
+def mismatch(path: Path) -> str:
+    """What is wrong with a file according to `FILE.md5`; empty if nothing is, or there is none.
+
+    NLM writes `MD5(name)= digest`, md5sum `digest  name`; both are read. It tells a broken
+    download, not a forged one.
+    """
+    side = path.with_name(path.name + CHECKSUM)
+    if not side.is_file():
+        return ""
+    with side.open("rb") as file:
+        stated = _DIGEST.search(file.read(4_096).decode("latin-1"))
+    if not stated:
+        return f"{side.name} holds no MD5 digest; fetch it again, or remove it"
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+    if found == stated[0].lower():
+        return ""
+    return f"its MD5 digest is {found}, {side.name} says {stated[0].lower()}; fetch it again"

@@ -1,10 +1,16 @@
-"""The last step of every reader: text in which spans can be counted and words compared.
+"""Bytes → characters → text in which spans can be counted and words compared.
 
-Decision hidden here: NFC and not NFKC (superscripts and fractions keep their meaning), ligatures
-taken apart, invisible characters dropped, one kind of space and one kind of line break.
-`cleaned` is idempotent: stored text can be cleaned again without moving a span.
+Which encoding, when the label may be missing or wrong: a byte order mark first; then UTF-8 if the
+bytes are valid UTF-8, because other encodings almost never are by accident; then what the page
+declares; then detection.
+
+What is cleaned: NFC and not NFKC (superscripts and fractions keep their meaning), ligatures taken
+apart, invisible characters dropped, one kind of space and one kind of line break. `cleaned` is
+idempotent: stored text can be cleaned again without moving a span.
 """
 
+import codecs
+import logging
 import re
 import unicodedata
 from functools import cache
@@ -84,3 +90,143 @@ def _stacked_marks() -> re.Pattern[str]:
     marks += [point for point in range(0x300, 0x1F000) if unicodedata.combining(chr(point))]
     group = "[" + "".join(map(chr, marks)) + "]"
     return re.compile(f"{group}{{{MAX_MARKS + 1},}}")
+
+
+# Python also calls "rot13", "idna" or "unicode_escape" codecs; a page may not choose those.
+_CHARACTER_SETS = re.compile(
+    r"(utf-(8|16|32)|iso8859|iso2022|cp\d|windows|koi8|mac|gb|hz|big5|euc|shift_jis|johab|ptcp|"
+    r"ascii|tis-620|latin)"
+)
+# Labels of the Encoding Standard (WHATWG, encoding.spec.whatwg.org, section 4.2) that Python does
+# not know, though it knows the encodings; and what browsers read for what is declared: pages have
+# always been written in the larger sets that Windows has under these names.
+_LABELS = {
+    label: name
+    for name, labels in {
+        "utf-8": "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 x-unicode20utf8 utf8mb4",
+        "utf-16-le": "unicode csunicode iso-10646-ucs-2 ucs-2 unicodefeff",
+        "utf-16-be": "unicodefffe",
+        "iso8859-8": "iso-8859-8-i iso-8859-8-e csiso88598i csiso88598e logical visual",
+        "iso8859-6": "iso-8859-6-i iso-8859-6-e csiso88596i csiso88596e",
+        "iso8859-7": "sun-eu-greek",
+        "iso8859-15": "csiso885915 csisolatin9",
+        "koi8-r": "koi koi8",
+        "koi8-u": "koi8-ru",
+        "mac-roman": "csmacintosh mac",
+        "mac-cyrillic": "x-mac-ukrainian",
+        "mac-latin2": "x-mac-ce",
+        "mac-iceland": "x-mac-icelandic",
+        "cp874": "dos-874 windows-874",
+        "gb18030": "chinese csgb2312 csiso58gb231280 gb-2312-80 iso-ir-58 x-gbk gb-2312",
+        "big5hkscs": "x-x-big5 cn-big5 csbig5",
+        "euc_jp": "cseucpkdfmtjapanese",
+        "cp932": "csshiftjis windows-31j x-sjis",
+        "cp949": "cseuckr csksc56011987 korean ks-c-5601-1987 ks-c-5601-1989 ksc-5601 ksc5601 "
+        "windows-949 iso-ir-149",
+    }.items()
+    for label in labels.split()
+}
+_AS_BROWSERS = {
+    "iso8859-1": "cp1252",
+    "ascii": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "big5": "big5hkscs",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+}
+_ISO = re.compile(r"iso[-_]?8859[-_]?(\d{1,2})(:\d+)?\Z")
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_SEVEN_BIT = ("iso2022", "hz")  # pure ASCII bytes, so they would pass as UTF-8
+DETECTION_BYTES = 100_000  # enough for every language; the whole of a long file takes seconds
+MIN_SIGNS = 12  # bytes beyond ASCII; with fewer, detection guesses among code pages at random
+# A page cut in the middle of a letter, or with a stray byte from an old comment, is still UTF-8.
+MAX_STRAY = 0.001
+# Above this share of controls and replaced bytes it is no text. Of 256 equally
+# frequent bytes, 26 or more are controls in every single-byte encoding, which is 0.10.
+MAX_CONTROLS = 0.04
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f\ufffd\ufffe\uffff]")
+
+
+def decoded(data: bytes, *declared: str | None) -> str | None:
+    """The characters of `data`, or `None` if it is not text in any encoding.
+
+    `declared` are the labels that came with it, the most trusted first; `None` and names that mean
+    nothing are passed over.
+
+    >>> decoded("naïve".encode("latin-1"), "iso-8859-1"), decoded(bytes(range(256)))
+    ('naïve', None)
+    """
+    text = _decode(data, [name for label in declared if (name := _codec(label))])
+    if text and len(_CONTROLS.findall(text)) > 2 + MAX_CONTROLS * len(text):
+        return None
+    return text
+
+
+def _decode(data: bytes, declared: list[str]) -> str | None:
+    for mark, name in _MARKS:
+        if data.startswith(mark):
+            return data.decode(name, "replace")
+    seven_bit = [name for name in declared if name.startswith(_SEVEN_BIT)]
+    for name in (*seven_bit, *_two_byte(data), "utf-8", *declared):
+        text = _strict(data, name)
+        if text is not None:
+            return text
+    text = data.decode("utf-8", "replace")
+    # Nothing but plain ASCII beside the stray bytes is no sign of UTF-8.
+    if (
+        text.count("\ufffd") <= 1 + MAX_STRAY * len(text)
+        and not text.replace("\ufffd", "").isascii()
+    ):
+        return text
+    others = [name for name in declared if not name.startswith("utf")]
+    return data.decode(others[0] if others else _detected(data), "replace")
+
+
+def _strict(data: bytes, name: str) -> str | None:
+    try:
+        return data.decode(name)
+    except UnicodeError:
+        return None
+
+
+def _codec(label: str | None) -> str | None:
+    """Python's name for a declared label, read as browsers read it."""
+    said = (label or "").strip().lower()
+    said = _LABELS.get(said.replace("_", "-"), said.removeprefix("x-"))
+    said = _ISO.sub(r"iso-8859-\1", said)
+    try:
+        name = codecs.lookup(said).name
+    except (LookupError, ValueError):
+        return None
+    return _AS_BROWSERS.get(name, name) if _CHARACTER_SETS.match(name) else None
+
+
+def _two_byte(data: bytes) -> tuple[str, ...]:
+    """The kind of UTF-16 if it is that: every other byte of Western text is zero then."""
+    head = data[:2000]
+    if len(head) < 8 or head.count(0) < len(head) // 4:
+        return ()
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    if min(even, odd) > len(head) // 20:
+        return ()
+    return ("utf-16-le",) if odd > even else ("utf-16-be",)
+
+
+def _detected(data: bytes) -> str:
+    logging.getLogger("charset_normalizer").addHandler(logging.NullHandler())
+    from charset_normalizer import from_bytes
+
+    if sum(byte > 127 for byte in data[:DETECTION_BYTES]) < MIN_SIGNS:
+        return "cp1252"
+    best = from_bytes(data[:DETECTION_BYTES]).best()
+    return best.encoding if best else "cp1252"

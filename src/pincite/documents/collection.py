@@ -1,22 +1,59 @@
-"""Files and folders as the documents of a knowledge base: each file once, with what is known of it.
+"""Which of two states of a record is the later one, where files of a collection follow each other.
 
-A manifest among them (`documents.manifest`) describes other files, pages that state their address
-themselves, or holds texts in its own rows; files that it names are read although nobody gave them.
+PubMed's baseline of a year is followed by daily update files that are numbered on; a record that
+stands in several counts as the last file has it. Elsewhere the file that is read last counts.
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
-from pincite.documents import checksum, jsonl, manifest
+from pincite.documents import jsonl, manifest
 from pincite.documents.addresses import exact_key
-from pincite.documents.body import DEFAULT_LIMITS, Limits
-from pincite.documents.editions import in_order
+from pincite.documents.body import CHECKSUM, DEFAULT_LIMITS, Limits
 from pincite.documents.manifest import Entry, Problem
 from pincite.documents.read import read_path
 from pincite.errors import InputError
 from pincite.types import Document, Reason, Unchecked
+
+_NAME = re.compile(r"(?:pubmed|medline)(\d\d)n(\d{4,9})\.xml(?:\.gz)?", re.IGNORECASE)
+
+
+class Edition(NamedTuple):
+    """A file's place in the row of a collection's files; greater is later."""
+
+    year: int  # its last two digits
+    number: int
+
+
+def edition(path: Path) -> Edition | None:
+    """The place that a file's name states; None if it states none.
+
+    >>> edition(Path("updatefiles/pubmed26n1403.xml.gz"))
+    Edition(year=26, number=1403)
+    """
+    match = _NAME.fullmatch(path.name)
+    return Edition(int(match[1]), int(match[2])) if match else None
+
+
+def in_order(paths: Sequence[Path]) -> list[Path]:
+    """The paths with numbered files in the order of their numbers; all others keep their places."""
+    places = [i for i, path in enumerate(paths) if edition(path)]
+    ordered = sorted((paths[i] for i in places), key=lambda path: edition(path) or Edition(0, 0))
+    result = list(paths)
+    for place, path in zip(places, ordered, strict=True):
+        result[place] = path
+    return result
+
+
+def version(meta: Mapping[str, str]) -> int:
+    """Which version of its article a record is: 1 unless it says otherwise."""
+    stated = meta.get("version", "1")
+    return int(stated) if stated.isascii() and stated.isdecimal() else 1
+
 
 Found = Document | Unchecked
 
@@ -119,7 +156,7 @@ def collected(
         InputError: a path does not exist.
     """
     links = list[Path]()
-    inside = [path for path in files(paths, links.append) if not checksum.is_side_file(path)]
+    inside = [path for path in files(paths, links.append) if not _is_checksum(path)]
     found = in_order(inside)
     by_name = {path.name: path for path in found}
     rows = {
@@ -156,7 +193,9 @@ def files(
     for path in paths:
         if path.is_dir():
             inside = sorted(p for p in path.rglob("*") if p.is_file())
-            for file in (p for p in inside if not _hidden(p.relative_to(path))):
+            for file in inside:
+                if any(part.startswith(".") for part in file.relative_to(path).parts):
+                    continue
                 if file.is_symlink() and not manifest.is_inside(path, file):
                     on_outside(file)
                 else:
@@ -167,5 +206,5 @@ def files(
             raise InputError(f"{path} does not exist; expected a file or a folder to add.")
 
 
-def _hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
+def _is_checksum(path: Path) -> bool:
+    return path.suffix.lower() == CHECKSUM and path.with_suffix("").is_file()

@@ -138,23 +138,25 @@ def _properties(parts: _Parts) -> dict[str, str]:
 
 
 def _blocks(element: Any) -> Iterator[str]:
-    """The paragraphs below an element, a table as lines of `cell | cell`."""
+    """The paragraphs below an element, each before its text boxes; a table as lines of cells."""
     for child in element:
         name = _name(child)
         if name in _SKIPPED:
             continue
         if name == "p":
-            yield from _paragraph(child)
+            boxes: list[Any] = []
+            yield "".join(_inline(child, boxes))
+            for box in boxes:
+                yield from _blocks(box)
         elif name == "tbl":
-            yield "\n".join(_rows(child))
+            rows = (map(one_line, _cells(row)) for row in _inside(child, "tr"))
+            yield "\n".join(" | ".join(filter(None, row)) for row in rows)
         else:
             yield from _blocks(child)
 
 
-def _rows(table: Any) -> Iterator[str]:
-    for row in _inside(table, "tr"):
-        cells = (one_line(" ".join(_blocks(cell))) for cell in _inside(row, "tc"))
-        yield " | ".join(cell for cell in cells if cell)
+def _cells(row: Any) -> Iterator[str]:
+    return (" ".join(_blocks(cell)) for cell in _inside(row, "tc"))
 
 
 def _inside(element: Any, wanted: str) -> Iterator[Any]:
@@ -164,14 +166,6 @@ def _inside(element: Any, wanted: str) -> Iterator[Any]:
             yield child
         elif _name(child) not in _SKIPPED:
             yield from _inside(child, wanted)
-
-
-def _paragraph(paragraph: Any) -> Iterator[str]:
-    """A paragraph's words, then what stands in its text boxes."""
-    boxes: list[Any] = []
-    yield "".join(_inline(paragraph, boxes))
-    for box in boxes:
-        yield from _blocks(box)
 
 
 def _inline(element: Any, boxes: list[Any]) -> Iterator[str]:

@@ -24,8 +24,7 @@ from typing import Any
 
 from pincite.documents import markup, outcome
 from pincite.documents.body import Body
-from pincite.documents.charset import decoded
-from pincite.documents.clean import cleaned, one_line
+from pincite.documents.clean import cleaned, decoded, one_line
 from pincite.documents.dates import iso_date
 from pincite.documents.language import code_of
 from pincite.documents.markup import Block, Statements
@@ -66,11 +65,14 @@ def read_html(body: Body) -> Document | Unchecked:
     declared = markup.language_declared(page)
     stated = markup.statements_of(page)
     article = _extracted(page, visible)  # last, since it changes the tree
-    running = cleaned(_without_rules(article.text or "")) if article else ""
+    # trafilatura frames table rows and rules off the first, as Markdown does.
+    lines = (article.text or "").split("\n") if article else []
+    lines = [line.strip("| ") if line.startswith("|") else line for line in lines]
+    running = cleaned("\n".join(line for line in lines if not _TABLE_RULE.fullmatch(line)))
     running = markup.without_banner(running)
-    if _is_failed(running, visible):
-        text = visible
-    else:
+    n_article, n_visible = n_words(running), n_words(visible)
+    text = visible
+    if running and (n_article > FULL_TEXT_WORDS or n_article >= MIN_SHARE * n_visible):
         text = cleaned(filled(running, markup.blocks_of(pieces), signs.title))
     return outcome.of_page(body.url, text, running, signs) or Document(
         url=body.url,
@@ -110,18 +112,6 @@ def _extracted(page: markup.Page, visible: str) -> Any:
         raise
     except Exception:  # hostile markup breaks it in ways it does not list; the visible text remains
         return None
-
-
-def _without_rules(text: str) -> str:
-    """Table rows as `cell | cell`; trafilatura frames them and rules off the first, as Markdown."""
-    lines = (line.strip("| ") if line.startswith("|") else line for line in text.split("\n"))
-    return "\n".join(line for line in lines if not _TABLE_RULE.fullmatch(line))
-
-
-def _is_failed(article: str, visible: str) -> bool:
-    """Whether the article is so small a part of a page that all visible text is better."""
-    n_article, n_visible = n_words(article), n_words(visible)
-    return not article or (n_article <= FULL_TEXT_WORDS and n_article < MIN_SHARE * n_visible)
 
 
 def _meta(article: Any, stated: Statements) -> dict[str, str]:
@@ -207,7 +197,10 @@ def filled(article: str, blocks: Sequence[Block], title: str) -> str:
     for before, after, texts in _gaps(blocks, places, _words(title)):
         if _is_lost(before, after, texts, lines):
             lost.setdefault(before, []).extend(texts)
-    return "\n".join(_merged(lines, lost)) if lost else article
+    found = lost.get(ABOVE, [])
+    for n, line in enumerate(lines):
+        found += [line, *lost.get(n, ())]
+    return "\n".join(found) if lost else article
 
 
 def _gaps(
@@ -225,7 +218,11 @@ def _gaps(
             if gap and before != NOWHERE:
                 yield before, place[0], gap
             before, gap = place[1], []
-        elif before < 0 and (block.headline or _is_title(words, title)):
+        # The title may name the site after it.
+        elif before < 0 and (
+            block.headline
+            or (words == title[: len(words)] and len(words) >= min(3, len(title)) > 0)
+        ):
             before, gap = ABOVE, []
         elif long and block.linked <= MAX_LINKED:
             gap.append(block.text)
@@ -263,18 +260,6 @@ def _place(words: list[str], places: Places) -> tuple[int, int] | None:
     most = max(known.values())  # the others may hold a phrase that comes back
     held = [line for line, n in known.items() if 2 * n >= most]
     return min(held), max(held)
-
-
-def _is_title(words: list[str], title: list[str]) -> bool:
-    """Whether a block is the title, which may name the site after it."""
-    return words == title[: len(words)] and len(words) >= min(3, len(title)) > 0
-
-
-def _merged(lines: list[str], lost: dict[int, list[str]]) -> Iterator[str]:
-    yield from lost.get(ABOVE, ())
-    for n, line in enumerate(lines):
-        yield line
-        yield from lost.get(n, ())
 
 
 def _n_grams(words: list[str]) -> Iterator[tuple[str, ...]]:

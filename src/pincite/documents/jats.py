@@ -136,7 +136,6 @@ def read_jats(body: Body) -> Document | Unchecked:
 
 
 def _read(record: Record, where: str, limits: Limits, *, stated: bool) -> Document | Unchecked:
-    """The article, at the address that it states for itself if that is wanted."""
     try:
         return _document(xml_records.parsed(record), where, limits, stated=stated)
     except (Broken, RecursionError) as error:
@@ -183,7 +182,6 @@ def _document(article: Any, where: str, limits: Limits, *, stated: bool) -> Docu
 
 
 def _identifiers(front: Any) -> dict[str, str]:
-    """pmid, pmc and doi, as far as the article states them."""
     found = {}
     for element in front.iter("article-id"):
         kind = (element.get("pub-id-type") or "").lower()
@@ -211,7 +209,6 @@ def _title(front: Any) -> str:
 
 
 def _meta(article: Any, front: Any, title: str) -> dict[str, str]:
-    """All other fields."""
     kind = article.get("article-type") or ""
     values = {
         name: next(filter(None, (_value(e) for path in paths for e in path(front)[:1])), "")

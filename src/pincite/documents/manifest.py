@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pincite.documents.body import DEFAULT_LIMITS, MAX_REFUSED_IN_A_ROW, Limits, too_large
-from pincite.documents.charset import decoded
-from pincite.documents.clean import one_line
+from pincite.documents.clean import decoded, one_line
 from pincite.documents.jsonl import field_of, first_records, lines
 from pincite.documents.language import code_of
 from pincite.documents.read import read_bytes, read_file
@@ -255,13 +254,19 @@ def _entry(record: Any, where: tuple[Path, Mapping[str, Path]], line: int) -> En
         raise ValueError("no url")
     known, remarks = _known(record)
     file = called.get(name) or called.get(name.rpartition("/")[2]) if name else None
+    fault = ""
+    if name and not file:
+        if Path(name).is_absolute() or not is_inside(folder, folder / name):
+            fault = outside(name)
+        elif not (folder / name).is_file():
+            fault = f"the file {name!r} is not there"
     return Entry(
         url=url or "",
         file=file or (folder / name if name else None),
         status=int(status) if status else None,
         content_type=_field(record, "content_type"),
         fetched=_field(record, "fetched"),
-        fault=_fault(folder, name) if name and not file else "",
+        fault=fault,
         known=known,
         remarks=remarks,
         line=line,
@@ -309,12 +314,6 @@ def _field(record: Mapping[str, Any], key: str) -> str | None:
     if value is None or (isinstance(value, (str, int)) and not isinstance(value, bool)):
         return None if value in (None, "") else str(value).strip()
     raise ValueError(f"{key} should be a string, it is {json.dumps(value)[:60]}")
-
-
-def _fault(folder: Path, name: str) -> str:
-    if Path(name).is_absolute() or not is_inside(folder, folder / name):
-        return outside(name)
-    return "" if (folder / name).is_file() else f"the file {name!r} is not there"
 
 
 def _type_by_name(file: Path | None) -> str | None:

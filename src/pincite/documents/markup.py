@@ -196,13 +196,17 @@ def parsed(source: str) -> Page | None:
     )
     source = _with_few_attributes(source)
     try:
-        tree = lxml_html.document_fromstring(_storable(source), parser=parser)
+        # The parser stops at NUL and knows no lone surrogates.
+        data = source.replace("\0", "").encode("utf-8", "replace") or b" "
+        tree = lxml_html.document_fromstring(data, parser=parser)
     except etree.ParserError:
         return None
     except etree.XMLSyntaxError as error:
         no_fault_of_memory(error)
         return None
-    _drop_bars(tree)
+    for bar in tree.xpath(_ARCHIVE_BARS):
+        if bar.getparent() is not None:
+            bar.drop_tree()
     limits = parser.error_log.filter_types([etree.ErrorTypes.ERR_RESOURCE_LIMIT])
     return Page(tree, source, cut_short=bool(len(limits)))
 
@@ -386,13 +390,6 @@ def without_banner(text: str) -> str:
     return "\n".join([*top, *lines[_BANNER_LINES:]]).strip("\n")
 
 
-def _drop_bars(tree: Any) -> None:
-    """Take what an archive put above the page out of it."""
-    for bar in tree.xpath(_ARCHIVE_BARS):
-        if bar.getparent() is not None:
-            bar.drop_tree()
-
-
 def _is_web_address(url: str) -> bool:
     try:
         parts = urlsplit(url)
@@ -408,11 +405,6 @@ def _with_few_attributes(source: str) -> str:
         return source
     few = re.compile(rf"<[a-zA-Z][^\s/>]*+(?:{_ATTRIBUTE.pattern}){{0,{MAX_ATTRIBUTES}}}+")
     return _TAG.sub(lambda match: cast(re.Match[str], few.match(match[0]))[0], source)
-
-
-def _storable(source: str) -> bytes:
-    """UTF-8 for the parser, which stops at NUL and knows no lone surrogates."""
-    return source.replace("\0", "").encode("utf-8", "replace") or b" "
 
 
 def _block(line: list[Piece]) -> Block:
@@ -450,7 +442,6 @@ def _visible_pieces(tree: Any) -> Iterator[tuple[str, Piece]]:
 
 
 def _part_of(element: Any, tag: str) -> str:
-    """Which of `_PARTS` an element is."""
     if tag in ("a", "h1"):
         return tag
     if tag not in _BLOCK_TAGS:

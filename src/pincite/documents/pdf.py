@@ -11,7 +11,7 @@ import json
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
@@ -43,57 +43,53 @@ class Line(NamedTuple):
 
 def read_pdf(body: Body) -> Document | Unchecked:
     """The text of a PDF, or why it cannot be had."""
-    found = lines_of(body.data, body.limits.pdf_pages, body.limits.max_chars)
-    if "error" in found:
-        return _refusal(body, found)
-    pages = [in_columns(page) for page in found["pages"]]
+    url, limits = body.url, body.limits
+    try:
+        pdf = pypdfium2.PdfDocument(body.data)
+    except pypdfium2.PdfiumError as error:
+        if error.err_code == raw.FPDF_ERR_PASSWORD:
+            return Unchecked(url, Reason.ENCRYPTED, "the PDF asks for a password")
+        return Unchecked(url, Reason.UNDECODABLE, f"no readable PDF: {error}")
+    if len(pdf) > limits.pdf_pages:
+        detail = f"the PDF has {len(pdf)} pages, the limit is {limits.pdf_pages}"
+        return Unchecked(url, Reason.TOO_LARGE, detail)
+    pages, n_chars = list[Sequence[Line]](), 0
+    for number in range(len(pdf)):
+        lines = _lines_of_page(pdf, number)
+        n_chars += sum(len(piece.text) for line in lines for piece in line)
+        if n_chars > limits.max_chars:
+            detail = f"the PDF has more than {limits.max_chars} characters of text"
+            return Unchecked(url, Reason.TOO_LARGE, detail)
+        pages.append(in_columns(lines))
     text, starts = running_text(pages)
     if not text:
-        return Unchecked(body.url, Reason.EMPTY, f"no text layer in {len(starts)} pages: a scan?")
+        return Unchecked(url, Reason.EMPTY, f"no text layer in {len(starts)} pages: a scan?")
+    info = pdf.get_metadata_dict()
+    title = one_line(info.get("Title"))
+    # The day a file was made is not the day a text was published.
+    created = re.match(r"(?:D:)?(\d{4})(\d\d)(\d\d)", info.get("CreationDate") or "")
+    meta = {
+        PAGES: json.dumps(starts),
+        LABELS: _labels([pdf.get_page_label(number) for number in range(len(pdf))]),
+        "author": one_line(info.get("Author")),
+        "created": "-".join(created.groups()) if created else "",
+    }
     return Document(
-        url=body.url,
-        title=_title(found["info"]),
+        url=url,
+        title="" if _NO_TITLE.match(title) else title,
         text=text,
         kind="pdf",
         fetched=body.fetched,
-        meta={PAGES: json.dumps(starts), **_labels(found["labels"]), **_meta(found["info"])},
+        meta={name: value for name, value in meta.items() if value},
     )
 
 
-def _refusal(body: Body, found: Mapping[str, Any]) -> Unchecked:
-    limits, error = body.limits, found["error"]
-    if error == "pages":
-        detail = f"the PDF has {found['n_pages']} pages, the limit is {limits.pdf_pages}"
-        return Unchecked(body.url, Reason.TOO_LARGE, detail)
-    if error == "chars":
-        detail = f"the PDF has more than {limits.max_chars} characters of text"
-        return Unchecked(body.url, Reason.TOO_LARGE, detail)
-    if error == "password":
-        return Unchecked(body.url, Reason.ENCRYPTED, "the PDF asks for a password")
-    return Unchecked(body.url, Reason.UNDECODABLE, f"no readable PDF: {found.get('detail', error)}")
-
-
-def _title(info: Mapping[str, str]) -> str:
-    title = one_line(info.get("Title"))
-    return "" if _NO_TITLE.match(title) else title
-
-
-def _labels(labels: list[str]) -> dict[str, str]:
+def _labels(labels: list[str]) -> str:
     """What is printed on the pages, as the file says; nothing if it names two pages alike."""
     known = [one_line(label) for label in labels]
     counted = [str(number) for number in range(1, len(known) + 1)]
     says = all(known) and len(set(known)) == len(known) and known != counted
-    return {LABELS: json.dumps(known)} if says else {}
-
-
-def _meta(info: Mapping[str, str]) -> dict[str, str]:
-    """Author and day of creation; the day a file was made is not the day a text was published."""
-    created = re.match(r"(?:D:)?(\d{4})(\d\d)(\d\d)", info.get("CreationDate") or "")
-    fields = {
-        "author": one_line(info.get("Author")),
-        "created": "-".join(created.groups()) if created else "",
-    }
-    return {name: value for name, value in fields.items() if value}
+    return json.dumps(known) if says else ""
 
 
 JOINED = 2  # what pdfium writes for a hyphen at a line's end, when it goes on with the next line
@@ -105,27 +101,6 @@ _POWER = re.compile(
     r"(?<![\d.,])(10|(?<![A-Za-z])(?:[cdkm]?m|km|s|kg)) ?([-\u2212\u2013]?\d{1,3})(?!\d)"
 )
 _SUPERSCRIPT = str.maketrans("0123456789-\u2212\u2013", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁻⁻")
-
-
-def lines_of(data: bytes, max_pages: int, max_chars: int) -> dict[str, Any]:
-    """The lines of all pages, their labels and what the file says of itself; or an `error`."""
-    try:
-        document = pypdfium2.PdfDocument(data)
-    except pypdfium2.PdfiumError as error:
-        locked = error.err_code == raw.FPDF_ERR_PASSWORD
-        return {"error": "password" if locked else "format", "detail": str(error)}
-    n_pages = len(document)
-    if n_pages > max_pages:
-        return {"error": "pages", "n_pages": n_pages}
-    pages, n_chars = [], 0
-    for number in range(n_pages):
-        lines = _lines_of_page(document, number)
-        n_chars += sum(len(piece[0]) for line in lines for piece in line)
-        if n_chars > max_chars:
-            return {"error": "chars", "n_pages": n_pages}
-        pages.append(lines)
-    labels = [document.get_page_label(number) for number in range(n_pages)]
-    return {"pages": pages, "labels": labels, "info": document.get_metadata_dict()}
 
 
 def _lines_of_page(document: Any, number: int) -> list[list[Line]]:
@@ -203,12 +178,13 @@ def _pieces(
                 for i in range(first, last)
                 if 0 < codes[i] < 0x110000 and codes[i] != 13
             )
-        found.append(Line(_paired(text), first_baseline, last_baseline, left, right, size))
+        # Surrogate halves, which pdfium counts as two characters, as the one they stand for.
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        found.append(Line(text, first_baseline, last_baseline, left, right, size))
     return found
 
 
 def _right(text_page: Any, index: int) -> float:
-    """The right edge of what is drawn of a character."""
     left, right, bottom, top = (ctypes.c_double() for _ in range(4))
     raw.FPDFText_GetCharBox(text_page, index, left, right, bottom, top)
     return right.value
@@ -234,11 +210,6 @@ def _origin(text_page: Any, index: int) -> tuple[float, float]:
     x, y = ctypes.c_double(), ctypes.c_double()
     raw.FPDFText_GetCharOrigin(text_page, index, x, y)
     return x.value, y.value
-
-
-def _paired(text: str) -> str:
-    """Surrogate halves, which pdfium counts as two characters, as the one they stand for."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 # Ordinary leading varies by rounding and superscripts; a blank line doubles it.
@@ -414,14 +385,12 @@ def _dehyphenated(text: str, words: Counter[str]) -> str:
 
 def _running_lines(pages: Sequence[Sequence[Line]]) -> set[str]:
     """Headers and footers: lines that repeat, but for their numbers, at the edges of pages."""
-    edges = Counter(shape for page in pages for shape in {_shape(line) for line in _edge(page)})
+    edges = Counter(
+        shape for page in pages for shape in {_shape(line) for line in [*page[:1], *page[-1:]]}
+    )
     return {
         shape for shape, n_pages in edges.items() if n_pages >= max(RUNNING_PAGES, len(pages) / 2)
     }
-
-
-def _edge(page: Sequence[Line]) -> Sequence[Line]:
-    return [page[0], page[-1]] if page else []
 
 
 def _shape(line: Line) -> str:

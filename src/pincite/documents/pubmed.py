@@ -2,7 +2,7 @@
 
 Decision hidden here: a document is a record's abstract, with the labels of its sections and with
 abstracts in other languages. A record with a title only is no source and is passed over with its
-own reason; so is one that PubMed deleted. Their order in time is `documents.editions`' business.
+own reason; so is one that PubMed deleted. Their order in time is `documents.collection`'s business.
 
 Names of elements are those of NLM's DTD (pubmed_250101.dtd). Values that a record has several of
 stand in one text with "; " between them, which filters take apart (`retrieval.filters`).
@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pincite.documents.body import Body, Limits, unusable
-from pincite.documents.checksum import mismatch
+from pincite.documents.body import Body, Limits, mismatch, unusable
 from pincite.documents.clean import one_line
 from pincite.documents.dates import first_date, iso_date, stated_date
 from pincite.documents.language import language_of
@@ -167,7 +166,6 @@ def _text(citation: Any, article: Any) -> tuple[str, str | None]:
 
 
 def _sections(abstract: Any) -> list[str]:
-    """The parts of an abstract, each behind its label."""
     sections = []
     for part in abstract.iterfind("AbstractText") if abstract is not None else ():
         label, words = one_line(part.get("Label")), line_of(part)

@@ -1,4 +1,4 @@
-"""The room's front door: bytes or a file in, a `Document` or the reason why there is none out.
+"""Bytes or a file in, a `Document` or the reason why there is none out.
 
 Nothing here raises for what is in the bytes: a page that breaks a reader is an `Unchecked`. Only a
 path that is not there is the caller's mistake, and an `InputError`.
@@ -158,13 +158,11 @@ def xml_reader_of(path: Path) -> Reader | None:
     head = xml_records.head_of(path)
     if xml_records.root_of(head) in pubmed.ROOTS:
         return lambda file, limits: sandbox.read_many(pubmed.RECORD, pubmed.bodies(file, limits))
-    return _articles if jats.is_article(head) else None
-
-
-def _articles(path: Path, limits: Limits) -> Iterator[Document | Unchecked]:
-    from pincite.documents import jats
-
-    return map(with_language, sandbox.read_many(jats.RECORD, jats.bodies(path, limits)))
+    if not jats.is_article(head):
+        return None
+    return lambda file, limits: map(
+        with_language, sandbox.read_many(jats.RECORD, jats.bodies(file, limits))
+    )
 
 
 def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> Document | Unchecked:
@@ -184,7 +182,7 @@ def addresses_of(data: bytes, url: str) -> list[str]:
     if formats.format_of(unpacked, url, None).format is not Format.HTML:
         return []
     from pincite.documents import markup
-    from pincite.documents.charset import decoded
+    from pincite.documents.clean import decoded
 
     head = unpacked[:HEAD_BYTES]
     return markup.addresses_in(decoded(head, markup.declared_charset(head)) or "")

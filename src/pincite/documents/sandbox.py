@@ -1,16 +1,19 @@
-"""Readers of strangers' formats in a process of their own: what breaks there, breaks there.
+"""Readers of strangers' formats in a subprocess, so that what they do to it ends there.
 
-Decision hidden here: how the process (`confined_worker`) is started, asked, bounded and understood.
-It reads one document after the other, so that its start is paid for once; whatever a document does
-to it, the caller gets a result, and the next document gets a process that works. Each has its own
-limit of processor time, not of time: a busy machine turns no document away.
+The parent starts workers (`python -m pincite.documents.sandbox`), asks them over standard input and
+reads their standard output, in frames: JSON and the bytes of a document in, JSON out. A worker
+reads one document after the other, so that its start is paid for once; whatever a document does to
+it, the caller gets a result, and the next document gets a process that works.
 
-Where the system knows no such limits (Windows), the process is ended after some time, and may take
-any memory.
+Before each document a worker sets itself limits that it cannot outlive: processor time by a timer
+of the system, which ends it, and address space. Not time: a busy machine turns no document away.
+Windows has neither limit: there a timer ends the process after some time, and where a search in C
+lets no timer run, a thread that needs no lock of the interpreter does.
 """
 
 import atexit
 import contextlib
+import faulthandler
 import importlib.util
 import json
 import os
@@ -20,7 +23,10 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
+from importlib import import_module
+from pathlib import Path
 from typing import IO, Any, cast
 
 from pincite.documents.body import Body, Limits
@@ -31,6 +37,16 @@ Found = Document | Unchecked
 LIMITED = importlib.util.find_spec("resource") is not None  # not on Windows
 # How a worker ends whose document took too long: by the system's timer, or by faulthandler's.
 _SPENT = -signal.SIGPROF if LIMITED else 1
+_READERS = {
+    Format.HTML: ("html", "read_html"),
+    Format.PDF: ("pdf", "read_pdf"),
+    Format.DOCX: ("docx", "read_docx"),
+    Format.TEXT: ("text", "read_text"),
+    Format.MARKDOWN: ("text", "read_markdown"),
+    Format.JATS: ("jats", "read_jats"),
+    "jats record": ("jats", "read_record"),
+    "pubmed record": ("pubmed", "read_record"),
+}
 _ENDING_SECONDS = 5.0  # what has closed its pipes needs milliseconds to be gone
 _TOGETHER, _TOGETHER_BYTES = 64, 1 << 20
 _LENGTH = struct.Struct(">Q")
@@ -89,31 +105,9 @@ def read_here(reader: str, body: Body) -> list[Found]:
 
     `reader`: a `Format`, or `pubmed record` or `jats record` for a piece of a file.
     """
-    if reader == Format.HTML:
-        from pincite.documents.html import read_html
-
-        return [read_html(body)]
-    if reader == Format.PDF:
-        from pincite.documents.pdf import read_pdf
-
-        return [read_pdf(body)]
-    if reader == Format.DOCX:
-        from pincite.documents.docx import read_docx
-
-        return [read_docx(body)]
-    if reader in (Format.TEXT, Format.MARKDOWN):
-        from pincite.documents.text import read_markdown, read_text
-
-        return [read_text(body) if reader == Format.TEXT else read_markdown(body)]
-    return _read_xml(reader, body)
-
-
-def _read_xml(reader: str, body: Body) -> list[Found]:
-    from pincite.documents import jats, pubmed
-
-    if reader == Format.JATS:
-        return [jats.read_jats(body)]
-    return [jats.read_record(body)] if reader == jats.RECORD else pubmed.read_record(body)
+    module, name = _READERS[reader]
+    found = getattr(import_module(f"pincite.documents.{module}"), name)(body)
+    return found if isinstance(found, list) else [found]
 
 
 def memory_of(reader: str, limits: Limits) -> int:
@@ -139,11 +133,9 @@ def read_frame(file: IO[bytes]) -> bytes | None:
 
 
 class _Process:
-    """One worker, seen from outside."""
-
     def __init__(self) -> None:
         # -P: no module of the current folder may stand in for one of ours.
-        command = [sys.executable, "-P", "-m", "pincite.documents.sandbox_worker"]
+        command = [sys.executable, "-P", "-m", "pincite.documents.sandbox"]
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
             command,
             stdin=subprocess.PIPE,
@@ -274,3 +266,109 @@ def _refusal(said: Mapping[str, Any], body: Body, reader: str) -> Unchecked:
         return Unchecked(body.url, Reason.TIMED_OUT, detail)
     how = signal.Signals(-code).name if code < 0 else f"status {code}"
     return Unchecked(body.url, Reason.UNDECODABLE, f"the reader ended with {how}")
+
+
+# What a document took, the system seldom gets back: a worker of this size makes room for a new one.
+FAT = 600_000_000
+SECOND_CHANCE = 5.0  # seconds after which it is ended in the rougher way
+UNCOUNTED = 4  # seconds of time for one of processor time, where the system does not count these
+
+resource: Any = import_module("resource") if LIMITED else None
+
+
+def main() -> None:
+    """Read documents until standard input ends, or until it has taken too much memory."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
+    if LIMITED:
+        limit(resource.RLIMIT_CORE, 0)
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is no answer
+    last = False
+    while not last and (request := read_frame(sys.stdin.buffer)) is not None:
+        if (data := read_frame(sys.stdin.buffer)) is None:
+            return
+        said = _answer(json.loads(request), data)
+        last = "memory" in said or _bytes_held() > FAT
+        write_frame(answers, json.dumps(said | {"last": last}).encode())
+
+
+def _answer(request: Mapping[str, Any], data: bytes) -> dict[str, Any]:
+    """What is found in each body; if one cannot be read, only why not."""
+    limits, start, found = Limits(**request["limits"]), 0, []
+    for known, size in zip(request["bodies"], request["sizes"], strict=True):
+        body = Body(data=data[start : start + size], limits=limits, **known)
+        said = _of_body(request["reader"], body)
+        if "found" not in said:
+            return said
+        found.append(said["found"])
+        start += size
+    return {"found": found}
+
+
+def _of_body(reader: str, body: Body) -> dict[str, Any]:
+    try:
+        with _limited(body.limits, memory_of(reader, body.limits)):
+            return {"found": [_as_json(one) for one in read_here(reader, body)]}
+    except MemoryError:
+        return {"memory": True}
+    except ModuleNotFoundError as error:  # another ImportError is a library without memory
+        return {"missing": str(error), "name": error.name}
+    except Exception as error:  # a reader met bytes that nobody thought of: the page, not the run
+        return {"failed": f"{type(error).__name__}: {error}"[:300]}
+
+
+@contextmanager
+def _limited(limits: Limits, memory: int) -> Iterator[None]:
+    """Inside, more than this much time ends the process, and more memory cannot be had."""
+    if not LIMITED:
+        allowed = UNCOUNTED * limits.seconds
+        timer = threading.Timer(allowed, os._exit, [1])
+        timer.daemon = True
+        timer.start()
+        # It needs no interpreter's lock, which a long search in C holds. But it reads frames that
+        # may change meanwhile: alone, it failed in one run of four. So it comes second.
+        faulthandler.dump_traceback_later(allowed + SECOND_CHANCE, exit=True)
+        try:
+            yield
+        finally:
+            timer.cancel()
+            faulthandler.cancel_dump_traceback_later()
+        return
+    limit(resource.RLIMIT_AS, memory)
+    signal.setitimer(signal.ITIMER_PROF, limits.seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        limit(resource.RLIMIT_AS, resource.RLIM_INFINITY)  # for the answer
+
+
+def _as_json(found: Document | Unchecked) -> dict[str, Any]:
+    return {name: getattr(found, name) for name in found.__dataclass_fields__}
+
+
+def limit(what: int, amount: int) -> None:
+    """Limit this process, as far as the system can and may (macOS bounds no address space)."""
+    _, hard = resource.getrlimit(what)
+    bounds = [bound for bound in (amount, hard) if bound != resource.RLIM_INFINITY]
+    bound = min(bounds, default=resource.RLIM_INFINITY)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(what, (bound, hard))
+
+
+def _bytes_held() -> int:
+    """The memory that this process has; where no file says so, the most that it has had.
+
+    Linux counts as the most what the process that started this one had, too. Windows says nothing.
+    """
+    if not LIMITED:
+        return 0
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        n_pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return n_pages * int(resource.getpagesize())
+    most: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
+
+
+if __name__ == "__main__":
+    main()

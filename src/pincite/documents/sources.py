@@ -134,7 +134,7 @@ class Sources:
                 if record.url.startswith("file:"):
                     self._problem(path, 0, record.detail)
                 else:
-                    self._add(record.url, partial(_itself, record))
+                    self._add(record.url, partial(read.read_record, record, self.limits))
             elif record.location and record.status and 300 <= record.status < 400:
                 target = _joined(record.url, record.location)
                 self._redirects.setdefault(loose_key(record.url), target)
@@ -200,10 +200,6 @@ def open_sources(folder: Path, limits: Limits = DEFAULT_LIMITS) -> Sources:
 
 def _hidden(path: Path) -> bool:
     return path.name.startswith(".")
-
-
-def _itself(outcome: Unchecked) -> Unchecked:
-    return outcome
 
 
 def _read_archived(path: Path, offset: int, limits: Limits) -> Document | Unchecked:

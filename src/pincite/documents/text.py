@@ -10,8 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from pincite.documents.body import Body
-from pincite.documents.charset import decoded
-from pincite.documents.clean import cleaned, one_line
+from pincite.documents.clean import cleaned, decoded, one_line
 from pincite.documents.language import code_of
 from pincite.types import Document, Reason, Unchecked
 

@@ -324,7 +324,8 @@ def _collect(element: Any, parts: list[str], aside: Aside | None) -> None:
         if aside and aside(child):
             parts.append(" ")
         elif name in _RAISED:
-            parts.append(_raised(flat(child, aside), parts, _cites(child)))
+            refs = (e for e in child.iter("xref") if e.get("ref-type") == "bibr")
+            parts.append(_raised(flat(child, aside), parts, next(refs, None) is not None))
         elif name == "xref" and child.get("ref-type") == "bibr" and _is_raised(child):
             parts.append(f"[{one_line(flat(child, aside))}]")
         elif name in _FORMS:
@@ -342,10 +343,6 @@ def _raised(text: str, parts: list[str], cites: bool) -> str:
     signs = text.strip().lstrip("+-−–")
     is_power = signs[:1].isdecimal() or (len(signs) == 1 and signs.isalpha())  # not 5<sup>th
     return f"^{text.strip()}" if before[-1:].isdecimal() and is_power else text
-
-
-def _cites(raised: Any) -> bool:
-    return any(e.tag == "xref" and e.get("ref-type") == "bibr" for e in raised.iter())
 
 
 def _is_raised(reference: Any) -> bool:
@@ -435,13 +432,9 @@ def _power(base: str, raised: str) -> str:
     return f"{base}^{_grouped(raised)}" if raised.strip("+-−")[:1].isalnum() else base + raised
 
 
-def _pair(parts: list[str]) -> tuple[str, str]:
-    return parts[0], "".join(parts[1:])
-
-
 _WRITTEN: dict[str, Callable[[list[str]], str]] = {
     "mfrac": lambda parts: "/".join(map(_grouped, parts)),
-    "msup": lambda parts: _power(*_pair(parts)),
+    "msup": lambda parts: _power(parts[0], "".join(parts[1:])),
     "msubsup": lambda parts: _power("".join(parts[:2]), "".join(parts[2:])),
     "msqrt": lambda parts: f"√({''.join(parts)})",
     "mroot": lambda parts: f"{_grouped(parts[0])}^(1/{''.join(parts[1:])})",

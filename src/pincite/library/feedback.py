@@ -9,18 +9,17 @@ import json
 import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, astuple, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple
 
 import platformdirs
 
 from pincite.documents.labelled import LABELS
 from pincite.errors import ConfigError, InputError
-from pincite.library.rated_results import Item, Result
+from pincite.library.results import Item, Result
 from pincite.protocols import Verifier
 from pincite.text.sentences import sentences
 from pincite.types import Claim, Passage, Span
@@ -132,7 +131,7 @@ def _expected(labels: Iterable[str], item: Item | None) -> str:
     return f"expected one of {', '.join(labels)}, or --up or --down."
 
 
-class Opinions:
+class Opinions(AbstractContextManager["Opinions"]):
     """The file of opinions, made when it is missing; a context manager."""
 
     def __init__(self, path: Path) -> None:
@@ -147,15 +146,7 @@ class Opinions:
             self._connection.execute("PRAGMA busy_timeout=10000")
             self._connection.execute(_TABLE)
 
-    def __enter__(self) -> "Opinions":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._connection.close()
 
     def add(self, given: Opinion) -> None:

@@ -1,9 +1,13 @@
-"""A corpus as one file, to be copied, kept or published: a manifest, and the store that it sums up.
+"""A corpus as one file, to be copied, kept or published, and a corpus copied into another.
 
 The file is a ZIP archive of two uncompressed members, which any program opens: `manifest.json` and
 `store.sqlite`, the documents with their vectors. Indexes are made anew from the store: nothing that
 others built is mapped into memory. Nor is the store believed: each of its checksums is looked at,
 and a folder takes its place only when all is well.
+
+A copy into another corpus, of whatever engine, passes over what that one has already, so one that
+was stopped is started again and goes on. Nothing is taken out of it: what it has besides is
+counted.
 """
 
 import contextlib
@@ -13,11 +17,12 @@ import shutil
 import struct
 import uuid
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
@@ -25,8 +30,10 @@ from pincite.contract import codec
 from pincite.corpus.durable import Tell, checksum, silent, sync
 from pincite.corpus.generation import Generation, check_format, current_name, point_to
 from pincite.corpus.maintenance import flaws
+from pincite.corpus.protocol import Copied, Corpus
 from pincite.corpus.store import Store
-from pincite.errors import CorpusError, FetchError, InputError
+from pincite.errors import ConfigError, CorpusError, FetchError, InputError
+from pincite.text.passages import passages
 from pincite.web.fetch import WebClient
 
 FORMAT = "1"
@@ -134,7 +141,7 @@ def _extracted(file: Path, target: Path, tell: Tell) -> Package:
             if members[STORE].file_size != about.n_bytes:
                 raise _bad(file, "its store has another size than its manifest says")
             with archive.open(members[STORE]) as found:
-                digest = _copied(found, target, about.n_bytes, tell)
+                digest = _written_to(found, target, about.n_bytes, tell)
     except _NO_ARCHIVE as error:
         raise _bad(file, f"{error}; it may be cut") from error
     except OSError as error:
@@ -173,7 +180,7 @@ def _read(file: Path, found: IO[bytes]) -> Package:
     return about
 
 
-def _copied(found: IO[bytes], target: Path, n_bytes: int, tell: Tell) -> str:
+def _written_to(found: IO[bytes], target: Path, n_bytes: int, tell: Tell) -> str:
     digest, n_done = hashlib.sha256(), 0
     with target.open("xb") as file:
         while chunk := found.read(_CHUNK):
@@ -255,3 +262,75 @@ def _bad(file: Path, why: str) -> InputError:
         f"{file} is no sound package of a corpus: {why}. Expected a file from: pincite corpus pack "
         "CORPUS FILE. Nothing was unpacked; get the file again."
     )
+
+
+DOCUMENTS_AT_ONCE = 256  # a batch: what a kill costs
+
+
+@dataclass(slots=True)
+class Copy:
+    """What a copy did, and how both corpora stand afterwards."""
+
+    n_copied: int = 0  # documents that the other one lacked, or had otherwise
+    n_known: int = 0  # that it had
+    n_vectors: int = 0  # taken over
+    n_different: int = 0  # documents that it lacks or has otherwise still: written to meanwhile?
+    n_besides: int = 0  # that only the other one has
+    n_passages: tuple[int, int] = (0, 0)  # of both
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all of the first stands in the second."""
+        return not self.n_different
+
+
+def copy(source: Corpus, target: Corpus, tell: Callable[[int, int], None]) -> Copy:
+    """Copy all documents of `source`; `tell` hears how many of how many are done.
+
+    Raises:
+        ConfigError: one of them is of an engine that cannot be copied.
+        CorpusError
+    """
+    for corpus in (source, target):
+        if not isinstance(corpus, Copied):
+            raise ConfigError(
+                f"{corpus!r} cannot be copied: its engine gives out no vectors. Add the documents "
+                "themselves: pincite corpus add"
+            )
+    assert isinstance(source, Copied)
+    assert isinstance(target, Copied)
+    done, n_all = Copy(), source.status().n_documents
+    same = source.manifest()["encoder"] == target.manifest()["encoder"]
+    for urls in _batches(source.urls()):
+        _copy_batch(source, target, urls, same, done)
+        tell(done.n_copied + done.n_known, n_all)
+    _compare(source, target, done)
+    return done
+
+
+def _copy_batch(source: Copied, target: Copied, urls: list[str], same: bool, done: Copy) -> None:
+    documents = [document for document in source.get(urls) if document is not None]
+    states = target.compared(documents)
+    new = [d for d, state in zip(documents, states, strict=True) if state != "same"]
+    cut = [passage for document in new for passage in passages(document)] if same else []
+    known = source.vectors(cut)
+    target.add_with(new, known)
+    done.n_copied += len(new)
+    done.n_known += len(documents) - len(new)
+    done.n_vectors += len(known)
+
+
+def _compare(source: Copied, target: Copied, done: Copy) -> None:
+    n_both = 0
+    for urls in _batches(source.urls()):
+        pairs = list(zip(source.ids(urls), target.ids(urls), strict=True))
+        n_both += sum(other is not None for _, other in pairs)
+        done.n_different += sum(one != other for one, other in pairs)
+    status = target.status()
+    done.n_besides = status.n_documents - n_both
+    done.n_passages = source.status().n_passages, status.n_passages
+
+
+def _batches(urls: Iterator[str]) -> Iterator[list[str]]:
+    while batch := list(islice(urls, DOCUMENTS_AT_ONCE)):
+        yield batch

@@ -148,7 +148,6 @@ class _OnRay:
 
     @contextmanager
     def _ended(self, under_way: deque[Any]) -> Iterator[None]:
-        """Whatever nobody waits for any more is cancelled."""
         try:
             yield
         finally:

@@ -1,4 +1,4 @@
-"""A corpus brought up to date with files: what is new, changed, unchanged, gone or unreadable.
+"""Files into a corpus, batch by batch, and a corpus brought up to date with files.
 
 Each batch is committed before its files are noted as read, so a run that is stopped loses at most
 the batch at hand, and the same command goes on from there.
@@ -8,17 +8,96 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from pincite.corpus.origins import Origins
 from pincite.corpus.protocol import Comparison
-from pincite.documents import editions
-from pincite.documents.collection import Collection, Found, Piece, collected
+from pincite.documents import collection
+from pincite.documents.collection import Collection, Found, Piece, collected, files
 from pincite.errors import InputError
-from pincite.library.ingest import BATCH_CHARS, MAX_REFUSALS
 from pincite.library.parallel import Local, Parallel
 from pincite.types import Document, Reason, Unchecked
+
+MAX_REFUSALS = 100  # that are listed; the others are only counted
+BATCH_CHARS = 400_000  # about 700 passages: some seconds of encoding, and what a kill costs
+
+
+class _Adds(Protocol):
+    def add(self, documents: Sequence[Document]) -> int: ...
+
+
+@dataclass(slots=True)
+class Refusals:
+    """The files that could not be read."""
+
+    unread: list[Unchecked] = field(default_factory=list)  # the first MAX_REFUSALS
+    n_unread: int = 0
+
+    def refuse(self, found: Unchecked) -> None:
+        """Count a refusal, and list it if it is among the first."""
+        self.n_unread += 1
+        if len(self.unread) < MAX_REFUSALS:
+            self.unread.append(found)
+
+
+@dataclass(slots=True)
+class Intake(Refusals):
+    """What became of the files so far."""
+
+    n_read: int = 0  # documents with text
+    n_added: int = 0  # of these new or changed
+
+
+def ingest(
+    corpus: _Adds,
+    paths: Sequence[Path],
+    progress: Callable[[Intake], None] | None = None,
+    read: Callable[[Path], Iterable[Document | Unchecked]] | None = None,
+) -> Intake:
+    """Add every document under `paths`; unreadable ones are listed with the reason.
+
+    Args:
+        corpus: open for writing.
+        paths: files, and folders with all that is in them.
+        progress: is told after each batch.
+        read: gives the documents of a file, to name them otherwise; manifests then say nothing.
+
+    Raises:
+        InputError: a path does not exist, before anything is added.
+    """
+    intake, batch = Intake(), list[Document]()
+
+    def commit() -> None:
+        intake.n_added += corpus.add(batch)
+        intake.n_read += len(batch)
+        batch.clear()
+        if progress:
+            progress(intake)
+
+    n_chars = 0
+    if read:
+        contents = chain.from_iterable(map(read, list(files(paths))))
+    else:
+        contents = _with_manifests(collected(paths))
+    for found in contents:
+        if isinstance(found, Unchecked):
+            intake.refuse(found)
+            continue
+        batch.append(found)
+        n_chars += len(found.text)
+        if n_chars >= BATCH_CHARS:
+            commit()
+            n_chars = 0
+    commit()
+    return intake
+
+
+def _with_manifests(collection: Collection) -> Iterator[Found]:
+    for piece in collection.pieces:
+        yield from collection.read(piece)
+    yield from collection.unmet()
 
 
 class Updatable(Protocol):
@@ -75,7 +154,7 @@ class How:
 
 
 @dataclass(slots=True)
-class Outcome:
+class Outcome(Refusals):
     """What became of the documents so far, by address; `gone` still stand in the corpus."""
 
     added: list[str] = field(default_factory=list)
@@ -85,17 +164,9 @@ class Outcome:
     n_unchanged: int = 0
     n_superseded: int = 0  # older states of documents that a later file of the collection gave
     passed_over: dict[str, int] = field(default_factory=dict)  # records that are no source, by why
-    unread: list[Unchecked] = field(default_factory=list)  # the first MAX_REFUSALS
-    n_unread: int = 0
     n_files: int = 0
     n_files_done: int = 0
     n_found: int = 0  # documents and refusals in files so far: moves while a long file is read
-
-    def refuse(self, found: Unchecked) -> None:
-        """Count a refusal, and list it if it is among the first."""
-        self.n_unread += 1
-        if len(self.unread) < MAX_REFUSALS:
-            self.unread.append(found)
 
 
 Progress = Callable[[Outcome], None]
@@ -114,7 +185,7 @@ def update(
     Gone are documents of files that are no longer there, and those that a file gave before and
     gives no more. A file that cannot be read now keeps the documents it gave.
 
-    Of a collection in numbered files (`documents.editions`) the last file that has a record counts,
+    Of a collection in numbered files (`collection.edition`) the last file that has a record counts,
     whatever order they are read in; what a file says was deleted is removed, `prune` or not.
 
     Args:
@@ -170,8 +241,6 @@ def _contents(
 
 
 class _Run:
-    """One update under way."""
-
     def __init__(self, corpus: Updatable, origins: Origins, how: How, progress: Progress) -> None:
         self.outcome = Outcome()
         self._corpus, self._origins, self._how, self._progress = corpus, origins, how, progress
@@ -240,10 +309,10 @@ class _Run:
 
     def _later_files(self, path: Path) -> set[Path]:
         """Known files of its collection that come after this one: none, unless it is reread."""
-        this = editions.edition(path)
+        this = collection.edition(path)
         if this is None:
             return set()
-        known = ((file, editions.edition(file)) for file in self._origins.all_files())
+        known = ((file, collection.edition(file)) for file in self._origins.all_files())
         return {file for file, other in known if other and other > this}
 
     def _hold(self, document: Document) -> None:
@@ -264,7 +333,7 @@ class _Run:
             counts = self.outcome.passed_over
             counts[found.reason.value] = counts.get(found.reason.value, 0) + 1
         is_held = self._batch.pop(found.url, None) is not None
-        is_last_word = found.reason is Reason.WITHDRAWN or editions.edition(path) is not None
+        is_last_word = found.reason is Reason.WITHDRAWN or collection.edition(path) is not None
         self._leaving[found.url] = path, is_held or is_last_word
         if len(self._leaving) >= LEAVING_AT_ONCE:
             self.commit()
@@ -304,7 +373,6 @@ class _Run:
         return news
 
     def _is_older(self, document: Document) -> bool:
-        """Whether the corpus has a later version of the article."""
         (stored,) = self._corpus.get([document.url])
         return stored is not None and _version(stored) > _version(document)
 
@@ -324,4 +392,4 @@ class _Run:
 
 
 def _version(document: Document) -> int:
-    return editions.version(document.meta)
+    return collection.version(document.meta)

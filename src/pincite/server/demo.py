@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pincite import runtime
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.library.ingest import ingest
+from pincite.library.update import ingest
 from pincite.server.corpora import CorpusEntry, Shared
 from pincite.server.identity import LOCAL
 from pincite.server.site import Site

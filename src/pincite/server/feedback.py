@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from pincite.documents.labelled import LABELS
 from pincite.library import feedback as opinions
 from pincite.library.feedback import Opinion, Words
-from pincite.library.rated_results import result_in
+from pincite.library.results import result_in
 from pincite.server.database import Database
 from pincite.server.tables import feedback, new_id, newest_first, now
 
@@ -53,7 +53,7 @@ def opinion_on(
 
     Args:
         result: the report's JSON.
-        item: of it, as `library.rated_results` counts them; empty: the whole.
+        item: of it, as `library.results` counts them; empty: the whole.
         verdict: whether it is right.
         label: the right one, if it was said; it says more than `verdict`.
         words: a note, and what should stand there instead.

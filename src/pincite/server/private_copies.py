@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pincite.documents.sandbox_worker import limit
+from pincite.documents.sandbox import limit
 from pincite.errors import ConfigError, InputError
 from pincite.library import private_copies
 from pincite.library.private_copies import Named, OwnCopies, OwnCopy

@@ -15,11 +15,9 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from pincite.errors import ConfigError, PinciteWarning
 
@@ -58,7 +56,7 @@ class Kept:
         return time.time() < self.expires
 
 
-class FetchCache:
+class FetchCache(AbstractContextManager["FetchCache"]):
     """Pages by cited address; safe to use from several threads and processes."""
 
     def __init__(self, path: Path) -> None:
@@ -112,36 +110,17 @@ class FetchCache:
             body = _unpacked(row[3], row[10])
             if body is None:
                 return None
-        return Kept(
-            url,
-            row[0],
-            row[1],
-            json.loads(row[2]),
-            body,
-            tuple(json.loads(row[4])),
-            tuple(json.loads(row[5])),
-            row[6],
-            row[7],
-            row[8],
-            row[9],
-        )
+        headers, redirects, notes = (json.loads(row[n]) for n in (2, 4, 5))
+        return Kept(url, *row[:2], headers, body, tuple(redirects), tuple(notes), *row[6:10])
 
     def put(self, kept: Kept) -> None:
         """Keep a page in place of what was kept of its address, as far as the disk allows it."""
         body = kept.body
         digest = hashlib.sha256(body).digest() if body is not None else None
+        headers, redirects, notes = map(json.dumps, (kept.headers, kept.redirects, kept.notes))
         row = (
-            kept.url,
-            kept.final_url,
-            kept.status,
-            json.dumps(kept.headers),
-            digest,
-            json.dumps(kept.redirects),
-            json.dumps(kept.notes),
-            kept.reason,
-            kept.detail,
-            kept.fetched,
-            kept.expires,
+            *(kept.url, kept.final_url, kept.status, headers, digest, redirects, notes),
+            *(kept.reason, kept.detail, kept.fetched, kept.expires),
         )
         packed = gzip.compress(body, 6, mtime=0) if body is not None else b""
         with self._lock:
@@ -174,15 +153,7 @@ class FetchCache:
         with self._lock:
             self._db.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 

@@ -10,9 +10,9 @@ import json
 import re
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from pincite.errors import ConfigError, FetchError, FetchingIsOff
@@ -29,7 +29,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}")
 _WORD = re.compile(r"\w+(?:[.,'’-]\w+)*%?")
 
 
-class SearxSearch:
+class SearxSearch(AbstractContextManager["SearxSearch"]):
     """Asks one SearXNG, one query at a time; close it, or use it as a context manager."""
 
     def __init__(
@@ -108,15 +108,7 @@ class SearxSearch:
         """Close the connection."""
         self._client.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
@@ -158,7 +150,6 @@ def _text(entry: Any, name: str) -> str:
 
 
 def _checked(url: str) -> tuple[str, str, int]:
-    """The base address without a slash, its host and its port."""
     try:
         parts = urlsplit(url.strip())
         host, port = parts.hostname, parts.port

@@ -389,12 +389,10 @@ def read_fetched(outcome: Outcome, limits: Limits = DEFAULT_LIMITS) -> Document 
 
 
 def _key(url: str) -> str:
-    """The cited address without what is never sent."""
     return url.strip().partition("#")[0]
 
 
 def _conditions(stale: Kept | None) -> dict[str, str]:
-    """Headers that spare the host sending again what has not changed."""
     if not stale or stale.body is None:
         return {}
     names = {"etag": "if-none-match", "last-modified": "if-modified-since"}

@@ -20,7 +20,7 @@ from server.people_of_tests import SERVER, browser, somebody
 
 from pincite.contract.codec import values_of
 from pincite.errors import ConfigError
-from pincite.library.rated_results import result_in
+from pincite.library.results import result_in
 from pincite.server.identity import Role
 from pincite.server.jobs.store import Status
 from pincite.server.site import Site

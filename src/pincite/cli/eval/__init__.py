@@ -329,7 +329,7 @@ def _index(
 ) -> tuple[float, Any]:
     """Fill the corpus with what it lacks; returns the seconds that took, and the intake."""
     from pincite.corpus import engines
-    from pincite.library.ingest import ingest
+    from pincite.library.update import ingest
 
     started = time.perf_counter()
     with engines.open_or_create(where, encoder) as corpus:

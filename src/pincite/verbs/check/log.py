@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pincite.contract.codec import values_of
-from pincite.library.result_log import log_of
+from pincite.library.results import log_of
 from pincite.report.yaml_text import to_yaml
 from pincite.settings import Settings
 from pincite.verbs.check import data

@@ -1,14 +1,19 @@
-"""Results that Pincite wrote as JSON, read back as what a person can have an opinion on.
+"""Results as files: a log of them, and results read back as what a person can have an opinion on.
 
 An *item* is a statement with one passage that was judged for it; of `check` also a reading with its
 outcome, of `ask` a sentence with its standing and an answer as a whole. Each kind of result has one
 function here; another kind needs one more.
+
+Files of the log are called as EvidenceSeeker calls them, by day and id: `2026_11_23_ab12….yaml` and
+`.md`. A result with an id that is there already is written over, wherever it lies.
 """
 
 import json
 import re
-from collections.abc import Callable, Mapping
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
@@ -16,7 +21,8 @@ from pincite.contract import codec
 from pincite.contract.ask import AnswerReportRecord, QuotedRecord
 from pincite.contract.check import CheckReportRecord, WeighedRecord
 from pincite.contract.verify import EvidenceRecord, ReportRecord
-from pincite.errors import InputError
+from pincite.errors import ConfigError, InputError
+from pincite.settings import ResultsSettings
 
 Kind = Literal["verify", "check", "ask"]
 _SUGGESTED = re.compile(r"s\d+")  # the end of a better source's id
@@ -152,3 +158,87 @@ _KINDS: Mapping[str, Callable[[object], Result]] = {
     "checks": _of_check,
     "answers": _of_ask,
 }
+
+
+# Of the date of a result: the folder that it lies in (EvidenceSeeker, `SubdirConstruction`).
+FOLDERS = {
+    "": "",
+    "daily": "%Y_%m_%d",
+    "weekly": "y%Y_w%W",
+    "monthly": "y%Y_m%m",
+    "yearly": "y%Y",
+}
+GIT_SECONDS = 60.0  # for a push over a slow line
+
+
+@dataclass(frozen=True, slots=True)
+class ResultLog:
+    """Where results are kept."""
+
+    folder: Path
+    by: str = ""
+    git: str = ""  # "commit", "push"
+
+    def keep(self, uid: str, created: str, texts: Mapping[str, str]) -> list[Path]:
+        """Write the texts of a result, by their ending; where they are.
+
+        Args:
+            uid: hex digits or letters, of this result alone.
+            created: ISO date or timestamp.
+            texts: "yaml" and "md", or others.
+
+        Raises:
+            ConfigError: a file cannot be written, or git refuses; what was written stays.
+        """
+        day = datetime.fromisoformat(created)
+        stem = f"{day:%Y_%m_%d}_{uid}"
+        usual = self.folder / day.strftime(FOLDERS[self.by])
+        written, is_new = [], True
+        for ending, text in texts.items():
+            name = f"{stem}.{ending}"
+            path = next(iter(sorted(self.folder.rglob(name))), usual / name)
+            is_new = is_new and not path.exists()
+            _write(path, text)
+            written.append(path)
+        if self.git:
+            self._into_git(f"{'Upload new' if is_new else 'Update'} result ({uid})", written)
+        return written
+
+    def _into_git(self, message: str, paths: Sequence[Path]) -> None:
+        named = ["--", *(str(path.resolve()) for path in paths)]
+        self._run("add", *named)
+        if self._run("diff", "--cached", "--name-only", *named):
+            self._run("commit", "--quiet", "-m", message, *named)
+        if self.git == "push":
+            self._run("push", "--quiet")
+
+    def _run(self, *arguments: str) -> str:
+        """What git prints; the person's own git, with the credentials that it has."""
+        command = ["git", "-C", str(self.folder), *arguments]
+        try:
+            done = subprocess.run(  # noqa: S603 - our own words and our own files
+                command, capture_output=True, encoding="utf-8", timeout=GIT_SECONDS, check=True
+            )
+        except subprocess.CalledProcessError as error:
+            said = (error.stderr or error.stdout).strip()[-300:]
+            raise ConfigError(f"results.git: git {arguments[0]} failed: {said}") from error
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise ConfigError(f"results.git: git {arguments[0]} failed: {error}") from error
+        return done.stdout.strip()
+
+
+def log_of(settings: ResultsSettings) -> ResultLog | None:
+    """The log of the settings; None: there is none."""
+    if not settings.folder:
+        return None
+    return ResultLog(Path(settings.folder).expanduser(), settings.by, settings.git)
+
+
+def _write(path: Path, text: str) -> None:
+    beside = path.with_name(f"{path.name}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_text(text, encoding="utf-8", errors="replace")
+        beside.replace(path)
+    except OSError as error:
+        raise ConfigError(f"results.folder: {path} cannot be written: {error.strerror}") from error

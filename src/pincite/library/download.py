@@ -103,7 +103,6 @@ def _copied(address: str, target: Path, tell: Tell) -> Path:
 
 
 def _listed(store: Any, root: str) -> dict[str, str]:
-    """All files below `root`, by their names from there on."""
     base = root.rstrip("/") + "/"
     return {name.removeprefix(base): name for name in store.find(root)}
 
@@ -131,7 +130,6 @@ def _bring(store: Any, files: Mapping[str, str], target: Path, tell: Tell) -> No
 
 
 def _in_megabytes(tell: Tell) -> Any:
-    """What fsspec tells of a file's bytes, told on."""
     from fsspec.callbacks import Callback
 
     def told(size: int | None, value: int, **_: Any) -> None:
