@@ -3,13 +3,11 @@
 import dataclasses
 import json
 import time
-from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
-from web.zoo import Zoo, after_failures, closed_at_once, drip, mute, reply, zoo_server
+from web.zoo import Zoo, after_failures, closed_at_once, drip, mute, reply
 
 from pincite.text.hosts import Snapshot
 from pincite.types import Reason
@@ -21,18 +19,6 @@ from pincite.web.wayback import Wayback
 PAGE = "http://varde.test/bridge"
 ASKED = "/wayback/available?url=http%3A%2F%2Fvarde.test%2Fbridge&timestamp=20140302"
 TIME = "20140305101500"
-
-
-@pytest.fixture
-def zoo() -> Iterator[Zoo]:
-    with zoo_server() as server:
-        yield server
-
-
-@pytest.fixture
-def cache(tmp_path: Path) -> Iterator[FetchCache]:
-    with FetchCache(tmp_path / "cache.sqlite") as opened:
-        yield opened
 
 
 def wayback(zoo: Zoo, cache: FetchCache, pause: float = 0.0, **changes: Any) -> Wayback:

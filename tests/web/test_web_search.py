@@ -1,13 +1,11 @@
 """A search engine on this machine, asked over a real connection."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote_plus
 
 import pytest
-from web.zoo import Zoo, reply, zoo_server
+from web.zoo import Zoo, reply
 
 from pincite.errors import ConfigError, FetchError, FetchingIsOff
 from pincite.types import WebResult
@@ -34,18 +32,6 @@ def path_of(query: str, **more: str) -> str:
 def results(found: Any = FOUND) -> bytes:
     body = json.dumps({"query": "q", "results": found}).encode()
     return reply(body, Content_Type="application/json")
-
-
-@pytest.fixture
-def zoo() -> Iterator[Zoo]:
-    with zoo_server() as server:
-        yield server
-
-
-@pytest.fixture
-def cache(tmp_path: Path) -> Iterator[FetchCache]:
-    with FetchCache(tmp_path / "web.sqlite") as opened:
-        yield opened
 
 
 def engine(zoo: Zoo, cache: FetchCache, rules: WebRules = RULES, path: str = "") -> SearxSearch:

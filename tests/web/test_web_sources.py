@@ -9,12 +9,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from web.zoo import GOOD, Page, Zoo, after_failures, page, reply, zoo_server
+from web.zoo import GOOD, Page, Zoo, after_failures, page, reply
 
 from pincite.errors import PinciteWarning
 from pincite.protocols import Fetcher
@@ -22,18 +21,6 @@ from pincite.types import Document, Fetched, Reason, Unchecked
 from pincite.web.cache import DAY, FetchCache, Kept
 from pincite.web.fetch import WebClient, WebRules
 from pincite.web.sources import FetchStep, WebSources, read_fetched
-
-
-@pytest.fixture
-def zoo() -> Iterator[Zoo]:
-    with zoo_server() as server:
-        yield server
-
-
-@pytest.fixture
-def cache(tmp_path: Path) -> Iterator[FetchCache]:
-    with FetchCache(tmp_path / "cache.sqlite") as opened:
-        yield opened
 
 
 def rules(zoo: Zoo, **changes: Any) -> WebRules:
