@@ -11,7 +11,7 @@ import pytest
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.origins import NAME, Origins
 from pincite.errors import CorpusError, InputError
-from pincite.library.update import How, NoCorpus, Outcome, ingest, update
+from pincite.library.update import How, Outcome, ingest, update
 from pincite.retrieval.filters import Filters, condition
 from pincite.types import Document
 
@@ -83,7 +83,7 @@ def test_a_dry_run_writes_nothing(corpus: EmbeddedCorpus, docs: Path, tmp_path: 
 
 def test_a_dry_run_needs_no_corpus(docs: Path, tmp_path: Path) -> None:
     with Origins(tmp_path / "nothing", write=False) as origins:
-        outcome = update(NoCorpus(), origins, [docs], How(dry=True, prune=True))
+        outcome = update(None, origins, [docs], How(dry=True, prune=True))
     assert names(outcome.added) == ["a.md", "b.txt"]
     assert not (tmp_path / "nothing").exists()
 

@@ -124,7 +124,7 @@ def _updated(
     from pincite.corpus import engines
     from pincite.corpus.origins import Origins
     from pincite.library import download
-    from pincite.library.update import NoCorpus, update
+    from pincite.library.update import update
     from pincite.models import weights
 
     kept = weights.cache_folder().parent
@@ -135,7 +135,7 @@ def _updated(
         corpus: Any
         if how.dry:
             there = engines.exists(folder)
-            corpus = stack.enter_context(engines.open(folder, None)) if there else NoCorpus()
+            corpus = stack.enter_context(engines.open(folder, None)) if there else None
         else:
             model = None if no_vectors else _encoder(encoder, parallel)
             corpus = stack.enter_context(_writing(folder, model))

@@ -21,7 +21,7 @@ import stat
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -166,7 +166,7 @@ def _keys_of_address(url: str) -> list[str]:
     return keys
 
 
-LAYOUT = 1  # of the tables
+LAYOUT = 2  # of the tables
 INDEX, FILES = "index.sqlite", "files"
 _PART = ".part-"
 # Windows has neither; there the checksum alone says that a link leads to what was attached.
@@ -174,18 +174,11 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _OURS = re.compile(rf"[0-9a-f]{{64}}|{re.escape(_PART)}\w+")
 _TABLES = """
 CREATE TABLE IF NOT EXISTS copies (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, ref TEXT NOT NULL, name TEXT NOT NULL,
-    sha256 TEXT NOT NULL, n_bytes INTEGER NOT NULL, first_page INTEGER, last_page INTEGER,
-    n_pages INTEGER NOT NULL, n_words INTEGER NOT NULL, language TEXT NOT NULL,
-    title TEXT NOT NULL, added TEXT NOT NULL);
+    id INTEGER PRIMARY KEY AUTOINCREMENT, sha256 TEXT NOT NULL, copy TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS keys (
     key TEXT NOT NULL, copy INTEGER NOT NULL REFERENCES copies ON DELETE CASCADE,
     PRIMARY KEY (key, copy)) WITHOUT ROWID;
 """
-_FIELDS = (
-    "id, ref, name, sha256, n_bytes, first_page, last_page, n_pages, n_words, language, title, "
-    "added"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,20 +213,16 @@ class OwnCopies:
             ConfigError: the folder cannot be written.
         """
         added = datetime.now(UTC).isoformat(timespec="seconds")
+        copy = replace(copy, keys=tuple(sorted(set(copy.keys))), added=added)
         with self._changing() as db:
             self._write(copy.sha256, data)
             known = _select(db, "WHERE sha256 = ?", (copy.sha256,))
             again = [(c.copy_id,) for c in known if set(c.keys) & set(copy.keys)]
             db.executemany("DELETE FROM copies WHERE id = ?", again)
-            first, last = copy.pages or (None, None)
-            values = (
-                *(copy.ref, copy.name, copy.sha256, copy.n_bytes, first, last, copy.n_pages),
-                *(copy.n_words, copy.language, copy.title, added),
-            )
-            places = ", ".join("?" * len(values))
-            key = db.execute(f"INSERT INTO copies VALUES (NULL, {places})", values).lastrowid  # noqa: S608 - our own marks
+            values = copy.sha256, json.dumps(asdict(copy))
+            key = db.execute("INSERT INTO copies VALUES (NULL, ?, ?)", values).lastrowid
             db.executemany("INSERT INTO keys VALUES (?, ?)", [(k, key) for k in copy.keys])
-        return replace(copy, keys=tuple(sorted(copy.keys)), added=added, copy_id=key or 0)
+        return replace(copy, copy_id=key or 0)
 
     def all(self) -> list[OwnCopy]:
         """Every copy, in the order in which they were attached."""
@@ -363,27 +352,13 @@ class OwnCopies:
 
 
 def _select(db: sqlite3.Connection, where: str = "", values: Sequence[str] = ()) -> list[OwnCopy]:
-    rows = db.execute(f"SELECT {_FIELDS} FROM copies {where} ORDER BY id", values).fetchall()  # noqa: S608 - our own words
-    return [_copy_of(row, db) for row in rows]
-
-
-def _copy_of(row: Sequence[object], db: sqlite3.Connection) -> OwnCopy:
-    key, ref, name, sha256, n_bytes, first, last, n_pages, n_words, language, title, added = row
-    keys = db.execute("SELECT key FROM keys WHERE copy = ? ORDER BY key", (key,)).fetchall()
-    return OwnCopy(
-        ref=str(ref),
-        keys=tuple(found for (found,) in keys),
-        name=str(name),
-        sha256=str(sha256),
-        n_bytes=int(str(n_bytes)),
-        pages=None if first is None else (int(str(first)), int(str(last))),
-        n_pages=int(str(n_pages)),
-        n_words=int(str(n_words)),
-        language=str(language),
-        title=str(title),
-        added=str(added),
-        copy_id=int(str(key)),
-    )
+    rows = db.execute(f"SELECT id, copy FROM copies {where} ORDER BY id", values).fetchall()  # noqa: S608 - our own words
+    found = []
+    for key, text in rows:
+        stored = json.loads(text)
+        keys, pages = tuple(stored["keys"]), stored["pages"] and tuple(stored["pages"])
+        found.append(OwnCopy(**{**stored, "keys": keys, "pages": pages, "copy_id": key}))
+    return found
 
 
 _BETWEEN = "\n\n"  # two files

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from pincite.corpus.origins import Origins
-from pincite.corpus.protocol import Comparison
+from pincite.corpus.protocol import Comparison, Corpus
 from pincite.documents import collection
 from pincite.documents.collection import Collection, Found, Piece, collected, files
 from pincite.errors import InputError
@@ -22,10 +22,6 @@ from pincite.types import Document, Reason, Unchecked
 
 MAX_REFUSALS = 100  # that are listed; the others are only counted
 BATCH_CHARS = 400_000  # about 700 passages: some seconds of encoding, and what a kill costs
-
-
-class _Adds(Protocol):
-    def add(self, documents: Sequence[Document]) -> int: ...
 
 
 @dataclass(slots=True)
@@ -51,7 +47,7 @@ class Intake(Refusals):
 
 
 def ingest(
-    corpus: _Adds,
+    corpus: Corpus,
     paths: Sequence[Path],
     progress: Callable[[Intake], None] | None = None,
     read: Callable[[Path], Iterable[Document | Unchecked]] | None = None,
@@ -100,46 +96,6 @@ def _with_manifests(collection: Collection) -> Iterator[Found]:
     yield from collection.unmet()
 
 
-class Updatable(Protocol):
-    """What is asked of a corpus."""
-
-    def add(self, documents: Sequence[Document]) -> int:
-        """Commit the documents."""
-        ...
-
-    def delete(self, urls: Sequence[str]) -> int:
-        """Remove those at `urls`."""
-        ...
-
-    def get(self, urls: Sequence[str]) -> list[Document | None]:
-        """The documents at `urls`."""
-        ...
-
-    def compared(self, documents: Sequence[Document]) -> list[Comparison]:
-        """What `add` would do with each."""
-        ...
-
-
-class NoCorpus:
-    """What an update that only says what it would do finds where there is no corpus yet."""
-
-    def add(self, documents: Sequence[Document]) -> int:
-        """None of them."""
-        return 0
-
-    def delete(self, urls: Sequence[str]) -> int:
-        """None of them."""
-        return 0
-
-    def get(self, urls: Sequence[str]) -> list[Document | None]:
-        """None of them."""
-        return [None for _ in urls]
-
-    def compared(self, documents: Sequence[Document]) -> list[Comparison]:
-        """All are new."""
-        return ["new" for _ in documents]
-
-
 @dataclass(frozen=True, slots=True)
 class How:
     """What an update may do."""
@@ -173,7 +129,7 @@ Progress = Callable[[Outcome], None]
 
 
 def update(
-    corpus: Updatable,
+    corpus: Corpus | None,
     origins: Origins,
     paths: Sequence[Path],
     how: How,
@@ -189,7 +145,8 @@ def update(
     whatever order they are read in; what a file says was deleted is removed, `prune` or not.
 
     Args:
-        corpus: open for writing, unless it is only asked what would be done.
+        corpus: open for writing, unless it is only asked what would be done; None: an empty one,
+            which only a dry run takes.
         origins: which files its documents came from.
         paths: files, and folders with all that is in them.
         how: what may be done.
@@ -241,7 +198,9 @@ def _contents(
 
 
 class _Run:
-    def __init__(self, corpus: Updatable, origins: Origins, how: How, progress: Progress) -> None:
+    def __init__(
+        self, corpus: Corpus | None, origins: Origins, how: How, progress: Progress
+    ) -> None:
         self.outcome = Outcome()
         self._corpus, self._origins, self._how, self._progress = corpus, origins, how, progress
         self._batch: dict[str, Document] = {}  # by address
@@ -340,7 +299,7 @@ class _Run:
 
     def _stored(self, urls: Iterable[str]) -> list[str]:
         asked = list(urls)
-        found = self._corpus.get(asked)
+        found = self._corpus.get(asked) if self._corpus else [None] * len(asked)
         return [url for url, document in zip(asked, found, strict=True) if document is not None]
 
     def commit(self) -> None:
@@ -349,7 +308,7 @@ class _Run:
         leaving = self._stored(self._leaving)
         remembered = {url for url, (_, always) in self._leaving.items() if always} | set(leaving)
         self.outcome.removed += leaving
-        if not self._how.dry:
+        if self._corpus and not self._how.dry:
             self._corpus.add(latest)
             if leaving:
                 self._corpus.delete(leaving)
@@ -360,8 +319,10 @@ class _Run:
 
     def _news(self, documents: list[Document]) -> list[Document]:
         """Those of the documents that are to be added, all counted."""
-        news = []
-        for document, state in zip(documents, self._corpus.compared(documents), strict=True):
+        news, states = list[Document](), list[Comparison](["new"] * len(documents))
+        if self._corpus:
+            states = self._corpus.compared(documents)
+        for document, state in zip(documents, states, strict=True):
             if state == "same":
                 self.outcome.n_unchanged += 1
             elif state == "changed" and self._is_older(document):
@@ -373,7 +334,7 @@ class _Run:
         return news
 
     def _is_older(self, document: Document) -> bool:
-        (stored,) = self._corpus.get([document.url])
+        (stored,) = self._corpus.get([document.url]) if self._corpus else [None]
         return stored is not None and _version(stored) > _version(document)
 
     def clear_away(self, paths: Sequence[Path]) -> None:
@@ -385,7 +346,7 @@ class _Run:
         if not self._how.prune:
             self.outcome.gone = stored
             return
-        if stored and not self._how.dry:
+        if self._corpus and stored and not self._how.dry:
             self._corpus.delete(stored)
         self._origins.forget(gone)
         self.outcome.removed += stored
