@@ -1,13 +1,34 @@
+"""Web pages: the article, what was left out of it, named places, and what the head states."""
+
 import json
 import time
+from datetime import date, timedelta
 
 import pytest
 
+from pincite.documents import html as html_page
 from pincite.documents.body import Body
-from pincite.documents.html import read_html
+from pincite.documents.html import (
+    MAX_AUTHORS,
+    MAX_LEAD_WORDS,
+    author_of,
+    filled,
+    headline_of,
+    iso_day,
+    published_of,
+    read_html,
+)
 from pincite.documents.language import with_language
-from pincite.documents.markup import MAX_ATTRIBUTES, addresses_in, parsed, visible
+from pincite.documents.markup import (
+    MAX_ATTRIBUTES,
+    Block,
+    Statements,
+    addresses_in,
+    parsed,
+    visible,
+)
 from pincite.documents.outcome import TEASER_WORDS
+from pincite.documents.read import read_bytes
 from pincite.types import Document, Reason, Unchecked
 
 PARAGRAPHS = [
@@ -375,3 +396,277 @@ def test_the_bars_of_archives_are_no_text(body: str) -> None:
 def test_a_page_may_call_its_own_parts_so() -> None:
     page = f"<html><body><div id='HEADER'><p>{PARAGRAPHS[0]}</p></div></body></html>"
     assert PARAGRAPHS[0] in document(page).text
+
+
+FIRST = "The council of Lindvik met on Tuesday to speak about the harbour."
+LEFT_OUT = "Its oldest crane was sold for scrap in the autumn of 1987."
+NEXT = "Nobody spoke for the engineers who had asked to keep it."
+EXTRACTED = f"{FIRST}\n{NEXT}"
+
+
+def between(*blocks: Block, title: str = "") -> str:
+    """The article after a page with these blocks between its two lines."""
+    return filled(EXTRACTED, [Block(FIRST), *blocks, Block(NEXT)], title)
+
+
+def test_a_paragraph_between_two_neighbours_is_put_back_in_its_place() -> None:
+    assert between(Block(LEFT_OUT)).split("\n") == [FIRST, LEFT_OUT, NEXT]
+
+
+def test_several_come_back_in_their_order() -> None:
+    second = "A museum had offered twice as much for it a year before."
+    assert between(Block(LEFT_OUT), Block("Advert"), Block(second)).split("\n")[1:3] == [
+        LEFT_OUT,
+        second,
+    ]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        Block("Share this story"),  # a label
+        Block("Read more: the crane that nobody wanted to buy", linked=0.8),
+        Block(LEFT_OUT, comment=True),
+        Block(FIRST),  # said twice on the page
+    ],
+)
+def test_what_is_no_running_text_of_the_article_stays_out(block: Block) -> None:
+    assert between(block) == EXTRACTED
+
+
+def test_nothing_comes_back_where_lines_of_the_article_stand_between() -> None:
+    middle = "A vote was then put off until the engineers had been heard."
+    blocks = [Block(FIRST), Block(LEFT_OUT), Block(NEXT), Block(middle)]
+    assert filled(f"{FIRST}\n{middle}\n{NEXT}", blocks, "") == f"{FIRST}\n{middle}\n{NEXT}"
+
+
+def test_text_outside_of_the_article_stays_out() -> None:
+    teaser = "Also today: a bakery on the square closes after ninety years."
+    blocks = [Block(teaser), Block(FIRST), Block(NEXT), Block(teaser)]
+    assert filled(EXTRACTED, blocks, "The harbour") == EXTRACTED
+
+
+@pytest.mark.parametrize(
+    ("headline", "title"),
+    [
+        (Block("Crane sold", headline=True), "Something else"),
+        (Block("The sale of the crane"), "The sale of the crane | Lindvik Post"),
+    ],
+)
+def test_the_lead_below_the_headline_comes_back(headline: Block, title: str) -> None:
+    blocks = [Block("Advertise with us on this page today"), headline, Block(LEFT_OUT)]
+    assert (
+        filled(EXTRACTED, [*blocks, Block(FIRST), Block(NEXT)], title) == f"{LEFT_OUT}\n{EXTRACTED}"
+    )
+
+
+def test_a_list_of_other_stories_below_the_headline_is_no_lead() -> None:
+    stories = [Block(f"Story number {n} has these few words") for n in range(MAX_LEAD_WORDS // 6)]
+    blocks = [Block("Crane", headline=True), *stories, Block(FIRST), Block(NEXT)]
+    assert filled(EXTRACTED, blocks, "") == EXTRACTED
+
+
+def test_a_paragraph_of_characters_without_spaces_is_known_again() -> None:
+    first, lost, following = (
+        "委员会星期二开会讨论港口。",
+        "起重机在秋天被卖掉了。",
+        "没有人为工程师说话。",
+    )
+    blocks = [Block(first), Block(lost), Block(following)]
+    assert filled(f"{first}\n{following}", blocks, "").split("\n") == [first, lost, following]
+
+
+def test_a_page_without_blocks_and_an_empty_article() -> None:
+    assert filled(EXTRACTED, [], "") == EXTRACTED
+    assert filled("", [Block(FIRST)], "") == ""
+
+
+def linked_data(*things: object) -> Statements:
+    return Statements(json_ld=[json.dumps(thing) for thing in things])
+
+
+def article(**fields: object) -> dict[str, object]:
+    return {"@context": "https://schema.org", "@type": "NewsArticle", **fields}
+
+
+@pytest.mark.parametrize(
+    ("authors", "expected"),
+    [
+        ("Eva Lund", "Eva Lund"),
+        ({"@type": "Person", "name": "Eva Lund"}, "Eva Lund"),
+        ([{"name": "Eva Lund"}, {"name": "Jo O&#39;Hara"}], "Eva Lund; Jo O'Hara"),
+        ([{"name": "By Eva Lund"}, "https://post.example/eva"], "Eva Lund"),
+        ({"name": None}, ""),
+        (7, ""),
+    ],
+)
+def test_authors_in_linked_data(authors: object, expected: str) -> None:
+    assert author_of(linked_data(article(author=authors)), "") == expected
+
+
+def test_an_author_who_is_described_elsewhere_in_the_graph() -> None:
+    person = {"@type": "Person", "@id": "#eva", "name": "Eva Lund"}
+    graph = {"@graph": [article(author={"@id": "#eva"}), person]}
+    assert author_of(linked_data(graph), "") == "Eva Lund"
+
+
+def test_only_what_is_written_has_an_author() -> None:
+    video = {
+        "@type": "VideoObject",
+        "author": {"name": "Camera Crew"},
+        "datePublished": "2011-01-01",
+    }
+    assert author_of(linked_data(video), "") == ""
+    assert published_of(linked_data(video)) is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Edit", "By", "admin", "Staff Writer", "Lindvik Post", "https://post.example/eva"),
+        *("eva@post.example", "@eva", "4 May 2011", "—", "", "View profile", "x" * 100),
+    ],
+)
+def test_what_is_no_author(name: str) -> None:
+    stated = Statements(metas={"author": [name]}, bylines=[name])
+    assert author_of(stated, "Lindvik Post", found=name) == ""
+
+
+@pytest.mark.parametrize(
+    ("byline", "name"),
+    [
+        ("by Eva Lund", "Eva Lund"),
+        ("Written by: Eva Lund", "Eva Lund"),
+        ("Von Eva Lund", "Eva Lund"),
+        ("Par Eva Lund –", "Eva Lund"),
+        ("von Berg, Anna", "von Berg, Anna"),
+        ("Byron Lund", "Byron Lund"),
+        ("Text: Eva Lund", "Eva Lund"),
+        ("Lund Eva; Holm Ida", "Lund Eva; Holm Ida"),
+    ],
+)
+def test_what_introduces_a_name_is_no_part_of_it(byline: str, name: str) -> None:
+    assert author_of(Statements(bylines=[byline]), "") == name
+
+
+def test_the_most_explicit_statement_counts() -> None:
+    metas = {"author": ["template"], "citation_author": ["Lund, Eva", "Holm, Ida"]}
+    assert author_of(Statements(metas=metas, bylines=["Someone"]), "") == "Lund, Eva; Holm, Ida"
+    assert author_of(Statements(bylines=["Eva Lund"]), "", found="Eva Lund yesterday") == "Eva Lund"
+    assert author_of(Statements(), "", found="Eva Lund") == "Eva Lund"
+
+
+def test_a_collaboration_is_cut() -> None:
+    names = [f"Author {'x' * n}" for n in range(1, 50)]
+    found = author_of(Statements(metas={"citation_author": names}), "")
+    assert found.count("; ") == MAX_AUTHORS - 1
+
+
+def test_broken_and_deep_linked_data_states_nothing() -> None:
+    texts = [
+        "{",
+        "[" * 100_000,
+        '"Article"',
+        "null",
+        "[[[1]]]",
+        "<![CDATA[",
+        "]]>",
+        '{"@graph": 3}',
+        "",
+    ]
+    stated = Statements(json_ld=texts)
+    assert (headline_of(stated), author_of(stated, ""), published_of(stated)) == ("", "", None)
+
+
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [("<![CDATA[", "]]>"), ("//<![CDATA[\n", "\n//]]>"), ("/* <![CDATA[ */ ", " /* ]]> */")],
+)
+def test_linked_data_in_a_cdata_section(begin: str, end: str) -> None:
+    text = f"\n{begin}{json.dumps(article(author='Eva Lund'))}{end}\n"
+    assert author_of(Statements(json_ld=[text]), "") == "Eva Lund"
+
+
+def test_headlines() -> None:
+    assert headline_of(linked_data(article(headline="Crane &amp; ship"))) == "Crane & ship"
+    assert headline_of(linked_data(article(headline="Crane sold to the highest …"))) == ""
+    front_page = [article(headline="Crane sold"), article(headline="Ship sunk")]
+    assert headline_of(linked_data(front_page)) == ""
+    assert headline_of(linked_data({"@type": "Organization", "headline": "Lindvik Post"})) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("2015-04-30T23:59:00-04:00", "2015-04-30"),
+        ("2015/04/30", "2015-04-30"),
+        ("20150430T0800", "2015-04-30"),
+        ("2015-04", "2015-04"),
+        ("2015-02-31", "2015-02"),
+        ("2015-13-01", "2015"),
+        ("30/04/2015", ""),
+        ("0001-01-01", ""),
+        ("1430380800", ""),
+        ("soon", ""),
+    ],
+)
+def test_days(text: str, day: str) -> None:
+    assert iso_day(text) == day
+
+
+def test_dates_of_publication() -> None:
+    stated = linked_data(article(datePublished="2011-03-04", dateModified="2020-01-01"))
+    assert published_of(stated, found="2020-01-01") == "2011-03-04"
+    metas = {"article:published_time": ["2012-03-04T08:00:00Z"]}
+    assert published_of(Statements(metas=metas, dates=["2020-01-01"])) == "2012-03-04"
+    assert published_of(Statements(dates=["", "2013-01-02"])) == "2013-01-02"
+    assert published_of(Statements(), found="2014-01-02") == "2014-01-02"
+    assert published_of(Statements(dates=["yesterday"])) is None
+
+
+def test_no_date_before_print_and_none_in_the_future() -> None:
+    tomorrow = (date.today() + timedelta(days=2)).isoformat()
+    assert published_of(Statements(dates=[tomorrow, "1492-10-12"])) is None
+    assert published_of(Statements(dates=[tomorrow, "1952-10-12"])) == "1952-10-12"
+    assert published_of(linked_data(article(datePublished=str(date.today().year)))) is not None
+
+
+FILLER = "The river runs by the town and boats lie at its quays all summer. " * 6
+NAMED = f"""<html><head><title>Bridge</title></head><body>
+<nav><a href="#History">History</a></nav>
+<main><ul><li><a href="#History">History</a></li><li><a href="#Cost">Cost</a></li></ul>
+<h1>The bridge</h1><p>{FILLER}</p>
+<h2 id="History">History</h2><p>The bridge opened in 1911 after long delay. {FILLER}</p>
+<h2><span id="Cost">Cost</span></h2><p>It took two million crowns to build. {FILLER}</p>
+<p><a name="old"></a>Names of old pages work as well as new ones. {FILLER}</p>
+<p id="hidden" style="display:none">Nobody sees what is written here.</p>
+</main></body></html>"""
+
+
+def read_named(html: str) -> Document:
+    found = read_bytes(html.encode(), url="https://varde.example/bridge")
+    assert isinstance(found, Document)
+    return found
+
+
+def test_names_lead_to_what_follows_them() -> None:
+    page = read_named(NAMED)
+    following = {name: " ".join(page.text[at:].split()[:4]) for name, at in page.anchors.items()}
+    assert following == {
+        "History": "History The bridge opened",
+        "Cost": "Cost It took two",
+        "old": "Names of old pages",
+    }
+
+
+def test_a_document_is_the_same_with_and_without_its_names() -> None:
+    named, unnamed = read_named(NAMED), read_named(NAMED.replace(' id="History"', ""))
+    assert named.anchors != unnamed.anchors
+    assert (named, named.doc_id) == (unnamed, unnamed.doc_id)
+
+
+def test_limits() -> None:
+    names = [(f"n{i}", "one two three") for i in range(2 * html_page.MAX_ANCHORS)]
+    assert len(html_page.located(names, "one two three")) == html_page.MAX_ANCHORS
+    assert html_page.located(names, "one two three " * 200_000) == {}
+    assert html_page.located([("a", ""), ("b", "not there at all")], "one two") == {}

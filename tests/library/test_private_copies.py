@@ -1,6 +1,7 @@
-"""The store of own copies: what survives a kill, who may read it, and what is never touched."""
+"""The user's own copies of sources: how they are kept, named, chosen and read."""
 
 import hashlib
+import json
 import os
 import random
 import signal
@@ -12,9 +13,33 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from documents.conftest import locked_pdf, paragraph_lines, pdf
+from filled_records import filled
+from verify.test_verify import WordVerifier
 
-from pincite.errors import ConfigError
-from pincite.library.private_copies import FILES, INDEX, OwnCopies, OwnCopy
+from pincite.contract.verify import ReportRecord
+from pincite.documents.body import Limits
+from pincite.errors import ConfigError, InputError
+from pincite.judgement.own import digest_of
+from pincite.library import private_copies
+from pincite.library.private_copies import FILES, INDEX, OwnCopies, OwnCopy, OwnSources, attach
+from pincite.text.identifiers import isbn13, pmid_of, work_key
+from pincite.types import (
+    Citation,
+    CitationResult,
+    Claim,
+    CopyKind,
+    Document,
+    Evidence,
+    Finding,
+    Label,
+    Reason,
+    Span,
+    Unchecked,
+)
+from pincite.verbs.verify.cited_copies import CitedCopies, Place, SourceOf
+from pincite.verbs.verify.pipeline import VerifyPipeline
+from pincite.wiki.article import parse_article
 
 DATA = b"The bridge opened in 1911."
 # Attaches copies without end, each to a source of its own, and says so once it is done.
@@ -194,3 +219,266 @@ def test_threads(tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(attach, range(20)))
     assert len(store.all()) == 20
+
+
+ISBN = "978-0-306-40615-7"
+PAGES = [
+    ["The ferry of Varde was slow.", "Passengers waited for hours at the quay."],
+    ["The bridge of Varde opened in 1911.", "It was painted green in that summer."],
+    ["The harbour was dredged again.", "Ships came from Norway and Holland."],
+    ["The tram reached the harbour in 1922.", "It ran until the war."],
+]
+BOOK = (
+    "The bridge opened in 1911.<ref>{{cite book |last=Ito |first=Mei |title=The Harbour of Varde "
+    "|publisher=Quay Press |page=%s}}</ref>"
+)
+
+
+def book(pages: list[list[str]] = PAGES) -> bytes:
+    return pdf([paragraph_lines([page]) for page in pages])
+
+
+def citation(**known: str) -> Citation:
+    return Citation("r1", Span(0, 1), Span(0, 1), **known)  # type: ignore[arg-type]
+
+
+def attached(folder: Path, ref: str, data: bytes, pages: str = "", name: str = "b.pdf") -> OwnCopy:
+    path = folder / name
+    path.write_bytes(data)
+    printed = private_copies.printed_pages(pages) if pages else None
+    kept = attach(OwnCopies(folder / "own"), private_copies.named(ref), path, printed)
+    assert isinstance(kept, OwnCopy), kept
+    return kept
+
+
+def held(folder: Path, **known: str) -> Document | Unchecked | None:
+    return OwnSources(OwnCopies(folder / "own"))(citation(**known))
+
+
+def found(folder: Path, cited: Citation, text: str = "The bridge opened in 1911.") -> Finding:
+    def nothing(url: str) -> Document | Unchecked:
+        return Unchecked(url, Reason.DEAD, "HTTP 404")
+
+    pipeline = VerifyPipeline(WordVerifier(), copies(folder, nothing), threshold=0.55)
+    return pipeline.finding(Claim("c", text, citations=(cited,)))
+
+
+def copies(folder: Path, source_of: SourceOf) -> CitedCopies:
+    own = OwnSources(OwnCopies(folder / "own"))
+    return CitedCopies([Place(CopyKind.STORED, source_of)], own=own)
+
+
+def digest(result: CitationResult) -> str | None:
+    """The SHA-256 of the own copy that was read."""
+    return digest_of(result.copy.url) if result.copy else None
+
+
+@pytest.mark.parametrize(
+    ("ref", "known"),
+    [
+        ("10.1000/ABC", {"doi": "10.1000/abc"}),
+        ("https://doi.org/10.1000/abc", {"url": "https://dx.doi.org/10.1000/ABC"}),
+        ("doi:10.1000/abc#7", {"doi": "10.1000/abc"}),
+        ("PMID 0123", {"pmid": "123"}),
+        ("12345", {"url": "https://pubmed.ncbi.nlm.nih.gov/12345/"}),
+        (ISBN, {"isbn": "0-306-40615-2"}),
+        ("0306406152", {"isbn": "ISBN 978 0 306 40615 7 (hardback)"}),
+        ("https://a.example/x?utm_source=y", {"url": "http://A.example/x#page=3"}),
+    ],
+)
+def test_a_source_is_known_by_any_of_its_names(
+    tmp_path: Path, ref: str, known: dict[str, str]
+) -> None:
+    kept = attached(tmp_path, ref, book())
+    document = held(tmp_path, **known)
+    assert isinstance(document, Document)
+    assert document.url == f"own:{kept.sha256}"
+    assert held(tmp_path, url="https://other.example/", doi="10.1000/abcd", isbn="1") is None
+
+
+@pytest.mark.parametrize("ref", ["978-0-306-40615-8", "ISBN 12", "0306406153"])
+def test_a_mistyped_isbn_is_told(ref: str) -> None:
+    with pytest.raises(InputError, match="check digit"):
+        private_copies.named(ref)
+
+
+@pytest.mark.parametrize("ref", ["", "The Harbour", "r7", "7", "ftp://a.example/", "10.1/x y z"])
+def test_what_names_no_source(ref: str) -> None:
+    with pytest.raises(InputError, match="names no source"):
+        private_copies.named(ref)
+
+
+def test_numbers() -> None:
+    assert isbn13("080442957X") == "9780804429573"
+    assert isbn13("0-306-40615-2, 978-0-306-40615-7") == "9780306406157"
+    assert isbn13("4006381333931") is None  # a good check digit, of a felt-tip pen
+    assert pmid_of("1234567890") is None
+    assert work_key("The Harbour!", ["Ito M"]) == work_key("the harbour", ["Mei Ito"])
+    assert work_key("The Harbour", []) is None
+    assert work_key("", ["Ito"]) is None
+
+
+def test_a_book_without_any_number(tmp_path: Path) -> None:
+    (tmp_path / "book.pdf").write_bytes(book())
+    article = parse_article(BOOK % "2", "Varde Bridge")
+    source = private_copies.in_article(article, "1", "article.wiki")
+    attach(OwnCopies(tmp_path / "own"), source, tmp_path / "book.pdf")
+    (cited,) = parse_article(BOOK % "p. 2", "Another").claims[0].citations
+    (result,) = found(tmp_path, cited).citations
+    assert result.label is Label.SUPPORTED
+    assert result.place is not None
+    assert (result.place.page, result.place.elsewhere) == ("2", False)
+
+
+def test_refusals_say_why(tmp_path: Path) -> None:
+    store, source = OwnCopies(tmp_path / "own"), private_copies.named(ISBN)
+    for name, data, reason in (
+        ("locked.pdf", locked_pdf(), Reason.ENCRYPTED),
+        ("scan.pdf", pdf([[], []]), Reason.EMPTY),
+        ("empty.txt", b"", Reason.EMPTY),
+        ("picture.png", b"\x89PNG\r\n\x1a\n", Reason.UNSUPPORTED_TYPE),
+        ("large.txt", b"word " * 500, Reason.TOO_LARGE),
+    ):
+        (tmp_path / name).write_bytes(data)
+        refused = attach(store, source, tmp_path / name, limits=Limits(max_bytes=2_000))
+        assert isinstance(refused, Unchecked), name
+        assert refused.reason is reason
+        assert str(tmp_path) not in refused.detail
+    assert store.all() == []
+    for path in (tmp_path, tmp_path / "missing.pdf"):
+        with pytest.raises(InputError):
+            attach(store, source, path)
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.txt", b"The bridge opened in 1911."),
+        ("a.md", b"# Bridge\n\nThe bridge opened in 1911."),
+        ("a.html", b"<html><body><p>The bridge opened in 1911.</p></body></html>"),
+        ("no ending", b"The bridge opened in 1911."),
+        ("..", b""),
+    ],
+)
+def test_other_kinds_of_files(tmp_path: Path, name: str, data: bytes) -> None:
+    if name == "..":
+        with pytest.raises(InputError):
+            attach(OwnCopies(tmp_path / "own"), private_copies.named(ISBN), tmp_path / name)
+        return
+    kept = attached(tmp_path, ISBN, data, name=name)
+    assert kept.n_words >= 5
+    document = held(tmp_path, isbn=ISBN)
+    assert isinstance(document, Document)
+    assert "The bridge opened in 1911." in document.text
+
+
+def test_pages_of_an_excerpt(tmp_path: Path) -> None:
+    attached(tmp_path, ISBN, book(), "120-123")
+    (result,) = found(tmp_path, citation(isbn=ISBN, pages="121")).citations
+    assert result.place is not None
+    assert (result.place.page, result.place.printed) == ("121", True)
+    assert (result.place.cited, result.place.elsewhere) == ("p. 121", False)
+    (wrong,) = found(tmp_path, citation(isbn=ISBN, pages="123")).citations
+    assert (wrong.label, wrong.place and wrong.place.elsewhere) == (Label.SUPPORTED, True)
+
+
+def test_pages_that_are_not_in_the_excerpt(tmp_path: Path) -> None:
+    attached(tmp_path, ISBN, book(), "120-123")
+    (result,) = found(tmp_path, citation(isbn=ISBN, pages="12")).citations
+    assert isinstance(result.outcome, Unchecked)
+    assert result.outcome.reason is Reason.NOT_SUPPLIED
+    assert "120–123" in result.outcome.detail
+
+
+def test_the_wrong_number_of_pages(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"are 16 pages, but b\.pdf has 4"):
+        attached(tmp_path, ISBN, book(), "120-135")
+    for text in ("", "135-120", "x", "1-2-3"):
+        with pytest.raises(InputError, match="expected numbers"):
+            private_copies.printed_pages(text)
+
+
+def test_chapters_of_one_book(tmp_path: Path) -> None:
+    attached(tmp_path, ISBN, book(PAGES[:2]), "10-11", "one.pdf")
+    attached(tmp_path, ISBN, book(PAGES[2:]), "50-51", "two.pdf")
+    first, both = held(tmp_path, isbn=ISBN, pages="11"), held(tmp_path, isbn=ISBN)
+    assert isinstance(first, Document)
+    assert isinstance(both, Document)
+    assert "tram" not in first.text
+    assert json.loads(both.meta["page_labels"]) == ["10", "11", "50", "51"]
+    assert both.text.index("harbour was dredged") >= json.loads(both.meta["pages"])[2]
+    (result,) = found(
+        tmp_path, citation(isbn=ISBN, pages="10, 51"), "The tram reached the harbour in 1922."
+    ).citations
+    assert result.place is not None
+    assert (result.label, result.place.page) == (Label.SUPPORTED, "51")
+    assert len(digest(result) or "") == 129
+
+
+def test_own_copies_come_first_and_never_hide_the_web(tmp_path: Path) -> None:
+    page = Document("https://a.example/", "Web", "The bridge opened in 1911.")
+    pipeline = VerifyPipeline(WordVerifier(), copies(tmp_path, lambda _: page), threshold=0.55)
+    claim = Claim("c", "The bridge opened in 1911.", citations=(citation(url=page.url),))
+    assert digest(pipeline.finding(claim).citations[0]) is None
+    kept = attached(tmp_path, page.url, book())
+    assert digest(pipeline.finding(claim).citations[0]) == kept.sha256
+    OwnCopies(tmp_path / "own").path_of(kept).unlink()
+    fresh = VerifyPipeline(WordVerifier(), copies(tmp_path, lambda _: page), threshold=0.55)
+    (result,) = fresh.finding(claim).citations
+    assert isinstance(result.outcome, Evidence)
+    assert digest(result) is None
+    (alone,) = found(tmp_path, citation(url=page.url)).citations
+    assert isinstance(alone.outcome, Unchecked)
+    assert "attach it again" in alone.outcome.detail
+
+
+def test_another_language_is_told(tmp_path: Path) -> None:
+    german = "Die Brücke über den Fluss wurde im Jahre 1911 eröffnet und der Verkehr nahm zu. " * 5
+    attached(tmp_path, ISBN, german.encode(), name="buch.txt")
+    (result,) = found(tmp_path, citation(isbn=ISBN)).citations
+    assert isinstance(result.outcome, Unchecked)
+    assert result.outcome.reason is Reason.LANGUAGE
+
+
+def test_cited_pages_are_read_and_others_are_found(tmp_path: Path) -> None:
+    """The bridge is named on every page, so that words alone would not choose the cited one."""
+    filler = "The bridge of Varde is old and long, and the town of Varde is small and old."
+    pages = [[filler] * 20 for _ in range(30)]
+    pages[11] = ["Nobody knows why it was closed for repairs.", *[filler] * 10]
+    attached(tmp_path, ISBN, book(pages))
+    text = "The bridge of Varde was closed for repairs."
+    verifier = WordVerifier()
+
+    def nothing(url: str) -> Document | Unchecked:
+        return Unchecked(url, Reason.DEAD, "")
+
+    pipeline = VerifyPipeline(verifier, copies(tmp_path, nothing), threshold=0.55, read=1)
+    claim = Claim("c", text, citations=(citation(isbn=ISBN, pages="12"),))
+    pipeline.finding(claim)
+    read = "\n".join(passage for _, passage in verifier.asked)
+    assert "closed for repairs" in read
+    (result,) = pipeline.finding(
+        Claim("c", text, citations=(citation(isbn=ISBN, pages="2"),))
+    ).citations
+    assert result.place is not None
+    assert result.place.cited == "p. 2"
+
+
+def test_a_report_names_its_citations(tmp_path: Path) -> None:
+    row = {"citation_id": "r3", "title": "The Harbour", "authors": ["Mei Ito"], "isbn": ISBN}
+    report = {"findings": [{"citations": [row, {"citation_id": "r4", "title": "Bare"}]}]}
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps(filled(ReportRecord, report)))
+    assert private_copies.in_report(path, "3").keys == (
+        "isbn:9780306406157",
+        "work:the harbour|ito",
+    )
+    for number, message in (("r4", "known again"), ("r9", "no citation r9"), ("x", "such as r7")):
+        with pytest.raises(InputError, match=message):
+            private_copies.in_report(path, number)
+    for content in ("[]", "{", '{"findings": 3}', '{"findings": [{"citations": [1]}]}'):
+        path.write_text(content)
+        with pytest.raises(InputError, match=r"report\.json"):
+            private_copies.in_report(path, "r3")
+    with pytest.raises(InputError, match="cannot be read"):
+        private_copies.in_report(tmp_path / "none.json", "r3")

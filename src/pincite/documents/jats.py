@@ -43,7 +43,7 @@ _OTHER_DATES = re.compile(
 # Where the fields of the front matter stand whose words are their value; the first that has words.
 # What stands in a work that the article reviews or cites is none of them.
 _OWN = "[not(ancestor::product or ancestor::related-article or ancestor::related-object)]"
-_FIELDS = {
+_FIELDS: dict[str, list[Any]] = {
     name: [etree.XPath(f".//{path}{_OWN}") for path in paths.split()]
     for name, paths in {
         "journal": "journal-title",
@@ -58,7 +58,7 @@ _FIELDS = {
         "licence": "license license_ref",
     }.items()
 }
-_CONTRIBUTORS = etree.XPath(
+_CONTRIBUTORS: Any = etree.XPath(
     ".//contrib[not(@contrib-type) or @contrib-type='author']"
     "[not(ancestor::collab or ancestor::contrib)]"
 )

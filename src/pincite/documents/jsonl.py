@@ -274,8 +274,10 @@ def _a_line(
     def documents(chosen: Iterable[Line], path: Path, limits: Limits) -> Iterator[Found]:
         for line in chosen:
             record = record_of(line, path, limits)
-            bad = isinstance(record, Unchecked)
-            yield record if bad else document(record, place(line, path), limits)
+            if isinstance(record, Unchecked):
+                yield record
+            else:
+                yield document(record, place(line, path), limits)
 
     return documents
 

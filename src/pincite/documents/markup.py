@@ -198,7 +198,7 @@ def parsed(source: str) -> Page | None:
     try:
         # The parser stops at NUL and knows no lone surrogates.
         data = source.replace("\0", "").encode("utf-8", "replace") or b" "
-        tree = lxml_html.document_fromstring(data, parser=parser)
+        tree: Any = lxml_html.document_fromstring(data, parser=parser)
     except etree.ParserError:
         return None
     except etree.XMLSyntaxError as error:

@@ -73,6 +73,7 @@ def ingest(
             progress(intake)
 
     n_chars = 0
+    contents: Iterable[Found]
     if read:
         contents = chain.from_iterable(map(read, list(files(paths))))
     else:

@@ -111,7 +111,8 @@ class FetchCache(AbstractContextManager["FetchCache"]):
             if body is None:
                 return None
         headers, redirects, notes = (json.loads(row[n]) for n in (2, 4, 5))
-        return Kept(url, *row[:2], headers, body, tuple(redirects), tuple(notes), *row[6:10])
+        known = (headers, body, tuple(redirects), tuple(notes))
+        return Kept(url, row[0], row[1], *known, *row[6:10])
 
     def put(self, kept: Kept) -> None:
         """Keep a page in place of what was kept of its address, as far as the disk allows it."""
