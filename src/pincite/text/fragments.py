@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import lru_cache
 
 from pincite.text import syntax
 from pincite.text.clauses import clauses
@@ -17,6 +18,7 @@ from pincite.text.sentences import n_words
 from pincite.types import Span
 
 MAX_CHARS = 1_500  # of a sentence that parts are joined in; what is longer is no sentence
+MAX_PARTS = 40  # of a sentence: one of more marks is a list, and each stands for its own words
 MAX_BRACKET = 200  # characters that a part is lengthened by to close its bracket
 MAX_SUBJECT = 12  # words
 MIN_WORDS = 3  # a piece of fewer words says nothing without its neighbours
@@ -25,6 +27,8 @@ _SIGNS = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 _WORD = re.compile(r"[^\W_]+(?:[’'.&/-][^\W_]+)*|[,;:()]")
 _WORDS = re.compile(r"\w+")
 _OBJECT = re.compile(r"[\s,]+(?:that|how|why|whether)\b")  # of "He said"
+_CUT_NAME = re.compile(r"(?:\A\W*(?:\w+ )?|\s)\w+(?:[’']s|s[’'])(?: \w+)?\s*\Z")  # "Ito's eldest"
+_WORD_FOLLOWS = re.compile(r"\s+(?!(?:in|on|at|by|and|but|or|from|for|to|with|after)\b)[a-z]")
 _SHORTEST = 6  # words of a line with a full stop that is taken for a sentence whatever it holds
 _CONJUNCTIONS = frozenset(
     "and but or nor yet so while whilst although though whereas because since if as however when "
@@ -47,6 +51,7 @@ class Standing(StrEnum):
     FRAGMENT = "fragment"  # no finite verb: "with a yard"
 
 
+@lru_cache(maxsize=2048)
 def standing(piece: str, language: str = "en") -> Standing:
     """What `piece` is by itself.
 
@@ -88,6 +93,8 @@ def widened(sentence: str, part: Span, marks: Sequence[int], language: str = "en
     if part.start == 0 and not _WORDS.search(sentence, part.end):
         return part  # there is nothing else in the sentence
     edges = [0, *(m for m in marks if 0 < m < len(sentence)), len(sentence)]
+    if len(edges) > MAX_PARTS:
+        return part
     start, end = part
     while not _readable(sentence, Span(start, end), language):
         if start > 0:
@@ -108,6 +115,8 @@ def _readable(sentence: str, part: Span, language: str) -> bool:
         left = sentence[max(0, part.start - MAX_CHARS) : part.start]
         if standing(left) is Standing.FRAGMENT:
             return False  # "Alba" + "and Borg opposed it", "In 1902" + "it closed"
+    if _CUT_NAME.search(piece) and _WORD_FOLLOWS.match(sentence, part.end) and language == "en":
+        return False  # "Ito's" + "son"
     if kind is not Standing.FRAGMENT:
         said = part.start == 0 and len(_WORDS.findall(piece)) < MIN_WORDS
         return not (said and _OBJECT.match(sentence, part.end))

@@ -8,7 +8,7 @@ from pathlib import Path
 from pincite.documents.language import code_of, detect
 from pincite.text.sentences import n_words
 from pincite.types import Article
-from pincite.wiki.claims import attach_tags, claims_of
+from pincite.wiki.claims import VALUES, attach_tags, claims_of
 from pincite.wiki.editions import edition
 from pincite.wiki.files import Markup, PageText, page_in, read_pages_of
 from pincite.wiki.flat import BlockKind, Flat
@@ -50,12 +50,17 @@ def parse_page(page: PageText, otherwise: str = "en") -> Article:
     cited, missing = resolve(flat.uses, flat.definitions)
     claims = claims_of(flat.blocks, cited, title, language, source)
     met = {citation.span for claim in claims for citation in claim.citations}
-    lost = [  # in headings, and where nothing is said
-        f"no claim is made for the reference at character {use.span.start}"
-        for use in flat.uses
-        if use.span not in met
+    in_values = {mark.use for block in flat.blocks if block.kind in VALUES for mark in block.marks}
+    lost = [n for n, use in enumerate(flat.uses) if use.span not in met]
+    without = [  # in headings, and where nothing is said
+        f"no claim is made for the reference at character {flat.uses[n].span.start}"
+        for n in lost
+        if n not in in_values
     ]
-    warnings = list(dict.fromkeys((*flat.warnings, *missing, *lost)))
+    if n_values := len(in_values.intersection(lost)):
+        kind = "references in table cells and infobox values that are no sentences"
+        without.append(f"{kind}, without a claim: {n_values}")
+    warnings = list(dict.fromkeys((*flat.warnings, *missing, *without)))
     if len(warnings) > MAX_WARNINGS:
         more = len(warnings) - MAX_WARNINGS
         warnings = [*warnings[:MAX_WARNINGS], f"and {more} more warnings"]

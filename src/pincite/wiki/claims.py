@@ -19,7 +19,9 @@ from pincite.wiki.flat import UNREAD, Block, BlockKind, Mark, last_words
 
 MAX_BEFORE = 1500  # characters of context; SIDE's encoder reads no more (512 tokens with the claim)
 MAX_AFTER = 500  # characters of what follows: SIDE gives it a fifth of its encoder's room
-MAX_LABELLED = 12  # words; a longer cell or parameter is a statement and needs no label
+MAX_LABELLED = 12  # words; a longer cell is a statement that needs no row before it
+MIN_STATEMENT = 4  # words of a text without a full stop or a verb that may be a statement
+MIN_LEAD = 6  # words that say something before a colon: "These are:" does not
 _OPENING_DEBRIS = " \n,;:.!?)]}–—·•…/、，。；：！？）」』】》"
 _CLOSING_DEBRIS = " \n,;:–—·•/([{、，；：（「『【《"
 NEEDED = "citation needed"
@@ -30,13 +32,9 @@ _ORIGINS = {
     BlockKind.PARAMETER: "template",
     BlockKind.CAPTION: "caption",
 }
-_HEADINGS = (BlockKind.HEADING, BlockKind.COLUMN_HEADING)
-# Parameters of infoboxes and charts that hold no value of what the article is about.
-_NO_VALUES = frozenset(
-    "title caption source sources footnote footnotes note notes ref refs reference".split()
-)
 MAX_UNREAD = 100  # characters of a template that a report shows
-_VALUES = (BlockKind.CELL, BlockKind.PARAMETER)
+VALUES = (BlockKind.CELL, BlockKind.PARAMETER)
+_STOPS = tuple(".!?…。！？")
 # Texts that say only in their article whom or what they are about.
 _GENERAL = re.compile(
     r"(?:(?:He|She|It|They|His|Her|Hers|Its|Their|This|That|These|Those)\b|(?:The|This|That|These|"
@@ -122,7 +120,7 @@ def claims_of(
     seen: dict[str, int] = {}
     previous: Block | None = None
     for block in blocks:
-        if block.kind in _HEADINGS:
+        if block.kind is BlockKind.HEADING:
             previous = None
             continue
         if block.marks:
@@ -250,9 +248,7 @@ class _Wordings:
         return self.found[index - 1] if index else None
 
     def word(self, group: _Group) -> _Wording | None:
-        """The words that `group` stands for; None if the article says nothing at all there."""
-        if self._names_row(group):
-            return None
+        """The words that `group` stands for; None if the article states nothing there."""
         home = self.sentence(group.start)
         if home is None or not has_words(self.block.text[home.start : group.start]):
             wording = self._nothing_before(group)
@@ -260,25 +256,27 @@ class _Wordings:
             in_text = any(mark.in_text for mark in group.marks)
             wording = self._clause(home, home.end if in_text else min(group.start, home.end))
         self.floor = group.end
-        return wording
+        return wording if wording and self._states(wording) else None
 
-    def _names_row(self, group: _Group) -> bool:
-        """Whether it stands in a cell or a parameter that says what others are about."""
-        block = self.block
-        if block.kind is BlockKind.PARAMETER:
-            value = block.text.strip()
-            names = not block.row and (not has_words(value) or block.label.lower() in _NO_VALUES)
-            return names or (len(value) == 1 and not value.isdecimal())
-        if block.kind is not BlockKind.CELL or block.row_span or not group.uses:
-            return False
-        short = n_words(block.text) <= MAX_LABELLED
-        return short and standing(block.text, self.page.language) is Standing.FRAGMENT
+    def _states(self, wording: _Wording) -> bool:
+        """Whether a claim says something: "1,234" in a cell and "Map of Alba" below one do not."""
+        kind, sentence = self.block.kind, wording.sentence.rstrip(" \"'”’»)")
+        whole = sentence.endswith(_STOPS)
+        if kind in VALUES:
+            value = wording.sentence.removeprefix(f"{self.block.row} — ")
+            verb = standing(value, self.page.language) is Standing.CLAUSE
+            return whole and verb and n_words(value) >= MIN_STATEMENT
+        if sentence.endswith((":", "：")) and n_words(wording.text) < MIN_LEAD:
+            return wording.part.end < len(sentence.rstrip(":："))
+        if whole or standing(wording.text, self.page.language) is not Standing.FRAGMENT:
+            return True
+        return kind is not BlockKind.CAPTION and n_words(wording.text) >= MIN_STATEMENT
 
     def _clause(self, home: Span, end: int) -> _Wording:
         text = self.block.text
         start = max(home.start, self.floor if self.floor < end else home.start)
         clause = _stripped(text, Span(start, end))
-        return self._labelled(clause) or self._part(home, clause)
+        return self._part(home, clause)
 
     def _part(self, home: Span, clause: Span) -> _Wording:
         """What is judged of the sentence `home`: `clause`, or as much as can be read alone."""
@@ -296,7 +294,7 @@ class _Wordings:
         clause = Span(home.start + part.start, home.start + part.end)
         before, span = self._before(clause.start), self.block.span(*clause)
         after = self._after(clause.end)
-        if about := self._about_item(home):
+        if about := self._about(home):
             shift = len(about)
             part, own = part.moved(shift), own.moved(shift) if own else None
             return _Wording(
@@ -304,9 +302,19 @@ class _Wordings:
             )
         return _Wording(judged, before, span, home.of(text), part, after, own, borrowed)
 
-    def _about_item(self, home: Span) -> str:
-        """What a list item without a verb is an item of: "The club won: " or its heading."""
+    def _about(self, home: Span) -> str:
+        """The row of a short cell; of a list item without a verb what it is an item of.
+
+        The latter is the sentence before the list, "The club won: ", or its heading. No row is the
+        "a." of a note.
+        """
         block, sentence = self.block, home.of(self.block.text)
+        if (
+            block.kind is BlockKind.CELL
+            and len(block.row) > 2
+            and n_words(sentence) <= MAX_LABELLED
+        ):
+            return f"{block.row} — "
         if block.kind is not BlockKind.ITEM or sentence.endswith((":", "：")):
             return ""
         if standing(sentence, self.page.language) is not Standing.FRAGMENT:
@@ -316,26 +324,6 @@ class _Wordings:
             lead = ""
         lead = lead or (block.section[-1] if block.section else self.page.title)
         return f"{lead.rstrip(' .:。：')}: "
-
-    def _labelled(self, clause: Span) -> _Wording | None:
-        """A short cell or parameter with the words that say what it is about."""
-        block, value = self.block, clause.of(self.block.text)
-        if block.kind not in _VALUES or n_words(value) > MAX_LABELLED:
-            return None
-        text = self._label(value)
-        spans = [s for s in (block.row_span, block.span(*clause)) if s]
-        span = Span(min(s.start for s in spans), max(s.end for s in spans))
-        return _Wording(text, "", span, text, Span(len(text) - len(value), len(text)))
-
-    def _label(self, value: str) -> str:
-        """`value` as "row — column: value"; without a row what the table or the template is of."""
-        block = self.block
-        about = _IN_BRACKETS.sub("", self.page.title)
-        if block.kind is BlockKind.CELL:
-            about = block.row or block.lead or (block.section[-1] if block.section else about)
-        elif block.row:
-            about = f"{about} — {block.row}"
-        return " — ".join(filter(None, (about, ": ".join(filter(None, (block.label, value))))))
 
     def _before(self, start: int) -> str:
         """The lead-in of a list item and the text of the block up to `start`, by sentences."""
@@ -368,12 +356,9 @@ class _Wordings:
         index = bisect_right(self.starts, group.end - 1)
         if index < len(self.found):
             home = self.found[index]
-            clause = _stripped(block.text, home)
-            return self._labelled(clause) or self._part(home, clause)
-        if block.row and block.row_span:
-            return _alone(self._label(""), block.row_span)
-        if block.kind is BlockKind.PARAMETER:
-            return _alone(self._label(""), group.marks[0].span)
+            return self._part(home, _stripped(block.text, home))
+        if block.kind in VALUES:
+            return None
         if block.lead and block.lead_span:
             return _alone(block.lead, block.lead_span)
         return self._of_previous()

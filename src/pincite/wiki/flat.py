@@ -45,7 +45,6 @@ class BlockKind(StrEnum):
     CELL = "cell"
     PARAMETER = "parameter"
     HEADING = "heading"
-    COLUMN_HEADING = "column heading"
     CAPTION = "caption"
 
 
@@ -76,9 +75,8 @@ class Block:
     section: tuple[str, ...] = ()
     lead: str = ""  # what introduces the block: the paragraph before a list, the parent item
     lead_span: Span | None = None  # where `lead` stands in the source
-    label: str = ""  # parameter name or column heading
+    label: str = ""  # of a parameter: its name
     row: str = ""  # the cells of the same row before this one
-    row_span: Span | None = None
     links: tuple[Span, ...] = ()  # links and templates within a line: no claim ends in one
     styles: tuple[Span, ...] = ()  # from ''opening'' to closing mark-up of type; longer templates
 

@@ -3,13 +3,13 @@
 Shared by wikitext and HTML, which differ only in how they say where these begin and end.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from pincite.types import Span
-from pincite.wiki.flat import Block, BlockKind, Flat, TextBuilder
-from pincite.wiki.tables import Table
+from pincite.wiki.flat import Block, BlockKind, Flat, TextBuilder, last_words
 
 MAX_TABLES = 20  # tables within tables; a page of `{|` is no page of tables
+MAX_ROW = 300  # characters of earlier cells that a cell is handed on with
 
 
 @dataclass(slots=True)
@@ -23,9 +23,8 @@ class Writer:
     out: TextBuilder = field(default_factory=TextBuilder)
     depth: int = 1  # of the present list item
     heading_cell: bool = False
-    width: int = 1  # columns of the present cell
     headings: list[tuple[int, str]] = field(default_factory=list)  # level and text, outermost first
-    tables: list[Table] = field(default_factory=list)
+    tables: list[list[str]] = field(default_factory=list)  # of each the cells of its present row
     items: list[tuple[int, Block]] = field(default_factory=list)  # open list items by depth
     lead: Block | None = None  # the paragraph before a list
 
@@ -42,11 +41,12 @@ class Writer:
         if self.kind is BlockKind.ITEM:
             return self._item()
         if self.kind is BlockKind.CELL and self.tables:
-            block = self.out.block(BlockKind.CELL, section=self.section)
-            return self.tables[-1].cell(block, heading=self.heading_cell, width=self.width)
+            cells = self.tables[-1]  # each has a character at least
+            row = last_words("; ".join(cells[-MAX_ROW:]), MAX_ROW)
+            block = self.out.block(BlockKind.CELL, section=self.section, row=row)
+            cells.extend([block.text.replace("\n", " ")] if block.text else [])
+            return block
         block = self.out.block(self.kind, section=self.section)
-        if self.kind is BlockKind.CAPTION and self.tables:
-            self.tables[-1].caption = block.text
         self.items.clear()
         if block.text and self.kind is BlockKind.PARAGRAPH:
             self.lead = block
@@ -76,13 +76,13 @@ class Writer:
         """Open a table, inside the present cell if there is one."""
         self.flush()
         if len(self.tables) < MAX_TABLES:
-            self.tables.append(Table())
+            self.tables.append([])
 
     def end_row(self) -> None:
         """Close the row of the innermost table."""
         self.flush()
         if self.tables:
-            self._mark_headings(self.tables[-1].end_row())
+            self.tables[-1].clear()
 
     def end_table(self) -> None:
         """Close the innermost table; the cell around it goes on."""
@@ -92,19 +92,10 @@ class Writer:
         if self.tables:
             self.flush(BlockKind.CELL)
 
-    def _mark_headings(self, heads: list[Block]) -> None:
-        """Say of the last blocks that are `heads` that they head columns."""
-        n = len(self.flat.blocks)
-        while heads and n:
-            n -= 1
-            if self.flat.blocks[n] is heads[-1]:
-                head = heads.pop()
-                self.flat.blocks[n] = replace(head, kind=BlockKind.COLUMN_HEADING)
-
-    def begin_cell(self, *, heading: bool, width: int = 1) -> None:
-        """Open a cell of `width` columns."""
+    def begin_cell(self, *, heading: bool) -> None:
+        """Open a cell."""
         self.flush(BlockKind.CELL)
-        self.heading_cell, self.width = heading, width
+        self.heading_cell = heading
 
 
 def _lead_of(block: Block | None) -> tuple[str, Span | None]:

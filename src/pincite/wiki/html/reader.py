@@ -113,9 +113,7 @@ class _Page:
         if token.name in _HEADINGS:
             self.writer.flush(BlockKind.HEADING)
         elif token.name in ("td", "th"):
-            width = given.get("colspan", "1")
-            width = width if width.isdecimal() and len(width) < 4 else "1"
-            self.writer.begin_cell(heading=token.name == "th", width=max(int(width), 1))
+            self.writer.begin_cell(heading=token.name == "th")
         else:
             self._style(token)
             self._open_block(token)

@@ -6,7 +6,7 @@ blocks of their own, the texts that hang on a place in another one (notes, capti
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from pincite.wiki.flat import UNREAD, Block, BlockKind, Flat, TextBuilder
 from pincite.wiki.references import Use, work_keys
@@ -25,7 +25,6 @@ from pincite.wiki.wikitext.tree import Kind, Node, Parameter, by_name, parameter
 
 # Options of a picture that are no caption: [[File:x.jpg|thumb|left|200px|alt=…|caption]].
 _PICTURE_OPTIONS = ("alt=", "link=", "upright", "class=", "lang=", "page=", "thumbtime=", "start=")
-_FOOTNOTE = re.compile(r"[ _-]*(?:footnotes?|refs?|notes?|sources?|citations?|reference)\d*\Z")
 # What stands before a number of a page, in the ten languages: <ref name=a details="pp. 4–5" />.
 _PAGES = re.compile(
     r"(?:pp?|pages?|pgs?|S|Seiten?|págs?|páginas?|pagg?|pagine|pagina|blz|str|strony|с|стр)\b\.?\s*"
@@ -114,7 +113,7 @@ class Marks:
             if not self._holds_marks(parameter.nodes):
                 continue
             if parameter.named:
-                self._parameter(parameter, given)
+                self._parameter(parameter)
             else:
                 Renderer(self.source, out, self).render(parameter.nodes)
 
@@ -133,31 +132,12 @@ class Marks:
         ends = last in ".!?。！？" and not (after[:1].islower() or after[:1].isdigit())
         return bool(before.strip(" *#:;|!") or after) and not ends
 
-    def _parameter(self, parameter: Parameter, given: Sequence[Parameter]) -> None:
-        """Put one parameter aside as a block: "population: 1,234"."""
-        block = self._value(parameter)
-        if not block.text:  # |population_footnotes=<ref/> speaks of |population_total=
-            stem = _FOOTNOTE.sub("", parameter.name)
-            for other in sorted(given, key=lambda p: (p.name != stem, "total" not in p.name)):
-                about = self._plain_value(other) if other.name.startswith(stem) else None
-                if stem and other is not parameter and about and about.text:
-                    row = f"{about.label}: {about.text}"
-                    span = about.span(0, len(about.text))
-                    block = replace(block, label="", row=row, row_span=span)
-                    break
-        self.aside.append(block)
-
-    def _value(self, parameter: Parameter) -> Block:
+    def _parameter(self, parameter: Parameter) -> None:
+        """Put one parameter aside as a block."""
         out = TextBuilder(lines=True)
         Renderer(self.source, out, self).render(parameter.nodes)
         label = " ".join(parameter.name.replace("_", " ").split())
-        return out.block(BlockKind.PARAMETER, section=self.section, label=label)
-
-    def _plain_value(self, parameter: Parameter) -> Block:
-        out = TextBuilder()
-        Renderer(self.source, out).render(parameter.nodes)
-        label = " ".join(parameter.name.replace("_", " ").split())
-        return out.block(BlockKind.PARAMETER, label=label)
+        self.aside.append(out.block(BlockKind.PARAMETER, section=self.section, label=label))
 
     def unused(self, given: Sequence[Parameter], out: TextBuilder) -> None:
         """Note the marks in parameters that the template's text does not show."""

@@ -29,7 +29,6 @@ _ITEM_TAGS = frozenset({"li", "dd", "dt"})
 _CELL_TAGS = frozenset({"td", "th"})
 _ONE_LINE = frozenset({BlockKind.ITEM, BlockKind.CAPTION})  # blocks that end with their line
 _TO_BLANK = frozenset({BlockKind.PARAGRAPH})  # blocks that end with an empty line
-_WIDTH = re.compile(r"colspan\s*=\s*[\"']?(\d{1,3})", re.IGNORECASE)
 
 
 def read_wikitext(source: str, edition: Edition = ENGLISH) -> Flat:
@@ -152,8 +151,7 @@ class _Walker:
         """Begin a cell at `rest`, whose text may hold attributes and further cells."""
         split = _SPLIT.search(self.source, rest.start, rest.end)
         pipe = self.source.find("|", rest.start, split.start() if split else rest.end)
-        width = _WIDTH.search(self.source, rest.start, pipe) if pipe >= 0 else None
-        self.writer.begin_cell(heading=heading, width=_width(width[1] if width else ""))
+        self.writer.begin_cell(heading=heading)
         self._cell_text(Node(Kind.TEXT, pipe + 1 if pipe >= 0 else rest.start, rest.end))
 
     def _cell_text(self, node: Node) -> None:
@@ -191,8 +189,7 @@ class _Walker:
         if name in ("table", "tr"):
             self._table_tag(name, opens)
         elif name in _CELL_TAGS and self.writer.tables and opens:
-            width = _width(node.attributes.get("colspan", ""))
-            self.writer.begin_cell(heading=name == "th", width=width)
+            self.writer.begin_cell(heading=name == "th")
         elif name in _ITEM_TAGS and kind is not BlockKind.CELL:
             self._flush(BlockKind.ITEM if opens else None)
             self.writer.depth = 1
@@ -208,10 +205,6 @@ class _Walker:
             self.writer.begin_table()
         else:
             self.writer.end_table()
-
-
-def _width(columns: str) -> int:
-    return int(columns) if columns.isdecimal() and 0 < len(columns) < 4 else 1
 
 
 def _blank_after(source: str, position: int) -> bool:

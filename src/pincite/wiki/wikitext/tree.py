@@ -346,7 +346,7 @@ class _Scan:
         opening = self.found.extensions[start]
         if name == "ref" and (end := self._citation_end(opening.end, limit)) is not None:
             opening.close_at = end
-            self.found.closers[end] = end
+            self.found.closers.setdefault(end, end)
         self.found.warnings.append(f"unclosed <{name}> at character {start}")
 
     def _citation_end(self, start: int, limit: int) -> int | None:
@@ -444,7 +444,7 @@ class _Parser:
     def _tag(self, start: int, token: str) -> int:
         if start in self.protected.opaque:
             return self._append(self.protected.opaque[start])
-        if start in self.protected.closers:
+        if self.protected.closers.get(start, start) > start:
             return self._close_extension(start, self.protected.closers[start])
         if start in self.protected.extensions:
             return self._open_extension(start, self.protected.extensions[start])
