@@ -21,7 +21,7 @@ from pincite.corpus import engines
 from pincite.corpus.protocol import Corpus as OpenCorpus
 from pincite.errors import InputError, MissingExtra
 from pincite.judgement import aggregation
-from pincite.notebook import Progress
+from pincite.protocols import Progress
 from pincite.retrieval import cascade
 from pincite.settings import Settings, load
 from pincite.text.passages import cited_passages
@@ -195,15 +195,9 @@ def verify(
             fetching=lambda now: tell("fetching sources", now.n_done, now.n_urls),
         ) as run,
     ):
-        run.prepare(page)
-        findings: list[Finding] = []
-        for finding in run.pipeline.findings(page):
-            findings.append(finding)
-            tell("checking claims", len(findings), len(page.claims))
-        if run.second:
-            findings = run.second.on(page, findings, lambda *n: tell("second opinions", *n))
-        uncited = build.uncited_in(run, page, lambda *n: tell("uncited sentences", *n))
-        record = build.report_of(page, findings, settings, run, uncited)
+        record = run.verify(page, tell)
+    if record.stopped:  # half a report would pass for a whole one
+        raise KeyboardInterrupt
     return Report(record, record.findings)
 
 

@@ -2,10 +2,7 @@
 
 import html
 import sys
-from collections.abc import Callable
-from typing import Any, TypeAlias
-
-Progress: TypeAlias = Callable[[str, int, int | None], None]  # what is done, how many, of how many
+from typing import Any
 
 _HEIGHT = "40rem"  # of a report: a screen, less the cell above it
 # In a frame, links within the page would load the notebook, and most sites refuse to be framed.

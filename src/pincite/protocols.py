@@ -19,6 +19,7 @@ Floats: TypeAlias = npt.NDArray[np.float32]
 DocumentsOf: TypeAlias = Callable[[Sequence[str]], list[Document | None]]  # by their addresses
 # Of each document, by address, the so many passages that are nearest to a question, best first.
 Nearest: TypeAlias = Callable[[str, Sequence[str], int], list[list[Passage]]]
+Progress: TypeAlias = Callable[[str, int, int | None], None]  # what is done, how many, of how many
 Query: TypeAlias = str | tuple[tuple[str, float], ...]  # texts, each with the weight of its words
 
 

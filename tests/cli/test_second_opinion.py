@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import escape
 
 import pytest
 from click.testing import CliRunner, Result
@@ -240,6 +241,59 @@ def test_a_source_in_another_language_is_judged_by_the_model_alone(
     assert all(f["opinion"]["quotes"][0] in "".join(FOREIGN.values()) for f in found)
     assert len(server.asked) == 2
     assert "the model reads" in Path("out.html").read_text()
+
+
+def write_dump() -> None:
+    page = (
+        "<page><title>{0}</title><ns>0</ns><revision><id>{1}</id><text>{2}</text></revision></page>"
+    )
+    halves = [ARTICLE.split("\n\n")[:3], ARTICLE.split("\n\n")[3:]]
+    pages = [
+        page.format(f"Mills {n}", n, escape("\n\n".join(half))) for n, half in enumerate(halves, 1)
+    ]
+    Path("dump.xml").write_text(f'<mediawiki xml:lang="en">{"".join(pages)}</mediawiki>')
+
+
+DUMP = ("verify", "--dump", "dump.xml", "--sources", "sources", "--out", "out")
+
+
+def reports() -> list[dict[str, Any]]:
+    return [json.loads(path.read_text()) for path in sorted(Path("out").glob("dump.*.json"))]
+
+
+def test_every_article_of_a_dump_gets_second_opinions(
+    run: Callable[..., Result], server: Server
+) -> None:
+    write_dump()
+    run(*DUMP, "--judge", server.url, "--judge-model", "qwen3", "--judge-all")
+    assert len(server.asked) == N
+    found = reports()
+    assert len(found) == 2
+    for report in found:
+        assert all(finding["opinion"]["verdict"] for finding in report["findings"])
+        assert report["versions"]["judge"].startswith("qwen3@")
+
+
+def test_an_article_of_a_dump_stopped_in_second_opinions_is_done_again(
+    run: Callable[..., Result], server: Server
+) -> None:
+    process: list[subprocess.Popen[bytes]] = []
+
+    def then_stopped(request: dict[str, Any]) -> Answer:
+        if len(server.asked) == 5:  # the second article's second claim
+            process[0].send_signal(signal.SIGINT)
+        return as_asked(request)
+
+    write_dump()
+    judge = ("--judge", server.url, "--judge-model", "qwen3", "--judge-all")
+    server.by_request = then_stopped
+    command = [sys.executable, "-m", "pincite", *DUMP, *judge, "--quiet"]
+    process.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+    assert process[0].wait() == 130
+    assert [report["complete"] for report in reports()] == [True, False]
+    server.by_request = as_asked
+    run(*DUMP, *judge)
+    assert all(f["opinion"]["verdict"] for report in reports() for f in report["findings"])
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from pincite.cli import options
-from pincite.cli.verify import deliver, judged
+from pincite.cli.verify import deliver, in_passing
 from pincite.judgement.references import Standing
 from pincite.settings import Settings
 from pincite.verbs.ask.records import Answer, Reference
@@ -57,14 +57,15 @@ def command(out: Path, what: str | None, quiet: bool) -> None:
     out.mkdir(parents=True, exist_ok=True)
     with _indexed(DEMO / "corpus", "the demo's web pages", settings, quiet) as folder:
         options.say("2/2 checking the article's citations …", quiet)
-        with build.verifying(settings, folder, DEMO / "sources") as run:
-            with options.progress(quiet) as shown:
-                findings, interrupted = judged(run, page, shown)
-            report = build.report_of(page, findings, settings, run)
+        with (
+            build.verifying(settings, folder, DEMO / "sources") as run,
+            options.progress(quiet) as shown,
+        ):
+            report = run.verify(page, options.teller(shown), in_passing(shown))
     outputs: dict[str, Path | None] = {"json": out / "report.json", "html": out / "report.html"}
     deliver(report, outputs, limit=None, quiet=quiet)
     shutil.copy(DEMO / "article.wiki", out)
-    if interrupted:
+    if report.stopped:
         raise click.exceptions.Exit(130)
 
 

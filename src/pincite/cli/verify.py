@@ -22,12 +22,18 @@ import click
 from pincite import containment
 from pincite.cli import options
 from pincite.errors import InputError, PinciteError
-from pincite.types import Article, Finding, Uncited
+from pincite.settings import Settings
+from pincite.types import Article, Finding
 from pincite.verbs.verify.records import Report
-from pincite.wiki.site.addresses import Site
+from pincite.wiki.files import PageText
+from pincite.wiki.site.addresses import ArticleAddress, Site
 
 if TYPE_CHECKING:
     from pincite.contract.verify import ReportRecord
+    from pincite.library.parallel import Parallel
+    from pincite.verbs.verify.articles import Wikis
+    from pincite.verbs.verify.build import Run
+    from pincite.verbs.verify.estimate import Estimate
 
 
 @click.command("verify", short_help="check an article's citations, worst first")
@@ -140,20 +146,13 @@ def command(
         if estimate:
             told(run.estimate(page), settings, outputs["json"])
             return
-        findings, interrupted = judged(
-            run, page, shown, first=lambda: said(run, page, settings, quiet)
-        )
-        found = None if interrupted else uncited(run, page, shown)
-        report = build.report_of(page, findings, settings, run, found)
-        interrupted = interrupted or not report.complete
+        said(run, page, quiet)
+        report = run.verify(page, options.teller(shown), in_passing(shown))
     deliver(report, outputs, limit=limit, quiet=quiet, excluded=excluded)
-    if interrupted and report.complete:
-        options.say("Stopped while a second opinion was asked. The same command goes on from here.")
-        raise click.exceptions.Exit(130)
-    if interrupted:
+    if report.stopped:
         options.say(
-            f"Stopped after {len(findings)} of {len(page.claims)} claims. What was judged is "
-            "kept: the same command goes on from here."
+            f"Stopped after {len(report.findings)} of {report.n_claims} claims. What was judged "
+            "is kept: the same command goes on from here."
         )
         raise click.exceptions.Exit(130)
     if any(finding.label in fail_on for finding in report.findings):
@@ -170,7 +169,7 @@ def _here(dump: Path | str, quiet: bool) -> Path:
         return download.local([dump], folder, options.teller(shown)).paths[0]
 
 
-def _check_spreading(on: str, dump: Path | None, settings: Any) -> None:
+def _check_spreading(on: str, dump: Path | None, settings: Settings) -> None:
     """Refuse what workers cannot do."""
     if on != "local" and (not dump or settings.web.online or settings.judge.url):
         raise click.UsageError(
@@ -182,7 +181,7 @@ def _check_spreading(on: str, dump: Path | None, settings: Any) -> None:
 HOST_WIDTH = 40  # characters of the progress line: longer names would push the bar off it
 
 
-def told(plan: Any, settings: Any, json_path: Path | None) -> None:
+def told(plan: "Estimate", settings: Settings, json_path: Path | None) -> None:
     """An estimate that was asked for: on stdout, or as JSON where that is wanted."""
     from pincite.verbs.verify import estimate
 
@@ -193,16 +192,17 @@ def told(plan: Any, settings: Any, json_path: Path | None) -> None:
         click.echo(line)
 
 
-def said(run: Any, page: Article, settings: Any, quiet: bool) -> None:
+def said(run: "Run", page: Article, quiet: bool) -> None:
     """An estimate before a run that asks anyone for anything; a quiet one makes none.
 
     It reads every source, and where all are at hand the first findings come sooner than it would.
     """
     from pincite.verbs.verify import estimate
 
-    if quiet or not (settings.web.online or run.second or estimate.asks_a_server(settings)):
+    asks = run.settings.web.online or estimate.asks_a_server(run.settings)
+    if quiet or not asks:
         return
-    for line in estimate.lines(run.estimate(page), settings):
+    for line in estimate.lines(run.estimate(page), run.settings):
         options.say(f"  {line}")
 
 
@@ -238,50 +238,15 @@ def fetched(shown: Any) -> Callable[[Any], None]:
     return step
 
 
-def judged(
-    run: Any,
-    page: Article,
-    shown: Any,
-    first: Callable[[], None] = lambda: None,
-    *,
-    in_passing: bool = True,
-) -> tuple[list[Finding], bool]:
-    """The findings, and whether Ctrl-C cut them short, be it while the sources were fetched.
-
-    `first` is done before; Ctrl-C may come then too. `in_passing`: beside the progress, each claim
-    that needs an editor is told as soon as it is known.
-    """
+def in_passing(shown: Any) -> Callable[[Finding], None]:
+    """Tells of each claim that needs an editor as soon as it is known, above the progress."""
     from pincite.verbs.verify import terminal
 
-    findings: list[Finding] = []
-    try:
-        first()
-        run.prepare(page)
-        task = shown.add_task("checking claims", total=len(page.claims))
-        for finding in run.pipeline.findings(page):
-            findings.append(finding)
-            if in_passing and not shown.disable and (line := terminal.in_passing(finding)):
-                shown.console.print(line, no_wrap=True, overflow="ellipsis")
-            shown.advance(task)
-        shown.remove_task(task)
-    except KeyboardInterrupt:
-        return findings, True
-    if run.second is None:
-        return findings, False
-    tell = options.teller(shown)
-    found = run.second.on(page, findings, lambda *n: tell("second opinions", *n))
-    return found, run.second.stopped
+    def tell(finding: Finding) -> None:
+        if not shown.disable and (line := terminal.in_passing(finding)):
+            shown.console.print(line, no_wrap=True, overflow="ellipsis")
 
-
-def uncited(run: Any, page: Article, shown: Any) -> tuple[Uncited, ...] | None:
-    """The sentences that need a citation; None if they were not requested, and after Ctrl-C."""
-    from pincite.verbs.verify.build import uncited_in
-
-    tell = options.teller(shown)
-    try:
-        return uncited_in(run, page, lambda *n: tell("sentences without a citation", *n))
-    except KeyboardInterrupt:
-        return None
+    return tell
 
 
 def deliver(
@@ -333,7 +298,7 @@ SAMPLED = 5  # articles whose text is got for an estimate of many: a wiki is owe
 class Batch:
     """Many articles, and what they are checked with."""
 
-    settings: Any
+    settings: Settings
     titles: Path | None
     category: str | None
     corpora: Sequence[Path | str] | None
@@ -355,14 +320,12 @@ class Batch:
         `on`, `workers`: as `options.parallel_options` has them, for a dump.
         """
         with options.parallel(on, workers) as parallel:
-            if self.dump:
-                self._check_dump(out, parallel)
-            else:
-                self._check_list(out)
+            folder = self._check_dump(out, parallel) if self.dump else self._check_list(out)
+        folder.show(self.quiet)
 
-    def _check_list(self, out: Path) -> None:
+    def _check_list(self, out: Path) -> "Folder":
         from pincite.library import web_pages
-        from pincite.verbs.verify import articles, build
+        from pincite.verbs.verify import build
 
         with web_pages.open_web(self.settings.web) as web:
             wikis, addresses = self._listed(web)
@@ -376,16 +339,49 @@ class Batch:
                     fetching=fetched(shown),
                 ) as run,
             ):
-                settings = build.report_settings(self.settings)
-                folder = Folder(out, settings, dict(run.versions), len(addresses))
+                folder = Folder(out, run, len(addresses))
                 options.say(f"{len(addresses)} articles, reports in {out}", self.quiet)
                 with folder.listed_at_end():
-                    going = _Going(self, wikis, run, folder, shown, len(addresses))
-                    for address in addresses:
-                        going.on_to(address, articles.page_of(wikis, address, folder.is_done))
-        folder.show(self.quiet)
+                    self._through_list(wikis, addresses, run, folder, shown)
+        return folder
 
-    def _check_dump(self, out: Path, parallel: Any) -> None:
+    def _through_list(
+        self,
+        wikis: "Wikis",
+        addresses: Sequence[ArticleAddress],
+        run: "Run",
+        folder: "Folder",
+        shown: Any,
+    ) -> None:
+        from pincite.verbs.verify import articles, build
+        from pincite.wiki.site.pages import Page, Refused
+
+        def is_done(site: Site, revision_id: str) -> bool:
+            return folder.is_done(_name(site.host, revision_id))
+
+        def report(page: Page) -> Report | str:
+            article = wikis.article(page)
+            said(run, article, self.quiet or bool(seconds))  # the first stands for the others
+            return run.verify(article, tell)
+
+        bar, tell = shown.add_task("articles", total=len(addresses)), options.teller(shown)
+        seconds: list[float] = []  # of each article that was checked
+        for number, address in enumerate(addresses, 1):
+            page = articles.page_of(wikis, address, is_done)
+            head = f"{number}/{len(addresses)}"
+            if isinstance(page, Refused):
+                options.say(f"{head} {page}", self.quiet)
+                folder.not_checked(str(address), str(page))
+            elif page is not None:
+                left = _left(seconds, len(addresses) - number + 1)
+                options.say(f"{head} {articles.about(page)}{left}", self.quiet)
+                began = time.monotonic()
+                found = containment.attempted(partial(report, page), build.could_not_be_checked)
+                folder.take(str(address), _name(page.site.host, page.revision_id), found)
+                seconds.append(time.monotonic() - began)
+            shown.advance(bar)
+
+    def _check_dump(self, out: Path, parallel: "Parallel") -> "Folder":
         """Every article of the dump, here or by Ray's workers; the reports are the same."""
         from pincite.library.parallel import Local
         from pincite.verbs.verify import build
@@ -396,21 +392,30 @@ class Batch:
             options.progress(self.quiet) as shown,
             build.verifying(*places, own_copies=True) as run,
         ):
-            settings = build.report_settings(self.settings)
-            folder = Folder(out, settings, dict(run.versions), total)
+            folder = Folder(out, run, total)
             options.say(f"{total} articles, reports in {out}", self.quiet)
-            report_on: Any = build.Elsewhere(*places).report_on
-            if isinstance(parallel, Local):
-                report_on = partial(build.report_on, settings=self.settings, run=run)
-            going = _ThroughDump(self.dump, folder, shown, total)
-            with folder.listed_at_end():
-                for report in parallel.map(report_on, going.waiting()):
-                    with options.held_back():
-                        going.take(report)
-                going.take(None)
-        folder.show(self.quiet)
+            here = isinstance(parallel, Local)
+            report_on = run.report_on if here else build.Elsewhere(*places).report_on
+            under_way = deque[PageText]()  # workers are ahead by some
 
-    def estimate(self) -> Any:
+            bar = shown.add_task("articles", total=total)
+
+            def waiting() -> Iterator[PageText]:
+                for page in _pages(self.dump):
+                    if folder.is_done(_name_in_dump(str(self.dump), page)):
+                        shown.advance(bar)
+                    else:
+                        under_way.append(page)
+                        yield page
+
+            with folder.listed_at_end():
+                for found in parallel.map(report_on, waiting()):
+                    page = under_way.popleft()
+                    folder.take(page.title, _name_in_dump(str(self.dump), page), found)
+                    shown.advance(bar)
+        return folder
+
+    def estimate(self) -> "Estimate":
         """What the whole list needs, judged by a few of its articles, whose text is got for it."""
         from pincite.library import web_pages
         from pincite.verbs.verify import articles, build, estimate
@@ -433,7 +438,7 @@ class Batch:
         with build.verifying(self.settings, self.corpora, self.sources, own_copies=True) as run:
             return estimate.together([run.estimate(article) for article in found], len(addresses))
 
-    def _listed(self, web: Any) -> tuple[Any, Sequence[Any]]:
+    def _listed(self, web: Any) -> tuple["Wikis", Sequence[ArticleAddress]]:
         from pincite.verbs.verify import articles
 
         lines = options.lines_of(self.titles) if self.titles else []
@@ -441,142 +446,38 @@ class Batch:
         return wikis, articles.listed(wikis, self.settings, lines, self.category)
 
 
-class _ThroughDump:
-    """The articles of a dump in its order: those that are done, and those that wait for a report.
-
-    Whoever checks them may be ahead by some: the list has them in the dump's order all the same.
-    """
-
-    def __init__(self, dump: Path | None, folder: "Folder", shown: Any, total: int) -> None:
-        self._dump, self._folder, self._shown = dump, folder, shown
-        self._bar = shown.add_task("articles", total=total)
-        self._order = deque[tuple[str, str, Any]]()  # name, title, and the report if it is done
-
-    def waiting(self) -> Iterator[Any]:
-        """The pages without a report."""
-        for page in _pages(self._dump):
-            name = _name_in_dump(str(self._dump), page)
-            done = self._folder.done(name)
-            self._order.append((name, page.title, done))
-            if done is None:
-                yield page
-
-    def take(self, report: Any) -> None:
-        """The report of the first page that waits, or why there is none; None: no page does."""
-        while self._order:
-            name, title, done = self._order.popleft()
-            self._shown.advance(self._bar)
-            if done is not None:
-                self._folder.add(done, name)
-                continue
-            if isinstance(report, str):
-                self._folder.not_checked(title, report)
-            else:
-                self._folder.keep(name, report)
-            return
-
-
-def _pages(dump: Path | None) -> Iterator[Any]:
+def _pages(dump: Path | None) -> Iterator[PageText]:
     from pincite.wiki.files import read_pages_of
 
     return read_pages_of(dump or "-", None)
 
 
-class _Going:
-    """From one article to the next, and how long the rest will take."""
+def _left(seconds: Sequence[float], n_articles: int) -> str:
+    """How long so many articles will take, by what the ones before took."""
+    from pincite.verbs.verify.estimate import length
 
-    def __init__(
-        self, batch: Batch, wikis: Any, run: Any, folder: "Folder", shown: Any, total: int
-    ) -> None:
-        self._batch, self._wikis, self._run, self._folder = batch, wikis, run, folder
-        self._shown, self._total, self._number = shown, total, 0
-        self._bar = shown.add_task("articles", total=total)
-        self._checked, self._seconds = 0, 0.0
-
-    def on_to(self, address: Any, page: Any) -> None:
-        """Check a page, unless it is done (None) or could not be got.
-
-        Raises:
-            KeyboardInterrupt: what was judged of it is kept as a report that is not complete.
-        """
-        from pincite.verbs.verify import articles
-        from pincite.wiki.site.pages import Refused
-
-        self._number += 1
-        head = f"{self._number}/{self._total}"
-        if isinstance(page, Refused):
-            options.say(f"{head} {page}", self._batch.quiet)
-            self._folder.not_checked(str(address), str(page))
-        elif page is not None:
-            options.say(f"{head} {articles.about(page)}{self._left()}", self._batch.quiet)
-            began = time.monotonic()
-            containment.attempted(
-                lambda: self._check(page),
-                lambda why: self._folder.not_checked(
-                    str(address), f"it could not be checked: {why.detail}"
-                ),
-            )
-            self._seconds += time.monotonic() - began
-            self._checked += 1
-        self._shown.advance(self._bar)
-
-    def _check(self, page: Any) -> None:
-        from pincite.verbs.verify import build
-
-        article, settings = self._wikis.article(page), self._batch.settings
-        quiet = self._batch.quiet or self._checked > 0  # the first stands for the others
-        findings, interrupted = judged(
-            self._run,
-            article,
-            self._shown,
-            first=lambda: said(self._run, article, settings, quiet),
-            in_passing=False,
-        )
-        found = None if interrupted else uncited(self._run, article, self._shown)
-        if findings or not interrupted:
-            with options.held_back():
-                report = build.report_of(article, findings, settings, self._run, found)
-                interrupted = interrupted or not report.complete
-                self._folder.keep(_name(page.site.host, page.revision_id), report)
-        if interrupted:
-            raise KeyboardInterrupt
-
-    def _left(self) -> str:
-        """What the articles so far say of the rest."""
-        from pincite.verbs.verify.estimate import length
-
-        if not self._checked:
-            return ""
-        rest = self._seconds / self._checked * (self._total - self._number + 1)
-        return f"; {length((rest, rest))} left for all" if rest >= 10 else ""
+    rest = sum(seconds) / len(seconds) * n_articles if seconds else 0.0
+    return f"; {length((rest, rest))} left for all" if rest >= 10 else ""
 
 
 class Folder:
     """Where the reports of many articles lie, and the list over them."""
 
-    def __init__(
-        self, path: Path, settings: dict[str, Any], versions: dict[str, str], n_articles: int
-    ) -> None:
+    def __init__(self, path: Path, run: "Run", n_articles: int) -> None:
         """Raises InputError if the folder cannot be made."""
+        from pincite.verbs.verify.build import report_settings
         from pincite.verbs.verify.worklist import Row
 
-        self._path, self._settings, self._versions = path, settings, versions
+        self._path, self._n_articles = path, n_articles
+        self._settings, self._versions = report_settings(run.settings), run.versions
         self._rows: list[Row] = []
-        self._n_articles = n_articles
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"{path} cannot be made a folder: {error.strerror}.") from error
 
-    def is_done(self, site: Site, revision_id: str) -> bool:
-        """Whether a report of it, made as this run would, is there; then it is listed."""
-        name = _name(site.host, revision_id)
-        if found := self.done(name):
-            self.add(found, name)
-        return found is not None
-
-    def done(self, name: str) -> "ReportRecord | None":
-        """The report of this name, if it is complete and made as this run would."""
+    def is_done(self, name: str) -> bool:
+        """Whether a complete report, made as this run would, is there; then it is listed."""
         from pincite.contract import codec
         from pincite.contract.verify import ReportRecord
         from pincite.verbs.verify.build import decisive
@@ -584,11 +485,34 @@ class Folder:
         try:
             found = codec.from_file(ReportRecord, self._path / f"{name}.json")
         except InputError:
-            return None  # not there, cut, of another version
+            return False  # not there, cut, of another version
         same = decisive(found.settings) == decisive(self._settings)
-        return found if found.complete and same and found.versions == self._versions else None
+        if not (found.complete and same and found.versions == self._versions):
+            return False
+        self._add(found, name)
+        return True
 
-    def keep(self, name: str, report: Report) -> None:
+    def take(self, title: str, name: str, found: Report | str) -> None:
+        """List an article with its report, which is kept, or with the reason why there is none.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C had cut the report short; what it holds is kept.
+        """
+        from pincite.verbs.verify.build import could_not_be_checked
+
+        if isinstance(found, str):
+            self.not_checked(title, found)
+            return
+        if found.findings or not found.stopped:
+            with options.held_back():
+                containment.attempted(
+                    partial(self._keep, name, found),
+                    lambda why: self.not_checked(title, could_not_be_checked(why)),
+                )
+        if found.stopped:
+            raise KeyboardInterrupt
+
+    def _keep(self, name: str, report: Report) -> None:
         """Write an article's report, its page first: the JSON says that it is done."""
         from pincite.contract import codec
         from pincite.verbs.verify import data, html
@@ -596,7 +520,7 @@ class Folder:
         options.write(html.to_html(report, datetime.now(UTC).date()), self._path / f"{name}.html")
         record = data.record_of(report)
         options.write(codec.to_json(record), self._path / f"{name}.json")
-        self.add(record, name)
+        self._add(record, name)
 
     def not_checked(self, title: str, why: str) -> None:
         """List an article that could not be read, with the reason."""
@@ -637,8 +561,7 @@ class Folder:
         options.write(worklist.to_html(found), self._path / "worklist.html")
         return found
 
-    def add(self, report: "ReportRecord", name: str) -> None:
-        """A row for a report that lies in the folder."""
+    def _add(self, report: "ReportRecord", name: str) -> None:
         from pincite.verbs.verify.worklist import row_of
 
         self._rows.append(row_of(report, f"{name}.html"))
@@ -649,7 +572,7 @@ def _name(host: str, revision_id: str) -> str:
     return re.sub(r"[^a-z0-9.-]", "_", f"{host}.{revision_id}".lower())
 
 
-def _name_in_dump(dump: str, page: Any) -> str:
+def _name_in_dump(dump: str, page: PageText) -> str:
     """The same of a page of a dump, whose name stands for the wiki; without a revision, by text."""
     text = f"{page.title}\0{page.source}".encode("utf-8", "surrogatepass")
     revision = page.revision_id or hashlib.sha256(text).hexdigest()[:16]

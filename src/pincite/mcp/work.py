@@ -26,7 +26,7 @@ from pincite.documents.body import DEFAULT_LIMITS
 from pincite.documents.manifest import NAME
 from pincite.errors import InputError, PinciteError
 from pincite.mcp import results
-from pincite.notebook import Progress
+from pincite.protocols import Progress
 from pincite.settings import Settings, values
 from pincite.types import Article, Citation, Claim, Span, claim_id_of
 from pincite.verbs.verify import articles

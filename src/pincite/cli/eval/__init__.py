@@ -106,7 +106,7 @@ def _searched(
         "indexing_seconds": seconds,
         "versions": dict(run.versions) | {"encoder": encoder.fingerprint},
     }
-    warnings = list(build.late_warnings(pipeline))
+    warnings = list(pipeline.warnings)
     return result | ({"warnings": warnings} if warnings else {})
 
 

@@ -13,9 +13,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, count
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from pincite.containment import attempted
 from pincite.corpus.protocol import Address
@@ -41,7 +41,6 @@ from pincite.server.uploads import Sources
 from pincite.settings import Settings
 from pincite.types import (
     Article,
-    Citation,
     CitationResult,
     Claim,
     Document,
@@ -51,13 +50,11 @@ from pincite.types import (
     Passage,
     Span,
     Unchecked,
-    Uncited,
 )
 from pincite.verbs.check import readings
 from pincite.verbs.check.records import Interpretation
 from pincite.verbs.verify import wording
 from pincite.verbs.verify.build import flag_precision
-from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource
 from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.verbs.verify.records import Report
 from pincite.web.sources import FetchStep
@@ -273,33 +270,30 @@ def _verified(
         tell("article", {"title": article.title, "claims": len(article.claims)})
         # Now: whoever stops it need not wait for this.
         blocks = attempted(partial(blocks_of, article, body.markup), lambda _: [])
-        pipeline = noting(run.pipeline, seen)
-        findings: list[Finding] = []
-        wanted: tuple[Uncited, ...] | None = None
-        complete = True
-        try:
-            run.prepare(article)
-            for finding in pipeline.findings(article):
-                findings.append(finding)
-                counted = {"done": len(findings), "total": len(article.claims)}
-                tell("judged", {**_in_passing(finding), **counted})
-            if run.second:
-                findings = run.second.on(article, findings, _asking(tell))
-                complete = not run.second.stopped
-            wanted = build.uncited_in(run, article)
-        except KeyboardInterrupt:
-            complete = False
-        report = build.report_of(article, findings, settings, run, wanted)
+        run = dataclasses.replace(run, pipeline=noting(run.pipeline, seen))
+        n_judged = count(1)
+
+        def judged(finding: Finding) -> None:
+            counted = {"done": next(n_judged), "total": len(article.claims)}
+            tell("judged", {**_in_passing(finding), **counted})
+
+        def asking(step: str, n_done: int, total: int | None) -> None:
+            if step == "second opinions":
+                tell("asking", {"done": n_done, "total": total})
+
+        report = run.verify(article, asking, judged)
         if sent:
             report = sent.without_folder(report)
         calibration = getattr(run.pipeline.verifier, "calibration", None)
-        quoted = _quoted(report, pipeline, seen)
+        quoted = _quoted(report, run.pipeline, seen)
         documents = {document.doc_id: document for document in quoted}
         view = beside(article, blocks, report.findings, documents, calibration)
     if sent:
         view["sent"] = sent.told
     files = {"article": {"source": article.source, "title": article.title}, "view": view}
-    return Done(data.to_json(report), complete, article.title, files | _within_room(quoted))
+    return Done(
+        data.to_json(report), not report.stopped, article.title, files | _within_room(quoted)
+    )
 
 
 def _in_passing(finding: Finding) -> dict[str, Any]:
@@ -374,10 +368,6 @@ def _article(body: VerifyRequest, settings: Settings, tell: Tell) -> Article:
     )
 
 
-def _asking(tell: Tell) -> Callable[[int, int], None]:
-    return lambda done, total: tell("asking", {"done": done, "total": total})
-
-
 def _fetching(tell: Tell) -> Callable[[FetchStep], None]:
     def step(now: FetchStep) -> None:
         host = now.url.partition("://")[2].partition("/")[0]
@@ -388,32 +378,12 @@ def _fetching(tell: Tell) -> Callable[[FetchStep], None]:
 
 def noting(pipeline: VerifyPipeline, read: dict[str, Document]) -> VerifyPipeline:
     """The same pipeline, which notes in `read` the cited sources that it reads, by document id."""
-    copies = cast(CitedCopies, _Noted(pipeline.copies, read))
+
+    def note(document: Document) -> None:
+        read[document.doc_id] = document
+
+    copies = dataclasses.replace(pipeline.copies, on_read=note)
     return dataclasses.replace(pipeline, copies=copies)
-
-
-@dataclass(frozen=True, slots=True)
-class _Noted:
-    """The copies of cited sources, and which of them were read."""
-
-    copies: CitedCopies
-    read_so_far: dict[str, Document]
-
-    def read(self, citation: Citation, written: str | None = None) -> CitedSource:
-        return self._noted(self.copies.read(citation, written))
-
-    def archived(self, citation: Citation, written: str | None = None) -> CitedSource | None:
-        found = self.copies.archived(citation, written)
-        return self._noted(found) if found else None
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        return self.copies.warnings
-
-    def _noted(self, found: CitedSource) -> CitedSource:
-        if isinstance(found.source, Document):
-            self.read_so_far[found.source.doc_id] = found.source
-        return found
 
 
 def _quoted(

@@ -1,4 +1,9 @@
-"""Settings turned into the objects of a run, and a run's findings into a Report."""
+"""`verify` from settings and an article to its report; nothing else makes one.
+
+`verifying` opens what the settings name: models, corpora, copies, the web, a second opinion.
+`Run.verify` then does what there is to do for an article. The command line, the Python API, the
+server's jobs and the workers of a cluster all call it.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -23,8 +28,18 @@ from pincite.library.web_pages import web_candidates, web_pages
 from pincite.llm.judge import Judge
 from pincite.models.calibration import Calibration
 from pincite.notes import Note, as_written
+from pincite.protocols import Progress
 from pincite.settings import MANNERS, Settings
-from pincite.types import Article, CopyKind, Document, Finding, Reason, Unchecked, Uncited
+from pincite.types import (
+    Article,
+    CopyKind,
+    Document,
+    Failed,
+    Finding,
+    Reason,
+    Unchecked,
+    Uncited,
+)
 from pincite.verbs.verify.cited_copies import CitedCopies, Place, without_own_copies
 from pincite.verbs.verify.estimate import Estimate, Estimator
 from pincite.verbs.verify.pipeline import SecondOpinion, Tell, VerifyPipeline
@@ -46,16 +61,102 @@ ASKED = ("chat.url", "chat.model")  # of these those that `verify` has too, for 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A pipeline that is ready, with what its results must record."""
+    """`verify`, ready for any number of articles."""
 
+    settings: Settings
     pipeline: VerifyPipeline
     versions: Mapping[str, str]
     warnings: tuple[Note, ...]
     estimate: Callable[[Article], Estimate]  # of one article; fetches nothing
     flag_precision: tuple[tuple[float, float], ...] = ()  # as Report's
-    prepare: Callable[[Article], None] = lambda article: None  # fetches what it cites, if allowed
     second: SecondOpinion | None = None  # a language model's; None: none is asked
-    looks_for_uncited: bool = False  # whether `uncited_in` looks for anything
+
+    def verify(
+        self,
+        article: Article,
+        on_progress: Progress = lambda step, done, total: None,
+        on_finding: Callable[[Finding], None] = lambda finding: None,
+    ) -> Report:
+        """The report on an article; after Ctrl-C, on what was done so far (`Report.stopped`).
+
+        Args:
+            article: with its claims.
+            on_progress: called as `on_progress("checking claims", 3, 14)`.
+            on_finding: called with each finding as soon as it is known, in the order of the
+                article; a second opinion may still change it.
+        """
+        findings: list[Finding] = []
+        uncited: tuple[Uncited, ...] | None = None
+        stopped = False
+        try:
+            self.pipeline.copies.prepare(article)
+            for finding in self.pipeline.findings(article):
+                findings.append(finding)
+                on_finding(finding)
+                on_progress("checking claims", len(findings), len(article.claims))
+            if self.second:
+                tell = partial(on_progress, "second opinions")
+                findings = self.second.on(article, findings, tell)
+                stopped = self.second.stopped
+            if not stopped:
+                uncited = self._uncited(article, partial(on_progress, "uncited sentences"))
+        except KeyboardInterrupt:
+            stopped = True
+        return Report(
+            title=article.title,
+            language=article.language,
+            revision_id=article.revision_id,
+            findings=tuple(aggregation.ranked(findings)),
+            n_claims=len(article.claims),
+            n_references=article.n_references,
+            warnings_coded=(
+                *as_written(*article.warnings),
+                *self.warnings,
+                *as_written(*self.pipeline.warnings),
+                *self._of_language(article),
+                *_of_failures(findings, uncited or ()),
+            ),
+            settings=report_settings(self.settings),
+            versions=self.versions,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            funnel=funnel(article, findings),
+            flag_precision=self.flag_precision,
+            url=article.url,
+            uncited=uncited,
+            stopped=stopped,
+        )
+
+    def report_on(self, page: PageText) -> Report | str:
+        """The report on a page of a dump, or what went wrong with it."""
+
+        def report() -> Report | str:
+            return self.verify(parse_page(page, self.settings.language))
+
+        return containment.attempted(report, could_not_be_checked)
+
+    def _uncited(self, article: Article, tell: Tell) -> tuple[Uncited, ...] | None:
+        """The sentences that need a citation, each with sources that could be cited for it.
+
+        None: they were not asked for, or the article is not in English.
+        """
+        if not self.settings.verify.uncited or not is_read(article.language):
+            return None
+        found = uncited(article)
+        supplied = []
+        for each in found:
+            supplied.append(self.pipeline.supplied(each, article.timestamp))
+            tell(len(supplied), len(found))
+        return tuple(supplied)
+
+    def _of_language(self, article: Article) -> tuple[Note, ...]:
+        if not self.settings.verify.uncited or is_read(article.language):
+            return ()
+        return (Note("uncited_unread", {"language": article.language}),)
+
+
+def could_not_be_checked(why: Failed) -> str:
+    """What a list of articles says of one that a fault of the program cost."""
+    return f"it could not be checked: {why.detail}"
 
 
 @contextmanager
@@ -138,7 +239,6 @@ def verifying(
                 is_kept=web.sources.is_kept,
                 host_of=web.sources.host_of,
             )
-        prepare = pipeline.copies.prepare
         second = None
         if settings.judge.url:
             judge = stack.enter_context(runtime.judge(settings))
@@ -147,10 +247,7 @@ def verifying(
             where = judges.file_of(settings.library.judges)
             both = judges.rates_of(where, settings.judge.model, settings.verify.threshold)
             precision = aggregation.precisions(both) or precision
-        yield Run(
-            *(pipeline, versions, warnings, estimator.of, precision, prepare, second),
-            looks_for_uncited=settings.verify.uncited,
-        )
+        yield Run(settings, pipeline, versions, warnings, estimator.of, precision, second)
 
 
 def _second(judge: Judge, pipeline: VerifyPipeline, settings: Settings) -> SecondOpinion:
@@ -168,78 +265,9 @@ def _of_copies(problem: Problem) -> Note:
     return Note("unused_file", {"file": file, "problem": said})
 
 
-def late_warnings(pipeline: VerifyPipeline) -> tuple[str, ...]:
-    """What went wrong while it ran without ending the run."""
-    of_search = pipeline.online.search.warnings if pipeline.online else ()
-    return (*of_search, *pipeline.copies.warnings)
-
-
 def flag_precision(calibration: Calibration, threshold: float) -> tuple[tuple[float, float], ...]:
     """How often a flag is right, by base rate; empty if the calibration has no measured rates."""
     return aggregation.precisions(calibration.rates_at(threshold))
-
-
-def uncited_in(
-    run: Run, article: Article, tell: Tell = lambda done, total: None
-) -> tuple[Uncited, ...] | None:
-    """The sentences that need a citation, each with sources that could be cited for it.
-
-    None: nobody asked for them, or the article is not in English. `tell` hears how many are done.
-    """
-    if not run.looks_for_uncited or not is_read(article.language):
-        return None
-    found = uncited(article)
-    supplied = []
-    for each in found:
-        supplied.append(run.pipeline.supplied(each, article.timestamp))
-        tell(len(supplied), len(found))
-    return tuple(supplied)
-
-
-def report_of(
-    article: Article,
-    findings: Sequence[Finding],
-    settings: Settings,
-    run: Run,
-    uncited: tuple[Uncited, ...] | None = None,
-) -> Report:
-    """The findings ranked, with all that is needed to repeat them."""
-    return Report(
-        title=article.title,
-        language=article.language,
-        revision_id=article.revision_id,
-        findings=tuple(aggregation.ranked(findings)),
-        n_claims=len(article.claims),
-        n_references=article.n_references,
-        warnings_coded=(
-            *as_written(*article.warnings),
-            *run.warnings,
-            *as_written(*late_warnings(run.pipeline)),
-            *_of_language(article, run),
-            *_of_failures(findings, uncited or ()),
-        ),
-        settings=report_settings(settings),
-        versions=run.versions,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        funnel=funnel(article, findings),
-        flag_precision=run.flag_precision,
-        url=article.url,
-        uncited=uncited,
-    )
-
-
-def report_on(page: PageText, settings: Settings, run: Run) -> Report | str:
-    """The report of one page of many, or what went wrong with it: a page, not the run."""
-
-    def report() -> Report | str:
-        article = parse_page(page, settings.language)
-        run.prepare(article)
-        findings = list(run.pipeline.findings(article))
-        if run.second:
-            findings = run.second.on(article, findings)
-        return report_of(article, findings, settings, run, uncited_in(run, article))
-
-    return containment.attempted(report, lambda why: f"it could not be checked: {why.detail}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +279,7 @@ class Elsewhere:
     sources: Path | None
 
     def report_on(self, page: PageText) -> Report | str:
-        """As the function of that name; models and corpora are opened once in each process."""
+        """As that of `Run`; models and corpora are opened once in each process."""
         opened = partial(
             verifying,
             self.settings.replace(threads=1),
@@ -260,13 +288,7 @@ class Elsewhere:
             keep=False,  # the file of judged pairs is one machine's
             own_copies=True,
         )
-        return report_on(page, self.settings, once(repr(self), opened))
-
-
-def _of_language(article: Article, run: Run) -> tuple[Note, ...]:
-    if not run.looks_for_uncited or is_read(article.language):
-        return ()
-    return (Note("uncited_unread", {"language": article.language}),)
+        return replace(once(repr(self), opened), settings=self.settings).report_on(page)
 
 
 def _of_failures(findings: Sequence[Finding], uncited: Sequence[Uncited]) -> tuple[Note, ...]:

@@ -59,6 +59,7 @@ class CitedCopies:
     stored: Sequence[Place]
     web: WebPages | None = None
     own: OwnCopyOf = without_own_copies
+    on_read: Callable[[Document], None] = lambda document: None  # told of each document read
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -73,10 +74,17 @@ class CitedCopies:
         """
         held = self.own(citation)
         if isinstance(held, Document):
-            return CitedSource(held, Copy(CopyKind.OWN, held.url))
-        found = self._of_others(citation, written)
-        nothing_read = isinstance(found.source, Unchecked)
-        return CitedSource(held) if held and nothing_read else found
+            found = CitedSource(held, Copy(CopyKind.OWN, held.url))
+        else:
+            found = self._of_others(citation, written)
+            if held and isinstance(found.source, Unchecked):
+                found = CitedSource(held)
+        return self._noted(found)
+
+    def _noted(self, found: CitedSource) -> CitedSource:
+        if isinstance(found.source, Document):
+            self.on_read(found.source)
+        return found
 
     def _of_others(self, citation: Citation, written: str | None) -> CitedSource:
         ordered = _ordered(citation)
@@ -102,8 +110,9 @@ class CitedCopies:
         if citation.archive_url:
             found = self._at(citation.archive_url, citation)
             if isinstance(found.source, Document):
-                return found
-        return self._nearest(citation, written)
+                return self._noted(found)
+        nearest = self._nearest(citation, written)
+        return self._noted(nearest) if nearest else None
 
     def prepare(self, article: Article) -> None:
         """Fetch what will be needed, many hosts at once; then copies of what did not come.

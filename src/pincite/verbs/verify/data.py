@@ -247,6 +247,7 @@ def report_of(record: ReportRecord) -> Report:
         findings=tuple(_finding_of(each, title) for each in record.findings),
         n_claims=record.counts.claims,
         n_references=record.counts.references,
+        stopped=not record.complete,
         flag_precision=tuple((each.base_rate, each.precision) for each in record.flag_precision),
         uncited=None
         if record.uncited is None

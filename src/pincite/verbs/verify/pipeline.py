@@ -118,6 +118,12 @@ class VerifyPipeline:
     unfiltered: WordRetriever | None = None  # by words, with barred sites: names what they hide
     online: WebCandidates | None = None  # asked where a claim's own sources fail it
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What went wrong while it ran without ending the run."""
+        of_search = self.online.search.warnings if self.online else ()
+        return (*of_search, *self.copies.warnings)
+
     def findings(self, article: Article) -> Iterator[Finding]:
         """One finding for each claim, in the order of the article, as soon as it is known."""
         given = article.language

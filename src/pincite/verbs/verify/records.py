@@ -30,6 +30,7 @@ class Report:
     # Sentences that need a citation and have none, those that editors tagged first; None: they were
     # not looked for.
     uncited: tuple[Uncited, ...] | None = None
+    stopped: bool = False  # by Ctrl-C, be it while second opinions were asked
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -39,5 +40,7 @@ class Report:
     @property
     def complete(self) -> bool:
         """Whether every claim of the article was judged, and all that was asked for looked for."""
+        if self.stopped:
+            return False
         wanted = self.settings.get("verify.uncited") and is_read(self.language)
         return len(self.findings) == self.n_claims and not (wanted and self.uncited is None)
