@@ -14,7 +14,7 @@ from server.browser.watched import CHROMIUM, FLAGS
 from server.postgres import Postgres, running
 from server.processes import Started
 
-from pincite.server import accounts
+from pincite.server import accounts, plugins
 from pincite.server.database import Database
 from pincite.server.jobs.store import JobStore
 from pincite.server.settings import ServerSettings
@@ -24,6 +24,14 @@ from pincite.settings import Settings
 ON_POSTGRESQL = pytest.mark.xdist_group("postgresql")  # one server, which one process starts
 HERE = Path(__file__).parent
 BOTH = ["sqlite", pytest.param("postgresql", marks=ON_POSTGRESQL)]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_plugins() -> Iterator[None]:
+    """What is installed beside the server adds nothing here; processes that are started have it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plugins, "loaded", tuple)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,7 @@ output closed), or out of memory · 5 a check in which something failed · 6 mod
 
 import importlib
 import sys
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 import click
@@ -48,6 +49,7 @@ PLACES = {
     **{verb: ("library", verb) for verb in ("reliability", "source", "feedback")},
     "replay": ("check", "replay"),
 }
+GROUP = "pincite.commands"  # of entry points: other distributions' commands, by their names
 
 
 class _Verbs(click.Group):
@@ -61,18 +63,25 @@ class _Verbs(click.Group):
             raise edge.BrokenPipe from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(VERBS)
+        return [*VERBS, *_added()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
-            return None
+            point = _added().get(cmd_name)
+            return edge.with_texts(point.load()) if point else None
         place, name = PLACES.get(cmd_name, (cmd_name, "command"))
         module = importlib.import_module(f"pincite.cli.{place}")
         return edge.with_texts(getattr(module, name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(VERBS.items()))
+            commands = {name: self.get_command(ctx, name) for name in _added()}
+            added = [(name, each.get_short_help_str()) for name, each in commands.items() if each]
+            formatter.write_dl([*VERBS.items(), *added])
+
+
+def _added() -> dict[str, EntryPoint]:
+    return {point.name: point for point in sorted(entry_points(group=GROUP))}
 
 
 @click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})

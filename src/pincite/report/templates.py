@@ -5,6 +5,7 @@ run in a sandbox, and what they print of a value cannot become markup.
 """
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -29,13 +30,13 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!$])")
 @cache
 def page(name: str) -> Template:
     """A shipped page by the name of its file."""
-    return environment(FOLDER).get_template(name)
+    return environment([FOLDER]).get_template(name)
 
 
-def environment(folder: Path, *extensions: str) -> Environment:
-    """For the pages in a folder: every value is escaped, and one that is not there is an error."""
+def environment(folders: Sequence[Path], *extensions: str) -> Environment:
+    """For pages: every value is escaped, and one that is not there is an error."""
     return Environment(
-        loader=FileSystemLoader(folder),
+        loader=FileSystemLoader(folders),
         autoescape=True,
         undefined=StrictUndefined,
         extensions=extensions,

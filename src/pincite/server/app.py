@@ -12,7 +12,7 @@ from pincite.contract import codec
 from pincite.contract.ask import AnswerReportRecord
 from pincite.contract.check import CheckReportRecord
 from pincite.contract.verify import ReportRecord
-from pincite.server import problems, rendering
+from pincite.server import plugins, problems, rendering
 from pincite.server.corpora import AccountFull, DiskFull
 from pincite.server.identity import Identify, identify_local
 from pincite.server.jobs.ingesting import Ingested
@@ -168,7 +168,8 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
     app.state.problem_page = rendering.problem_page
     app.state.results = verify.Results()
     problems.install(app, REFUSALS)
-    for router in (*API, *PAGES):
+    added = (router for plugin in plugins.loaded() for router in plugin.routers)
+    for router in (*API, *PAGES, *added):
         app.include_router(router)
     describe(app)
     if gate:

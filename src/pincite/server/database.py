@@ -18,6 +18,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from pincite.errors import ConfigError, PinciteError
+from pincite.server import plugins
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 BUSY_SECONDS = 30.0  # a writer waits for the one before
@@ -105,6 +106,8 @@ class Database:
                     self._known(connection)
                     command.upgrade(self._config(connection), revision)
                     self._whole(connection)
+                    for plugin in plugins.loaded():
+                        self._make_tables_of(plugin, connection)
         finally:
             engine.dispose()
 
@@ -170,6 +173,22 @@ class Database:
             raise DatabaseError(
                 f"{self.shown}: rows would belong to nothing after the update. Nothing was "
                 "changed; `pincite server check` says more."
+            )
+
+    def _make_tables_of(self, plugin: plugins.Plugin, connection: sa.Connection) -> None:
+        if plugin.tables is None:
+            return
+        name, column = f"{plugin.name}_version", sa.Column("version", sa.Integer, nullable=False)
+        versions = sa.Table(name, sa.MetaData(), column)
+        versions.create(connection, checkfirst=True)
+        found = connection.execute(sa.select(column)).scalar()
+        if found is None:
+            plugin.tables.create_all(connection)
+            connection.execute(versions.insert().values(version=plugin.version))
+        elif found != plugin.version:
+            raise DatabaseError(
+                f"{self.shown}: the tables of {plugin.name} have version {found}; the plugin that "
+                f"is installed has {plugin.version}. Install the version that made them."
             )
 
     def _scripts(self) -> ScriptDirectory:

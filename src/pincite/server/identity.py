@@ -9,12 +9,13 @@ test walks over all routes and fails for one that declares nothing.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Protocol, TypeVar
 
 from fastapi import Depends, Request
 
+from pincite.server import plugins
 from pincite.server.corpora import CorpusEntry, Shared
 from pincite.server.problems import Problem, not_found
 
@@ -49,6 +50,17 @@ ALLOWED: dict[Role, frozenset[May]] = {
 }
 
 
+def allowed(role: Role) -> frozenset[str]:
+    """What a role may do, with what plugins add; an administrator may everything."""
+    added = {
+        permission
+        for plugin in plugins.loaded()
+        for permission, roles in plugin.permissions.items()
+        if role is Role.ADMIN or role in roles
+    }
+    return ALLOWED[role] | added
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
     """Somebody who asks. `account_id` owns what they make."""
@@ -56,7 +68,7 @@ class Identity:
     account_id: str
     name: str
     role: Role
-    may: frozenset[May]  # of the role, and of the key if there is one
+    may: frozenset[str]  # of the role, and of the key if there is one
     groups: frozenset[str] = frozenset()
     csrf: str = ""  # of the session, for forms; empty without one
     session_id: str = ""  # of a browser that is logged in
@@ -85,7 +97,7 @@ Identify = Callable[[Request], Identity | None]
 
 def identify_local(_request: Request) -> Identity | None:
     """In local mode everybody who gets through is the one person."""
-    return THE_LOCAL_ONE
+    return replace(THE_LOCAL_ONE, may=allowed(Role.ADMIN))
 
 
 async def public() -> None:
@@ -143,7 +155,7 @@ def in_person(request: Request) -> Identity:
     return identity
 
 
-def needs(may: May) -> Callable[[Request], Identity]:
+def needs(may: str) -> Callable[[Request], Identity]:
     """A dependency: the one who asks, if they may do this.
 
     Raises:
@@ -153,10 +165,10 @@ def needs(may: May) -> Callable[[Request], Identity]:
     def asked_by(request: Request) -> Identity:
         identity = anybody(request)
         if may not in identity.may:
-            raise Problem(403, "not_allowed", f"This needs the permission {may.value!r}.")
+            raise Problem(403, "not_allowed", f"This needs the permission {str(may)!r}.")
         return identity
 
-    asked_by.declares = may.value  # type: ignore[attr-defined]
+    asked_by.declares = str(may)  # type: ignore[attr-defined]
     return asked_by
 
 

@@ -14,6 +14,7 @@ from typing import IO, Any
 import sqlalchemy as sa
 
 from pincite.library.private_copies import OwnCopies
+from pincite.server import plugins
 from pincite.server.accounts import spare_last_admin
 from pincite.server.corpora import Shared
 from pincite.server.database import Database
@@ -54,6 +55,15 @@ SECRET = {"password", "token_hash", "key_hash", "state_hash", "browser_hash", "v
 }
 
 
+def kept() -> dict[str, sa.Column[Any]]:
+    """Whose a row is, in the tables of plugins too."""
+    return KEPT | _of_plugins()
+
+
+def _of_plugins() -> dict[str, sa.Column[Any]]:
+    return {name: owner for plugin in plugins.loaded() for name, owner in plugin.owners.items()}
+
+
 def export(database: Database, account_id: str, copies: OwnCopies, into: IO[bytes]) -> None:
     """Write a ZIP file: JSON lines of each kind of thing, each job's result, own copies of sources.
 
@@ -61,7 +71,7 @@ def export(database: Database, account_id: str, copies: OwnCopies, into: IO[byte
     owner's already, or others'.
     """
     with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED) as packed:
-        for name, owner in KEPT.items():
+        for name, owner in kept().items():
             with packed.open(f"{name}.jsonl", "w") as out:
                 for row in _rows(database, owner, account_id):
                     line = json.dumps(row, ensure_ascii=False) + "\n"
@@ -105,7 +115,8 @@ def forget(database: Database, account_id: str, shelves: OwnShelves) -> bool:
         for corpus_id in db.execute(sa.select(corpora.c.corpus_id).where(mine)).scalars().all():
             entry = corpora.update().where(corpora.c.corpus_id == corpus_id)
             db.execute(entry.values(owner=new_id()))  # an account that there is not
-        for owner in (jobs.c.owner, feedback.c.owner, studies.c.owner, login_attempts.c.account_id):
+        own = (jobs.c.owner, feedback.c.owner, studies.c.owner, login_attempts.c.account_id)
+        for owner in (*own, *_of_plugins().values()):
             db.execute(sa.delete(owner.table).where(owner == account_id))
         db.execute(audit.update().where(audit.c.account_id == account_id).values(account_id=""))
         db.execute(audit.update().where(audit.c.target == account_id).values(target=""))
@@ -130,7 +141,9 @@ def _rows(database: Database, owner: sa.Column[Any], account_id: str) -> Iterato
     shown = [
         column
         for column in table.c
-        if column.name not in SECRET and not isinstance(column.type, sa.LargeBinary)
+        if column.name not in SECRET
+        and not column.info.get("secret")
+        and not isinstance(column.type, sa.LargeBinary)
     ]
     wanted = sa.select(*shown).where(owner == account_id)
     if table is group_members:

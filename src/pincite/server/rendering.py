@@ -35,6 +35,7 @@ from pincite.judgement.references import Retraction, Standing, Support, standing
 from pincite.notes import Language
 from pincite.report import cells, templates
 from pincite.report.reasons import BARS, REASONS
+from pincite.server import plugins
 from pincite.server.identity import PUBLIC, Identity
 from pincite.server.jobs.ingesting import SCHEME
 from pincite.server.jobs.sources import Why
@@ -61,7 +62,10 @@ def translations(language: str) -> gettext.NullTranslations:
     """The texts of a language."""
     if language == "en":
         return gettext.NullTranslations()
-    return gettext.translation("pincite", LOCALE, [language])
+    texts = gettext.translation("pincite", LOCALE, [language])
+    for folder in plugins.folders("locale"):
+        texts.add_fallback(gettext.translation("pincite", folder, [language], fallback=True))
+    return texts
 
 
 def language_of(request: Request) -> str:
@@ -105,7 +109,7 @@ def address(name: str) -> str:
 @router.get("/static/{digest}/{name}", dependencies=[PUBLIC])
 def static(digest: str, name: str) -> Response:
     """A file."""
-    if name not in NAMES or digest != _digest(name):
+    if name not in names() or digest != _digest(name):
         raise not_found()
     media_type = TYPES[name.rpartition(".")[2]]
     return Response(_content(name), media_type=media_type, headers={"Cache-Control": KEPT})
@@ -115,7 +119,7 @@ def static(digest: str, name: str) -> Response:
 def _content(name: str) -> bytes:
     if name == "pincite.css":
         return _style().encode()
-    return SCRIPTS.get(name, STATIC / name).read_bytes()
+    return (SCRIPTS | _added()).get(name, STATIC / name).read_bytes()
 
 
 @cache
@@ -143,7 +147,14 @@ def _style() -> str:
     return reports + chosen + theirs + pages
 
 
-NAMES = frozenset({"pincite.css", "icon.svg", *SCRIPTS})
+def names() -> frozenset[str]:
+    """Of all static files."""
+    return frozenset({"pincite.css", "icon.svg", *SCRIPTS, *_added()})
+
+
+@cache
+def _added() -> dict[str, Path]:
+    return {path.name: path for folder in plugins.folders("static") for path in folder.iterdir()}
 
 
 # What is wrong with a file, and what can be done.
@@ -327,6 +338,7 @@ def page(
         server_mode=request.app.state.site.server.mode == "server",
         version=version("pincite"),
         branding=request.app.state.branding,
+        added=[each for plugin in plugins.loaded() for each in plugin.navigation],
     )
     # Half of a surrogate pair, from a document that has one, is no UTF-8.
     return HTMLResponse(text.encode("utf-8", "replace"), status, dict(headers or {}))
@@ -341,7 +353,8 @@ def rendered(name: str, language: str, **values: Any) -> str:
 
 @cache
 def _environment(language: str) -> Any:
-    environment = templates.environment(TEMPLATES, "jinja2.ext.i18n", "jinja2.ext.do")
+    folders = [TEMPLATES, *plugins.folders("templates")]
+    environment = templates.environment(folders, "jinja2.ext.i18n", "jinja2.ext.do")
     texts = translations(language)
     environment.install_gettext_translations(texts, newstyle=True)  # type: ignore[attr-defined]
     environment.globals |= {

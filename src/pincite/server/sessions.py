@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from pincite.server.database import Database
-from pincite.server.identity import ALLOWED, Identity, May, Role
+from pincite.server.identity import Identity, Role, allowed
 from pincite.server.tables import (
     accounts,
     api_keys,
@@ -49,7 +49,7 @@ class ApiKey:
     key_id: str
     name: str
     prefix: str
-    scopes: tuple[May, ...]
+    scopes: tuple[str, ...]
     created: float
     expires: float
     used: float | None
@@ -103,7 +103,7 @@ class Sessions:
             row.account_id,
             row.name,
             Role(row.role),
-            ALLOWED[Role(row.role)],
+            allowed(Role(row.role)),
             groups,
             csrf=csrf_of(token),
             session_id=row.session_id,
@@ -142,7 +142,7 @@ class ApiKeys:
         self._db = database
 
     def add(
-        self, account_id: str, name: str, scopes: Sequence[May], days: float
+        self, account_id: str, name: str, scopes: Sequence[str], days: float
     ) -> tuple[ApiKey, str]:
         """A new key, and its text, which nobody can see again."""
         text = KEY_MARK + secrets.token_urlsafe(32)
@@ -156,7 +156,7 @@ class ApiKeys:
             "name": name,
             "prefix": key.prefix,
             "key_hash": hash_of(text),
-            "scopes": [scope.value for scope in scopes],
+            "scopes": [str(scope) for scope in scopes],
             "created": key.created,
             "expires": key.expires,
         }
@@ -179,7 +179,7 @@ class ApiKeys:
             with self._db.writing() as db:
                 db.execute(api_keys.update().where(held).values(used=at))
         role = Role(row.role)
-        may = ALLOWED[role] & set(row.scopes)
+        may = allowed(role) & set(row.scopes)
         return Identity(row.account_id, row.name, role, may, groups, key_id=row.key_id)
 
     def of(self, account_id: str) -> list[ApiKey]:
@@ -222,7 +222,7 @@ def _groups(db: sa.Connection, account_id: str) -> frozenset[str]:
 
 
 def _key(values: dict[str, Any]) -> ApiKey:
-    return ApiKey(**values | {"scopes": tuple(May(scope) for scope in values["scopes"])})
+    return ApiKey(**values | {"scopes": tuple(values["scopes"])})
 
 
 ATTEMPT_SECONDS = 600.0  # for a person to log in at the provider

@@ -20,7 +20,7 @@ from pincite.errors import ConfigError
 from pincite.server import forms, oauth
 from pincite.server.accounts import AccountExists, LastAdmin
 from pincite.server.forms import Form
-from pincite.server.identity import ALLOWED, PUBLIC, Anybody, Guest, Identity, InPerson, May, Role
+from pincite.server.identity import PUBLIC, Anybody, Guest, Identity, InPerson, Role, allowed
 from pincite.server.middleware import OWN_SITE, noted
 from pincite.server.oauth import LoginFailed, Person, Provider
 from pincite.server.personal_data import export, forget
@@ -55,7 +55,7 @@ class PersonBody(Shown):
     account_id: str
     name: str
     role: Role
-    may: list[May]
+    may: list[str]
     groups: list[GroupName]
     logins: list[LoginBody]
     has_password: bool
@@ -172,7 +172,7 @@ class KeyRequest(Body):
     """An API key to be made."""
 
     name: Annotated[Text, Field(min_length=1, max_length=100)]
-    scopes: Annotated[list[May], Field(min_length=1, max_length=len(May))]
+    scopes: Annotated[list[Text], Field(min_length=1, max_length=20)]
     days: Annotated[int, Field(ge=1, le=366)] = 90
 
 
@@ -188,7 +188,7 @@ class KeyBody(Shown):
     key_id: str
     name: str
     prefix: str
-    scopes: list[May]
+    scopes: list[str]
     created: Moment
     expires: Moment
     used: Moment | None
@@ -368,11 +368,11 @@ def new_key(site: Site, request: Request, who: Identity, body: KeyRequest) -> tu
     Raises:
         Problem: 422, it would allow what its owner may not.
     """
-    beyond = sorted(set(body.scopes) - ALLOWED[who.role])
+    beyond = sorted(set(body.scopes) - allowed(who.role))
     if beyond:
-        raise Problem(422, "beyond_role", f"Your role does not allow {beyond[0].value!r}.")
+        raise Problem(422, "beyond_role", f"Your role does not allow {beyond[0]!r}.")
     key, text = site.people.keys.add(who.account_id, body.name, sorted(set(body.scopes)), body.days)
-    noted(request, key.key_id, {"scopes": [scope.value for scope in key.scopes]})
+    noted(request, key.key_id, {"scopes": list(key.scopes)})
     return key, text
 
 
@@ -452,7 +452,7 @@ def _account_page(request: Request, who: Identity, site: Site, new_key: str = ""
         person=person_body(site, who),
         keys=site.people.keys.of(who.account_id),
         sessions=site.people.sessions.of(who.account_id),
-        scopes=sorted(ALLOWED[who.role]),
+        scopes=sorted(allowed(who.role)),
         providers=site.people.providers,
         new_key=new_key,
     )

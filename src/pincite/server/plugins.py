@@ -1,0 +1,43 @@
+"""What another distribution adds to the server.
+
+An entry point of the group `pincite.server` names a `Plugin`. Commands of the command line come by
+the group `pincite.commands`, see `pincite.cli`.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from fastapi import APIRouter
+
+GROUP = "pincite.server"
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """Everything that a plugin adds."""
+
+    name: str  # of the table that keeps the version of its tables: NAME_version
+    routers: tuple[APIRouter, ...] = ()  # of the API and of the pages
+    navigation: tuple[tuple[str, str], ...] = ()  # path and English name of a page
+    folder: Path | None = None  # with `templates`, `static` and `locale`
+    permissions: Mapping[str, Collection[str]] = field(default_factory=dict)  # and who has it
+    tables: sa.MetaData | None = None
+    version: int = 1  # of the tables
+    owners: Mapping[str, sa.Column[Any]] = field(default_factory=dict)  # columns with account ids
+
+
+@cache
+def loaded() -> tuple[Plugin, ...]:
+    """The plugins that are installed, by name."""
+    found: list[Plugin] = [point.load() for point in entry_points(group=GROUP)]
+    return tuple(sorted(found, key=lambda plugin: plugin.name))
+
+
+def folders(name: str) -> list[Path]:
+    """The folders of this name that plugins have."""
+    return [plugin.folder / name for plugin in loaded() if plugin.folder]
