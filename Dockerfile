@@ -1,12 +1,14 @@
 # pincite serve, for processors only. Build: docker build -t pincite:local .
-# With the extra for evaluation, since reports of studies count with it.
+# With blind studies, whose reports count with the extra for evaluation.
 # The versions are those that the tests ran with (constraints.txt).
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /source
 COPY pyproject.toml README.md LICENSE NOTICE constraints.txt ./
 COPY src ./src
+COPY plugins/pincite-study ./plugins/pincite-study
 RUN python -m venv /opt/pincite \
-    && /opt/pincite/bin/pip install --no-cache-dir --no-compile -c constraints.txt '.[server,eval]'
+    && /opt/pincite/bin/pip install --no-cache-dir --no-compile -c constraints.txt \
+        '.[server,eval]' ./plugins/pincite-study
 
 FROM python:3.11-slim-bookworm
 # PostgreSQL's client copies the database in `pincite server backup`; it has to be of the server's

@@ -8,9 +8,10 @@ MCP := $(VENV)/.mcp
 DOCS := $(VENV)/.docs
 RAY := $(VENV)/.ray
 MILVUS := $(VENV)/.milvus
+STUDY := $(VENV)/.study
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-ray test-milvus test-all gate fmt format lint types layers spelling wheel types-wheel check release encoder reranker gpu-kit verifier-gpu bench-html calibrate verifier schema locale docs notebooks pictures clean
+.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-ray test-milvus test-study test-all gate fmt format lint types layers spelling wheel types-wheel check release encoder reranker gpu-kit verifier-gpu bench-html calibrate verifier schema locale docs notebooks pictures clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -82,6 +83,13 @@ $(MILVUS): $(STAMP)
 test-milvus: $(MILVUS) ## a corpus in a Milvus-lite that is started and killed, or at MILVUS_URI
 	$(BIN)/python -m pytest -q -n 0 -m milvus plugins/pincite-milvus/tests
 
+$(STUDY): $(STAMP) plugins/pincite-study/pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e plugins/pincite-study
+	@touch $@
+
+test-study: $(STUDY) ## blind studies, on the server that has the plugin
+	tools/offline.sh $(PYTEST) plugins/pincite-study
+
 test-all: $(TRAIN) $(MCP) $(RAY) ## the slow ones too
 	$(PYTEST) -m "not network and not gpu and not milvus"
 
@@ -111,7 +119,7 @@ wheel: $(STAMP) ## build the wheel, install it with nothing else, try it on each
 	$(BIN)/python tools/try_wheel.py $(WHEEL)
 
 # Each Python costs a minute of installing: CI tries the oldest, `make wheel` all.
-check: format lint layers spelling types-wheel test gate test-models test-web test-train test-mcp ## everything that CI checks
+check: format lint layers spelling types-wheel test gate test-models test-web test-study test-train test-mcp ## everything that CI checks
 
 types-wheel: $(STAMP) # each keeps one core busy for a minute
 	$(MAKE) -j 2 --output-sync WHEEL=--first types wheel
@@ -123,7 +131,7 @@ release: check ## make a release ready, in dist/: make release VERSION=0.1.0 (TA
 schema: $(STAMP) ## write the reports' JSON Schemas anew
 	$(BIN)/python tools/make_schema.py
 
-pictures: $(STAMP) ## of the web pages, for the documents; needs Chromium
+pictures: $(STUDY) ## of the web pages, for the documents; needs Chromium
 	$(BIN)/python tools/make_pictures.py
 
 locale: $(STAMP) ## collect the pages' texts and compile their translations

@@ -2,12 +2,14 @@
 
 `pincite.po` in `src/pincite/server/locale/de/LC_MESSAGES` is the file to edit; texts that are new
 stand in it with an empty `msgstr`. The `.mo` beside it is what the program reads; it is committed.
+A plugin with a folder `locale` has its own, of what the server does not say.
 """
 
 import io
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from pincite.server import rendering
 from pincite.verbs.verify import wording
 
 SERVER = rendering.LOCALE.parent
+PLUGINS = sorted(path.parent for path in SERVER.parents[2].glob("plugins/*/src/*/locale"))
 METHODS = [
     ("*.py", "python"),
     ("routes/**.py", "python"),
@@ -38,14 +41,18 @@ SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)  # the time of making would differ w
 HEADER = "# What Pincite's pages say. Apache-2.0, as the program."
 
 
-def collected() -> Catalog:
+def collected(folder: Path = SERVER) -> Catalog:
     """All texts, in a fixed order, without line numbers: they would change with every edit."""
     catalog = Catalog()
     found = extract_from_dir(
-        SERVER, METHODS, {"templates/**.html": {"trimmed": "true", "silent": "false"}}
+        folder, METHODS, {"templates/**.html": {"trimmed": "true", "silent": "false"}}
     )
+    known = collected() if folder != SERVER else ()
     for file, _, message, _, _ in sorted(found, key=lambda each: (each[0], each[1])):
-        catalog.add(message, locations=[(file, 0)])
+        if message not in known:
+            catalog.add(message, locations=[(file, 0)])
+    if folder != SERVER:
+        return catalog
     for verb in ("ask", "check"):  # what their wordings give to `say` and `plural`
         path = SERVER.parent / "verbs" / verb / "wording.py"
         for _, message, _, _ in extract_from_file("python", path, CALLS):
@@ -58,12 +65,12 @@ def collected() -> Catalog:
     return catalog
 
 
-def translated(language: str) -> Catalog:
+def translated(language: str, folder: Path = SERVER) -> Catalog:
     """The translations of a language, brought to the texts of now; new ones are empty."""
-    path = file_of(language)
+    path = file_of(language, folder)
     with io.BytesIO(path.read_bytes() if path.exists() else b"") as stream:
         catalog = read_po(stream, locale=language, domain="pincite")
-    catalog.update(collected(), no_fuzzy_matching=True, update_header_comment=False)
+    catalog.update(collected(folder), no_fuzzy_matching=True, update_header_comment=False)
     catalog.obsolete.clear()
     catalog.header_comment, catalog.fuzzy = HEADER, False
     catalog.project, catalog.version, catalog.copyright_holder = "Pincite", "1", ""
@@ -71,8 +78,8 @@ def translated(language: str) -> Catalog:
     return catalog
 
 
-def file_of(language: str) -> Path:
-    return rendering.LOCALE / language / "LC_MESSAGES" / "pincite.po"
+def file_of(language: str, folder: Path = SERVER) -> Path:
+    return folder / "locale" / language / "LC_MESSAGES" / "pincite.po"
 
 
 def as_po(catalog: Catalog) -> bytes:
@@ -101,10 +108,9 @@ def untranslated(catalog: Catalog) -> list[str]:
 
 def main() -> None:
     missing = 0
-    for language in rendering.LANGUAGES:
-        if language == "en":
-            continue
-        catalog, path = translated(language), file_of(language)
+    others = [language for language in rendering.LANGUAGES if language != "en"]
+    for language, folder in product(others, (SERVER, *PLUGINS)):
+        catalog, path = translated(language, folder), file_of(language, folder)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(as_po(catalog))
         path.with_suffix(".mo").write_bytes(as_mo(catalog))

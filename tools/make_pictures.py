@@ -16,6 +16,8 @@ from playwright.sync_api import Browser, StorageState, expect, sync_playwright
 
 TESTS = Path(__file__).parents[1] / "tests"
 sys.path[:0] = [str(TESTS), str(TESTS / "report")]
+from pincite_study.rating import ANSWERS, Answered, RatingStore  # noqa: E402
+from pincite_study.studies import StudyStore  # noqa: E402
 from server.browser import wiki_pages  # noqa: E402
 from server.browser.furnished import OPEN, log_in  # noqa: E402
 from server.browser.test_gadget import Wiki, checked, served_to_the_wiki  # noqa: E402
@@ -27,7 +29,6 @@ from pincite.server import demo, wikis  # noqa: E402
 from pincite.server.identity import May, Role  # noqa: E402
 from pincite.server.settings import ServerSettings  # noqa: E402
 from pincite.server.site import Site, opened  # noqa: E402
-from pincite.server.study.rating import ANSWERS, Answered  # noqa: E402
 from pincite.settings import Settings  # noqa: E402
 
 OUT = Path(__file__).parents[1] / "docs" / "pictures"
@@ -82,7 +83,7 @@ def people(served: Served, browser: Browser) -> tuple[dict[str, str], StorageSta
     page.locator("[name=job]").first.check()
     page.locator("[name=sample]").select_option("random")
     page.get_by_role("button", name="Make the study").click()
-    [study] = site.studies.listed(None, 1)
+    [study] = StudyStore(site.database).listed(None, 1)
     by_chance(site, study.study_id)
     page.goto(f"/studies/{study.token}")
     page.get_by_label("I have read this").check()
@@ -103,12 +104,13 @@ def people(served: Served, browser: Browser) -> tuple[dict[str, str], StorageSta
 def by_chance(site: Site, study_id: str) -> None:
     """Two raters who read nothing; the third is to come."""
     chance = random.Random(4)  # noqa: S311 - no secret
+    ratings = RatingStore(site.database)
     for _ in range(2):
-        rater, _key = site.ratings.join(study_id)
-        while task := site.ratings.next(rater):
+        rater, _key = ratings.join(study_id)
+        while task := ratings.next(rater):
             said = Answered(chance.choice(ANSWERS), "enough", "partial")
-            site.ratings.answer(rater, task.position, said, chance.uniform(20, 60))
-        site.ratings.finish(rater)
+            ratings.answer(rater, task.position, said, chance.uniform(20, 60))
+        ratings.finish(rater)
 
 
 def taken(

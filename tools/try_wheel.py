@@ -24,7 +24,6 @@ MISSING = 6  # exit code
 EXTRAS = {
     "serve": "server",
     "worker": "server",
-    "study list": "server",
     "server check": "server",
     "eval beir nowhere": "eval",
     "train verifier nowhere": "train",

@@ -49,10 +49,10 @@ for arguments in commands:
 print(json.dumps(results))
 """
 # What needs an extra by all that is below it; of `eval` what computes measures of a library.
-NEEDS = {"serve": "server", "worker": "server", "server": "server", "study": "server"}
+NEEDS = {"serve": "server", "worker": "server", "server": "server"}
 NEEDS |= {"train": "train", "learn": "train", "eval wafer": "eval", "eval beir": "eval",
           "eval claims": "eval", "calibrate": "eval"}  # fmt: skip
-NEEDS |= {"mcp": "mcp"}
+NEEDS |= {"mcp": "mcp", "study": "study"}  # the latter where it is installed
 NEEDS |= {"train rows": "server"}  # reads reports by pydantic: the core has it, the server too
 RUNS = {"demo"}  # to its end, for some time; without arguments it asks for no extra's work
 
@@ -124,7 +124,7 @@ def test_a_command_without_its_extra(
         assert code != 6
 
 
-@pytest.mark.parametrize("words", ["serve", "worker", "study create 1", "train export 1 1"])
+@pytest.mark.parametrize("words", ["serve", "worker", "train export 1 1"])
 def test_what_is_missing_and_what_to_do_fit_on_one_line(
     words: str, ends: dict[tuple[str, ...], tuple[object, str]]
 ) -> None:

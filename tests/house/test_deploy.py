@@ -152,7 +152,7 @@ def test_systemd_understands_the_unit() -> None:
 
 
 def test_the_image_can_write_reports_of_studies() -> None:
-    assert "'.[server,eval]'" in DOCKERFILE
+    assert "'.[server,eval]' ./plugins/pincite-study" in DOCKERFILE
 
 
 def test_every_version_that_the_package_names_is_tried() -> None:

@@ -1,12 +1,13 @@
 """Accounts for tests, and clients that are logged in as them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fastapi.testclient import TestClient
 from server.applications import app_of
 
 from pincite.server.accounts import Account
-from pincite.server.identity import May, Role
+from pincite.server.identity import Role
 from pincite.server.site import Site
 
 PASSWORD = "correct horse battery"
@@ -55,7 +56,7 @@ def log_in(client: TestClient, name: str, password: str = PASSWORD) -> None:
 
 
 def program(
-    site: Site, account: Account, scopes: list[May], app: object | None = None
+    site: Site, account: Account, scopes: Sequence[str], app: object | None = None
 ) -> TestClient:
     """A client with an API key, without cookies or a browser's headers."""
     _, text = site.people.keys.add(account.account_id, "test", scopes, 1)

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from pincite.cli import edge
+from pincite.cli import edge, extras
 
 VERBS = {
     "verify": "check an article's citations, worst first",
@@ -32,7 +32,6 @@ VERBS = {
     "config": "what is set, and where",
     "models": "where the models are, and fetching others",
     "reliability": "a wiki's list of good and bad sources",
-    "study": "let people compare citations, blind",
     "serve": "web pages and an HTTP API",
     "mcp": "the verbs as tools for language-model agents",
     "worker": "run a server's jobs",
@@ -49,6 +48,7 @@ PLACES = {
     **{verb: ("library", verb) for verb in ("reliability", "source", "feedback")},
     "replay": ("check", "replay"),
 }
+PLUGINS = ("study",)  # extras that bring a command of this name
 GROUP = "pincite.commands"  # of entry points: other distributions' commands, by their names
 
 
@@ -68,6 +68,8 @@ class _Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             point = _added().get(cmd_name)
+            if point is None and cmd_name in PLUGINS:
+                extras.require(cmd_name)
             return edge.with_texts(point.load()) if point else None
         place, name = PLACES.get(cmd_name, (cmd_name, "command"))
         module = importlib.import_module(f"pincite.cli.{place}")

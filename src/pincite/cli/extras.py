@@ -21,6 +21,7 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "qlora": ("bitsandbytes",),
     "ray": ("ray",),
     "milvus": ("pincite_milvus", "pymilvus"),
+    "study": ("pincite_study",),
 }
 _WHAT = {
     "server": "The server",
@@ -30,6 +31,7 @@ _WHAT = {
     "qlora": "Training",
     "ray": "--on ray",
     "milvus": "A corpus in Milvus",
+    "study": "A blind study",
 }
 
 

@@ -11,7 +11,6 @@ _GREY = "#777777"
 
 Points = Sequence[Mapping[str, float]]
 Curves = Mapping[str, Mapping[str, Points]]  # part → system → points
-Names = Mapping[str, str]  # what stands in a figure for an answer, in the order of the bars
 
 
 def precision_recall(path: Path, files: Mapping[str, Curves]) -> None:
@@ -23,7 +22,7 @@ def precision_recall(path: Path, files: Mapping[str, Curves]) -> None:
         InputError: `path` cannot be written.
     """
     n_columns = max((len(parts) for parts in files.values()), default=1)
-    figure, panels = _panels(max(1, len(files)), n_columns)
+    figure, panels = new_figure(max(1, len(files)), n_columns)
     colours = _colours(files)
     for (file, parts), row in zip(files.items(), panels, strict=True):
         for column, axes in enumerate(row):
@@ -33,7 +32,7 @@ def precision_recall(path: Path, files: Mapping[str, Curves]) -> None:
             part = list(parts)[column]
             _curves(axes, parts[part], colours)
             axes.set_title(file if part == "all" else f"{file}: {part}", fontsize=9)
-    _save(figure, path)
+    save(figure, path)
 
 
 def reliability(path: Path, files: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
@@ -42,7 +41,7 @@ def reliability(path: Path, files: Mapping[str, Sequence[Mapping[str, Any]]]) ->
     Raises:
         InputError: `path` cannot be written.
     """
-    figure, panels = _panels(1, max(1, len(files)))
+    figure, panels = new_figure(1, max(1, len(files)))
     for (file, bins), axes in zip(files.items(), panels[0], strict=False):
         axes.plot([0, 1], [0, 1], "--", color=_GREY, linewidth=1, label="calibrated")
         means, shares = ([b[key] for b in bins] for key in ("mean_probability", "share_supported"))
@@ -52,43 +51,7 @@ def reliability(path: Path, files: Mapping[str, Sequence[Mapping[str, Any]]]) ->
                 str(one["n"]), (mean, share), (0, 6), textcoords="offset points", fontsize=7
             )
         _label(axes, "mean probability of support", "share supported", file)
-    _save(figure, path)
-
-
-def preferences(
-    path: Path,
-    buckets: Sequence[Mapping[str, Any]],
-    names: Sequence[Names],
-    *,
-    score: str,
-    cited: str,
-) -> None:
-    """Two panels of stacked bars, a bar a bucket with its size on top, as SIDE's figure 3.
-
-    Args:
-        path: of the PNG file.
-        buckets: as `evaluation.preferences.summary` has them, lowest score first.
-        names: of what is stacked: of the majorities on preference, and on the evidence in `cited`.
-        score: what the buckets are of.
-        cited: the side of which the second panel is.
-
-    Raises:
-        InputError: `path` cannot be written.
-    """
-    figure, panels = _panels(1, 2)
-    ticks = [_between(bucket["from"], bucket["to"]) for bucket in buckets]
-    keys = ("majorities", f"evidence_{cited}")
-    titles = ("a  preference", f"b  evidence in the {names[0][cited]}")
-    for axes, key, title, each in zip(panels[0], keys, titles, names, strict=True):
-        below = [0.0] * len(buckets)
-        for number, (answer, name) in enumerate(each.items()):
-            shares = [bucket[key][answer]["share"] or 0.0 for bucket in buckets]
-            axes.bar(ticks, shares, bottom=below, label=name, color=f"C{number}", width=0.75)
-            below = [one + other for one, other in zip(below, shares, strict=True)]
-        for place, bucket in enumerate(buckets):
-            axes.annotate(str(bucket["items"]), (place, 1.02), ha="center", fontsize=8)
-        _label_bars(axes, f"{score} (log-odds)", title)
-    _save(figure, path)
+    save(figure, path)
 
 
 def failed_verification(
@@ -104,7 +67,7 @@ def failed_verification(
     Raises:
         InputError: `path` cannot be written.
     """
-    figure, (panels,) = _panels(1, 2)
+    figure, (panels,) = new_figure(1, 2)
     if failed:
         part = next(iter(failed["curves"].values()))
         _curves(panels[0], part, _colours({"": failed["curves"]}))
@@ -118,41 +81,7 @@ def failed_verification(
         panels[1].bar(places, shares, width=0.26, label=f"{group} (n = {one['n']})")
     panels[1].set(xlabel="path elements of the address", ylabel="share of citations", xticks=ticks)
     panels[1].legend(fontsize=8)
-    _save(figure, path)
-
-
-def verdicts(path: Path, shares: Mapping[str, Mapping[str, Any]], names: Names) -> None:
-    """What the majorities preferred, with 95 % intervals, as SIDE's figure 4.
-
-    Raises:
-        InputError: `path` cannot be written.
-    """
-    figure, panels = _panels(1, 1)
-    axes = panels[0][0]
-    for number, (answer, name) in enumerate(names.items()):
-        found = shares[answer]
-        share, (low, high) = found["share"] or 0.0, found["interval"] or (0.0, 0.0)
-        reach = [[max(0.0, share - low)], [max(0.0, high - share)]]
-        axes.bar([name], [share], yerr=reach, color=f"C{number}", capsize=4, width=0.7)
-        axes.annotate(f"{share:.0%}", (number, min(1.0, high + 0.02)), ha="center", fontsize=9)
-    _label_bars(axes, "", "majority of raters")
-    axes.tick_params(axis="x", labelsize=8)
-    _save(figure, path)
-
-
-def _between(low: float | None, high: float | None) -> str:
-    if low is None:
-        return f"< {high:g}"
-    return f"≥ {low:g}" if high is None else f"{low:g} to {high:g}"
-
-
-def _label_bars(axes: Any, x: str, title: str) -> None:
-    axes.set(xlabel=x, ylabel="share of claims", ylim=(0, 1.1), title=title)
-    axes.title.set_fontsize(9)
-    axes.grid(axis="y", alpha=0.25)
-    axes.set_axisbelow(True)
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3)
+    save(figure, path)
 
 
 def _curves(axes: Any, systems: Mapping[str, Points], colours: Mapping[str, str]) -> None:
@@ -184,13 +113,19 @@ def _colours(files: Mapping[str, Curves]) -> dict[str, str]:
     return {name: f"C{number}" for number, name in enumerate(names)}
 
 
-def _panels(n_rows: int, n_columns: int) -> tuple[Any, Any]:
+def new_figure(n_rows: int, n_columns: int) -> tuple[Any, Any]:
+    """A figure and its axes, (n_rows, n_columns)."""
     size = (_WIDTH * n_columns, _HEIGHT * n_rows)
     figure = _figure_class()(figsize=size, dpi=_DPI, layout="constrained")
     return figure, figure.subplots(n_rows, n_columns, squeeze=False)
 
 
-def _save(figure: Any, path: Path) -> None:
+def save(figure: Any, path: Path) -> None:
+    """Write a figure.
+
+    Raises:
+        InputError: `path` cannot be written.
+    """
     beside = path.with_name(path.name + ".part")
     try:
         with beside.open("wb") as target:

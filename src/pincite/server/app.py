@@ -42,7 +42,6 @@ from pincite.server.routes import (
     results,
     verify,
 )
-from pincite.server.routes.studies import rating, rating_pages, studies, studies_pages
 from pincite.server.routing import csrf_checked, identifier
 from pincite.server.settings import ServerSettings, branding_of
 from pincite.server.site import Site
@@ -119,12 +118,12 @@ def _of_operation(operation: dict[str, Any], *, changes: bool) -> None:
 API = (
     *(meta.router, jobs.router, citations.router, results.router, copies.router),
     *(corpora.router, corpora.documents, corpora.searching, feedback.router),
-    *(studies.router, rating.router, account.router, account.me),
+    *(account.router, account.me),
     *(admin.router, admin.groups_router, admin.audit_router),
 )
 PAGES = (
     *(rendering.router, home.router, verify.router, copies.pages, check.router, ask.router),
-    *(corpora.pages, feedback.pages, results.pages, studies_pages.router, rating_pages.router),
+    *(corpora.pages, feedback.pages, results.pages),
     *(account.logins, account.account, admin.pages),
 )
 REFUSALS: problems.Refusals = {

@@ -28,8 +28,6 @@ class May(StrEnum):
     READ = "read"  # results, corpora that one may see, searching them
     RUN = "run"  # start and cancel jobs, give feedback
     CORPORA = "corpora"  # make, fill and delete corpora
-    RATE = "rate"  # take part in studies
-    STUDY = "study"  # make studies and read their reports
     ADMIN = "admin"  # accounts, everybody's jobs, the audit log
 
 
@@ -43,9 +41,9 @@ class Role(StrEnum):
 
 
 ALLOWED: dict[Role, frozenset[May]] = {
-    Role.RATER: frozenset({May.RATE}),
-    Role.READER: frozenset({May.RATE, May.READ}),
-    Role.EDITOR: frozenset({May.RATE, May.READ, May.RUN, May.CORPORA, May.STUDY}),
+    Role.RATER: frozenset(),
+    Role.READER: frozenset({May.READ}),
+    Role.EDITOR: frozenset({May.READ, May.RUN, May.CORPORA}),
     Role.ADMIN: frozenset(May),
 }
 
@@ -207,8 +205,6 @@ def owned(thing: Thing | None, identity: Identity) -> Thing:
 Reader = Annotated[Identity, Depends(needs(May.READ))]
 Runner = Annotated[Identity, Depends(needs(May.RUN))]
 Librarian = Annotated[Identity, Depends(needs(May.CORPORA))]
-Rater = Annotated[Identity, Depends(needs(May.RATE))]
-Researcher = Annotated[Identity, Depends(needs(May.STUDY))]
 Admin = Annotated[Identity, Depends(needs(May.ADMIN))]
 Anybody = Annotated[Identity, Depends(anybody)]
 InPerson = Annotated[Identity, Depends(in_person)]

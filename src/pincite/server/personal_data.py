@@ -33,7 +33,6 @@ from pincite.server.tables import (
     new_id,
     now,
     sessions,
-    studies,
 )
 
 # Whose a row is. What is deleted with the account by the database itself stands here too.
@@ -47,12 +46,9 @@ KEPT: dict[str, sa.Column[Any]] = {
     "jobs": jobs.c.owner,
     "corpora": corpora.c.owner,
     "feedback": feedback.c.owner,
-    "studies": studies.c.owner,
     "audit": audit.c.account_id,
 }
-SECRET = {"password", "token_hash", "key_hash", "state_hash", "browser_hash", "verifier"} | {
-    *("token", "salt", "account_hash")  # of studies: the invitation, and who took part
-}
+SECRET = {"password", "token_hash", "key_hash", "state_hash", "browser_hash", "verifier"}
 
 
 def kept() -> dict[str, sa.Column[Any]]:
@@ -93,9 +89,9 @@ def export(database: Database, account_id: str, copies: OwnCopies, into: IO[byte
 def forget(database: Database, account_id: str, shelves: OwnShelves) -> bool:
     """Delete an account and what is its own; False if there is none.
 
-    Jobs with their results, feedback, studies, private corpora and own copies are deleted. Corpora
-    that are shared stay for those they are shared with, without an owner. The audit log keeps what
-    was done, not by whom.
+    Jobs with their results, feedback, private corpora, own copies and rows of plugins are
+    deleted. Corpora that are shared stay for those they are shared with, without an owner. The
+    audit log keeps what was done, not by whom.
 
     Corpora and copies are marked as deleted: their folders go when `Site.tidy` comes by.
 
@@ -115,7 +111,7 @@ def forget(database: Database, account_id: str, shelves: OwnShelves) -> bool:
         for corpus_id in db.execute(sa.select(corpora.c.corpus_id).where(mine)).scalars().all():
             entry = corpora.update().where(corpora.c.corpus_id == corpus_id)
             db.execute(entry.values(owner=new_id()))  # an account that there is not
-        own = (jobs.c.owner, feedback.c.owner, studies.c.owner, login_attempts.c.account_id)
+        own = (jobs.c.owner, feedback.c.owner, login_attempts.c.account_id)
         for owner in (*own, *_of_plugins().values()):
             db.execute(sa.delete(owner.table).where(owner == account_id))
         db.execute(audit.update().where(audit.c.account_id == account_id).values(account_id=""))

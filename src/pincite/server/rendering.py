@@ -43,7 +43,6 @@ from pincite.server.jobs.store import Job
 from pincite.server.problems import not_found
 from pincite.server.routing import Router, csrf_for
 from pincite.server.settings import Branding
-from pincite.server.study import wording as study_wording
 from pincite.types import Label, Reason
 from pincite.verbs.ask import bibliography
 from pincite.verbs.ask import wording as ask_wording
@@ -93,7 +92,6 @@ KEPT = "public, max-age=31536000, immutable"
 # Our files by the name that templates use; the style sheet is made, see `_style`.
 SCRIPTS = {
     "pages.js": STATIC / "pages.js",
-    "rating.js": STATIC / "rating.js",
     "htmx.js": STATIC / "htmx" / "htmx.min.js",
 }
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
@@ -220,7 +218,6 @@ SHARED: tuple[Mapping[Any, str], ...] = (
     {code: said for code, said in notes.ENGLISH.items() if code != notes.AS_WRITTEN},
     dict(enumerate((notes.QUOTED, ask_wording.ABSENT, ask_wording.CUT, ask_wording.MISSING))),
     dict(enumerate((ask_wording.UNKNOWN_ONE, ask_wording.UNKNOWN))),
-    *(study_wording.SIDES, study_wording.OTHERWISE, study_wording.EVIDENCE),
 )
 
 

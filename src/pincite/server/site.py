@@ -17,8 +17,6 @@ from pincite.server.oauth import Provider, providers
 from pincite.server.private_copies import OwnShelves
 from pincite.server.sessions import DAY, ApiKeys, LoginAttempts, Sessions, ShareLinks
 from pincite.server.settings import ServerSettings
-from pincite.server.study.rating import RatingStore
-from pincite.server.study.studies import StudyStore
 from pincite.server.tables import now
 from pincite.server.uploads import Uploads
 from pincite.settings import Settings
@@ -87,8 +85,6 @@ class Site:
     feedback: FeedbackStore
     people: People  # of server mode; empty in local mode
     tallies: Tallies
-    studies: StudyStore
-    ratings: RatingStore
 
     def tidy(self) -> None:
         """Finish what was begun, and forget what has expired."""
@@ -111,8 +107,7 @@ def opened(server: ServerSettings, settings: Settings) -> Site:
     quotas = Quotas(server, library, own)
     feedback, people = FeedbackStore(database), people_of(database, server)
     stores = (jobs, corpora, library, own, quotas, feedback, people, Tallies(database))
-    studies = (StudyStore(database), RatingStore(database))
-    site = Site(server, settings, database, *stores, *studies)
+    site = Site(server, settings, database, *stores)
     site.tidy()
     return site
 

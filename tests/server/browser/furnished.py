@@ -1,4 +1,4 @@
-"""A server with accounts, and what people leave on one: keys, groups, results, a study."""
+"""A server with accounts, and what people leave on one: keys, groups, results."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,15 +8,12 @@ from playwright.sync_api import Page
 from samples import report
 from server.people_of_tests import PASSWORD
 from server.processes import Served
-from server.study_samples import study
 
 from pincite.server.accounts import Account
 from pincite.server.identity import May, Role
 from pincite.server.jobs.store import JobStore, Status
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site, opened
-from pincite.server.study.rating import Answer, Answered
-from pincite.server.study.studies import Study
 from pincite.server.tables import Kind
 from pincite.settings import Settings
 from pincite.verbs.verify import data
@@ -27,7 +24,6 @@ OPEN: dict[str, Any] = {
     "requests_a_minute": 0,
     "address_requests_a_minute": 0,
 }
-ANSWERS: tuple[Answer, ...] = ("a", "b", "neither", "both", "unsure")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +33,6 @@ class Furnished:
     served: Served
     site: Site
     ada: Account  # may everything
-    study: Study
     link: str  # the path of a shared result
 
     def end(self) -> None:
@@ -46,7 +41,7 @@ class Furnished:
 
 
 def furnished(folder: Path) -> Furnished:
-    """Ada, who has a key, a group, a result that she shares, and a study that three rate."""
+    """Ada, who has a key, a group and a result that she shares."""
     served = Served(folder, lasting=True, mode="server", jobs_at_once=0, login_tries=1000, **OPEN)
     site = opened(ServerSettings(mode="server", data=str(served.data)), Settings())
     people = site.people
@@ -56,9 +51,6 @@ def furnished(folder: Path) -> Furnished:
     group = people.groups.add("Press")
     people.groups.join(group.group_id, ada.account_id)
     people.audit.record(ada.account_id, "create_key", "the key", {"scopes": "read run"})
-    made = study(site.studies, owner=ada.account_id, per_item=100)
-    for answer in ANSWERS[:3]:
-        rate(site, made, answer)
     findings = tuple(
         replace(each, claim=replace(each.claim, claim_id=f"{n:03}"))
         for n, each in enumerate(report().findings)
@@ -66,16 +58,7 @@ def furnished(folder: Path) -> Furnished:
     found = replace(report(), findings=findings, settings={"verify.threshold": 0.3})
     job_id = result(site.jobs, ada.account_id, "An article", data.to_json(found))
     _, token = people.links.add(job_id, 7)
-    return Furnished(served, site, ada, made, f"/s/{token}")
-
-
-def rate(site: Site, made: Study, answer: Answer) -> None:
-    """Somebody answers all statements alike and ends."""
-    rater, _ = site.ratings.join(made.study_id)
-    while task := site.ratings.next(rater):
-        said = Answered(answer, "enough", "partial")
-        site.ratings.answer(rater, task.position, said, 12.5)
-    site.ratings.finish(rater)
+    return Furnished(served, site, ada, f"/s/{token}")
 
 
 def result(jobs: JobStore, owner: str, title: str, result: str, kind: Kind = "verify") -> str:

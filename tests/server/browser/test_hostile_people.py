@@ -1,4 +1,4 @@
-"""Hostile texts as names of people, groups, keys, corpora, files and studies, and in them."""
+"""Hostile texts as names of people, groups, keys, corpora and files, and in them."""
 
 import json
 from collections.abc import Callable
@@ -84,7 +84,7 @@ def test_an_account_that_is_called_so_logs_in(visit: Watch, there: Furnished) ->
             expect(page.get_by_label("Password")).to_have_value("")  # never shown again
         log_in(page, name)
         expect(page.get_by_role("heading", level=1)).to_have_text(name)
-        for path in ("/", "/history", "/corpora", "/studies", "/admin/audit"):
+        for path in ("/", "/history", "/corpora", "/admin/audit"):
             page.goto(path)
             expect(page.locator("nav.who")).to_contain_text(name)
 

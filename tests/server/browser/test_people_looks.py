@@ -1,11 +1,11 @@
-"""Pages of accounts, of share links, of the gate and of studies: how they look, and the ways in."""
+"""Pages of accounts, of share links and of the gate: how they look, and the ways in."""
 
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 from server.browser.furnished import Furnished, log_in
-from server.browser.looks import arrived, opened_details, seen_in_all_looks
+from server.browser.looks import opened_details, seen_in_all_looks
 from server.browser.watched import Watched
 from server.people_of_tests import PASSWORD
 from server.processes import Served
@@ -22,22 +22,6 @@ def test_pages_of_who_is_not_logged_in(visit: Watch, there: Furnished) -> None:
         page.goto(there.link)
         expect(page.locator("#finding")).to_be_visible()
         seen_in_all_looks(page)
-        page.goto(f"/studies/{there.study.token}")
-        seen_in_all_looks(page)
-        page.get_by_label("I have read this").check()
-        page.get_by_role("button", name="Begin").click()
-        arrived(page, "Statement 1")
-        opened_details(page)
-        seen_in_all_looks(page)
-        rated(page)
-        arrived(page, "Statement 2")
-        page.get_by_role("link", name="My answers").click()
-        arrived(page, "My answers")
-        opened_details(page)
-        seen_in_all_looks(page)
-        page.get_by_role("button", name="End here").click()
-        arrived(page, "Thank you")
-        seen_in_all_looks(page)
 
 
 def test_pages_of_an_admin(visit: Watch, there: Furnished) -> None:
@@ -48,7 +32,6 @@ def test_pages_of_an_admin(visit: Watch, there: Furnished) -> None:
         for path in (
             "/account",
             *("/admin/accounts", "/admin/groups", "/admin/audit"),
-            *("/studies", f"/studies/{there.study.study_id}/report"),
             *(f"/jobs/{job}", f"/jobs/{job}/links"),
         ):
             page.goto(path)
@@ -95,14 +78,6 @@ def gated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     )
     yield found
     found.end()
-
-
-def rated(page: Page) -> None:
-    """One statement, with the mouse."""
-    for side in page.locator("section.side").all():
-        side.get_by_label("A part of it").check()
-    page.locator("[name=answer][value=a]").check()
-    page.get_by_role("button", name="Save and go on").click()
 
 
 def test_a_result_is_shared_without_scripts(visit: Watch, there: Furnished) -> None:

@@ -5,26 +5,21 @@ import json
 import re
 import zipfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from documents.conftest import paragraph_lines, pdf
-from samples import report
 from server.conftest import client_of
 from server.own_copies import BOOK, checked, cited, copy_of, hand_in, page_of, run_next
 from server.people_of_tests import PASSWORD, SERVER, Somebody, program, somebody
 
-from pincite.evaluation.preferences import COMPARISONS
 from pincite.library.private_copies import OwnCopies, OwnCopy, named
 from pincite.server.identity import May, Role
 from pincite.server.private_copies import SHELVES, Given, OwnShelves, attached
 from pincite.server.site import Site
-from pincite.server.study.items import Gathered, gathered
 from pincite.server.tables import accounts, feedback
 from pincite.settings import Settings
-from pincite.types import Evidence
 
 MakeSite = Callable[..., Site]
 SECRET = "secret sentence"  # of the book
@@ -179,22 +174,6 @@ def test_a_share_link_and_files_to_take_along_hold_the_quote_only(
         rows = db.execute(feedback.select()).all()
     assert len(rows) == 2
     assert SECRET not in str(rows)
-
-
-def test_no_rater_is_shown_a_copy(site: Site, ada: Somebody) -> None:
-    assert len(gathered(report("plain"), lambda doc_id: None, "citations").items) == 1
-    finding = next(f for f in report("plain").findings if f.suggestions)
-    outcome = finding.citations[0].outcome
-    assert isinstance(outcome, Evidence)
-    passage = replace(outcome.passage, url="own:" + "a" * 64)
-    result = replace(finding.citations[0], outcome=replace(outcome, passage=passage))
-    own = replace(report("plain"), findings=(replace(finding, citations=(result,)),))
-    for compare in COMPARISONS:
-        assert gathered(own, lambda doc_id: None, compare) == Gathered()
-    job_id, _ = with_copy(site, ada)
-    made = {"name": "s", "job_ids": [job_id], "sample": "random"}
-    reply = ada.client.post("/api/v1/studies", json=made)
-    assert reply.status_code == 422  # nothing else in it can be rated
 
 
 def test_a_laptop_has_one_shelf(make_site: MakeSite, tmp_path: Path) -> None:

@@ -1,0 +1,221 @@
+"""`pincite study`: do people prefer the suggested citations, without knowing which they are."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pincite.cli import options
+from pincite.report.cells import one_line
+
+data_options = (
+    click.option("--data", help="Folder of the server's database."),
+    click.option("--config", type=options.FilePath, help="The server's TOML file."),
+)
+
+
+def _placed(command: Any) -> Any:
+    for option in reversed(data_options):
+        command = option(command)
+    return command
+
+
+@click.group("study", short_help="let people compare citations or passages, blind")
+def command() -> None:
+    r"""Let people say which of two sources supports a statement better, without telling which.
+
+    \b
+    pincite study create report.json --name "Harbour towns"
+    pincite serve                        # raters open the link that `create` printed
+    pincite study report STUDY
+
+    A study lies in the database of `pincite serve`: give the same --data or --config.
+    """
+
+
+@command.command("create")
+@click.argument("results", nargs=-1, required=True)
+@click.option(
+    "--compare",
+    type=click.Choice(["citations", "passages"]),
+    default="citations",
+    help="The citation and the suggested one, or two passages of a source. [citations]",
+)
+@click.option("--name", help="What raters and lists call it. [the first article]")
+@click.option("--sample", type=click.Choice(["low-scores", "random"]), default="low-scores")
+@click.option("-n", "--n", type=click.IntRange(1), help="Items at most. [all]")
+@click.option("--per-item", type=click.IntRange(1, 100), default=3, help="Ratings of each. [3]")
+@click.option("--seed", type=int, default=0, help="Of the sample, the orders and the sides. [0]")
+@click.option("--consent", type=options.FilePath, help="A text that raters agree to.")
+@click.option("--sources", type=options.FilePath, help="Folder of cited pages: for whole texts.")
+@click.option("--corpus", type=options.FilePath, help="Corpus of the suggestions: the same.")
+@_placed
+def create(results: tuple[str, ...], data: str | None, config: Path | None, **given: Any) -> None:
+    """Make a study of RESULTS: JSON files of `pincite verify`, or ids of a server's jobs.
+
+    citations: rated is what has a citation that was checked and a suggestion. passages, a control:
+    of each citation that was checked, the passage that the verifier chose and a random one of the
+    same source. low-scores: those whose citation the verifier thinks more likely to fail, the
+    lowest first; random: any. Whole texts are shown to raters where both are at hand, and needed
+    for passages: a job keeps them, for a file name the folders.
+    """
+    from pincite_study import making as study_making
+    from pincite_study import wording as study_wording
+
+    with _opened(data, config) as stores:
+        made = study_making.created(stores, results, study_making.Making(**given))
+    options.say(f"{made.n_items} statements, {made.per_item} ratings of each wanted.")
+    if left_out := study_wording.left_out(made.n_without_text, made.n_one_passage):
+        options.say(left_out)
+    _show(made)
+
+
+@command.command("list")
+@_placed
+def list_(data: str | None, config: Path | None) -> None:
+    """All studies, the newest first."""
+    with _opened(data, config) as stores:
+        found = stores.studies.listed(None, 1000)
+    for study in found:
+        state = "closed" if study.closed else "open"
+        count = f"{study.n_ratings}/{study.wanted}"
+        click.echo(f"{study.study_id}  {state:6} {count:>9}  {one_line(study.name)}")
+
+
+@command.command("show")
+@click.argument("study")
+@_placed
+def show(study: str, data: str | None, config: Path | None) -> None:
+    """How far a study is, and its invitation link."""
+    with _opened(data, config) as stores:
+        _show(stores.study(study))
+
+
+@command.command("link")
+@click.argument("study")
+@click.option("--revoke", is_flag=True, help="No link any more, instead of a new one.")
+@_placed
+def link(study: str, revoke: bool, data: str | None, config: Path | None) -> None:
+    """Make a new invitation link; the one before leads nowhere."""
+    with _opened(data, config) as stores:
+        stores.studies.relink(stores.study(study).study_id, revoke=revoke)
+        _show(stores.study(study))
+
+
+@command.command("close")
+@click.argument("study")
+@_placed
+def close(study: str, data: str | None, config: Path | None) -> None:
+    """Take no more answers."""
+    with _opened(data, config) as stores:
+        stores.studies.close(stores.study(study).study_id)
+        _show(stores.study(study))
+
+
+@command.command("delete")
+@click.argument("study")
+@click.option("--rater", type=int, help="Only this rater, by number, with their answers.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@_placed
+def delete(study: str, rater: int | None, yes: bool, data: str | None, config: Path | None) -> None:
+    """Delete a study with all its ratings, or one rater who asks for it."""
+    with _opened(data, config) as stores:
+        found = stores.study(study)
+        what = f"rater {rater} of" if rater is not None else "all of"
+        if not yes:
+            click.confirm(f"Delete {what} {one_line(found.name)!r}?", abort=True, err=True)
+        if rater is None:
+            stores.studies.delete(found.study_id)
+        elif not stores.studies.forget(found.study_id, rater):
+            raise click.UsageError(f"The study has no rater {rater}.")
+    options.say("deleted")
+
+
+@command.command("export")
+@click.argument("study")
+@click.argument("output", type=options.OutFile)
+@click.option("--format", "form", type=click.Choice(["json", "csv", "jsonl", "label-studio"]))
+@click.option("--texts", is_flag=True, help="json: with the sources' whole texts.")
+@_placed
+def export(
+    study: str, output: Path, form: Any, texts: bool, data: str | None, config: Path | None
+) -> None:
+    """Write a study's ratings to OUTPUT (- is stdout); raters are numbers.
+
+    json, the default, is what `study import` reads. label-studio: tasks with annotations; the
+    labeling configuration is written beside OUTPUT as OUTPUT.xml.
+    """
+    from pincite_study import exports as study_exports
+
+    with _opened(data, config) as stores:
+        found = stores.study(study)
+        text = study_exports.exported(stores.studies, found, form or "json", texts=texts)
+    options.write(text, output)
+    if form == "label-studio" and str(output) != "-":
+        beside = output.with_name(f"{output.name}.xml")
+        options.write(study_exports.LABEL_STUDIO_CONFIG, beside)
+
+
+@command.command("import")
+@click.argument("file", type=options.FilePath)
+@_placed
+def import_(file: Path, data: str | None, config: Path | None) -> None:
+    """Make a study again from FILE, which `study export` wrote, with the ratings that it had."""
+    from pincite_study import making as study_making
+
+    with _opened(data, config) as stores:
+        _show(study_making.restored(stores, file))
+
+
+@command.command("report")
+@click.argument("study")
+@click.option("--json", "values", type=options.OutFile, help="Write the report as JSON.")
+@click.option("--html", type=options.OutFile, help="Write it as one HTML page.")
+@click.option("--figures", type=options.OutFolder, help="Folder for figures (PNG).")
+@click.option("--csv", type=options.OutFile, help="Write the ratings as a table.")
+@click.option("--jsonl", type=options.OutFile, help="Write the ratings as JSON lines.")
+@click.option("--label-studio", "label_studio", type=options.OutFile, help="For Label Studio.")
+@_placed
+def report(study: str, data: str | None, config: Path | None, **wanted: Path | None) -> None:
+    """What was preferred, by how much, and whether raters agree."""
+    from pincite_study import exports as study_exports
+    from pincite_study import report as study_report
+
+    with _opened(data, config) as stores:
+        found = stores.study(study)
+        counted = study_report.report_of(stores.studies, found)
+        for form in study_exports.FORMATS:
+            if path := wanted.get(form.replace("-", "_")):
+                options.write(study_exports.exported(stores.studies, found, form), path)
+    if wanted["values"]:
+        text = json.dumps(counted, ensure_ascii=False, indent=2)
+        options.write(f"{text}\n", wanted["values"])
+    if wanted["html"]:
+        options.write(study_report.as_page(counted), wanted["html"])
+    if wanted["figures"]:
+        for path in study_report.drawn(counted, wanted["figures"]):
+            options.say(f"figure: {path}")
+    if str(wanted["values"]) != "-":
+        click.echo(study_report.as_text(counted), nl=False)
+
+
+def _show(study: Any) -> None:
+    state = "closed" if study.closed else "open"
+    click.echo(f"{study.study_id}  {one_line(study.name)}  ({state})")
+    click.echo(
+        f"{study.n_ratings} of {study.wanted} ratings by {study.n_raters} raters "
+        f"of {study.n_items} statements"
+    )
+    if study.token:
+        click.echo(f"link: /studies/{study.token}   (behind the address of `pincite serve`)")
+
+
+@contextmanager
+def _opened(data: str | None, config: Path | None) -> Iterator[Any]:
+    from pincite_study import making as study_making
+
+    with study_making.opened({"data": data} if data else {}, config) as stores:
+        yield stores

@@ -1,0 +1,282 @@
+"""From reports to the items of a study: a claim and two passages, which are compared.
+
+Citations: of the one that the article has and the one that was suggested. Of several citations of a
+claim the one that the verifier scored highest stands for all: the suggestion has to be better than
+the best. Whole texts are taken where they are at hand, cut alike.
+
+Passages: of each cited source the one that the verifier chose, and a random one that is as wide;
+bare, since a quote or a place in the text would tell which is which.
+"""
+
+import random
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from pincite.contract import codec
+from pincite.errors import InputError
+from pincite.judgement.own import digest_of
+from pincite.server.jobs.store import JobStore
+from pincite.server.tables import whole
+from pincite.text.passages import apart
+from pincite.types import Document, Evidence, Finding, Passage, Span
+from pincite.verbs.verify.records import Report
+from pincite_study.preferences import PAIRS, Compared, Comparison
+
+Sample = Literal["low-scores", "random"]
+TEXT_CHARS = 50_000  # of a source's text, around its passage
+DocumentOf = Callable[[str], Document | None]  # by its id; None: it is not at hand
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One of the two sources of an item. Spans count characters."""
+
+    url: str
+    title: str
+    score: float | None  # log-odds of support, of the verifier; None: a random passage has none
+    passage: str
+    quote: tuple[int, int] | None  # in the passage
+    text: str  # around the passage; empty: it was not at hand
+    start: int  # of the passage in the text
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What is rated, with what raters are not told."""
+
+    claim_id: str
+    article: str
+    article_url: str
+    section: tuple[str, ...]
+    before: str
+    claim: str
+    baseline: Source
+    tested: Source
+    compare: Comparison = "citations"
+
+    @property
+    def score(self) -> float:
+        """That the verifier gave the article's citation."""
+        cited = self.baseline if self.compare == "citations" else self.tested
+        assert cited.score is not None
+        return cited.score
+
+    def as_dict(self, *, texts: bool = True) -> dict[str, Any]:
+        """As JSON values, the sides by name; `texts`: with what stands around the passages."""
+        values = asdict(self) | {"section": list(self.section)}
+        pair = PAIRS[values.pop("compare")]
+        for name, side in (
+            (pair.baseline, values.pop("baseline")),
+            (pair.tested, values.pop("tested")),
+        ):
+            side["quote"] = list(side["quote"]) if side["quote"] else None
+            values[name] = side if texts else side | {"text": "", "start": 0}
+        return values
+
+    def compared(self, number: int) -> Compared:
+        """As the report of a study counts it."""
+        suggested = self.tested.score if self.compare == "citations" else None
+        return Compared(number, self.score, suggested, self.claim)
+
+
+def item_of(values: object, compare: Comparison) -> Item:
+    """The item that `Item.as_dict` made these values of.
+
+    Raises:
+        InputError: they are not such values; names the first that is wrong.
+    """
+    pair = PAIRS[compare]
+    if not isinstance(values, dict):
+        raise InputError("an item is not a JSON object")
+    sides = {"baseline": values.get(pair.baseline), "tested": values.get(pair.tested)}
+    item = codec.from_values(Item, {**values, **sides, "compare": compare})
+    for source in (item.baseline, item.tested):
+        _check(source)
+    scores = {pair.baseline: item.baseline.score, pair.tested: item.tested.score}
+    for side, score in scores.items():
+        if (score is None) is not (side == "random"):
+            raise InputError(f"the score of the {side} one is {score}")
+    return item
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What of reports can be rated, and of how many checked citations nothing can."""
+
+    items: tuple[Item, ...] = ()
+    n_without_text: int = 0  # the source's whole text is not at hand
+    n_one_passage: int = 0  # the source has no other passage that is as wide
+
+    def __add__(self, other: "Gathered") -> "Gathered":
+        return Gathered(
+            self.items + other.items,
+            self.n_without_text + other.n_without_text,
+            self.n_one_passage + other.n_one_passage,
+        )
+
+
+def gathered(
+    report: Report, document_of: DocumentOf, compare: Comparison, seed: int = 0
+) -> Gathered:
+    """What of a report can be rated.
+
+    Nothing that was read in somebody's own copy: raters may see a quote of it only, and would
+    compare that with a whole passage.
+
+    Args:
+        report: of `verify`.
+        document_of: where whole texts are.
+        compare: citations: the claims whose citation was checked and that have a suggestion;
+            passages: every checked citation.
+        seed: of the random passages.
+    """
+    if compare == "citations":
+        return Gathered(tuple(_citations(report, document_of)))
+    return sum(
+        (
+            _passages(report, finding, result.outcome, document_of, seed)
+            for finding in report.findings
+            for result in finding.citations
+            if isinstance(result.outcome, Evidence) and not digest_of(result.outcome.passage.url)
+        ),
+        Gathered(),
+    )
+
+
+def sampled(
+    items: Iterable[Item], how: Sample, n: int | None, seed: int, compare: Comparison = "citations"
+) -> list[Item]:
+    """At most `n` of them, all without; what several reports have counts once.
+
+    low-scores: those whose citation the verifier thinks more likely to fail than not (log-odds
+    below 0, as SIDE's study with editors), the lowest first. random: any, by the seed.
+
+    Raises:
+        InputError: none is left.
+    """
+    once = list({_key(item): item for item in items}.values())
+    if how == "low-scores":
+        chosen = sorted(once, key=lambda item: (item.score, item.claim_id))
+        chosen = [item for item in chosen if item.score < 0]
+    else:
+        chosen = random.Random(seed).sample(once, len(once))  # noqa: S311 - no secret
+    if not chosen:
+        needs, otherwise = _NEEDS[compare]
+        why = "none of their citations scores below 0" if once else "there is none"
+        raise InputError(
+            f"A study of {compare} needs {needs}; {why} in these reports. "
+            f"{otherwise}, or take --sample random."
+        )
+    return chosen[:n]
+
+
+_NEEDS: dict[Comparison, tuple[str, str]] = {
+    "citations": (
+        "claims whose citation was checked and that have a suggestion",
+        "Verify with --corpus",
+    ),
+    "passages": (
+        "checked citations whose source's whole text is at hand and has two passages",
+        "Name the folder of --sources",
+    ),
+}
+
+
+def _key(item: Item) -> tuple[str, ...]:
+    """A claim has one item of citations, and one of passages for each of its sources."""
+    return (item.claim_id,) if item.compare == "citations" else (item.claim_id, item.tested.url)
+
+
+def _citations(report: Report, document_of: DocumentOf) -> Iterator[Item]:
+    for finding in report.findings:
+        evidence = [r.outcome for r in finding.citations if isinstance(r.outcome, Evidence)]
+        if not evidence or not finding.suggestions:
+            continue
+        best = max(evidence, key=lambda each: each.score)
+        if digest_of(best.passage.url) is None:
+            suggested = finding.suggestions[0].evidence
+            sides = (_source(best, document_of), _source(suggested, document_of))
+            yield _item(report, finding, "citations", sides)
+
+
+def _passages(
+    report: Report, finding: Finding, chosen: Evidence, document_of: DocumentOf, seed: int
+) -> Gathered:
+    passage = chosen.passage
+    document = document_of(passage.doc_id)
+    if document is None or passage.span.of(document.text) != passage.text:
+        return Gathered(n_without_text=1)
+    others = apart(document, passage.span)
+    if not others:
+        return Gathered(n_one_passage=1)
+    drawn = random.Random(f"{seed} {finding.claim.claim_id} {passage.passage_id}")  # noqa: S311
+    sides = (_bare(drawn.choice(others), None), _bare(passage, chosen.score))
+    return Gathered((_item(report, finding, "passages", sides),))
+
+
+def _item(
+    report: Report, finding: Finding, compare: Comparison, sides: tuple[Source, Source]
+) -> Item:
+    claim = finding.claim
+    return Item(
+        claim_id=claim.claim_id,
+        article=whole(report.title),
+        article_url=whole(report.url or ""),
+        section=tuple(whole(name) for name in claim.section),
+        before=whole(claim.before),
+        claim=whole(claim.text),
+        baseline=sides[0],
+        tested=sides[1],
+        compare=compare,
+    )
+
+
+def _source(evidence: Evidence, document_of: DocumentOf) -> Source:
+    passage, quote = evidence.passage, evidence.quote
+    text, start = _around(document_of(passage.doc_id), passage.span, passage.text)
+    return replace(
+        _bare(passage, evidence.score),
+        quote=(quote.start, quote.end) if quote else None,
+        text=whole(text),
+        start=start,
+    )
+
+
+def _bare(passage: Passage, score: float | None) -> Source:
+    return Source(
+        url=whole(passage.url),
+        title=whole(passage.title),
+        score=score,
+        passage=whole(passage.text),
+        quote=None,
+        text="",
+        start=0,
+    )
+
+
+def _around(document: Document | None, span: Span, passage: str) -> tuple[str, int]:
+    """The text around a passage, and where in it the passage begins; ("", 0) without one."""
+    if document is None or span.of(document.text) != passage:
+        return "", 0
+    text = document.text
+    spare = max(0, TEXT_CHARS - len(passage))
+    first = max(0, min(span.start - spare // 2, len(text) - TEXT_CHARS))
+    return text[first : first + max(TEXT_CHARS, len(passage))], span.start - first
+
+
+def _check(source: Source) -> None:
+    n, (start, end) = len(source.passage), source.quote or (0, 0)
+    inside = Span(source.start, source.start + n).of(source.text) == source.passage
+    if (source.text and not inside) or not 0 <= start <= end <= n:
+        raise InputError("a passage or a quote is not where its item says")
+
+
+def documents_beside(jobs: JobStore, job_id: str) -> DocumentOf:
+    """The documents that a job has kept."""
+
+    def document_of(doc_id: str) -> Document | None:
+        kept = jobs.file(job_id, doc_id)
+        return Document(**kept) if kept else None
+
+    return document_of

@@ -1,0 +1,152 @@
+"""What `pincite study` does with a server's database, from outside the server."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.documents.sources import open_sources
+from pincite.errors import InputError
+from pincite.server.database import Database
+from pincite.server.identity import LOCAL
+from pincite.server.jobs.store import JobStore
+from pincite.server.settings import load
+from pincite.types import CitationResult, Document, Evidence
+from pincite.verbs.verify import data
+from pincite.verbs.verify.records import Report
+from pincite_study.items import DocumentOf, Sample, documents_beside, sampled
+from pincite_study.preferences import Comparison
+from pincite_study.studies import CONSENT, Plan, Study, StudyStore, planned, study_of
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """How a study is made of results."""
+
+    name: str | None = None  # None: as the first article
+    compare: Comparison = "citations"
+    sample: Sample = "low-scores"
+    n: int | None = None  # items at most; None: all
+    per_item: int = 3
+    seed: int = 0
+    consent: Path | None = None  # None: the text that is shipped
+    sources: Path | None = None  # where the cited pages lie
+    corpus: Path | None = None  # where the suggestions lie
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """What of a server's database studies need."""
+
+    studies: StudyStore
+    jobs: JobStore
+
+    def study(self, study_id: str) -> Study:
+        """A study.
+
+        Raises:
+            InputError: there is none with this id.
+        """
+        found = self.studies.get(study_id)
+        if found is None:
+            raise InputError(f"There is no study {study_id!r}. List them: pincite study list")
+        return found
+
+
+@contextmanager
+def opened(given: Mapping[str, object], config: Path | None) -> Iterator[Stores]:
+    """The stores of the server with these settings; its tables are made if they are not there."""
+    settings = load(given, config)
+    database = Database(settings.database_url)
+    try:
+        database.migrate()
+        yield Stores(StudyStore(database), JobStore(database))
+    finally:
+        database.close()
+
+
+def created(stores: Stores, results: Sequence[str], how: Making) -> Study:
+    """A study of files or jobs.
+
+    Raises:
+        InputError: one cannot be read, is no report of `verify`, or nothing in them can be rated.
+    """
+    consent = _text(how.consent) if how.consent else CONSENT
+    plan = Plan(how.name or "", consent, how.sample, how.per_item, how.seed, how.compare)
+    titles: list[str] = []
+
+    def reports() -> Iterator[tuple[Report, DocumentOf]]:
+        for result in results:
+            report, document_of = _report(stores, result, places)
+            titles.append(report.title)
+            yield report, document_of
+
+    with ExitStack() as stack:
+        places = _Places(how, stack)
+        plan, items = planned(plan, reports())
+    chosen = sampled(items, plan.sample, how.n, plan.seed, plan.compare)
+    plan = replace(plan, name=how.name or titles[0] or "Untitled")
+    return stores.studies.create(LOCAL, plan, chosen)
+
+
+def restored(stores: Stores, path: Path) -> Study:
+    """A study made again from a file.
+
+    Raises:
+        InputError: it cannot be read, or is none.
+    """
+    return stores.studies.restore(LOCAL, study_of(_text(path)))
+
+
+def _report(stores: Stores, result: str, places: "_Places") -> tuple[Report, DocumentOf]:
+    """A report, and where its documents are."""
+    path = Path(result)
+    if not path.is_file() and (kept := stores.jobs.result(result)) is not None:
+        return _parsed(kept.decode(), result), documents_beside(stores.jobs, result)
+    report = _parsed(_text(path), result)
+    return report, places.document_of(report)
+
+
+def _parsed(text: str, name: str) -> Report:
+    try:
+        return data.from_json(text)
+    except InputError as error:
+        raise InputError(f"{name} is no report of `pincite verify --json`: {error}") from error
+
+
+class _Places:
+    """Folders where documents lie, asked by the addresses that a report names."""
+
+    def __init__(self, how: Making, stack: ExitStack) -> None:
+        self._sources = open_sources(how.sources) if how.sources else None
+        self._corpus = (
+            stack.enter_context(EmbeddedCorpus.open(how.corpus, None)) if how.corpus else None
+        )
+
+    def document_of(self, report: Report) -> DocumentOf:
+        """By document id; a document whose text is another by now has another id."""
+        found: dict[str, Document] = {}
+        cited = [r for finding in report.findings for r in finding.citations]
+        for result in cited:
+            document = self._cited(result)
+            if document:
+                found[document.doc_id] = document
+        urls = [s.evidence.passage.url for finding in report.findings for s in finding.suggestions]
+        for document in self._corpus.get(urls) if self._corpus else ():
+            if document:
+                found[document.doc_id] = document
+        return found.get
+
+    def _cited(self, result: CitationResult) -> Document | None:
+        if self._sources is None or not isinstance(result.outcome, Evidence):
+            return None
+        found = self._sources.get(result.citation.url or result.outcome.passage.url)
+        return found if isinstance(found, Document) else None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}.") from error

@@ -1,0 +1,315 @@
+"""What raters do: take part, get items, answer, change their answers, end, and be forgotten.
+
+An item goes to whoever asks next among those that were rated least. While somebody looks at it
+their place is kept for a while; then another rater may have it, and the first may still answer.
+Everything that gives out an item holds the study's row, so two raters never get one place.
+"""
+
+import hashlib
+import hmac
+import random
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import sqlalchemy as sa
+
+from pincite.errors import PinciteError
+from pincite.server.database import Database
+from pincite.server.tables import new_id, now
+from pincite_study.items import Item, item_of
+from pincite_study.preferences import PAIRS, Amount, Choice, Comparison, Side
+from pincite_study.tables import studies, study_items, study_raters, study_ratings
+
+Answer = Literal["a", "b", "neither", "both", "unsure"]
+ANSWERS: tuple[Answer, ...] = get_args(Answer)
+LEASE_SECONDS = 1800.0  # a long text is read in half an hour, or not at all
+MAX_SECONDS = 900.0  # of one item that count: whoever takes longer went away
+
+
+class Ended(PinciteError):
+    """The study is closed, or the rater has finished: nothing is changed any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rater:
+    """Somebody who takes part."""
+
+    rater_id: str
+    study_id: str
+    number: int
+    agreed: float
+    finished: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a rater says of an item."""
+
+    answer: Answer
+    evidence_a: Amount | None = None
+    evidence_b: Amount | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An item in a rater's hands."""
+
+    position: int
+    number: int  # of the item; never shown
+    item: Item
+    baseline_first: bool
+    said: Answered | None  # None: not yet
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """What stands at A and at B."""
+        return shown_as(self.item.compare, self.baseline_first)
+
+
+def shown_as(compare: Comparison, baseline_first: bool) -> tuple[Side, Side]:
+    """Which side was shown as A, and which as B.
+
+    >>> shown_as("passages", baseline_first=False)
+    ('chosen', 'random')
+    """
+    pair = PAIRS[compare]
+    return pair.sides if baseline_first else (pair.tested, pair.baseline)
+
+
+def choice_of(answer: Answer, sides: tuple[Side, Side]) -> Choice:
+    """What an answer prefers, where `sides` were shown as A and B.
+
+    >>> choice_of("b", ("existing", "suggested")), choice_of("both", ("random", "chosen"))
+    ('suggested', 'both')
+    """
+    if answer == "a" or answer == "b":
+        return sides[answer == "b"]
+    return answer
+
+
+class RatingStore:
+    """The raters of all studies. Every method is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def join(self, study_id: str, account_id: str | None = None) -> tuple[Rater, str]:
+        """A rater who has agreed to take part, and the key by which they are known from now on.
+
+        An account that has joined before is the same rater again, with a new key.
+
+        Raises:
+            Ended: the study is closed, or not there.
+        """
+        key = new_id()
+        with self._db.writing() as db:
+            study = self._held(db, study_id)
+            if study is None or study.closed is not None:
+                raise Ended("The study is closed: nobody can join it any more.")
+            account = _keyed(study.salt, account_id) if account_id else None
+            again = (study_raters.c.study_id == study_id) & (study_raters.c.account_hash == account)
+            if account and (known := db.execute(sa.select(study_raters).where(again)).first()):
+                db.execute(study_raters.update().where(again).values(key_hash=_hash(key)))
+                return _rater(known), key
+            numbers = sa.select(sa.func.coalesce(sa.func.max(study_raters.c.number), 0))
+            last = db.execute(numbers.where(study_raters.c.study_id == study_id)).scalar_one()
+            row = {
+                "rater_id": new_id(),
+                "study_id": study_id,
+                "number": last + 1,
+                "key_hash": _hash(key),
+                "account_hash": account,
+                "agreed": now(),
+                "finished": None,
+            }
+            db.execute(study_raters.insert().values(row))
+        return Rater(row["rater_id"], study_id, last + 1, row["agreed"], None), key
+
+    def rater(self, study_id: str, key: str) -> Rater | None:
+        """Who holds a key; None: nobody in this study."""
+        wanted = sa.select(study_raters).where(
+            study_raters.c.key_hash == _hash(key), study_raters.c.study_id == study_id
+        )
+        with self._db.reading() as db:
+            row = db.execute(wanted).first()
+        return _rater(row) if row else None
+
+    def next(self, rater: Rater) -> Task | None:
+        """The item that is open, else a new one; None: there is none left for this rater.
+
+        Raises:
+            Ended: no more answers are taken.
+        """
+        with self._db.writing() as db:
+            study = self._open(db, rater)
+            position = db.execute(
+                sa.select(sa.func.min(study_ratings.c.position)).where(
+                    study_ratings.c.rater_id == rater.rater_id, study_ratings.c.answered.is_(None)
+                )
+            ).scalar()
+            if position is None:
+                position = self._given(db, study, rater)
+            return self._opened(db, rater, position) if position is not None else None
+
+    def at(self, rater: Rater, position: int) -> Task | None:
+        """An item that was given before, to be looked at again; None: there is none there."""
+        with self._db.writing() as db:
+            return self._opened(db, rater, position)
+
+    def answer(self, rater: Rater, position: int, said: Answered, seconds: float | None) -> bool:
+        """Keep an answer, the first or another one; whether there is such an item.
+
+        Args:
+            rater: who answers.
+            position: of the item among theirs.
+            said: what.
+            seconds: that the item was visible; None: not measured, the time since it was opened.
+                More than that time, or than `MAX_SECONDS` together, does not count.
+
+        Raises:
+            Ended: no more answers are taken.
+        """
+        at = now()
+        theirs = _theirs(rater, position)
+        with self._db.writing() as db:
+            self._open(db, rater)
+            row = db.execute(
+                sa.select(study_ratings.c.shown, study_ratings.c.seconds).where(theirs)
+            ).first()
+            if row is None:
+                return False
+            open_for = max(0.0, at - row.shown)
+            visible = open_for if seconds is None else min(max(0.0, seconds), open_for)
+            values = {
+                "answer": said.answer,
+                "evidence_a": said.evidence_a,
+                "evidence_b": said.evidence_b,
+                "answered": at,
+                "shown": at,
+                "n_answers": study_ratings.c.n_answers + 1,
+                "seconds": min(MAX_SECONDS, row.seconds + visible),
+            }
+            db.execute(study_ratings.update().where(theirs).values(values))
+            return True
+
+    def tasks(self, rater: Rater) -> list[Task]:
+        """All that a rater has answered, in their order."""
+        wanted = _TASKS.where(
+            study_ratings.c.rater_id == rater.rater_id, study_ratings.c.answered.is_not(None)
+        ).order_by(study_ratings.c.position)
+        with self._db.reading() as db:
+            return [_task(row) for row in db.execute(wanted)]
+
+    def finish(self, rater: Rater) -> None:
+        """From now on the rater changes nothing, and may be told which side was which."""
+        with self._db.writing() as db:
+            self._held(db, rater.study_id)
+            mine = study_ratings.c.rater_id == rater.rater_id
+            db.execute(study_ratings.delete().where(mine & study_ratings.c.answered.is_(None)))
+            this = (study_raters.c.rater_id == rater.rater_id) & study_raters.c.finished.is_(None)
+            db.execute(study_raters.update().where(this).values(finished=now()))
+
+    def forget(self, rater: Rater) -> None:
+        """Delete a rater and everything that they answered."""
+        with self._db.writing() as db:
+            db.execute(study_raters.delete().where(study_raters.c.rater_id == rater.rater_id))
+
+    def _held(self, db: sa.Connection, study_id: str) -> sa.Row[Any] | None:
+        return db.execute(
+            sa.select(studies).where(studies.c.study_id == study_id).with_for_update()
+        ).first()
+
+    def _open(self, db: sa.Connection, rater: Rater) -> sa.Row[Any]:
+        study = self._held(db, rater.study_id)
+        finished = sa.select(study_raters.c.finished).where(
+            study_raters.c.rater_id == rater.rater_id
+        )
+        known = db.execute(finished).first()
+        if study is None or study.closed is not None or known is None or known.finished:
+            raise Ended("No more answers are taken: the study is closed, or you have finished.")
+        return study
+
+    def _given(self, db: sa.Connection, study: sa.Row[Any], rater: Rater) -> int | None:
+        """The position of a new item: of those rated least, one at random by the study's seed."""
+        taken = (
+            sa.select(study_ratings.c.item, sa.func.count())
+            .where(
+                study_ratings.c.study_id == study.study_id,
+                sa.or_(study_ratings.c.answered.is_not(None), study_ratings.c.lease > now()),
+            )
+            .group_by(study_ratings.c.item)
+        )
+        counts = {row[0]: row[1] for row in db.execute(taken)}
+        mine = sa.select(study_ratings.c.item).where(study_ratings.c.rater_id == rater.rater_id)
+        own = set(db.execute(mine).scalars())
+        every = sa.select(study_items.c.number).where(study_items.c.study_id == study.study_id)
+        left = [
+            number
+            for number in db.execute(every).scalars()
+            if number not in own and counts.get(number, 0) < study.per_item
+        ]
+        if not left:
+            return None
+        chance = {number: _chance("item", study.seed, rater.number, number) for number in left}
+        number = min(left, key=lambda each: (counts.get(each, 0), chance[each]))
+        row = {
+            "rater_id": rater.rater_id,
+            "position": len(own) + 1,
+            "study_id": study.study_id,
+            "item": number,
+            "baseline_first": _chance("side", study.seed, rater.number, number) < 0.5,
+            "lease": 0.0,
+            "shown": 0.0,
+            "seconds": 0.0,
+            "n_answers": 0,
+        }
+        db.execute(study_ratings.insert().values(row))
+        return len(own) + 1
+
+    def _opened(self, db: sa.Connection, rater: Rater, position: int) -> Task | None:
+        theirs, at = _theirs(rater, position), now()
+        opened = study_ratings.update().where(theirs)
+        db.execute(opened.values(shown=at, lease=at + LEASE_SECONDS))
+        row = db.execute(_TASKS.where(theirs)).first()
+        return _task(row) if row else None
+
+
+_TASKS = (
+    sa.select(study_ratings, study_items.c.data, studies.c["compare"])
+    .join(
+        study_items,
+        sa.and_(
+            study_items.c.study_id == study_ratings.c.study_id,
+            study_items.c.number == study_ratings.c.item,
+        ),
+    )
+    .join(studies, studies.c.study_id == study_ratings.c.study_id)
+)
+
+
+def _task(row: sa.Row[Any]) -> Task:
+    said = Answered(row.answer, row.evidence_a, row.evidence_b) if row.answer else None
+    item = item_of(row.data, row.compare)
+    return Task(row.position, row.item, item, row.baseline_first, said)
+
+
+def _rater(row: sa.Row[Any]) -> Rater:
+    return Rater(row.rater_id, row.study_id, row.number, row.agreed, row.finished)
+
+
+def _theirs(rater: Rater, position: int) -> sa.ColumnElement[bool]:
+    return (study_ratings.c.rater_id == rater.rater_id) & (study_ratings.c.position == position)
+
+
+def _chance(what: str, *numbers: int) -> float:
+    """Between 0 and 1, the same for the same numbers."""
+    return random.Random(f"{what} {numbers}").random()  # noqa: S311 - no secret
+
+
+def _hash(key: str) -> str:
+    """Of a key of 128 random bits: nothing slower is needed."""
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _keyed(salt: str | None, account_id: str) -> str:
+    return hmac.new((salt or "").encode(), account_id.encode(), hashlib.sha256).hexdigest()

@@ -1,0 +1,413 @@
+"""Studies as whoever makes them sees them: made, listed, closed, taken away, read, and restored.
+
+What a rater does is in `rating`. Nothing here or there tells a name.
+"""
+
+import json
+import math
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import sqlalchemy as sa
+
+from pincite.contract import codec
+from pincite.contract.codec import Within
+from pincite.errors import InputError
+from pincite.server.database import Database
+from pincite.server.tables import new_id, newest_first, now, whole
+from pincite.verbs.verify.records import Report
+from pincite_study.items import (
+    DocumentOf,
+    Gathered,
+    Item,
+    Sample,
+    gathered,
+    item_of,
+)
+from pincite_study.preferences import (
+    Amount,
+    Choice,
+    Comparison,
+    Rating,
+    Side,
+)
+from pincite_study.rating import MAX_SECONDS, Answer, choice_of, shown_as
+from pincite_study.tables import studies, study_items, study_raters, study_ratings
+
+EXPORT_VERSION = "2"
+_FIRST_IN = {"1": "existing_first", "2": "baseline_first"}  # by version; "1" knew citations only
+MAX_PER_ITEM = 100
+MAX_COUNT = 1_000_000
+MAX_SEED = 2**53  # what JSON keeps exactly
+CONSENT = """You will see statements from encyclopedia articles, each with two passages from \
+sources, and say which of the two supports the statement better. You may stop at any time.
+
+What is kept: your answers, how long each statement was on your screen, and when you took part; \
+under a number, without your name, your address or anything else that tells who you are. A cookie \
+with a random key lets this browser go on where you stopped. On the last page you can delete all \
+of it yourself, or ask for that later with your number.
+
+The answers are evaluated together and may be published as research data under these numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a new study is to be."""
+
+    name: str
+    consent: str = CONSENT
+    sample: Sample = "low-scores"
+    per_item: int = 3
+    seed: int = 0
+    compare: Comparison = "citations"
+    n_without_text: int = 0  # see `items.Gathered`
+    n_one_passage: int = 0
+
+
+def planned(
+    plan: Plan, reports: Iterable[tuple[Report, DocumentOf]]
+) -> tuple[Plan, tuple[Item, ...]]:
+    """What of reports such a study may ask, and the plan with how much of them it cannot."""
+    found = Gathered()
+    for report, document_of in reports:
+        found += gathered(report, document_of, plan.compare, plan.seed)
+    plan = replace(plan, n_without_text=found.n_without_text, n_one_passage=found.n_one_passage)
+    return plan, found.items
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A study and how far it is."""
+
+    study_id: str
+    owner: str
+    name: str
+    consent: str
+    sample: str
+    per_item: int
+    seed: int
+    compare: Comparison
+    n_without_text: int
+    n_one_passage: int
+    token: str | None  # of the invitation link
+    created: float
+    closed: float | None
+    n_items: int = 0
+    n_raters: int = 0
+    n_ratings: int = 0
+
+    @property
+    def wanted(self) -> int:
+        """Ratings that it is to get."""
+        return self.n_items * self.per_item
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A rating that was given, with all that an export says of it."""
+
+    item: int
+    rater: int
+    position: int
+    compare: Comparison
+    baseline_first: bool
+    answer: Answer
+    evidence_a: Amount | None
+    evidence_b: Amount | None
+    seconds: float
+    n_answers: int
+    answered: float
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """What stood at A and at B."""
+        return shown_as(self.compare, self.baseline_first)
+
+    @property
+    def choice(self) -> Choice:
+        """What was preferred."""
+        return choice_of(self.answer, self.sides)
+
+    @property
+    def rating(self) -> Rating:
+        """As the report counts it."""
+        said = zip(self.sides, (self.evidence_a, self.evidence_b), strict=True)
+        evidence = {side: amount for side, amount in said if amount}
+        return Rating(self.item, self.rater, self.choice, evidence, self.sides[0], self.seconds)
+
+
+class StudyStore:
+    """All studies. Every method is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def create(self, owner: str, plan: Plan, items: Sequence[Item]) -> Study:
+        """A new study, open, with an invitation link."""
+        with self._db.writing() as db:
+            study_id = self._created(db, owner, plan, items)
+            return self._one(db, studies.c.study_id == study_id)
+
+    def get(self, study_id: str) -> Study | None:
+        """A study by its id."""
+        with self._db.reading() as db:
+            return self._maybe(db, studies.c.study_id == study_id)
+
+    def of_token(self, token: str) -> Study | None:
+        """The study to which an invitation link leads; None: it was revoked, or never was."""
+        with self._db.reading() as db:
+            return self._maybe(db, studies.c.token == token)
+
+    def listed(
+        self,
+        owner: str | None,
+        limit: int,
+        before: tuple[float, str] | None = None,
+        *,
+        open_only: bool = False,
+    ) -> list[Study]:
+        """At most `limit`, the newest first.
+
+        Args:
+            owner: whose; None: everybody's.
+            limit: how many.
+            before: time and id of the last one that was seen.
+            open_only: without those that are closed.
+        """
+        columns = studies.c.created, studies.c.study_id
+        wanted = newest_first(_SHOWN, *columns, before).limit(limit)
+        if owner is not None:
+            wanted = wanted.where(studies.c.owner == owner)
+        if open_only:
+            wanted = wanted.where(studies.c.closed.is_(None))
+        with self._db.reading() as db:
+            return [Study(**row._mapping) for row in db.execute(wanted)]
+
+    def close(self, study_id: str) -> Study | None:
+        """Take no more answers, and forget how raters' accounts were told apart."""
+        with self._db.writing() as db:
+            this = studies.c.study_id == study_id
+            closing = studies.update().where(this & studies.c.closed.is_(None))
+            db.execute(closing.values(closed=now(), salt=None))
+            theirs = study_raters.c.study_id == study_id
+            db.execute(study_raters.update().where(theirs).values(account_hash=None))
+            return self._maybe(db, this)
+
+    def delete(self, study_id: str) -> None:
+        """The study with all its ratings."""
+        with self._db.writing() as db:
+            db.execute(studies.delete().where(studies.c.study_id == study_id))
+
+    def relink(self, study_id: str, *, revoke: bool = False) -> Study | None:
+        """Another invitation link, or none: the one before leads nowhere from now on."""
+        token = None if revoke else new_id()
+        with self._db.writing() as db:
+            this = studies.c.study_id == study_id
+            db.execute(studies.update().where(this).values(token=token))
+            return self._maybe(db, this)
+
+    def items(self, study_id: str) -> dict[int, Item]:
+        """The items by number."""
+        wanted = (
+            sa.select(study_items.c.number, study_items.c.data, studies.c["compare"])
+            .join(studies, studies.c.study_id == study_items.c.study_id)
+            .where(study_items.c.study_id == study_id)
+            .order_by(study_items.c.number)
+        )
+        with self._db.reading() as db:
+            return {number: item_of(data, how) for number, data, how in db.execute(wanted)}
+
+    def ratings(self, study_id: str) -> list[Given]:
+        """What was answered, in the order in which it was."""
+        wanted = (
+            sa.select(
+                study_ratings.c.item,
+                study_raters.c.number.label("rater"),
+                studies.c["compare"],
+                *(study_ratings.c[name] for name in _RATING),
+            )
+            .join(study_raters, study_raters.c.rater_id == study_ratings.c.rater_id)
+            .join(studies, studies.c.study_id == study_ratings.c.study_id)
+            .where(study_ratings.c.study_id == study_id, study_ratings.c.answered.is_not(None))
+            .order_by(study_ratings.c.answered, study_raters.c.number, study_ratings.c.position)
+        )
+        with self._db.reading() as db:
+            return [Given(**row._mapping) for row in db.execute(wanted)]
+
+    def forget(self, study_id: str, rater: int) -> bool:
+        """Delete a rater, by number, and all their answers; whether there was one."""
+        theirs = (study_raters.c.study_id == study_id) & (study_raters.c.number == rater)
+        with self._db.writing() as db:
+            return db.execute(study_raters.delete().where(theirs)).rowcount > 0
+
+    def exported(self, study: Study, *, texts: bool) -> dict[str, Any]:
+        """All of a study as JSON values; `restore` makes it again from them."""
+        return {
+            "export_version": EXPORT_VERSION,
+            "name": study.name,
+            "consent": study.consent,
+            "sample": study.sample,
+            "per_item": study.per_item,
+            "seed": study.seed,
+            "compare": study.compare,
+            "n_without_text": study.n_without_text,
+            "n_one_passage": study.n_one_passage,
+            "created": study.created,
+            "closed": study.closed,
+            "items": [item.as_dict(texts=texts) for item in self.items(study.study_id).values()],
+            "ratings": [
+                {name: getattr(given, name) for name in ("item", "rater", *_RATING)}
+                for given in self.ratings(study.study_id)
+            ],
+        }
+
+    def restore(self, owner: str, values: object) -> Study:
+        """A study as it was exported, under another id, with the ratings that it had.
+
+        Its raters cannot go on; new ones are counted on from their numbers.
+
+        Raises:
+            InputError: the values are no export; names the first that is wrong.
+        """
+        plan, items, ratings = _read(_storable(values))
+        raters = {number: new_id() for number in sorted({given.rater for given in ratings})}
+        with self._db.writing() as db:
+            study_id = self._created(db, owner, plan, items)
+            for number, rater_id in raters.items():
+                at = min(given.answered for given in ratings if given.rater == number)
+                row = {"rater_id": rater_id, "study_id": study_id, "number": number}
+                db.execute(study_raters.insert().values(row | {"agreed": at, "finished": at}))
+            for given in ratings:
+                kept = {name: getattr(given, name) for name in ("item", *_RATING)}
+                kept |= {"rater_id": raters[given.rater], "study_id": study_id}
+                kept |= {"lease": 0.0, "shown": given.answered}
+                db.execute(study_ratings.insert().values(kept))
+            return self._one(db, studies.c.study_id == study_id)
+
+    def _created(self, db: sa.Connection, owner: str, plan: Plan, items: Sequence[Item]) -> str:
+        # One that begins with a dash would be an option on a command line.
+        study_id = next(made for made in iter(new_id, None) if not made.startswith("-"))
+        values = {
+            "study_id": study_id,
+            "owner": owner,
+            "name": plan.name[:200],
+            "consent": plan.consent,
+            "sample": plan.sample,
+            "per_item": plan.per_item,
+            "seed": plan.seed,
+            "compare": plan.compare,
+            "n_without_text": plan.n_without_text,
+            "n_one_passage": plan.n_one_passage,
+            "token": new_id(),
+            "salt": secrets.token_hex(32),
+            "created": now(),
+        }
+        rows = [
+            {"study_id": study_id, "number": number, "data": item.as_dict()}
+            for number, item in enumerate(items, 1)
+        ]
+        db.execute(studies.insert().values(values))
+        db.execute(study_items.insert(), rows)
+        return study_id
+
+    def _maybe(self, db: sa.Connection, this: sa.ColumnElement[bool]) -> Study | None:
+        row = db.execute(_SHOWN.where(this)).first()
+        return Study(**row._mapping) if row else None
+
+    def _one(self, db: sa.Connection, this: sa.ColumnElement[bool]) -> Study:
+        return Study(**db.execute(_SHOWN.where(this)).one()._mapping)
+
+
+def _count(table: sa.Table, *more: sa.ColumnElement[bool]) -> Any:
+    counted = sa.select(sa.func.count()).select_from(table)
+    return counted.where(table.c.study_id == studies.c.study_id, *more).scalar_subquery()
+
+
+_RATING = (
+    "position baseline_first answer evidence_a evidence_b seconds n_answers answered"
+).split()
+_SHOWN = sa.select(
+    *(c for c in studies.c if c.name != "salt"),
+    _count(study_items).label("n_items"),
+    _count(study_raters).label("n_raters"),
+    _count(study_ratings, study_ratings.c.answered.is_not(None)).label("n_ratings"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Exported:
+    """A study as its file has it; version 1 knew citations only."""
+
+    name: str
+    consent: str
+    sample: Sample
+    per_item: Annotated[int, Within(1, MAX_PER_ITEM)]
+    seed: Annotated[int, Within(-MAX_SEED, MAX_SEED)]
+    items: tuple[dict[str, Any], ...]
+    ratings: tuple[dict[str, Any], ...]
+    compare: Comparison = "citations"
+    n_without_text: Annotated[int, Within(0, MAX_COUNT)] = 0
+    n_one_passage: Annotated[int, Within(0, MAX_COUNT)] = 0
+
+
+def _read(values: object) -> tuple[Plan, list[Item], list[Given]]:
+    version = values.get("export_version") if isinstance(values, dict) else None
+    if version not in tuple(_FIRST_IN):
+        raise InputError(
+            f"export_version is {version!r}, this Pincite reads {' and '.join(_FIRST_IN)}. "
+            "Expected a file of `pincite study export --format json`."
+        )
+    study = codec.from_values(_Exported, values)
+    items = [item_of(each, study.compare) for each in study.items]
+    beside, first = {"compare": study.compare}, _FIRST_IN[version]
+    ratings = [
+        codec.from_values(Given, {**each, **beside, "baseline_first": each.get(first)})
+        for each in study.ratings
+    ]
+    _consistent(items, ratings)
+    return codec.made(Plan, study), items, ratings
+
+
+def _storable(values: Any) -> Any:
+    """The same with texts as every database takes them."""
+    if isinstance(values, str):
+        return whole(values)
+    if isinstance(values, list):
+        return [_storable(each) for each in values]
+    if isinstance(values, dict):
+        return {whole(name): _storable(each) for name, each in values.items()}
+    return values
+
+
+def _consistent(items: Sequence[Item], ratings: Sequence[Given]) -> None:
+    if not items:
+        raise InputError("there is no item")
+    for name in ("item", "position"):
+        pairs = [(each.rater, getattr(each, name)) for each in ratings]
+        if len(set(pairs)) != len(pairs):
+            raise InputError(f"a rater has two ratings of one {name}")
+    for each in ratings:
+        if not 1 <= each.item <= len(items):
+            raise InputError("a rating is of an item that is not there")
+        counted = (each.rater, each.position, each.n_answers)
+        if not all(1 <= n <= MAX_COUNT for n in counted) or not math.isfinite(each.answered):
+            raise InputError(f"a rating has a number that none can have: {each}")
+        if not 0 <= each.seconds <= MAX_SECONDS:
+            raise InputError(f"a rating took {each.seconds} seconds")
+
+
+def study_of(values: str) -> Mapping[str, Any]:
+    """The JSON object in an exported file.
+
+    Raises:
+        InputError: it is none.
+    """
+    try:
+        found = json.loads(values)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"The study is no JSON: {error}.") from error
+    if not isinstance(found, dict):
+        raise InputError("The study is no JSON object.")
+    return found

@@ -1,0 +1,100 @@
+"""What the plugin adds to the server: routes, permissions, tables, translations."""
+
+import re
+from collections.abc import Callable, Iterator
+
+import make_locale
+import pytest
+from fastapi.testclient import TestClient
+from pincite_study.plugin import PLUGIN
+from pincite_study.routes.access import RATE, STUDY
+from pincite_study.studies import StudyStore
+from pincite_study.tables import metadata
+from server import test_routes
+from server.people_of_tests import PASSWORD, SERVER, somebody
+from server.test_routes import (
+    Entry,
+    portal,
+    test_every_route_refuses_whom_it_declares_to_refuse,
+    test_what_is_somebody_elses_is_not_there,
+)
+from study_samples import study
+
+from pincite.server import personal_data, plugins
+from pincite.server.database import Database, DatabaseError
+from pincite.server.identity import Role, allowed
+from pincite.server.site import Site
+
+__all__ = [
+    "portal",
+    "test_every_route_refuses_whom_it_declares_to_refuse",
+    "test_what_is_somebody_elses_is_not_there",
+]
+
+
+@pytest.fixture
+def site(make_site: Callable[..., Site]) -> Site:
+    return make_site(**SERVER, requests_a_minute=0, address_requests_a_minute=0)
+
+
+@pytest.fixture
+def ids(site: Site, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Things of another account; of the routes only those of studies are tried."""
+    everything = test_routes.table
+
+    def ours(app: object) -> Iterator[Entry]:
+        yield from (each for each in everything(app) if re.search("/studies|/rate/", each.path))
+
+    monkeypatch.setattr(test_routes, "table", ours)
+    owner = site.people.accounts.add("the owner", Role.EDITOR).account_id
+    made = study(StudyStore(site.database), owner=owner)
+    return test_routes.things(site, owner) | {"study_id": made.study_id}
+
+
+def test_the_server_finds_the_plugin() -> None:
+    assert plugins.loaded() == (PLUGIN,)
+
+
+def test_who_may_rate_and_who_may_make_studies() -> None:
+    assert all(RATE in allowed(role) for role in Role)
+    assert {role for role in Role if STUDY in allowed(role)} == {Role.EDITOR, Role.ADMIN}
+
+
+def test_every_page_links_to_the_studies(client: TestClient) -> None:
+    assert 'href="/studies"' in client.get("/help").text
+
+
+def test_an_accounts_studies_are_exported_and_deleted_with_it(site: Site) -> None:
+    who = somebody(site, Role.EDITOR)
+    store = StudyStore(site.database)
+    made = study(store, owner=who.account.account_id)
+    other = study(store, owner="another")
+    assert personal_data.kept()["studies"].table.name == "studies"
+    done = who.client.request("DELETE", "/api/v1/me", json={"password": PASSWORD})
+    assert done.status_code == 204
+    assert store.get(made.study_id) is None
+    assert store.get(other.study_id)
+
+
+def test_what_is_secret_is_left_out_of_exports() -> None:
+    columns = [column for table in metadata.tables.values() for column in table.c]
+    secret = {column.name for column in columns if column.info.get("secret")}
+    assert secret == {"token", "salt", "key_hash", "account_hash"}
+
+
+def test_tables_of_another_version_are_left_alone(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = plugins.Plugin(name=PLUGIN.name, tables=metadata, version=PLUGIN.version + 1)
+    monkeypatch.setattr(plugins, "loaded", lambda: (older,))
+    with pytest.raises(DatabaseError):
+        database.migrate()
+
+
+def test_everything_is_translated() -> None:
+    (folder,) = make_locale.PLUGINS
+    catalog = make_locale.translated("de", folder)
+    assert not make_locale.untranslated(catalog)
+    path = make_locale.file_of("de", folder)
+    assert path.read_bytes() == make_locale.as_po(catalog)
+    assert path.with_suffix(".mo").read_bytes() == make_locale.as_mo(catalog)

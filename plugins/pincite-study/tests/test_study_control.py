@@ -1,0 +1,245 @@
+"""The control study: the passage that the verifier chose against a random one of its source."""
+
+import csv
+import dataclasses
+import io
+import json
+import random
+import re
+from typing import Any
+
+import pytest
+from control_samples import CHOSEN, at_hand, chosen_in, page, read_report
+from fastapi.testclient import TestClient
+from pincite_study.items import Gathered, gathered, item_of, sampled
+from pincite_study.studies import Study, StudyStore
+from study_samples import Rater
+
+from pincite.errors import InputError
+from pincite.server.jobs.store import Status
+from pincite.server.site import Site
+from pincite.text.passages import PASSAGE_WORDS
+from pincite.types import Document, Evidence
+from pincite.verbs.verify.data import to_json
+
+API = "/api/v1/studies"
+PREFERS_CHOSEN = 0.8  # planted in the raters: what SIDE found with people (Methods)
+
+
+def passages(*evidence: Evidence, of: tuple[Document, ...], seed: int = 0) -> Gathered:
+    return gathered(read_report(*evidence), at_hand(*of), "passages", seed)
+
+
+# ── What is compared ─────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_the_random_passage_is_another_of_the_same_source_and_as_wide(wide: bool) -> None:
+    source = page(1)
+    chosen = chosen_in(source, wide=wide)
+    drawn = set()
+    for seed in range(40):
+        (item,) = passages(chosen, of=(source,), seed=seed).items
+        assert item.tested.passage == chosen.passage.text
+        start = source.text.index(item.baseline.passage)
+        assert start >= chosen.passage.span.end
+        assert (len(item.baseline.passage.split()) > PASSAGE_WORDS) is wide
+        drawn.add(start)
+    assert len(drawn) >= 2
+    again = passages(chosen, of=(source,), seed=39).items
+    assert again[0].baseline.passage == item.baseline.passage
+
+
+def test_nothing_but_the_words_tells_the_two_apart() -> None:
+    source = page(1)
+    (item,) = passages(chosen_in(source), of=(source,)).items
+    for side in (item.baseline, item.tested):
+        assert (side.quote, side.text, side.start) == (None, "", 0)
+        assert (side.url, side.title) == (source.url, source.title)
+    assert (item.baseline.score, item.tested.score, item.score) == (None, -1.0, -1.0)
+
+
+def test_what_cannot_be_compared_is_counted() -> None:
+    whole, short, gone = page(1), page(2, n_sentences=4), page(3)
+    every = [chosen_in(source) for source in (whole, short, gone)]
+    found = passages(*every, of=(whole, short, dataclasses.replace(gone, text="Another text.")))
+    assert [item.tested.url for item in found.items] == [whole.url]
+    assert (found.n_without_text, found.n_one_passage) == (1, 1)
+    again = found + found
+    assert (len(again.items), again.n_without_text, again.n_one_passage) == (2, 2, 2)
+
+
+def test_a_text_that_changed_is_not_at_hand() -> None:
+    source = page(1)
+    changed = dataclasses.replace(source, text=f"New. {source.text}")
+    found = gathered(read_report(chosen_in(source)), lambda doc_id: changed, "passages")
+    assert found == Gathered(n_without_text=1)
+
+
+def test_no_own_copy_is_shown() -> None:
+    source = dataclasses.replace(page(1), url=f"own:{'a' * 64}")
+    assert passages(chosen_in(source), of=(source,)) == Gathered()
+
+
+def test_every_source_of_a_claim_counts_once() -> None:
+    one, two = page(1), page(2)
+    both = read_report(chosen_in(one), chosen_in(two, score=-2.0))
+    claim = both.findings[0].claim
+    same = tuple(dataclasses.replace(finding, claim=claim) for finding in both.findings)
+    found = gathered(
+        dataclasses.replace(both, findings=(*same, same[0])), at_hand(one, two), "passages"
+    )
+    chosen = sampled(found.items, "low-scores", None, 0, "passages")
+    assert [item.score for item in chosen] == [-2.0, -1.0]
+    good = passages(chosen_in(one, score=1.0), of=(one,))
+    with pytest.raises(InputError, match="none of their citations scores below 0"):
+        sampled(good.items, "low-scores", None, 0, "passages")
+    with pytest.raises(InputError, match="whole text"):
+        sampled([], "random", None, 0, "passages")
+
+
+def test_items_are_kept_under_the_names_of_their_sides() -> None:
+    source = page(1)
+    (item,) = passages(chosen_in(source), of=(source,)).items
+    kept = json.loads(json.dumps(item.as_dict()))
+    assert {"chosen", "random"} < set(kept)
+    assert not {"existing", "suggested", "baseline", "tested", "compare"} & set(kept)
+    assert item_of(kept, "passages") == item
+    for change in ({"chosen": kept["random"]}, {"random": kept["chosen"]}):
+        with pytest.raises(InputError, match="score"):
+            item_of(kept | change, "passages")
+
+
+# ── From a job to a report ───────────────────────────────────────────────────────────────────────
+
+
+def job_of(site: Site, n: int, *more: Document) -> str:
+    """A job that has read `n` pages of two passages and more, and others, and kept them."""
+    documents = [*(page(number) for number in range(1, n + 1)), *more]
+    found = read_report(*(chosen_in(d, score=-0.5 * k) for k, d in enumerate(documents, 1)))
+    job, _ = site.jobs.submit("local", "verify", "t", {"example": "article"})
+    claimed = site.jobs.take("w")
+    assert claimed
+    kept = {document.doc_id: dataclasses.asdict(document) for document in documents}
+    assert site.jobs.finish(claimed.job_id, "w", Status.DONE, result=to_json(found), files=kept)
+    return str(job.job_id)
+
+
+def rate_all(client: TestClient, made: Study) -> None:
+    """Raters who read, and prefer the chosen passage eight times of ten, until nothing is left."""
+    chance = random.Random(3)
+    for _ in range(made.per_item):
+        rater = Rater(client, made.token or "").join()
+        while task := rater.next():
+            in_a = CHOSEN in task["a"]["passage"]["head"]
+            assert in_a is not (CHOSEN in task["b"]["passage"]["head"])
+            answer = "a" if in_a is (chance.random() < PREFERS_CHOSEN) else "b"
+            amounts = {"evidence_a": "none", "evidence_b": "none"}
+            amounts["evidence_a" if in_a else "evidence_b"] = "enough"
+            rater.answer(task["position"], answer, seconds=0.0, **amounts)
+        rater.ask("POST", "/finish", status=204)
+        for told in rater.ask("GET", "/revealed")["told"]:
+            assert {told["a"]["side"], told["b"]["side"]} == {"chosen", "random"}
+            assert told["choice"] == told[told["answer"]]["side"]
+
+
+@pytest.fixture
+def rated(client: TestClient, site: Site) -> Study:
+    """A study of twenty sources, made over HTTP and rated by three."""
+    job_id = job_of(site, 20, page(99, n_sentences=4))
+    body = {"name": "Control", "job_ids": [job_id], "compare": "passages", "seed": 2}
+    got = client.post(API, json=body)
+    assert got.status_code == 201
+    assert (got.json()["n_items"], got.json()["compare"]) == (20, "passages")
+    assert (got.json()["n_one_passage"], got.json()["n_without_text"]) == (1, 0)
+    made = StudyStore(site.database).get(got.json()["study_id"])
+    assert made
+    rate_all(client, made)
+    return made
+
+
+def test_the_report_finds_the_planted_preference(client: TestClient, rated: Study) -> None:
+    found = client.get(f"{API}/{rated.study_id}/report").json()
+    assert set(found["preferences"]) == {"random", "chosen", "neither", "both", "unsure"}
+    assert found["counts"]["ratings"] == 60
+    low, high = found["preferences"]["chosen"]["interval"]
+    assert low <= PREFERS_CHOSEN <= high
+    test = found["sign_test"]["ratings"]
+    assert test["chosen"] == found["preferences"]["chosen"]["n"]
+    assert test["chosen"] + test["random"] == 60
+    assert test["p"] < 0.01
+    assert found["evidence"]["chosen"]["ratings"]["enough"]["n"] == 60
+    assert found["evidence"]["random"]["ratings"]["none"]["n"] == 60
+    assert set(found["buckets"]) == {"chosen_score"}
+    assert sum(bucket["items"] for bucket in found["buckets"]["chosen_score"]) == 20
+    assert found["buckets"]["chosen_score"][0]["evidence_chosen"]["enough"]["share"] == 1.0
+    assert found["sides"]["p"] > 0.01
+    assert "suggested" not in json.dumps(found)
+
+
+def test_files_name_the_sides(client: TestClient, rated: Study) -> None:
+    def exported(form: str) -> str:
+        return client.get(f"{API}/{rated.study_id}/export", params={"format": form}).text
+
+    rows = list(csv.DictReader(io.StringIO(exported("csv"))))
+    lines = [json.loads(line) for line in exported("jsonl").splitlines()]
+    assert [*rows[0]] == [*lines[0]]
+    for row in lines:
+        assert row["choice"] in ("chosen", "random")
+        assert (row["evidence_chosen"], row["evidence_random"]) == ("enough", "none")
+        assert (row["choice"] == "random") == (row["random_side"] == row["answer"])
+        assert (row["random_score"], row["random_url"]) == (None, row["chosen_url"])
+    tasks = json.loads(exported("label-studio"))
+    for task in tasks:
+        side = task["data"]["random_side"]
+        assert CHOSEN not in task["data"][side]
+        assert task["data"]["chosen_score"] < 0
+    every = "".join(map(exported, ("csv", "jsonl", "label-studio", "json")))
+    assert "suggested" not in every
+    assert "existing" not in every
+    restored = client.post(f"{API}/import", json=json.loads(exported("json"))).json()
+    again, found = (
+        client.get(f"{API}/{study_id}/report").json()
+        for study_id in (restored["study_id"], rated.study_id)
+    )
+    assert again | {"study": 0} == found | {"study": 0}
+    assert restored["n_one_passage"] == 1
+
+
+def test_the_pages_name_the_sides_after_the_end_only(client: TestClient, site: Site) -> None:
+    form = {"name": "Control", "job": job_of(site, 3), "compare": "passages", "per_item": "1"}
+    page_of_study = client.post("/studies", data=form)
+    (made,) = StudyStore(site.database).listed("local", 1)
+    assert made.compare == "passages"
+    text = client.post(f"/studies/{made.token}/join", data={"agreed": "yes"}).text
+    for _ in range(3):
+        assert "Which passage supports the words in bold better?" in text
+        assert len(re.findall("<blockquote", text)) == 2
+        for tells in ("<mark", "<details", ".example", "Title", "chosen", "andom", "score"):
+            assert tells not in text
+        position = re.search(r'action="[^"]*/tasks/(\d+)"', text)
+        assert position
+        data = {"answer": "a", "evidence_a": "none", "evidence_b": "enough"}
+        text = client.post(f"/studies/{made.token}/tasks/{position[1]}", data=data).text
+    text = client.post(f"/studies/{made.token}/finish", data={"x": "1"}).text
+    assert text.count("the passage that Pincite chose") >= 3
+    assert text.count("a random passage of the source") >= 3
+    for report in (page_of_study.text, client.get(f"/studies/{made.study_id}/report").text):
+        assert "chosen passage" in report
+        assert "Evidence: random passage" in report
+        assert "citation</th>" not in report
+
+
+def test_a_task_looks_alike_whichever_passage_comes_first(client: TestClient, site: Site) -> None:
+    body: dict[str, Any] = {"name": "x", "job_ids": [job_of(site, 1)], "compare": "passages"}
+    made = StudyStore(site.database).get(
+        client.post(API, json=body | {"per_item": 20}).json()["study_id"]
+    )
+    assert made
+    firsts = set()
+    for _ in range(12):
+        task = Rater(client, made.token or "").join().next()
+        firsts.add(CHOSEN in task["a"]["passage"]["head"])
+        for side in ("a", "b"):
+            assert (task[side]["passage"]["mark"], task[side]["text"]) == ("", None)
+    assert firsts == {True, False}

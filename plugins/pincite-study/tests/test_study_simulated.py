@@ -1,0 +1,117 @@
+"""A study of raters who are scripts, over HTTP: the report finds what was planted in them.
+
+Each has a preference that is known and errs at a known rate; the numbers are counted a second time
+by formulas of the tests' own.
+"""
+
+import random
+from collections import Counter, defaultdict
+from typing import Any
+
+import own_statistics as own
+import pytest
+from fastapi.testclient import TestClient
+from pincite_study.preferences import PAIRS
+from pincite_study.studies import Plan, StudyStore
+from study_samples import Rater, item
+
+from pincite.server.site import Site
+
+N_ITEMS, N_RATERS, PER_ITEM = 24, 8, 3
+NOISE = 0.15  # of the answers are any of the five
+# What is true of an item, by the verifier's score of its citation: low scores, better suggestions.
+PLANTED = {-5.0: "suggested", -3.0: "suggested", -1.0: "existing", -0.5: "neither"}
+
+
+def truth(number: int) -> tuple[float, str]:
+    score = list(PLANTED)[number % len(PLANTED)]
+    return score, PLANTED[score]
+
+
+def answer_of(task: dict[str, Any], chance: random.Random) -> str:
+    """Reads the two sides as a person would, who knows what to look for."""
+    if chance.random() < NOISE:
+        return chance.choice(["a", "b", "neither", "both", "unsure"])
+    number = int(task["statement"].split()[3])
+    side_of = {"existing": "oldsite", "suggested": "newsite"}
+    wanted = truth(number)[1]
+    if wanted == "neither":
+        return "neither"
+    return next(s for s in ("a", "b") if side_of[wanted] in task[s]["passage"]["mark"])
+
+
+@pytest.fixture
+def report(client: TestClient, site: Site) -> tuple[dict[str, Any], dict[int, list[str]]]:
+    """The report, and each item's choices in the order in which they were made."""
+    items = [item(n, truth(n)[0]) for n in range(1, N_ITEMS + 1)]
+    made = StudyStore(site.database).create(
+        "local", Plan("Planted", per_item=PER_ITEM, seed=11), items
+    )
+    chance = random.Random(5)
+    raters = [Rater(client, made.token or "").join() for _ in range(N_RATERS)]
+    waiting = list(raters)
+    while waiting:  # in turns, as people come and go
+        rater = chance.choice(waiting)
+        task = rater.next()
+        if task is None:
+            rater.ask("POST", "/finish", status=204)
+            waiting.remove(rater)
+            continue
+        side = answer_of(task, chance)
+        amounts = {"evidence_a": "none", "evidence_b": "none"}
+        if side in ("a", "b"):
+            amounts[f"evidence_{side}"] = "enough"
+        rater.answer(task["position"], side, seconds=0.0, **amounts)
+    votes: dict[int, list[str]] = defaultdict(list)
+    for line in StudyStore(site.database).ratings(made.study_id):
+        votes[line.item].append(line.choice)
+    return client.get(f"/api/v1/studies/{made.study_id}/report").json(), votes
+
+
+def test_the_report_finds_what_was_planted(
+    report: tuple[dict[str, Any], dict[int, list[str]]],
+) -> None:
+    found, votes = report
+    assert {len(each) for each in votes.values()} == {PER_ITEM}
+    assert found["counts"]["ratings"] == N_ITEMS * PER_ITEM
+    right = sum(
+        Counter(each).most_common(1)[0] == (truth(n)[1], k)
+        for n, each in votes.items()
+        for k in (2, 3)
+    )
+    assert right >= 0.85 * N_ITEMS
+    low, high = found["sign_test"]["majorities"]["share_suggested"]["interval"]
+    assert low <= 2 / 3 <= high  # twelve items prefer the suggestion, six the citation
+    buckets = {bucket["from"]: bucket for bucket in found["buckets"]["existing_score"]}
+    low_ones = [buckets[start]["majorities"]["suggested"]["n"] for start in (None, -4.0)]
+    assert sum(low_ones) >= 9  # of twelve below -2; each is decided as planted with 0.96
+    assert buckets[-2.0]["majorities"]["suggested"]["share"] <= 0.2
+    assert found["agreement"]["preference"]["fleiss_kappa"] > 0.4
+    p = found["sides"]["p"]
+    assert p is None or p > 0.01  # nobody favours a side
+
+
+def test_its_numbers_are_those_of_other_formulas(
+    report: tuple[dict[str, Any], dict[int, list[str]]],
+) -> None:
+    found, votes = report
+    every, choices = list(votes.values()), PAIRS["citations"].choices
+    agreed = found["agreement"]["preference"]
+    kappa, alpha = own.fleiss_kappa(every), own.krippendorff_alpha(every, choices, ordinal=False)
+    assert kappa is not None
+    assert alpha is not None
+    assert agreed["fleiss_kappa"] == pytest.approx(float(kappa), abs=6e-5)
+    assert agreed["krippendorff_alpha"] == pytest.approx(float(alpha), abs=6e-5)
+    majorities = Counter(
+        answer for each in every for answer, n in Counter(each).items() if 2 * n > len(each)
+    )
+    test = found["sign_test"]["majorities"]
+    assert (test["suggested"], test["existing"]) == (
+        majorities["suggested"],
+        majorities["existing"],
+    )
+    p = own.sign_test(majorities["suggested"], majorities["existing"])
+    assert test["p"] == pytest.approx(float(p), rel=1e-4)
+    single = Counter(answer for each in every for answer in each)
+    p = own.sign_test(single["suggested"], single["existing"])
+    assert found["sign_test"]["ratings"]["p"] == pytest.approx(float(p), rel=1e-4)
