@@ -29,7 +29,6 @@ from pincite.verbs.check import readings
 from pincite.verbs.check.confirm import FEW_REPETITIONS, Asking, ModelJudge, VerifierJudge
 from pincite.verbs.check.evidence import (
     Finder,
-    NoCorpus,
     PassageFinder,
     SearchedWeb,
     WindowFinder,
@@ -108,7 +107,7 @@ def checking(
         online = _online(settings, stack, listed.rules if listed else None, languages, fetching)
         pipeline = CheckPipeline(
             interpreter=_interpreter(settings, calls, prompts, tell),
-            finder=_finder(settings, stored) if stored else NoCorpus(),
+            finder=_finder(settings, stored) if stored else None,
             judge=judge,
             ignored=settings.check.ignored_types,
             threshold=settings.check.threshold,

@@ -92,14 +92,6 @@ class PassageFinder:
         )
 
 
-class NoCorpus:
-    """A `Finder` where there is no corpus."""
-
-    def find(self, readings: Sequence[Reading]) -> list[list[Found]]:
-        """Nothing for any reading."""
-        return [[] for _ in readings]
-
-
 @dataclass(frozen=True, slots=True)
 class Online:
     """What became of the pages of the web that were found for a reading: each is in one part."""
@@ -109,17 +101,9 @@ class Online:
     excluded: tuple[Exclusion, ...] = ()
 
 
-class WebFinder(Protocol):
-    """Looks for evidence in the open web."""
-
-    def find(self, reading: Reading, known: Collection[str]) -> Online:
-        """At most `top_k` texts; `known`: addresses that were found elsewhere already."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class SearchedWeb:
-    """A `WebFinder` that asks a search engine. A page that cannot be read is no evidence."""
+    """Evidence in the open web, by a search engine. A page that cannot be read is no evidence."""
 
     candidates: WebCandidates
     exclusions: Exclusions

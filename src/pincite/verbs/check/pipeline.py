@@ -8,12 +8,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from pincite import containment
+from pincite.contract.codec import made
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, StatementType, Weighed, Weight
 from pincite.retrieval.copies import grouped
 from pincite.types import Evidence, Failed, Hit, Passage
 from pincite.verbs.check import data
-from pincite.verbs.check.evidence import Finder, Found, Online, WebFinder, reads
+from pincite.verbs.check.evidence import Finder, Found, Online, SearchedWeb, reads
 from pincite.verbs.check.records import (
     Check,
     Interpretation,
@@ -32,14 +33,14 @@ class CheckPipeline:
     """The parts that `check` is made of."""
 
     interpreter: Interpreter
-    finder: Finder
+    finder: Finder | None  # None: there is no corpus
     judge: Judge
     ignored: frozenset[StatementType] = frozenset({StatementType.NORMATIVE})
     threshold: float = confirmation.THRESHOLD
     count_copies: bool = False  # every passage counts, as in EvidenceSeeker
     languages: frozenset[str] | None = None  # that the judge reads; None: it does not say
     record: Record | None = None
-    online: WebFinder | None = None  # asked for each reading, besides the corpus
+    online: SearchedWeb | None = None  # asked for each reading, besides the corpus
 
     def interpretation(self, statement: str) -> Interpretation:
         """The readings of a statement, which a person may change before `check`."""
@@ -70,31 +71,39 @@ class CheckPipeline:
             {"event": "statement", "statement": statement, "interpretation": asdict(interpretation)}
         )
         readings = [r for r in interpretation.readings if r.kind not in self.ignored]
-        found = containment.each(self._found, readings, lambda _, why: why)
-        lost = [each for each in found if isinstance(each, Failed)]
-        online = [Online() if isinstance(each, Failed) else each for each in found]
-        judged = [each for of_reading in online for each in of_reading.found]
-        items = iter(self._items(readings, [of_reading.found for of_reading in online], judged))
-        results = {
-            reading.reading_id: failed(reading)
-            if isinstance(outcome, Failed)
-            else self._result(reading, [next(items) for _ in pages.found], pages)
-            for reading, outcome, pages in zip(readings, found, online, strict=True)
-        }
-        return Check(
+        pages = containment.each(self._found, readings, lambda _, why: why)
+        found = dict(zip(readings, pages, strict=True))
+        pairs = [
+            (reading, passage)
+            for reading, of in found.items()
+            if isinstance(of, Online)
+            for passage in of.found
+        ]
+        outcomes = self._outcomes(pairs)
+        for (reading, passage), outcome in zip(pairs, outcomes, strict=True):
+            self._record(
+                {
+                    "event": "judged",
+                    "reading": reading.reading_id,
+                    "found": asdict(passage),
+                    "outcome": data.traced(outcome),
+                }
+            )
+        return combined(
             statement,
-            tuple(results.get(r.reading_id) or _left_alone(r) for r in interpretation.readings),
-            interpretation.by,
-            (*interpretation.failures, *lost),
+            interpretation,
+            found,
+            outcomes,
+            threshold=self.threshold,
+            count_copies=self.count_copies,
         )
 
     def _found(self, readings: Sequence[Reading]) -> list[Online | Failed]:
         """What was found for each reading, in the corpus and then in the web."""
         if not readings:
             return []
-        return [
-            self._online(*pair) for pair in zip(readings, self.finder.find(readings), strict=True)
-        ]
+        stored = self.finder.find(readings) if self.finder else [[] for _ in readings]
+        return [self._online(*pair) for pair in zip(readings, stored, strict=True)]
 
     def _online(self, reading: Reading, stored: Sequence[Found]) -> Online:
         if self.online is None:
@@ -110,43 +119,16 @@ class CheckPipeline:
         )
         return replace(pages, found=(*stored, *pages.found))
 
-    def _items(
-        self, readings: Sequence[Reading], found: Sequence[Sequence[Found]], judged: Sequence[Found]
-    ) -> list[Weighed]:
-        """Everything that was found, weighed in one flat batch."""
-        of = [reading for reading, those in zip(readings, found, strict=True) for _ in those]
-        failures = [self._unusable(each) for each in judged]
+    def _outcomes(self, pairs: Sequence[tuple[Reading, Found]]) -> list[Evidence | Failed]:
+        """What each passage says of its reading, judged in one batch."""
+        failures = [self._unusable(found) for _, found in pairs]
         asked = [
-            (reading, each.passage)
-            for reading, each, failure in zip(of, judged, failures, strict=True)
+            (reading, found.passage)
+            for (reading, found), failure in zip(pairs, failures, strict=True)
             if failure is None
         ]
         answers = iter(containment.each(self.judge.judge, asked, lambda _, why: why))
-        outcomes = [failure or next(answers) for failure in failures]
-        texts = [n for those in found for n in _text_ids([each.passage for each in those])]
-        return [self._weighed(*each) for each in zip(of, judged, outcomes, texts, strict=True)]
-
-    def _weighed(
-        self, reading: Reading, found: Found, outcome: Evidence | Failed, text_id: int
-    ) -> Weighed:
-        self._record(
-            {
-                "event": "judged",
-                "reading": reading.reading_id,
-                "found": asdict(found),
-                "outcome": data.traced(outcome),
-            }
-        )
-        return Weighed(
-            found.passage,
-            outcome,
-            text_id,
-            published=found.published,
-            meta=found.meta,
-            copies=found.copies,
-            corpus=found.corpus,
-            origin=found.origin,
-        )
+        return [failure or next(answers) for failure in failures]
 
     def _unusable(self, found: Found) -> Failed | None:
         if found.lost:
@@ -157,15 +139,54 @@ class CheckPipeline:
             return Failed("language", f"the page is in {language!r}, the model reads {known}")
         return None
 
-    def _result(self, reading: Reading, items: Sequence[Weighed], pages: Online) -> ReadingResult:
-        text, each = reading.text, self.count_copies
-        weight = confirmation.weighed_together(items, self.threshold, reading=text, each=each)
-        years = confirmation.by_year(items, self.threshold, reading=text, each=each)
-        return ReadingResult(reading, tuple(items), weight, years, pages.unread, pages.excluded)
-
     def _record(self, event: Mapping[str, Any]) -> None:
         if self.record:
             self.record(event)
+
+
+def combined(
+    statement: str,
+    interpretation: Interpretation,
+    found: Mapping[Reading, Online | Failed],
+    outcomes: Sequence[Evidence | Failed],
+    *,
+    threshold: float,
+    count_copies: bool,
+) -> Check:
+    """The check in what was found and judged.
+
+    Args:
+        statement: what is checked.
+        interpretation: its readings.
+        found: for each reading that is judged its passages, or why there are none.
+        outcomes: what each of these passages says, in their order.
+        threshold: a text with |DOC| at or below it is silent.
+        count_copies: every passage counts, as in EvidenceSeeker.
+    """
+    answers = iter(outcomes)
+
+    def result(reading: Reading, of: Online | Failed) -> ReadingResult:
+        if isinstance(of, Failed):
+            return failed(reading)
+        ids = _text_ids([each.passage for each in of.found])
+        items = tuple(
+            made(Weighed, each, outcome=next(answers), text_id=text_id)
+            for each, text_id in zip(of.found, ids, strict=True)
+        )
+        text = reading.text
+        weight = confirmation.weighed_together(items, threshold, reading=text, each=count_copies)
+        years = confirmation.by_year(items, threshold, reading=text, each=count_copies)
+        return ReadingResult(reading, items, weight, years, of.unread, of.excluded)
+
+    results = {reading: result(reading, of) for reading, of in found.items()}
+    left_alone = Weight(Outcome.NOT_JUDGED, None, 0)
+    lost = [each for each in found.values() if isinstance(each, Failed)]
+    return Check(
+        statement,
+        tuple(results.get(r) or ReadingResult(r, (), left_alone) for r in interpretation.readings),
+        interpretation.by,
+        (*interpretation.failures, *lost),
+    )
 
 
 def _text_ids(passages: Sequence[Passage]) -> list[int]:
@@ -180,7 +201,3 @@ def _with_copies(passages: Sequence[Passage], ids: list[int]) -> list[int]:
         same = {ids[hit.rank - 1] for hit in (first, *copies)}
         ids = [min(same) if number in same else number for number in ids]
     return ids
-
-
-def _left_alone(reading: Reading) -> ReadingResult:
-    return ReadingResult(reading, (), Weight(Outcome.NOT_JUDGED, None, 0))

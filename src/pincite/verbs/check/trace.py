@@ -12,8 +12,8 @@ servers are in none of it.
 
 import json
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from pincite.types import Evidence, Exclusion, Failed, Passage, Unchecked
 from pincite.verbs.check import data
 from pincite.verbs.check.confirm import Asking, ModelJudge
 from pincite.verbs.check.evidence import Found, Online
-from pincite.verbs.check.pipeline import CheckPipeline
+from pincite.verbs.check.pipeline import combined
 from pincite.verbs.check.records import Check, CheckReport, Interpretation, Reading
 
 VERSION = 1
@@ -201,24 +201,40 @@ def _statements(trace: Trace) -> list[tuple[Mapping[str, Any], _Events, _Events]
 
 def _check(trace: Trace, statement: Mapping[str, Any], judged: _Events, searched: _Events) -> Check:
     interpretation = codec.from_values(Interpretation, statement["interpretation"])
-    readings = {r.reading_id: r for r in interpretation.readings}
-    found = [codec.from_values(Found, event["found"]) for event in judged]
-    recorded = [
-        (readings[event["reading"]], each, data.outcome_of(event["outcome"], each.passage))
-        for event, each in zip(judged, found, strict=True)
-    ]
     how = trace.run["check"]
-    pipeline = CheckPipeline(
-        interpreter=_NoInterpreter(),
-        finder=_Recorded(recorded),
-        judge=_RecordedJudge(recorded, _model_judge(trace)),
-        ignored=frozenset(StatementType(kind) for kind in how["ignored"]),
+    ignored = frozenset(StatementType(kind) for kind in how["ignored"])
+    found = dict[Reading, Online]()
+    pairs, outcomes = list[tuple[Reading, Passage]](), list[Evidence | Failed]()
+    for reading in interpretation.readings:
+        if reading.kind in ignored:
+            continue
+        own = [event for event in judged if event["reading"] == reading.reading_id]
+        passages = tuple(codec.from_values(Found, event["found"]) for event in own)
+        pages = [event for event in searched if event["reading"] == reading.reading_id]
+        found[reading] = Online(
+            passages,
+            tuple(codec.from_values(Unchecked, p) for event in pages for p in event["unread"]),
+            tuple(codec.from_values(Exclusion, p) for event in pages for p in event["excluded"]),
+        )
+        pairs += [(reading, each.passage) for each in passages]
+        outcomes += [
+            data.outcome_of(event["outcome"], each.passage)
+            for event, each in zip(own, passages, strict=True)
+        ]
+    if model := _model_judge(trace):  # what failed stays so; the rest is computed again
+        judgeable = [
+            pair for pair, old in zip(pairs, outcomes, strict=True) if isinstance(old, Evidence)
+        ]
+        answers = iter(model.judge(judgeable))
+        outcomes = [old if isinstance(old, Failed) else next(answers) for old in outcomes]
+    return combined(
+        statement["statement"],
+        interpretation,
+        found,
+        outcomes,
         threshold=how["threshold"],
         count_copies=how["count_copies"],
-        languages=None,
-        online=_RecordedPages({event["reading"]: event for event in searched}),
     )
-    return pipeline.check(statement["statement"], interpretation)
 
 
 def _model_judge(trace: Trace) -> ModelJudge | None:
@@ -253,58 +269,3 @@ class _Replies:
         keys = [key_of(prompt, self.fingerprint) for prompt in prompts]
         missing = NotAsked("The trace holds no reply to this prompt.")
         return [self.trace.replies.get(key) or missing for key in keys]
-
-
-class _NoInterpreter:
-    fingerprint = "recorded"
-
-    def interpret(self, statements: Sequence[str]) -> list[Interpretation]:
-        raise InputError("The trace lacks the readings of a statement.")
-
-
-@dataclass(frozen=True, slots=True)
-class _Recorded:
-    items: Sequence[tuple[Reading, Found, Evidence | Failed]]
-
-    def find(self, readings: Sequence[Reading]) -> list[list[Found]]:
-        return [
-            [found for of, found, _ in self.items if of.reading_id == reading.reading_id]
-            for reading in readings
-        ]
-
-
-@dataclass(frozen=True, slots=True)
-class _RecordedPages:
-    """What was no evidence; the passages that were are among the other ones."""
-
-    searched: Mapping[str, Mapping[str, Any]]  # by reading
-
-    def find(self, reading: Reading, known: Collection[str]) -> Online:
-        event = self.searched.get(reading.reading_id, {"unread": [], "excluded": []})
-        return Online(
-            unread=tuple(codec.from_values(Unchecked, page) for page in event["unread"]),
-            excluded=tuple(codec.from_values(Exclusion, page) for page in event["excluded"]),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _RecordedJudge:
-    """What failed stays so; the rest is computed anew, or taken as the verifier gave it."""
-
-    items: Sequence[tuple[Reading, Found, Evidence | Failed]]
-    model: ModelJudge | None
-    fingerprint: str = field(default="recorded")
-
-    def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Evidence | Failed]:
-        known = {
-            (reading.reading_id, found.passage.passage_id): outcome
-            for reading, found, outcome in self.items
-        }
-        recorded = [known[reading.reading_id, passage.passage_id] for reading, passage in pairs]
-        if self.model is None:
-            return recorded
-        fresh = self.model.judge(
-            [pair for pair, old in zip(pairs, recorded, strict=True) if isinstance(old, Evidence)]
-        )
-        answers = iter(fresh)
-        return [old if isinstance(old, Failed) else next(answers) for old in recorded]
