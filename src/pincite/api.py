@@ -243,13 +243,9 @@ def check(
             fetching=lambda now: tell("fetching pages", now.n_done, now.n_urls),
         ) as run,
     ):
-        checks: list[Check] = []
-        for each in statements:
-            tell("checking statements", len(checks), len(statements))
-            checks.append(run.pipeline.check(each))
-            if checks[-1].stopped:  # a report of half the statements would pass for a whole one
-                raise KeyboardInterrupt
-        record = build_check.report_of(checks, len(statements), settings, run)
+        record = run.check(statements, tell)
+    if record.stopped:
+        raise KeyboardInterrupt
     return Report(record, record.checks)
 
 
@@ -289,12 +285,9 @@ def ask(
     settings, questions = settings or load({}), _texts(question, "question to answer")
     folders, n_sentences = _corpora(corpus, settings) or [], count(1)
     with _told(progress) as tell, build_ask.asking(settings, folders) as run:
-        answers: list[Answer] = []
-        for each in questions:
-            tell("answering questions", len(answers), len(questions))
-            heard = run.pipeline.ask(each, lambda _: tell("sentences", next(n_sentences), None))
-            answers.append(heard)
-        record = build_ask.report_of(answers, len(questions), settings, run)
+        record = run.ask(questions, tell, lambda _: tell("sentences", next(n_sentences), None))
+    if record.stopped:
+        raise KeyboardInterrupt
     return Report(record, record.answers)
 
 

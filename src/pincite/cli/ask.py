@@ -80,6 +80,8 @@ def command(
     there is no answer. Exit codes: 5 something could not be written or checked; 1 --again gave
     another answer.
     """
+    from pincite.verbs.ask import build
+
     outputs = {name: given.pop(f"{name}_path") for name in OUTPUTS}
     template, quiet = given.pop("template"), given.pop("quiet")
     if given.pop("llm"):
@@ -92,9 +94,12 @@ def command(
     if given.get("summaries") and settings.ask.answer != "model":
         raise click.UsageError("--summaries are a model's: give --llm too.")
     asked = earlier.questions if earlier else _questions(question, file)
-    report, interrupted = _answered(settings, options.corpora_of(corpus, settings), asked, quiet)
+    # An extract is there at once; a repaired answer is another than was written.
+    waits = settings.ask.answer == "model" and not (quiet or settings.ask.repair)
+    with build.asking(settings, options.corpora_of(corpus, settings)) as run:
+        report = run.ask(asked, on_sentence=_shower() if waits else None)
     deliver(report, outputs, template, quiet)
-    if interrupted:
+    if report.stopped:
         options.say(f"Stopped after {len(report.answers)} of {len(asked)} questions.")
         raise click.exceptions.Exit(130)
     if not report.complete:
@@ -125,26 +130,6 @@ def _questions(question: str | None, file: Path | None) -> list[str]:
     if not any(asked):
         raise click.UsageError("There is no question to answer.")
     return asked
-
-
-def _answered(
-    settings: Any, corpora: list[Path | str], asked: list[str], quiet: bool
-) -> tuple[AnswerReport, bool]:
-    """The report, and whether Ctrl-C cut it short."""
-    from pincite.verbs.ask import build
-
-    answers: list[Answer] = []
-    interrupted = False
-    with build.asking(settings, corpora) as run:
-        try:
-            for each in asked:
-                # An extract is there at once; a repaired answer is another than was written.
-                waits = settings.ask.answer == "model" and not (quiet or settings.ask.repair)
-                tell = _shower() if waits else None
-                answers.append(run.pipeline.ask(each, tell))
-        except KeyboardInterrupt:
-            interrupted = True
-        return build.report_of(answers, len(asked), settings, run), interrupted
 
 
 def _shower() -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from pincite.cli import options
-from pincite.verbs.check.records import Check, CheckReport, Interpretation, Reading
+from pincite.verbs.check.records import CheckReport, Interpretation, Reading
 
 OUTPUTS = ("json", "html", "csv", "markdown", "yaml", "claimreview")
 HELP = "Enter: go on · -N: strike out · N TEXT: reword · + TEXT: add"  # on readings
@@ -113,20 +113,13 @@ def command(
 
         with build.checking(settings, corpora, trace, judged) as run:
             options.say(run.estimate, shown["quiet"] or not run.estimate)
-            asker = edited(bar, settings.language) if interactive else None
-            checks, interrupted = _checked(run, statements, tell, asker)
-            report = build.report_of(checks, len(statements), settings, run)
-            if run.trace:
-                from pincite.contract.codec import values_of
-                from pincite.verbs.check import data
-
-                reported = values_of(data.record_of(report))
-                run.trace.record({"event": "report", "report": reported})
+            asker = edited(bar, settings.language, run.pipeline.interpretation)
+            report = run.check(statements, tell, asker if interactive else None)
     deliver(report, outputs, **shown, translation=settings.check.texts)
     for path in log.kept(report, settings):
         options.say(f"log: {path}", shown["quiet"])
-    if interrupted:
-        options.say(f"Stopped after {len(checks)} of {len(statements)} statements.")
+    if report.stopped:
+        options.say(f"Stopped after {len(report.checks)} of {len(statements)} statements.")
         raise click.exceptions.Exit(130)
     if not report.complete:
         again = f" The same command asks for the rest only, with --trace {trace}." if trace else ""
@@ -141,25 +134,6 @@ def _statements(statement: str | None, file: Path | None) -> list[str]:
     if not any(kept):
         raise click.UsageError("There is no statement to check.")
     return kept
-
-
-def _checked(
-    run: Any, statements: list[str], tell: Any, asker: Any | None
-) -> tuple[list[Check], bool]:
-    """The checks, and whether Ctrl-C cut them short."""
-    checks: list[Check] = []
-    try:
-        for number, statement in enumerate(statements):
-            tell("checking statements", number, len(statements))
-            interpretation = run.pipeline.interpretation(statement)
-            if asker:
-                interpretation = asker(statement, interpretation)
-            checks.append(run.pipeline.check(statement, interpretation))
-            if checks[-1].stopped:
-                return checks, True
-    except KeyboardInterrupt:
-        return checks, True
-    return checks, False
 
 
 def refuse_lost_work(outputs: dict[str, Path | None], template: Path | None) -> None:
@@ -213,12 +187,15 @@ def deliver(
         options.say(hint, quiet)
 
 
-def edited(bar: Any, language: str) -> Callable[[str, Interpretation], Interpretation]:
-    """A function that shows an interpretation and gives what a person made of it."""
+def edited(
+    bar: Any, language: str, interpretation: Callable[[str], Interpretation]
+) -> Callable[[str], Interpretation]:
+    """A function that shows a statement's interpretation and gives what a person made of it."""
     from pincite.report import cells
     from pincite.verbs.check import readings
 
-    def ask(statement: str, found: Interpretation) -> Interpretation:
+    def ask(statement: str) -> Interpretation:
+        found = interpretation(statement)
         bar.stop()  # else the progress is drawn over what is typed
         kept = list(found.readings)
         while True:

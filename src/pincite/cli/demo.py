@@ -115,12 +115,11 @@ def _check(out: Path, quiet: bool) -> None:
     with _indexed(DEMO_CHECK / "documents", "the knowledge base", settings, quiet) as folder:
         options.say("2/2 checking five statements …", quiet)
         with build.checking(settings, folder) as ready:
-            checks = [ready.pipeline.check(one["statement"]) for one in wanted]
-            report = build.report_of(checks, len(checks), settings, ready)
+            report = ready.check([one["statement"] for one in wanted])
     outputs: dict[str, Path | None] = dict.fromkeys(cli_check.OUTPUTS)
     outputs |= {"json": out / "check.json", "html": out / "check.html"}
     cli_check.deliver(report, outputs, template=None, limit=3, quiet=quiet)
-    found = [{str(r.weight.outcome) for r in check.results} for check in checks]
+    found = [{str(r.weight.outcome) for r in check.results} for check in report.checks]
     others = [
         f"{one['case']}: expected {' or '.join(one['outcome'])}, found {', '.join(sorted(said))}"
         for one, said in zip(wanted, found, strict=True)
@@ -139,12 +138,11 @@ def _ask(out: Path, quiet: bool) -> None:
     with _indexed(DEMO_ASK / "abstracts.xml", "sixty abstracts", settings, quiet) as folder:
         options.say("2/2 answering three questions …", quiet)
         with build.asking(settings, folder) as ready:
-            answers = [ready.pipeline.ask(one["question"]) for one in wanted]
-            report = build.report_of(answers, len(answers), settings, ready)
+            report = ready.ask([one["question"] for one in wanted])
     _deliver_answers(report, out, quiet)
     others = [
         f"{one['case']}: {line}"
-        for one, answer in zip(wanted, answers, strict=True)
+        for one, answer in zip(wanted, report.answers, strict=True)
         for line in differences(answer, one)
     ]
     _as_expected(others, "All three answers are as expected.", quiet)

@@ -428,12 +428,15 @@ def _checked(
         tell("asking", {"done": n_done, "total": total})
 
     with build_check.checking(settings, corpus, tell=judging, fetching=_fetching(tell)) as run:
-        found = _readings(body, settings) or run.pipeline.interpretation(body.statement)
-        tell("readings", {"readings": values_of(found.readings), "by": found.by})
+
+        def interpretation(statement: str) -> Interpretation:
+            found = _readings(body, settings) or run.pipeline.interpretation(statement)
+            tell("readings", {"readings": values_of(found.readings), "by": found.by})
+            return found
+
         if body.only_readings:
-            return Done(to_json(found), complete=True)
-        check = run.pipeline.check(body.statement, found)
-        report = build_check.report_of([check], 1, settings, run)
+            return Done(to_json(interpretation(body.statement)), complete=True)
+        report = run.check([body.statement], interpretation=interpretation)
     try:
         log.kept(report, settings)
     except ConfigError as error:  # whoever asked has the result all the same
@@ -468,10 +471,11 @@ def _answered(
     if body.repair is not None:
         settings = settings.replace(repair=body.repair)
     with build_ask.asking(settings, corpus) as run:
-        answer = run.pipeline.ask(
-            body.question,
-            lambda checked: tell("sentence", values_of(ask_data.sentence_of(checked))),
-            lambda n_verified, waiting: tell("draft", {"after": n_verified, "texts": [*waiting]}),
+        report = run.ask(
+            [body.question],
+            on_sentence=lambda checked: tell("sentence", values_of(ask_data.sentence_of(checked))),
+            on_draft=lambda n_verified, waiting: tell(
+                "draft", {"after": n_verified, "texts": [*waiting]}
+            ),
         )
-        report = build_ask.report_of([answer], 1, settings, run)
     return Done(ask_data.to_json(report), report.complete)

@@ -1,4 +1,8 @@
-"""Settings turned into an `ask` that is ready, and its answers into an AnswerReport."""
+"""`ask` from settings and questions to their report; nothing else makes one.
+
+`asking` opens what the settings name; `AskRun.ask` then does what there is to do for questions.
+The command line, the Python API and the server's jobs call it.
+"""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,26 +19,60 @@ from pincite.llm.judge import WithSecondOpinion
 from pincite.llm.templates import Templates
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.notes import Note
-from pincite.protocols import Encoder, Verifier
+from pincite.protocols import Encoder, Progress, Verifier
 from pincite.retrieval.retrievers import OF_ONE, Reranked
 from pincite.settings import Settings, recorded
 from pincite.text.words import looks_german
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer
 from pincite.verbs.ask.literature import LiteratureFinder
-from pincite.verbs.ask.pipeline import AskPipeline
+from pincite.verbs.ask.pipeline import AskPipeline, Draft, Tell
 from pincite.verbs.ask.records import Answer, AnswerReport, Searched
 from pincite.verbs.ask.writers import Extractor, ModelWriter, Writer
 
 
 @dataclass(frozen=True, slots=True)
 class AskRun:
-    """A pipeline that is ready, with what its results must record."""
+    """`ask`, ready for any number of questions."""
 
+    settings: Settings
     pipeline: AskPipeline
     versions: Mapping[str, str]
     warnings: tuple[Note, ...]
     calls: tuple[Calls, ...]  # of the model that writes, of a second opinion
     started: float
+
+    def ask(
+        self,
+        questions: Sequence[str],
+        on_progress: Progress = lambda step, done, total: None,
+        on_sentence: Tell | None = None,
+        on_draft: Draft | None = None,
+    ) -> AnswerReport:
+        """The report of answers; after Ctrl-C, those there are so far (`AnswerReport.stopped`).
+
+        Args:
+            questions: each is answered on its own.
+            on_progress: called as `on_progress("answering questions", 1, 3)`.
+            on_sentence: called with each sentence as soon as it is verified.
+            on_draft: called with sentences that wait to be verified, see `AskPipeline.ask`.
+        """
+        answers: list[Answer] = []
+        try:
+            for question in questions:
+                on_progress("answering questions", len(answers), len(questions))
+                answers.append(self.pipeline.ask(question, on_sentence, on_draft))
+        except KeyboardInterrupt:
+            pass  # what there is makes the report
+        usage = sum((calls.usage for calls in self.calls), Usage())
+        return AnswerReport(
+            answers=tuple(answers),
+            n_questions=len(questions),
+            usage=replace(usage, seconds=round(time.monotonic() - self.started, 1)),
+            warnings_coded=(*self.warnings, *_of_questions(answers)),
+            settings=recorded(self.settings),
+            versions=self.versions,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
 
 
 @contextmanager
@@ -85,7 +123,7 @@ def asking(settings: Settings, corpus: runtime.Places, *, keep: bool = True) -> 
             versions["prompts"] = templates.fingerprint
         second = judging.calls if isinstance(judging, WithSecondOpinion) else None
         asked = tuple(filter(None, (calls, second)))
-        yield AskRun(pipeline, versions, _warnings(settings), asked, time.monotonic())
+        yield AskRun(settings, pipeline, versions, _warnings(settings), asked, time.monotonic())
 
 
 def checker(
@@ -99,22 +137,6 @@ def checker(
         settings.ask.contradicted_from,
         settings.retrieval.read,
         neighbours=settings.ask.uncited == "neighbour",
-    )
-
-
-def report_of(
-    answers: Sequence[Answer], n_questions: int, settings: Settings, run: AskRun
-) -> AnswerReport:
-    """The answers with all that is needed to repeat them."""
-    usage = sum((calls.usage for calls in run.calls), Usage())
-    return AnswerReport(
-        answers=tuple(answers),
-        n_questions=n_questions,
-        usage=replace(usage, seconds=round(time.monotonic() - run.started, 1)),
-        warnings_coded=(*run.warnings, *_of_questions(answers)),
-        settings=recorded(settings),
-        versions=run.versions,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
 

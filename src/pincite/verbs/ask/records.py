@@ -124,6 +124,11 @@ class AnswerReport:
         return texts(self.warnings_coded)
 
     @property
+    def stopped(self) -> bool:
+        """Whether Ctrl-C ended the run before every question was asked."""
+        return len(self.answers) < self.n_questions
+
+    @property
     def complete(self) -> bool:
         """Whether every question was answered or abstained from, and nothing failed."""
         return len(self.answers) == self.n_questions and all(a.complete for a in self.answers)

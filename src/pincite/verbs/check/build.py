@@ -1,4 +1,8 @@
-"""Settings turned into a `check` that is ready, and its results into a CheckReport."""
+"""`check` from settings and statements to their report; nothing else makes one.
+
+`checking` opens what the settings name; `CheckRun.check` then does what there is to do for
+statements. The command line, the Python API and the server's jobs call it.
+"""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,6 +14,7 @@ from pathlib import Path
 
 from pincite import runtime
 from pincite.completions import Usage
+from pincite.contract.codec import values_of
 from pincite.corpus.multi_corpus import Corpora
 from pincite.errors import ConfigError
 from pincite.judgement.confirmation import Outcome
@@ -21,11 +26,11 @@ from pincite.llm.calls import Calls
 from pincite.llm.judge import WithSecondOpinion
 from pincite.llm.templates import Templates
 from pincite.notes import Note, as_written, texts
-from pincite.protocols import WebSearch
+from pincite.protocols import Progress, WebSearch
 from pincite.settings import Settings
 from pincite.text.words import looks_german
 from pincite.types import Failed
-from pincite.verbs.check import readings
+from pincite.verbs.check import data, readings
 from pincite.verbs.check.confirm import FEW_REPETITIONS, Asking, ModelJudge, VerifierJudge
 from pincite.verbs.check.evidence import (
     Finder,
@@ -35,7 +40,13 @@ from pincite.verbs.check.evidence import (
 )
 from pincite.verbs.check.interpret import ModelInterpreter, RuleInterpreter
 from pincite.verbs.check.pipeline import CheckPipeline
-from pincite.verbs.check.records import Check, CheckReport, Interpreter, Judge
+from pincite.verbs.check.records import (
+    Check,
+    CheckReport,
+    Interpretation,
+    Interpreter,
+    Judge,
+)
 from pincite.verbs.check.trace import VERSION, TraceWriter, model_of, read_trace
 from pincite.web.sources import FetchStep
 
@@ -48,8 +59,9 @@ PROMPT_TOKENS, REPLY_TOKENS = 700, 130
 
 @dataclass(frozen=True, slots=True)
 class CheckRun:
-    """A pipeline that is ready, with what its results must record."""
+    """`check`, ready for any number of statements."""
 
+    settings: Settings
     pipeline: CheckPipeline
     versions: Mapping[str, str]
     warnings: tuple[Note, ...]
@@ -58,6 +70,48 @@ class CheckRun:
     started: float = 0.0  # of a clock that only goes forward
     estimate: str = ""  # what a statement may cost; empty without a model
     search: WebSearch | None = None  # of the web, if it is searched
+
+    def check(
+        self,
+        statements: Sequence[str],
+        on_progress: Progress = lambda step, done, total: None,
+        interpretation: Callable[[str], Interpretation] | None = None,
+    ) -> CheckReport:
+        """The report on statements; after Ctrl-C, on those done so far (`CheckReport.stopped`).
+
+        Args:
+            statements: each is checked on its own.
+            on_progress: called as `on_progress("checking statements", 1, 3)`.
+            interpretation: gives a statement's readings; None: the pipeline's interpreter.
+        """
+        checks: list[Check] = []
+        try:
+            for statement in statements:
+                on_progress("checking statements", len(checks), len(statements))
+                found = interpretation(statement) if interpretation else None
+                checks.append(self.pipeline.check(statement, found))
+                if checks[-1].stopped:
+                    break
+        except KeyboardInterrupt:
+            pass  # what there is makes the report
+        usage = sum((calls.usage for calls in self.calls), Usage())
+        late = self.search.warnings if self.search else ()
+        report = CheckReport(
+            checks=tuple(checks),
+            n_statements=len(statements),
+            usage=replace(usage, seconds=round(time.monotonic() - self.started, 1)),
+            warnings_coded=(
+                *self.warnings,
+                *as_written(*late),
+                *_of_statements(checks, self.settings, self),
+            ),
+            settings=runtime.recorded(self.settings),
+            versions=self.versions,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+        if self.trace:
+            self.trace.record({"event": "report", "report": values_of(data.record_of(report))})
+        return report
 
 
 @contextmanager
@@ -129,6 +183,7 @@ def checking(
             versions["prompts"] = prompts.fingerprint
         warnings = _warnings(settings, languages)
         run = CheckRun(
+            settings,
             pipeline,
             versions,
             warnings,
@@ -140,23 +195,6 @@ def checking(
         )
         _begin(run, settings)
         yield run
-
-
-def report_of(
-    checks: Sequence[Check], n_statements: int, settings: Settings, run: CheckRun
-) -> CheckReport:
-    """The checks with all that is needed to repeat them."""
-    usage = sum((calls.usage for calls in run.calls), Usage())
-    late = run.search.warnings if run.search else ()
-    return CheckReport(
-        checks=tuple(checks),
-        n_statements=n_statements,
-        usage=replace(usage, seconds=round(time.monotonic() - run.started, 1)),
-        warnings_coded=(*run.warnings, *as_written(*late), *_of_statements(checks, settings, run)),
-        settings=runtime.recorded(settings),
-        versions=run.versions,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-    )
 
 
 def _has_a_run(trace: Path) -> bool:

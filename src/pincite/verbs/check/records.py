@@ -97,6 +97,11 @@ class CheckReport:
         return texts(self.warnings_coded)
 
     @property
+    def stopped(self) -> bool:
+        """Whether Ctrl-C ended the run."""
+        return len(self.checks) < self.n_statements or any(c.stopped for c in self.checks)
+
+    @property
     def complete(self) -> bool:
         """Whether every statement was checked, and nothing failed."""
         return len(self.checks) == self.n_statements and all(c.complete for c in self.checks)
