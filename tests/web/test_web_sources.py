@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from web.zoo import GOOD, Page, Zoo, after_failures, page, reply
+from web.zoo import GOOD, Page, Zoo, after_failures, reply
 
 from pincite.errors import PinciteWarning
 from pincite.protocols import Fetcher
@@ -348,10 +348,3 @@ def test_a_resolver_that_hangs(zoo: Zoo) -> None:
     assert isinstance(found, Unchecked)
     assert found.reason is Reason.NO_HOST
     assert time.monotonic() - begin < 2
-
-
-def test_a_page_behind_robots_can_be_had_on_hosts_of_ones_own(zoo: Zoo, cache: FetchCache) -> None:
-    url = zoo.add(Page("own", reply(page("x")), None, robots=reply(b"User-agent: *\nDisallow: /")))
-    with client(zoo) as web:
-        assert isinstance(WebSources(web, cache, robots=False).fetch([url])[0], Fetched)
-    assert len(zoo.asked) == 1

@@ -284,3 +284,12 @@ DEFAULT_RULES = WebRules()
 # (https://github.com/internetarchive/wayback/issues/274).
 WAYBACK_API = "https://archive.org/wayback/available"
 WAYBACK_PAUSE = 4.0
+
+
+def proxy_of(target: Target, rules: WebRules) -> str | None:
+    """The environment's proxy for this host; None unless the rules allow one."""
+    if not rules.environment_proxies:
+        return None
+    from urllib.request import getproxies, proxy_bypass
+
+    return None if proxy_bypass(target.host) else getproxies().get(target.scheme)

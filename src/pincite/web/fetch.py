@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import urljoin
 
 from pincite.errors import (
@@ -30,17 +30,19 @@ from pincite.errors import (
     UntrustedHost,
 )
 from pincite.text.retry_after import seconds_to_wait
-from pincite.web import wire as fetch_wire
 from pincite.web.addresses import (
     DEFAULT_RULES,
     Resolve,
     Target,
     WebRules,
+    proxy_of,
     safe_addresses,
     system_resolver,
     target_of,
 )
-from pincite.web.wire import ACCEPTED
+
+if TYPE_CHECKING:
+    from pincite.web.wire import Reply, Wire
 
 __all__ = ["DEFAULT_RULES", "Response", "WebClient", "WebRules"]
 
@@ -68,7 +70,7 @@ class Response:
 class _Lane:
     """One host: who holds the lock may ask it, over the one connection, when the pause is over."""
 
-    wire: fetch_wire.Wire
+    wire: "Wire"
     lock: threading.Lock = field(default_factory=threading.Lock)
     free_at: float = 0.0
     pause: float = 0.0
@@ -146,7 +148,10 @@ class WebClient:
                     reply.status, target.url, reply.headers, reply.body, tuple(passed), tuple(notes)
                 )
             passed.append(target.url)
-            self._look(following, passed, url)
+            if following.url in passed:
+                raise RedirectedTooOften(f"{url} leads in a circle, by {following.url}.", url)
+            if len(passed) > (limit := self.rules.redirects):
+                raise RedirectedTooOften(f"{url} leads on more than {limit} times.", url)
             if target.scheme == "https" and following.scheme == "http":
                 notes.append(f"a redirect left https for http: {following.url}")
             if following.host != target.host:
@@ -184,7 +189,7 @@ class WebClient:
             self.stop()
         self.close()
 
-    def _following(self, target: Target, reply: fetch_wire.Reply) -> Target | None:
+    def _following(self, target: Target, reply: "Reply") -> Target | None:
         """Where a redirect leads; None for any other reply."""
         location = reply.headers.get("location")
         if reply.status not in REDIRECTS or not location:
@@ -197,16 +202,7 @@ class WebClient:
         except ValueError as error:
             raise UnsafeAddress(f"{target.url} leads to {location!r}.", target.url) from error
 
-    def _look(self, following: Target, passed: list[str], url: str) -> None:
-        if following.url in passed:
-            raise RedirectedTooOften(f"{url} leads in a circle, by {following.url}.", url)
-        if len(passed) > self.rules.redirects:
-            limit = self.rules.redirects
-            raise RedirectedTooOften(f"{url} leads on more than {limit} times.", url)
-
-    def _persistently(
-        self, target: Target, headers: dict[str, str], pause: bool
-    ) -> fetch_wire.Reply:
+    def _persistently(self, target: Target, headers: dict[str, str], pause: bool) -> "Reply":
         """The reply of the last attempt: where waiting may help, it is made again."""
         wait = self.rules.first_wait
         for attempt in range(1, self.rules.attempts + 1):
@@ -237,9 +233,7 @@ class WebClient:
             wait = min(2 * wait, self.rules.longest_wait)
         raise AssertionError("the last attempt returns or raises")
 
-    def _once(
-        self, lane: _Lane, target: Target, headers: dict[str, str], pause: bool
-    ) -> fetch_wire.Reply:
+    def _once(self, lane: _Lane, target: Target, headers: dict[str, str], pause: bool) -> "Reply":
         """One exchange, when it is this request's turn at the host."""
         with lane.lock:
             if lane.failure and time.monotonic() < lane.failed_until:
@@ -248,8 +242,7 @@ class WebClient:
             if self._stopped.wait(max(0.0, lane.free_at - time.monotonic())):
                 raise FetchStopped("The run was stopped.", target.url)
             addresses = self._addresses(target)
-            whole = {"host": target.authority, "user-agent": self.user_agent}
-            whole |= {"accept-encoding": ACCEPTED} | headers
+            whole = {"host": target.authority, "user-agent": self.user_agent} | headers
             try:
                 return lane.wire.exchange(target, addresses, whole)
             finally:
@@ -257,14 +250,16 @@ class WebClient:
 
     def _addresses(self, target: Target) -> list[str]:
         """Where to connect to. Behind a proxy names are the proxy's business, numbers are ours."""
-        if target.is_name and fetch_wire.proxy_of(target, self.rules):
+        if target.is_name and proxy_of(target, self.rules):
             return []
         return safe_addresses(target, self._resolve, self._allow, self.rules.connect_seconds)
 
     def _lane(self, host: str) -> _Lane:
         with self._lock:
             if host not in self._lanes:
-                wire = fetch_wire.Wire(self.rules, self._stopped, self._trust)
+                from pincite.web.wire import Wire
+
+                wire = Wire(self.rules, self._stopped, self._trust)
                 self._lanes[host] = _Lane(wire, pause=self.rules.pause)
             return self._lanes[host]
 

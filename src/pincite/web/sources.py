@@ -220,11 +220,9 @@ class WebSources:
         cache: FetchCache,
         *,
         progress: Callable[[FetchStep], None] = lambda _: None,
-        robots: bool = True,
     ) -> None:
-        """`robots`: whether hosts' wishes are heeded; False is for hosts of one's own."""
         self._client, self._cache, self._progress = client, cache, progress
-        self._robots = Robots(self._read_robots, client.set_pause) if robots else None
+        self._robots = Robots(self._read_robots, client.set_pause)
         self._lock = threading.Lock()
         self._refusing: set[str] = set()  # hosts that answered 429 to the last attempt
 
@@ -310,9 +308,10 @@ class WebSources:
             detail = f"{host} answered {TOO_MANY} to another page and is left alone for this run"
             return Unchecked(key, Reason.REFUSED, detail)
         stale = self._cache.get(key)
-        check = self._robots.check if self._robots else None
         try:
-            response = self._client.get(key, accept=ACCEPT, headers=_conditions(stale), check=check)
+            response = self._client.get(
+                key, accept=ACCEPT, headers=_conditions(stale), check=self._robots.check
+            )
         except FetchStopped:
             raise
         except FetchingIsOff as error:

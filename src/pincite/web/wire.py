@@ -8,6 +8,8 @@ below a request can be given, which pins the address and bounds every wait.
 Bodies are unpacked while they come, under a limit: a few kilobytes may stand for gigabytes. Only
 what Python unpacks itself, gzip and deflate, is asked for: libraries for br and zstd hand out
 whatever one piece unpacks to, and that is where bombs go off.
+
+Import it where it is needed: httpcore2 takes its time to load.
 """
 
 import contextlib
@@ -18,8 +20,10 @@ import threading
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
+
+import httpcore2
 
 from pincite.errors import (
     BadEncoding,
@@ -31,10 +35,7 @@ from pincite.errors import (
     HostUnreachable,
     UntrustedHost,
 )
-from pincite.web.addresses import Target, WebRules
-
-if TYPE_CHECKING:
-    import httpcore2
+from pincite.web.addresses import Target, WebRules, proxy_of
 
 ACCEPTED = "gzip, deflate"
 RATIO_FROM = 1_000_000  # unpacked bytes below which the ratio means nothing: a page of blanks
@@ -101,6 +102,7 @@ class Unpacker:
 
 ERROR_BYTES = 100_000  # of an error's page: its status says it all
 OVERHEAD = 1 << 18  # bytes beside the body: headers, chunk sizes, what the last read brought
+_BROKEN = httpcore2.NetworkError, httpcore2.RemoteProtocolError
 ADDRESSES = 4  # tried of a host, one after the other
 
 
@@ -170,7 +172,9 @@ class Wire:
                 return self._exchange(kept or self._connect(target, addresses), target, headers)
             except BaseException as error:
                 self.close()
-                if not kept or not _closed_meanwhile(error):
+                # A kept connection may be closed by its host before the request reaches it.
+                reset = isinstance(error, httpcore2.ReadError | httpcore2.WriteError)
+                if not kept or not (reset or "without sending a response" in str(error)):
                     raise
             return self._exchange(self._connect(target, addresses), target, headers)
 
@@ -191,8 +195,6 @@ class Wire:
         """The connection of the request before, if it leads there and is still open."""
         if not self._kept:
             return None
-        import httpcore2
-
         place, connection = self._kept
         if place == (target.scheme, target.host, target.port):
             if isinstance(connection, httpcore2.ConnectionPool):  # a proxy's, which looks itself
@@ -203,8 +205,6 @@ class Wire:
         return None
 
     def _connect(self, target: Target, addresses: Sequence[str]) -> Any:
-        import httpcore2
-
         origin = httpcore2.Origin(target.scheme.encode(), target.host.encode(), target.port)
         trust = (self._trust or _certificates()) if target.scheme == "https" else None
         connection: Any
@@ -222,8 +222,6 @@ class Wire:
         return connection
 
     def _exchange(self, connection: Any, target: Target, headers: dict[str, str]) -> Reply:
-        import httpcore2
-
         url = httpcore2.URL(
             scheme=target.scheme.encode(),
             host=target.host.encode(),
@@ -232,9 +230,8 @@ class Wire:
         )
         times = {"connect": self._rules.connect_seconds, "read": self._rules.idle_seconds}
         times |= {"write": self._rules.idle_seconds}
-        sent = [
-            (name.encode(), value.encode("latin-1", "replace")) for name, value in headers.items()
-        ]
+        headers = {**headers, "accept-encoding": ACCEPTED}
+        sent = [(name.encode(), v.encode("latin-1", "replace")) for name, v in headers.items()]
         request = httpcore2.Request("GET", url, headers=sent, extensions={"timeout": times})
         response = connection.handle_request(request)
         self._watch.expect_body()
@@ -258,9 +255,7 @@ class Wire:
             found[name] = f"{found[name]}, {value}" if name in found else value
         return found
 
-    def _body(
-        self, target: Target, response: "httpcore2.Response", headers: dict[str, str]
-    ) -> bytes:
+    def _body(self, target: Target, response: httpcore2.Response, headers: dict[str, str]) -> bytes:
         """The body unpacked; of an error, and of a redirect, at most its beginning as it came."""
         if response.status >= 300:
             return _beginning(response.iter_stream())
@@ -273,7 +268,7 @@ class Wire:
         parts: list[bytes] = []
         try:
             parts.extend(map(unpacker.take, response.iter_stream()))
-        except _broken() as error:
+        except _BROKEN as error:
             if self._watch.left <= 0:  # raises if the run was stopped, which shuts connections
                 raise
             raise BodyCut(f"{target.url} broke off ({_told(error)}).", target.url) from error
@@ -285,7 +280,7 @@ class Wire:
 def _beginning(pieces: Iterable[bytes]) -> bytes:
     """What came of a page that nobody reads, however it ended."""
     parts, size = [], 0
-    with contextlib.suppress(*_broken()):
+    with contextlib.suppress(*_BROKEN):
         for piece in pieces:
             parts.append(piece)
             size += len(piece)
@@ -297,8 +292,6 @@ def _beginning(pieces: Iterable[bytes]) -> bytes:
 @contextlib.contextmanager
 def _typed(target: Target, rules: WebRules, watch: Watch) -> Iterator[None]:
     """Makes errors of the library, and those without an address, ours."""
-    import httpcore2
-
     url = target.url
     try:
         yield
@@ -332,20 +325,6 @@ def _typed(target: Target, rules: WebRules, watch: Watch) -> Iterator[None]:
         raise HostUnreachable(f"{url} gave no HTTP reply ({_told(error)}).", url) from error
 
 
-def _broken() -> tuple[type[Exception], ...]:
-    import httpcore2
-
-    return httpcore2.NetworkError, httpcore2.RemoteProtocolError
-
-
-def _closed_meanwhile(error: BaseException) -> bool:
-    """Whether a kept connection was closed by its host before the request reached it."""
-    import httpcore2
-
-    reset = isinstance(error, httpcore2.ReadError | httpcore2.WriteError)
-    return reset or "without sending a response" in str(error)
-
-
 def _told(error: BaseException) -> str:
     """What was said, for a person: one line, short, printable."""
     line = " ".join("".join(c if c.isprintable() else " " for c in str(error)).split())
@@ -355,24 +334,11 @@ def _told(error: BaseException) -> str:
 @functools.cache
 def _certificates() -> ssl.SSLContext:
     """What certificates are checked against: reading it anew takes 40 ms a connection."""
-    import httpcore2
-
     return httpcore2.default_ssl_context()
 
 
-def proxy_of(target: Target, rules: WebRules) -> str | None:
-    """The environment's proxy for this host; None unless the rules allow one."""
-    if not rules.environment_proxies:
-        return None
-    from urllib.request import getproxies, proxy_bypass
-
-    return None if proxy_bypass(target.host) else getproxies().get(target.scheme)
-
-
-def _network(addresses: Sequence[str], watch: Watch, rules: WebRules) -> "httpcore2.NetworkBackend":
+def _network(addresses: Sequence[str], watch: Watch, rules: WebRules) -> httpcore2.NetworkBackend:
     """A network in which every name leads to the given addresses, and every wait has an end."""
-    import httpcore2
-
     below = httpcore2.SyncBackend()
 
     class Stream(httpcore2.NetworkStream):
@@ -425,8 +391,6 @@ def _network(addresses: Sequence[str], watch: Watch, rules: WebRules) -> "httpco
 
 
 def _bounded(watch: Watch, timeout: float | None) -> float:
-    import httpcore2
-
     left = watch.left
     if left <= 0:
         raise httpcore2.ReadTimeout("time is over")
