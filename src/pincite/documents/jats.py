@@ -130,7 +130,7 @@ def read_record(body: Body) -> Document | Unchecked:
 
 def read_jats(body: Body) -> Document | Unchecked:
     """The first article in a body, at the body's own address."""
-    for record in xml_records.records_in(body.data, _NAMES, body.limits):
+    for record in xml_records.records(body.data, _NAMES, body.limits):
         return _read(record, body.url, body.limits, stated=False)
     return Unchecked(body.url, Reason.UNDECODABLE, "there is no article in it")
 

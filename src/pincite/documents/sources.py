@@ -13,10 +13,10 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urljoin
 
-from pincite.documents import jsonl, manifest, read, warc
+from pincite.documents import collection, jsonl, read, warc
 from pincite.documents.addresses import exact_key, loose_key
 from pincite.documents.body import DEFAULT_LIMITS, Limits
-from pincite.documents.manifest import Problem
+from pincite.documents.collection import Problem
 from pincite.errors import InputError
 from pincite.types import Document, Reason, Unchecked
 
@@ -63,7 +63,7 @@ class Sources:
         if len(self._remembered) > MAX_REMEMBERED:
             self._remembered.clear()
         if key not in self._remembered:
-            detail = f"none in {self.folder}; save the page there and name it in {manifest.NAME}"
+            detail = f"none in {self.folder}; save the page there and name it in {collection.NAME}"
             missing = Unchecked(url, Reason.NOT_SUPPLIED, detail)
             self._remembered[key] = missing  # also the end of a circle of redirects
             self._remembered[key] = self._found(url) or missing
@@ -90,10 +90,10 @@ class Sources:
         """Take up the addresses in one directory; files named in its manifest once only."""
         files = sorted(p for p in directory.iterdir() if p.is_file() and not _hidden(p))
         for path in files:
-            if not manifest.is_inside(self.folder, path):
-                self._problem(path, 0, manifest.outside(path.name))
-        files = [path for path in files if manifest.is_inside(self.folder, path)]
-        manifests = [directory / name for name in manifest.NAMES]
+            if not collection.is_inside(self.folder, path):
+                self._problem(path, 0, collection.outside(path.name))
+        files = [path for path in files if collection.is_inside(self.folder, path)]
+        manifests = [directory / name for name in collection.NAMES]
         named = {file for path in manifests for file in self._index_manifest(path, files)}
         for path in files:
             if path in manifests or path.resolve() in named:
@@ -108,7 +108,7 @@ class Sources:
 
     def _index_manifest(self, path: Path, files: list[Path]) -> set[Path]:
         named: set[Path] = set()
-        for entry in manifest.entries(path) if path in files else ():
+        for entry in collection.entries(path) if path in files else ():
             if isinstance(entry, Problem):
                 self._problem(path, entry.line, entry.message)
                 continue
@@ -160,7 +160,7 @@ class Sources:
             head = file.read(read.HEAD_BYTES)
         addresses = read.addresses_of(head, path.resolve().as_uri())
         for url in addresses:
-            self._add(url, partial(manifest.Entry(url, path).read, self.limits))
+            self._add(url, partial(collection.Entry(url, path).read, self.limits))
         if not addresses:
             self._problem(path, 0, _NEEDS_MANIFEST)
 

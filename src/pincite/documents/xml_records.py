@@ -91,19 +91,24 @@ def head_of(path: Path) -> bytes:
         return b""
 
 
-def records(path: Path, names: Sequence[str], limits: Limits) -> Iterator[Record]:
+def records(source: Path | bytes, names: Sequence[str], limits: Limits) -> Iterator[Record]:
     """The elements with these names, in order; broken ones, and a break of the file, in place.
 
-    Elements with one of the names must not stand in each other. Raises OSError if the file cannot
-    be opened.
+    Elements with one of the names must not stand in each other. `source` is a file, packed or not,
+    or bytes that are not. Raises OSError if the file cannot be opened.
     """
-    with path.open("rb") as file:
-        yield from _records(file, head_of(path), names, limits)
-
-
-def records_in(data: bytes, names: Sequence[str], limits: Limits) -> Iterator[Record]:
-    """The same of bytes at hand, which are not packed."""
-    yield from _records(io.BytesIO(data), data[:HEAD_BYTES], names, limits)
+    head = source[:HEAD_BYTES] if isinstance(source, bytes) else head_of(source)
+    root = root_of(head)
+    with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
+        cutter = _Cutter(_reading(file, head), root, names, limits.line_bytes)
+        try:
+            yield from cutter.records()
+        except (EOFError, OSError, zlib.error) as error:
+            yield Record(cutter.number + 1, "", b"", f"the file breaks off: {error}")
+            return
+    if not cutter.closed:
+        detail = f"the file ends without </{root}>: it may be cut off"
+        yield Record(cutter.number + 1, "", b"", detail)
 
 
 def parsed(record: Record) -> Any:
@@ -146,21 +151,6 @@ def _as_number(match: re.Match[bytes]) -> bytes:
     if signs is None:
         return b"&amp;" + match[0][1:]
     return "".join(f"&#{ord(sign)};" for sign in signs).encode("ascii")
-
-
-def _records(
-    file: IO[bytes], head: bytes, names: Sequence[str], limits: Limits
-) -> Iterator[Record]:
-    root = root_of(head)
-    cutter = _Cutter(_reading(file, head), root, names, limits.line_bytes)
-    try:
-        yield from cutter.records()
-    except (EOFError, OSError, zlib.error) as error:
-        yield Record(cutter.number + 1, "", b"", f"the file breaks off: {error}")
-        return
-    if not cutter.closed:
-        detail = f"the file ends without </{root}>: it may be cut off"
-        yield Record(cutter.number + 1, "", b"", detail)
 
 
 def _reading(file: IO[bytes], head: bytes) -> Callable[[int], bytes]:

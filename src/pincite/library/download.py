@@ -90,7 +90,9 @@ def _copied(address: str, target: Path, tell: Tell) -> Path:
     try:
         # A web server has a page at a folder's address too.
         is_file = not address.endswith("/") and store.isfile(root)
-        files = {PurePosixPath(root).name: root} if is_file else _listed(store, root)
+        base = root.rstrip("/") + "/"
+        names = {PurePosixPath(root).name: root} if is_file else {}
+        files = names or {name.removeprefix(base): name for name in store.find(root)}
         _bring(store, files, target, tell)
     except InputError:
         raise
@@ -100,11 +102,6 @@ def _copied(address: str, target: Path, tell: Tell) -> Path:
     if not files:
         raise InputError(f"{address} holds no file; expected a file or a folder to add.")
     return target / next(iter(files)) if is_file else target
-
-
-def _listed(store: Any, root: str) -> dict[str, str]:
-    base = root.rstrip("/") + "/"
-    return {name.removeprefix(base): name for name in store.find(root)}
 
 
 def _bring(store: Any, files: Mapping[str, str], target: Path, tell: Tell) -> None:

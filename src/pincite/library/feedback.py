@@ -40,14 +40,6 @@ _AGREED = {
     "contradicts": "refute",
     "no_evidence": "nei",
 }
-_TABLE = """
-CREATE TABLE IF NOT EXISTS opinions (
-    key INTEGER PRIMARY KEY AUTOINCREMENT, created TEXT NOT NULL, given TEXT NOT NULL,
-    note TEXT NOT NULL, who TEXT NOT NULL, correction TEXT NOT NULL, kind TEXT NOT NULL,
-    item_id TEXT NOT NULL, statement TEXT NOT NULL, statement_type TEXT NOT NULL,
-    said TEXT NOT NULL, passage TEXT NOT NULL, quote TEXT NOT NULL, url TEXT NOT NULL,
-    result TEXT NOT NULL, result_created TEXT NOT NULL, versions TEXT NOT NULL)
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +67,13 @@ class Opinion:
     def about(self) -> tuple[str, str]:
         """Opinions on the same thing have this in common, whatever result it stood in."""
         return self.statement, self.passage
+
+
+_COLUMNS = tuple(field.name for field in fields(Opinion))
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS opinions (key INTEGER PRIMARY KEY AUTOINCREMENT, "
+    f"{', '.join(f'{name} TEXT NOT NULL' for name in _COLUMNS)})"
+)
 
 
 class Words(NamedTuple):
@@ -171,9 +170,6 @@ class Opinions(AbstractContextManager["Opinions"]):
                 f"{self._path}: {error}. Name another file in library.feedback_file, or move this "
                 "one away."
             ) from error
-
-
-_COLUMNS = tuple(field.name for field in fields(Opinion))
 
 
 def file_of(setting: str) -> Path:

@@ -14,8 +14,15 @@ from typing import NamedTuple
 
 from pincite.corpus.origins import Origins
 from pincite.corpus.protocol import Comparison, Corpus
-from pincite.documents import collection
-from pincite.documents.collection import Collection, Found, Piece, collected, files
+from pincite.documents.collection import (
+    Collection,
+    Found,
+    Piece,
+    collected,
+    edition,
+    files,
+    version,
+)
 from pincite.errors import InputError
 from pincite.library.parallel import Local, Parallel
 from pincite.types import Document, Reason, Unchecked
@@ -142,7 +149,7 @@ def update(
     Gone are documents of files that are no longer there, and those that a file gave before and
     gives no more. A file that cannot be read now keeps the documents it gave.
 
-    Of a collection in numbered files (`collection.edition`) the last file that has a record counts,
+    Of a collection in numbered files (see `edition`) the last file that has a record counts,
     whatever order they are read in; what a file says was deleted is removed, `prune` or not.
 
     Args:
@@ -269,16 +276,16 @@ class _Run:
 
     def _later_files(self, path: Path) -> set[Path]:
         """Known files of its collection that come after this one: none, unless it is reread."""
-        this = collection.edition(path)
+        this = edition(path)
         if this is None:
             return set()
-        known = ((file, collection.edition(file)) for file in self._origins.all_files())
+        known = ((file, edition(file)) for file in self._origins.all_files())
         return {file for file, other in known if other and other > this}
 
     def _hold(self, document: Document) -> None:
         """Keep a document for the next batch, unless a later version of it is in it already."""
         held = self._batch.get(document.url)
-        if held and _version(held) > _version(document):
+        if held and version(held.meta) > version(document.meta):
             self.outcome.n_superseded += 1
             return
         self._leaving.pop(document.url, None)
@@ -293,7 +300,7 @@ class _Run:
             counts = self.outcome.passed_over
             counts[found.reason.value] = counts.get(found.reason.value, 0) + 1
         is_held = self._batch.pop(found.url, None) is not None
-        is_last_word = found.reason is Reason.WITHDRAWN or collection.edition(path) is not None
+        is_last_word = found.reason is Reason.WITHDRAWN or edition(path) is not None
         self._leaving[found.url] = path, is_held or is_last_word
         if len(self._leaving) >= LEAVING_AT_ONCE:
             self.commit()
@@ -336,7 +343,7 @@ class _Run:
 
     def _is_older(self, document: Document) -> bool:
         (stored,) = self._corpus.get([document.url]) if self._corpus else [None]
-        return stored is not None and _version(stored) > _version(document)
+        return stored is not None and version(stored.meta) > version(document.meta)
 
     def clear_away(self, paths: Sequence[Path]) -> None:
         """Delete what is gone, or list it."""
@@ -351,7 +358,3 @@ class _Run:
             self._corpus.delete(stored)
         self._origins.forget(gone)
         self.outcome.removed += stored
-
-
-def _version(document: Document) -> int:
-    return collection.version(document.meta)

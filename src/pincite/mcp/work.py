@@ -23,7 +23,7 @@ from pincite.contract.codec import values_of
 from pincite.corpus import engines
 from pincite.corpus.protocol import Address
 from pincite.documents.body import DEFAULT_LIMITS
-from pincite.documents.manifest import NAME
+from pincite.documents.collection import NAME
 from pincite.errors import InputError, PinciteError
 from pincite.mcp import results
 from pincite.protocols import Progress

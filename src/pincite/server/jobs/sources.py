@@ -26,7 +26,7 @@ from typing import IO, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from pincite.containment import attempted
-from pincite.documents import formats, jsonl, manifest, read
+from pincite.documents import collection, formats, jsonl, read
 from pincite.documents.addresses import loose_key
 from pincite.documents.docx import MAX_RATIO, SMALL
 from pincite.documents.formats import Format
@@ -316,7 +316,7 @@ def matched(folder: Path, article: Article) -> Outcome:
             rows += [{"url": url, **row} for url in addresses(found)]
             outcome.matched.append(Matched(name, found.citation_id))
     lines = "".join(json.dumps(row) + "\n" for row in rows)
-    (folder / manifest.NAME).write_text(lines, encoding="utf-8")
+    (folder / collection.NAME).write_text(lines, encoding="utf-8")
     return outcome._replace(n_named=n_named)
 
 
@@ -326,12 +326,12 @@ def _files(folder: Path) -> Iterable[tuple[Path, str | None]]:
     named = {
         entry.file.resolve()
         for path in paths
-        if path.name in manifest.NAMES
-        for entry in manifest.entries(path)
-        if isinstance(entry, manifest.Entry) and entry.file and not entry.fault
+        if path.name in collection.NAMES
+        for entry in collection.entries(path)
+        if isinstance(entry, collection.Entry) and entry.file and not entry.fault
     }
     for path in paths:
-        if path.name in manifest.NAMES:
+        if path.name in collection.NAMES:
             continue
         collects = path.name.lower().endswith(read.WARC_ENDINGS) or jsonl.format_of(path)
         itself = bool(collects) or path.resolve() in named

@@ -16,7 +16,7 @@ from pathlib import Path
 from pincite import containment, runtime
 from pincite.corpus.multi_corpus import Corpora
 from pincite.documents import language
-from pincite.documents.manifest import Problem
+from pincite.documents.collection import Problem
 from pincite.documents.sources import Sources, open_sources
 from pincite.judgement import aggregation
 from pincite.judgement.funnel import funnel
