@@ -117,11 +117,13 @@ class Entry:
         n_bytes = self.file.stat().st_size if self.file else 0
         if n_bytes > limits.max_bytes:
             return too_large(self.url, n_bytes, limits.max_bytes)
+        # A saved file's name may say more than its address: report.pdf for /download?id=7.
+        name = self.file.name.lower().removesuffix(".gz") if self.file else ""
+        by_name = {".md": "text/markdown", ".txt": "text/plain"}.get(Path(name).suffix)
         return read_bytes(
             self.file.read_bytes() if self.file else b"",
-            # A saved file's name may say more than its address: report.pdf for /download?id=7.
             url=self.url,
-            content_type=self.content_type or _type_by_name(self.file),
+            content_type=self.content_type or by_name,
             fetched=self.fetched,
             status=self.status,
             limits=limits,
@@ -324,11 +326,6 @@ def _field(record: Mapping[str, Any], key: str) -> str | None:
     if value is None or (isinstance(value, (str, int)) and not isinstance(value, bool)):
         return None if value in (None, "") else str(value).strip()
     raise ValueError(f"{key} should be a string, it is {json.dumps(value)[:60]}")
-
-
-def _type_by_name(file: Path | None) -> str | None:
-    name = file.name.lower().removesuffix(".gz") if file else ""
-    return {".md": "text/markdown", ".txt": "text/plain"}.get(Path(name).suffix)
 
 
 _NAME = re.compile(r"(?:pubmed|medline)(\d\d)n(\d{4,9})\.xml(?:\.gz)?", re.IGNORECASE)

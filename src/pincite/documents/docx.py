@@ -177,15 +177,11 @@ def _inline(element: Any, boxes: list[Any]) -> Iterator[str]:
             yield child.text or ""
         elif name in _SIGNS:
             yield _SIGNS[name]
-        elif name not in _SKIPPED and not (name == "r" and _is_hidden(child)):
-            yield from _inline(child, boxes)
-
-
-def _is_hidden(run: Any) -> bool:
-    for child in (c for properties in run if _name(properties) == "rPr" for c in properties):
-        if _name(child) == "vanish":
-            return _value(child) not in ("0", "false", "off")
-    return False
+        elif name not in _SKIPPED:
+            properties = (p for p in child if name == "r" and _name(p) == "rPr")
+            hides = (_value(c) for p in properties for c in p if _name(c) == "vanish")
+            if next(hides, "off") in ("0", "false", "off"):
+                yield from _inline(child, boxes)
 
 
 def _styled(tree: Any, style: re.Pattern[str]) -> str:

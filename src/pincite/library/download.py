@@ -115,7 +115,10 @@ def _bring(store: Any, files: Mapping[str, str], target: Path, tell: Tell) -> No
     try:
         for n, (name, place) in enumerate(files.items()):
             tell("copying files", n, len(files), f"copying {name}")
-            path, state = _inside(target, name), _state(store.info(place))
+            path, info = _inside(target, name), store.info(place)
+            # Another one for another content; empty where the store does not tell.
+            told = [str(info[key]) for key in _STATES if info.get(key)]
+            state = " ".join([*told, str(info.get("size"))]) if told else ""
             if not state or known.get(name) != state or not path.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
                 part = path.with_name(f".{path.name[-200:]}.part")
@@ -141,9 +144,3 @@ def _inside(target: Path, name: str) -> Path:
     if not path.resolve().is_relative_to(target.resolve()) or path.resolve() == target.resolve():
         raise InputError(f"{name!r} is no name of a file below the address that was given.")
     return path
-
-
-def _state(info: Mapping[str, Any]) -> str:
-    """Another for another content; empty where the store does not tell."""
-    told = [str(info[key]) for key in _STATES if info.get(key)]
-    return " ".join([*told, str(info.get("size"))]) if told else ""

@@ -73,8 +73,11 @@ class Exclusions:
                 found[passage.url] = why
         copying = _copying(claim, [hit for hit in hits if hit.passage.url not in found])
         documents = documents_of(copying) if documents_of and copying else [None] * len(copying)
+        # The paragraph was there at the latest when its sources were opened, which was for it.
+        opened = [stated_date(citation.access_date or "") for citation in claim.citations]
+        latest = min([date for date in (*opened, written) if date], default=None)
         for url, document in zip(copying, documents, strict=True):
-            if why_copy := _copied(url, document, _written(claim, written)):
+            if why_copy := _copied(url, document, latest):
                 found[url] = why_copy
         allowed = kept(hits, lambda hit: hit.passage.url not in found)
         return allowed, tuple(list(found.values())[:TOLD])
@@ -94,24 +97,16 @@ def _copying(claim: Claim, hits: Sequence[Hit]) -> list[str]:
     return [url for url, of_page in texts.items() if stands_in(paragraph, of_page)]
 
 
-def _written(claim: Claim, written: str | None) -> str | None:
-    """When the paragraph was there at the latest: its sources were opened while it was written."""
-    opened = [stated_date(citation.access_date or "") for citation in claim.citations]
-    return min([date for date in (*opened, written) if date], default=None)
-
-
 def _copied(url: str, document: Document | None, written: str | None) -> Exclusion | None:
     """A page older than the paragraph is its source, not its copy; an undated one may be either."""
     published = document.published if document else None
-    if published and written and _latest(published) < written[:10]:
-        return None
+    # The last day that a date may mean: of "2019-05" it is the 31st.
+    if published and written:
+        latest = published[:10] + "-12-31"[max(len(published) - 4, 0) :]
+        if latest < written[:10]:
+            return None
     when = f"published {published}" if published else "of unknown date"
     than = f"the paragraph is of {written[:10]} or older" if written else "the article has no date"
     title = document.title if document else ""
     detail = f"says the article's paragraph in its words, {when}; {than}"
     return Exclusion(url, title, Bar.COPY, detail)
-
-
-def _latest(published: str) -> str:
-    """The last day that a date may mean: of "2019-05" it is the 31st."""
-    return published[:10] + "-12-31"[max(len(published) - 4, 0) :]

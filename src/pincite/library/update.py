@@ -234,7 +234,10 @@ class _Run:
         self._there.add(path)
         try:
             if signed.is_same:
-                self._unchanged(path, collection)
+                urls = self._origins.addresses(path)
+                self.outcome.n_unchanged += len(urls)
+                for url in urls:
+                    collection.known_as(url)
             else:
                 self._take_in(signed, path, found, collection)
         except (InputError, OSError) as error:  # one file that may not be opened, not the run
@@ -242,12 +245,6 @@ class _Run:
             self.outcome.refuse(Unchecked(url, Reason.REFUSED, str(error)))
         self.outcome.n_files_done += 1
         self._progress(self.outcome)
-
-    def _unchanged(self, path: Path, collection: Collection) -> None:
-        urls = self._origins.addresses(path)
-        self.outcome.n_unchanged += len(urls)
-        for url in urls:
-            collection.known_as(url)
 
     def _take_in(
         self, signed: _Signed, path: Path, contents: Iterable[Found], collection: Collection

@@ -6,6 +6,7 @@ may stand in the user's own network; the pages that it names are strangers' and 
 fetcher like any cited address.
 """
 
+import contextlib
 import json
 import re
 import time
@@ -50,7 +51,10 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
         self._cache, self._warnings = cache, dict[str, None]()
         # Its own addresses, private or not, and nobody else's: it may not lead on.
         own = replace(rules, ports=(port,), redirects=0, body_bytes=REPLY_BYTES)
-        self._client = WebClient(own, resolve=resolve, allow=_addresses(host, port, resolve))
+        allowed = list[str]()
+        with contextlib.suppress(OSError):  # a name without addresses fails when it is asked
+            allowed = resolve(host, port)
+        self._client = WebClient(own, resolve=resolve, allow=allowed)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -82,7 +86,8 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
         except FetchingIsOff:
             raise
         except FetchError as error:
-            self._warn(str(error).replace(address, self._base))  # the claim is in the address
+            what = str(error).replace(address, self._base)  # the claim is in the address
+            self._warnings[f"search at {self._base}: {what}"] = None
             return []
         now = time.time()
         expires = now + KEEP_DAYS * DAY
@@ -100,9 +105,6 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
         if reply.status != 200:
             raise FetchError(f"it answers HTTP {reply.status}; try again later.")
         return results_of(reply.body)
-
-    def _warn(self, what: str) -> None:
-        self._warnings[f"search at {self._base}: {what}"] = None
 
     def close(self) -> None:
         """Close the connection."""
@@ -159,11 +161,3 @@ def _checked(url: str) -> tuple[str, str, int]:
         raise ConfigError(f"web.search_url is {url!r}; expected http://HOST or https://HOST.")
     base = f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/").removesuffix("/search")
     return base, host, port or DEFAULT_PORTS[parts.scheme]
-
-
-def _addresses(host: str, port: int, resolve: Resolve) -> list[str]:
-    """What the engine's name stands for now; a name without addresses fails when it is asked."""
-    try:
-        return resolve(host, port)
-    except OSError:
-        return []
