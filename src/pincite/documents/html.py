@@ -170,6 +170,8 @@ def _place_after(following: Sequence[str], flat: str, reached: int) -> int:
     return -1
 
 
+# ── What the extractor left out between two blocks ────────────────────────────────────────────────
+
 # Calibration: the choosing half of Mozilla Readability's cases (`tools/bench_html.py`).
 N_GRAM = 4  # words in a row by which a block is known again
 MIN_WORDS = 5  # shorter ones are labels: "Share", "Read more", a photographer's name
@@ -269,6 +271,8 @@ def _n_grams(words: list[str]) -> Iterator[tuple[str, ...]]:
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
+
+# ── What the head states ──────────────────────────────────────────────────────────────────────────
 
 EARLIEST = "1800-01-01"  # digitised newspapers carry the date of the issue
 # As they are written with colons, in lower case. Libraries' and journals' own come first: they are

@@ -1,8 +1,8 @@
 """Which language a text is in: what the page says, unless the words clearly say otherwise.
 
 Templates copied from other sites leave `lang="en"` on German pages, so a confident detection wins.
-The one file that knows py3langid; its model (140 MB in memory) loads on first use, or in
-the background where `make_ready` says that it will be used soon.
+py3langid's model (140 MB in memory) loads on first use, or in the background where `make_ready`
+says that it will be used soon.
 """
 
 import re

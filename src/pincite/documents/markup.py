@@ -1,7 +1,6 @@
 """HTML as a tree: parsed without network, entities or unbounded depth; read out line by line.
 
-What a reader would see, what the head says (language, addresses), and the marks of a paywall. With
-`xml_records`, the only file here that knows lxml; `html` hands the tree on without looking inside.
+What a reader would see, what the head says (language, addresses), and the marks of a paywall.
 """
 
 import re

@@ -92,6 +92,8 @@ def _labels(labels: list[str]) -> str:
     return json.dumps(known) if says else ""
 
 
+# ── Lines as pdfium measures them ─────────────────────────────────────────────────────────────────
+
 JOINED = 2  # what pdfium writes for a hyphen at a line's end, when it goes on with the next line
 # Times the font size. Spaces between words have 0.25, up to 1 in justified lines; gaps between
 # columns 1 and more. What is cut in vain is put together again by `in_columns`.
@@ -211,6 +213,8 @@ def _origin(text_page: Any, index: int) -> tuple[float, float]:
     raw.FPDFText_GetCharOrigin(text_page, index, x, y)
     return x.value, y.value
 
+
+# ── Lines to running text ─────────────────────────────────────────────────────────────────────────
 
 # Ordinary leading varies by rounding and superscripts; a blank line doubles it.
 PARAGRAPH_GAP = 1.35  # times the page's usual distance between lines

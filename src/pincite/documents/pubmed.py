@@ -1,6 +1,6 @@
 """PubMed's baseline and update files, and what its E-utilities send: a document a record.
 
-Decision hidden here: a document is a record's abstract, with the labels of its sections and with
+A document is a record's abstract, with the labels of its sections and with
 abstracts in other languages. A record with a title only is no source and is passed over with its
 own reason; so is one that PubMed deleted. Their order in time is `documents.collection`'s business.
 

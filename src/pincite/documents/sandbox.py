@@ -268,6 +268,8 @@ def _refusal(said: Mapping[str, Any], body: Body, reader: str) -> Unchecked:
     return Unchecked(body.url, Reason.UNDECODABLE, f"the reader ended with {how}")
 
 
+# ── In the worker ─────────────────────────────────────────────────────────────────────────────────
+
 # What a document took, the system seldom gets back: a worker of this size makes room for a new one.
 FAT = 600_000_000
 SECOND_CHANCE = 5.0  # seconds after which it is ended in the rougher way

@@ -1,7 +1,4 @@
-"""Plain text and Markdown. A Markdown file is read as its reader sees it: words without marks.
-
-The one file that knows markdown-it.
-"""
+"""Plain text and Markdown. A Markdown file is read as its reader sees it: words without marks."""
 
 import re
 from collections.abc import Iterator

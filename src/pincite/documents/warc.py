@@ -1,8 +1,8 @@
 """Web archives: the pages in a WARC file, one after the other, without unpacking it anywhere.
 
-Decision hidden here: which records are pages (responses and resources with a web address, and the
+Decided here: which records are pages (responses and resources with a web address, and the
 plain texts that Common Crawl's WET files convert them to; revisits hold no body), and when a broken
-or hostile archive is given up. Bodies are not interpreted. The one file that knows warcio.
+or hostile archive is given up. Bodies are not interpreted.
 """
 
 import logging

@@ -3,7 +3,7 @@
 Articles are written by strangers, and so are the addresses in them: one that leads into the
 network of whoever runs Pincite must never be opened, however it is spelled. Names are resolved
 once, every answer is looked at, and the connection goes to an answer that was looked at
-(`fetch_wire`), so a name that resolves differently the second time gains nothing.
+(`web.wire`), so a name that resolves differently the second time gains nothing.
 """
 
 import ipaddress

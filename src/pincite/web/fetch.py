@@ -89,7 +89,7 @@ class WebClient:
         allow: Collection[str] = frozenset(),
         trust: ssl.SSLContext | None = None,
     ) -> None:
-        """All but the rules is for tests, and for a server that the user named; see `web_search`.
+        """All but the rules is for tests, and for a server that the user named; see `web.search`.
 
         Args:
             rules: limits and manners.

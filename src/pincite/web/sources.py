@@ -110,6 +110,8 @@ def _is_front(path: str, query: str) -> bool:
     return not query and _FRONT.fullmatch(path) is not None
 
 
+# ── robots.txt ────────────────────────────────────────────────────────────────────────────────────
+
 AGENT = "pincite"  # the name that a robots.txt can address
 MAX_CHARS = 500 * 1024  # RFC 9309, 2.5: what must be read at least, and no more is
 # A file that is not served as one is "unavailable" (2.3.1.3), which allows everything.
@@ -192,6 +194,8 @@ def rules_of(body: bytes) -> "Protego":
     text = body[:MAX_CHARS].decode("utf-8-sig", "replace")
     return Protego.parse(text)
 
+
+# ── Pages ─────────────────────────────────────────────────────────────────────────────────────────
 
 ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.5"
 HOUR = DAY / 24
