@@ -24,9 +24,7 @@ _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n(?:---|\.\.\.)\n", re.DOTALL)
 def read_text(body: Body) -> Document | Unchecked:
     """A plain text file; a title is not guessed."""
     text = decoded(body.data, body.charset)
-    if text is None:
-        return _undecodable(body)
-    return _document(body, "text", unwrapped(cleaned(text)), {})
+    return _document(body, "text", None if text is None else unwrapped(cleaned(text)), {})
 
 
 def unwrapped(text: str) -> str:
@@ -63,18 +61,24 @@ def read_markdown(body: Body) -> Document | Unchecked:
     """A Markdown file without its marks; title, date and language from front matter if it has."""
     source = decoded(body.data, body.charset)
     if source is None:
-        return _undecodable(body)
+        return _document(body, "markdown", None, {})
     source = source.replace("\r\n", "\n").replace("\0", "")  # the parser would show it as a sign
     front = _front_matter(source)
     source = _FRONT_MATTER.sub("", source)
     if len(source) > MAX_MARKDOWN_CHARS:
         return _document(body, "text", source, front)
     tokens = _parser().parse(source)
-    front.setdefault("title", _first_heading(tokens))
+    headings = (tokens[i + 1] for i, token in enumerate(tokens) if token.type == "heading_open")
+    if heading := next(headings, None):
+        front.setdefault("title", "".join(_inline(heading.children or ())))
     return _document(body, "markdown", "".join(_pieces(tokens)), front)
 
 
-def _document(body: Body, kind: str, raw: str, front: dict[str, str]) -> Document | Unchecked:
+def _document(
+    body: Body, kind: str, raw: str | None, front: dict[str, str]
+) -> Document | Unchecked:
+    if raw is None:
+        return Unchecked(body.url, Reason.UNDECODABLE, "the bytes are no text in any encoding")
     text = cleaned(raw)
     if not text:
         return Unchecked(body.url, Reason.EMPTY, "the file has no words")
@@ -91,22 +95,12 @@ def _document(body: Body, kind: str, raw: str, front: dict[str, str]) -> Documen
     )
 
 
-def _undecodable(body: Body) -> Unchecked:
-    return Unchecked(body.url, Reason.UNDECODABLE, "the bytes are no text in any encoding")
-
-
 def _front_matter(source: str) -> dict[str, str]:
     """The simple `key: value` lines between the dashes at the top; anything deeper is left out."""
     match = _FRONT_MATTER.match(source)
     pairs = (line.partition(":") for line in match[1].splitlines()) if match else ()
     fields = {key.strip().lower(): value.strip(" \t\"'") for key, _, value in pairs}
     return {key: value for key, value in fields.items() if value}
-
-
-def _first_heading(tokens: list[Any]) -> str:
-    after = (tokens[i + 1] for i, token in enumerate(tokens) if token.type == "heading_open")
-    heading = next(after, None)
-    return "".join(_inline(heading.children or ())) if heading else ""
 
 
 def _pieces(tokens: list[Any]) -> Iterator[str]:

@@ -402,7 +402,11 @@ class OwnSources:
             self._read[key] = (
                 read_copy(data, copy.name, copy.pages, self.limits)
                 if data is not None
-                else _damaged(copy)
+                else Unchecked(
+                    f"{SCHEME}{copy.sha256}",
+                    Reason.UNDECODABLE,
+                    "your own copy is gone or damaged; attach it again",
+                )
             )
         return self._read[key]
 
@@ -533,8 +537,3 @@ def _bytes_of(path: Path, limits: Limits) -> bytes | Unchecked:
         return path.read_bytes()
     except OSError as error:
         raise InputError(f"{path} may not be read: {error.strerror}.") from error
-
-
-def _damaged(copy: OwnCopy) -> Unchecked:
-    detail = "your own copy is gone or damaged; attach it again"
-    return Unchecked(f"{SCHEME}{copy.sha256}", Reason.UNDECODABLE, detail)
