@@ -15,7 +15,8 @@ from hostile import CASES
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
-from pincite.errors import ConfigError, InputError
+from pincite.cli.ask import deliver
+from pincite.errors import ConfigError, InputError, PinciteError
 from pincite.judgement.references import Standing, Support, Verdict
 from pincite.types import Span
 from pincite.verbs.ask import data as ask_data
@@ -422,3 +423,12 @@ def test_a_result_of_before_that_knows_of_nothing_left_out_is_read() -> None:
     given = as_dict(samples.answer_report(samples.extract()))
     del given["answers"][0]["left_out"]
     assert ask_data.from_json(json.dumps(given)).answers[0].left_out == ()
+
+
+def test_a_format_that_cannot_be_made_costs_itself(tmp_path: Path) -> None:
+    """Without versions there is no page; the JSON does not need them."""
+    bare = replace(samples.everything(), versions=None)  # type: ignore[arg-type]
+    paths: dict[str, Path | None] = {name: tmp_path / name for name in ("html", "json")}
+    with pytest.raises(PinciteError, match="html"):
+        deliver(bare, paths, None, quiet=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["json"]

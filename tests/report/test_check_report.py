@@ -17,8 +17,9 @@ from hypothesis import given as given_any
 from hypothesis import strategies as st
 from rich.console import Console
 
+from pincite.cli.check import OUTPUTS, deliver
 from pincite.contract.codec import values_of
-from pincite.errors import ConfigError
+from pincite.errors import ConfigError, PinciteError
 from pincite.report import yaml_text
 from pincite.verbs.check import claimreview, data, html, markdown, terminal
 from pincite.verbs.check import csv as check_csv
@@ -318,3 +319,15 @@ def test_a_terminal_shows_a_strong_contradiction_whatever_the_limit() -> None:
     shown = out.getvalue()
     assert re.search(r"against +−0.80", shown)
     assert "stopped after 1 of 2 statements" in shown
+
+
+def test_a_format_that_cannot_be_made_costs_itself(tmp_path: Path) -> None:
+    """Without versions there is no page; the JSON does not need them."""
+    bare = replace(check_report(), versions=None)  # type: ignore[arg-type]
+    paths: dict[str, Path | None] = {
+        **dict.fromkeys(OUTPUTS),
+        **{name: tmp_path / name for name in ("html", "json")},
+    }
+    with pytest.raises(PinciteError, match="html"):
+        deliver(bare, paths, template=None, limit=3, quiet=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["json"]

@@ -20,7 +20,8 @@ _NOT_THE_QUESTION = ("models.threads", "web.", "library.")
 
 def output_options(command: Any) -> Any:
     """An option for each format."""
-    for option in reversed(
+    return options.added(
+        command,
         [
             click.option("--json", "json_path", type=options.OutFile, help="JSON (- stdout)."),
             click.option("--html", "html_path", type=options.OutFile, help="One HTML page."),
@@ -30,10 +31,8 @@ def output_options(command: Any) -> Any:
             click.option("--ris", "ris_path", type=options.OutFile, help="References."),
             click.option("--csl", "csl_path", type=options.OutFile, help="References, CSL-JSON."),
             click.option("-q", "--quiet", is_flag=True, help="No progress, no answer shown."),
-        ]
-    ):
-        command = option(command)
-    return command
+        ],
+    )
 
 
 @click.command("ask", short_help="answer a question, every sentence verified")
@@ -151,7 +150,7 @@ def _shower() -> Any:
 def deliver(
     report: AnswerReport, outputs: dict[str, Path | None], template: Path | None, quiet: bool
 ) -> None:
-    """Write the asked-for formats; the answer goes to the terminal unless stdout carries data."""
+    """As `options.deliver`."""
     from rich.console import Console
 
     from pincite.verbs.ask import data, html, markdown, references, terminal
@@ -165,14 +164,7 @@ def deliver(
         "ris": lambda: references.to_ris(used),
         "csl": lambda: references.to_csl(used),
     }
-    for name, path in outputs.items():
-        if path is not None:
-            options.write(writers[name](), path)
-    if not quiet and not any(str(path) == "-" for path in outputs.values()):
-        terminal.print_report(report, Console())
-    for name, path in outputs.items():
-        if path is not None and str(path) != "-":
-            options.say(f"{name}: {path.resolve()}", quiet)
+    options.deliver(writers, outputs, lambda: terminal.print_report(report, Console()), quiet)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,8 @@ _SHORT = 10.0  # seconds that need no announcement
 
 def output_options(command: Any) -> Any:
     """An option for each format, and what belongs to them; `replay` has them too."""
-    for option in reversed(
+    return options.added(
+        command,
         [
             click.option("--json", "json_path", type=options.OutFile, help="JSON (- stdout)."),
             click.option("--html", "html_path", type=options.OutFile, help="One HTML page."),
@@ -39,10 +40,8 @@ def output_options(command: Any) -> Any:
             click.option("--template", type=options.FilePath, help="Jinja2 for --markdown."),
             click.option("--limit", default=3, show_default=True, help="Passages shown a side."),
             click.option("-q", "--quiet", is_flag=True, help="No progress, no table."),
-        ]
-    ):
-        command = option(command)
-    return command
+        ],
+    )
 
 
 @click.command("check", short_help="what a knowledge base says for and against a statement")
@@ -160,7 +159,7 @@ def deliver(
     quiet: bool,
     translation: Mapping[str, str] | None = None,
 ) -> None:
-    """Write the asked-for formats; the table goes to the terminal unless stdout carries data."""
+    """As `options.deliver`; then what a ClaimReview lacks."""
     from rich.console import Console
 
     from pincite.contract.codec import values_of
@@ -175,14 +174,9 @@ def deliver(
         "yaml": lambda: yaml_text.to_yaml(values_of(data.record_of(report))),
         "claimreview": lambda: claimreview.to_claimreview(report),
     }
-    for name, path in outputs.items():
-        if path is not None:
-            options.write(writers[name](), path)
-    if not quiet and not any(str(path) == "-" for path in outputs.values()):
-        terminal.print_report(report, Console(), limit)
-    for name, path in outputs.items():
-        if path is not None and str(path) != "-":
-            options.say(f"{name}: {path.resolve()}", quiet)
+    options.deliver(
+        writers, outputs, lambda: terminal.print_report(report, Console(), limit), quiet
+    )
     if outputs["claimreview"] is not None and (hint := claimreview.lacking(report)):
         options.say(hint, quiet)
 

@@ -130,6 +130,7 @@ def _check(out: Path, quiet: bool) -> None:
 
 def _ask(out: Path, quiet: bool) -> None:
     """The abstracts, the three questions, and whether their answers are what they should be."""
+    from pincite.cli import ask as cli_ask
     from pincite.verbs.ask import build
 
     settings = options.settings_of({})
@@ -139,7 +140,8 @@ def _ask(out: Path, quiet: bool) -> None:
         options.say("2/2 answering three questions …", quiet)
         with build.asking(settings, folder) as ready:
             report = ready.ask([one["question"] for one in wanted])
-    _deliver_answers(report, out, quiet)
+    outputs: dict[str, Path | None] = {"json": out / "ask.json", "html": out / "ask.html"}
+    cli_ask.deliver(report, outputs, template=None, quiet=quiet)
     others = [
         f"{one['case']}: {line}"
         for one, answer in zip(wanted, report.answers, strict=True)
@@ -172,20 +174,6 @@ def _said_of(answer: Answer, reference: Reference | None) -> list[str]:
         for checked in answer.sentences
         if reference and any(v.number == reference.number for v in checked.verdicts)
     ]
-
-
-def _deliver_answers(report: Any, out: Path, quiet: bool) -> None:
-    from rich.console import Console
-
-    from pincite.verbs.ask import data, html, terminal
-
-    paths = {"json": out / "ask.json", "html": out / "ask.html"}
-    options.write(data.to_json(report), paths["json"])
-    options.write(html.to_html(report), paths["html"])
-    if not quiet:
-        terminal.print_report(report, Console())
-    for name, path in paths.items():
-        options.say(f"{name}: {path.resolve()}", quiet)
 
 
 def _as_expected(others: Sequence[str], what: str, quiet: bool) -> None:

@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -62,12 +62,12 @@ def corpora_of(given: tuple[Path | str, ...], settings: Settings) -> list[Path |
 
 def settings_options(command: Command) -> Command:
     """`--config`, and an option for each setting that a run may want to change."""
-    return _with(command, [*_models(), *_of_verify(), _threads()])
+    return added(command, [*_models(), *_of_verify(), _threads()])
 
 
 def model_options(command: Command) -> Command:
     """The same for verbs that know neither suggestions nor a threshold of support."""
-    return _with(command, [*_models(), _threads()])
+    return added(command, [*_models(), _threads()])
 
 
 def _models() -> list[Any]:
@@ -97,15 +97,16 @@ def _threads() -> Any:
     return click.option("--threads", type=int, help="Threads of the models; 0: all cores. [0]")
 
 
-def _with(command: Command, added: list[Any]) -> Command:
-    for option in reversed(added):
+def added(command: Command, options: Sequence[Any]) -> Command:
+    """The command with these options, listed in this order."""
+    for option in reversed(options):
         command = option(command)
     return command
 
 
 def search_options(command: Command) -> Command:
     """What may be asked of the web, in whose name, and which of its sources are used."""
-    return _with(
+    return added(
         command,
         [
             click.option(
@@ -125,7 +126,7 @@ def search_options(command: Command) -> Command:
 
 def web_options(command: Command) -> Command:
     """The same for articles: where they come from, and copies of what they cite."""
-    return _with(
+    return added(
         search_options(command),
         [
             click.option("--wiki", help="Base address of the wiki of titles. [Wikipedia]"),
@@ -145,7 +146,7 @@ def web_options(command: Command) -> Command:
 
 def judge_options(command: Command) -> Command:
     """A second opinion: which server is asked, and of what."""
-    return _with(
+    return added(
         command,
         [
             click.option(
@@ -165,7 +166,7 @@ def judge_options(command: Command) -> Command:
 
 def budget_options(command: Command) -> Command:
     """How much may be asked of a language model."""
-    return _with(
+    return added(
         command,
         [
             click.option("--max-calls", type=int, help="Most calls of a model; 0: no limit. [0]"),
@@ -178,7 +179,8 @@ def budget_options(command: Command) -> Command:
 def filter_options(command: Command) -> Command:
     """An option for each setting that says which documents of a corpus may be found."""
     several: dict[str, Any] = {"multiple": True, "metavar": "TEXT"}
-    for option in reversed(
+    return added(
+        command,
         [
             click.option("--from-date", "published_from", help="Published then or later: 2019-05."),
             click.option("--to-date", "published_to", help="Published then or earlier."),
@@ -193,15 +195,13 @@ def filter_options(command: Command) -> Command:
             click.option("--source-language", "source_languages", **several, help="en, de, …"),
             click.option("--kind", "kinds", **several, help="html, pdf, text, …"),
             click.option("--where", **several, help="On metadata: 'section in news, sport'."),
-        ]
-    ):
-        command = option(command)
-    return command
+        ],
+    )
 
 
 def parallel_options(command: Command) -> Command:
     """Where the work is done: in this process, or by the workers of a Ray cluster."""
-    return _with(
+    return added(
         command,
         [
             click.option(
@@ -322,6 +322,50 @@ def write(text: str, path: Path | None) -> None:
         with suppress(OSError):
             beside.unlink()
         raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def deliver(
+    writers: Mapping[str, Callable[[], str]],
+    outputs: Mapping[str, Path | None],
+    show: Callable[[], None],
+    quiet: bool,
+) -> None:
+    """Write the formats asked for; `show` prints to the terminal unless stdout carries data.
+
+    Args:
+        writers: what makes each format.
+        outputs: where each one goes; None: it is not wanted.
+        show: prints the report for a person.
+        quiet: print nothing.
+
+    Raises:
+        PinciteError: a format could not be made, by a fault of the program; the others are there.
+    """
+    from pincite import containment
+    from pincite.errors import PinciteError
+
+    wanted = {name: path for name, path in outputs.items() if path is not None}
+    piped = [name for name, path in wanted.items() if str(path) == "-"]
+    failed: dict[str, str] = {}
+
+    with held_back():
+        for name, path in wanted.items():
+            if name not in piped:
+                text: Any = containment.attempted(writers[name], lambda why: why)
+                if isinstance(text, str):
+                    write(text, path)
+                else:
+                    failed[name] = text.detail
+    for name in piped:  # a reader that waits must not keep Ctrl-C waiting
+        write(writers[name](), None)
+    if not quiet and not piped:
+        show()
+    for name, path in wanted.items():
+        if name not in piped and name not in failed:
+            say(f"{name}: {path.resolve()}", quiet)
+    if failed:
+        said = ", ".join(f"{name} ({kind})" for name, kind in failed.items())
+        raise PinciteError(f"Not written, by a fault of the program: {said}. Try --debug.")
 
 
 @contextmanager

@@ -21,7 +21,7 @@ import click
 
 from pincite import containment
 from pincite.cli import options
-from pincite.errors import InputError, PinciteError
+from pincite.errors import InputError
 from pincite.settings import Settings
 from pincite.types import Article, Finding
 from pincite.verbs.verify.records import Report
@@ -257,7 +257,7 @@ def deliver(
     quiet: bool,
     excluded: bool = False,
 ) -> None:
-    """Write the asked-for formats; the table goes to the terminal unless stdout carries data."""
+    """As `options.deliver`."""
     from rich.console import Console
 
     from pincite.verbs.verify import csv, data, html, terminal, wikitext
@@ -269,26 +269,11 @@ def deliver(
         "html": lambda: html.to_html(report, today),
         "wikitext": lambda: wikitext.to_wikitext(report, today),
     }
-    piped = [name for name, path in outputs.items() if str(path) == "-"]
-    failed = {}
-    with options.held_back():
-        for name, path in outputs.items():
-            if path is not None and name not in piped:
-                text: Any = containment.attempted(writers[name], lambda why: why)
-                if isinstance(text, str):
-                    options.write(text, path)
-                else:
-                    failed[name] = text.detail
-    for name in piped:  # a reader that waits must not keep Ctrl-C waiting
-        options.write(writers[name](), None)
-    if not quiet and not piped:
+
+    def show() -> None:
         terminal.print_report(report, Console(), limit, excluded=excluded)
-    for name, path in outputs.items():
-        if path is not None and name not in piped and name not in failed:
-            options.say(f"{name}: {path.resolve()}", quiet)
-    if failed:
-        said = ", ".join(f"{name} ({kind})" for name, kind in failed.items())
-        raise PinciteError(f"Not written, by a fault of the program: {said}. Try --debug.")
+
+    options.deliver(writers, outputs, show, quiet)
 
 
 SAMPLED = 5  # articles whose text is got for an estimate of many: a wiki is owed a rest too

@@ -11,20 +11,21 @@ from pincite.cli.options import json_option, quiet_option
 
 PARTS = ("retrieval", "decisions", "found", "citations")
 
-ask_options = [
-    click.option("--config", type=options.FilePath, help="A TOML file with settings."),
-    click.option("--verifier", help="Name, folder or Hugging Face id of the verifier."),
-    click.option("--supported-from", type=float, help="Probability that supports. [0.5]"),
-    click.option("--contradicted-from", type=float, help="Probability that contradicts. [0.5]"),
-    click.option("--threads", type=int, help="Threads of the models; 0: all cores. [0]"),
-]
-
 
 def settings_options(command: Any) -> Any:
     """The settings that decide a verdict."""
-    for option in reversed(ask_options):
-        command = option(command)
-    return command
+    return options.added(
+        command,
+        [
+            options.config_option,
+            click.option("--verifier", help="Name, folder or Hugging Face id of the verifier."),
+            click.option("--supported-from", type=float, help="Probability that supports. [0.5]"),
+            click.option(
+                "--contradicted-from", type=float, help="Probability that contradicts. [0.5]"
+            ),
+            click.option("--threads", type=int, help="Threads of the models; 0: all cores. [0]"),
+        ],
+    )
 
 
 @click.command("scifact")
