@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from pincite.corpus.origins import Origins
 from pincite.corpus.protocol import Comparison, Corpus
@@ -104,6 +104,15 @@ def _with_manifests(collection: Collection) -> Iterator[Found]:
     yield from collection.unmet()
 
 
+class _Updatable(Protocol):
+    """What is asked of a corpus; all as `Corpus` has it."""
+
+    def add(self, documents: Sequence[Document]) -> int: ...
+    def delete(self, urls: Sequence[str]) -> int: ...
+    def get(self, urls: Sequence[str]) -> list[Document | None]: ...
+    def compared(self, documents: Sequence[Document]) -> list[Comparison]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class How:
     """What an update may do."""
@@ -137,7 +146,7 @@ Progress = Callable[[Outcome], None]
 
 
 def update(
-    corpus: Corpus | None,
+    corpus: _Updatable | None,
     origins: Origins,
     paths: Sequence[Path],
     how: How,
@@ -207,7 +216,7 @@ def _contents(
 
 class _Run:
     def __init__(
-        self, corpus: Corpus | None, origins: Origins, how: How, progress: Progress
+        self, corpus: _Updatable | None, origins: Origins, how: How, progress: Progress
     ) -> None:
         self.outcome = Outcome()
         self._corpus, self._origins, self._how, self._progress = corpus, origins, how, progress
@@ -304,7 +313,7 @@ class _Run:
 
     def _stored(self, urls: Iterable[str]) -> list[str]:
         asked = list(urls)
-        found = self._corpus.get(asked) if self._corpus else [None] * len(asked)
+        found = self._corpus.get(asked) if self._corpus is not None else [None] * len(asked)
         return [url for url, document in zip(asked, found, strict=True) if document is not None]
 
     def commit(self) -> None:
@@ -313,7 +322,7 @@ class _Run:
         leaving = self._stored(self._leaving)
         remembered = {url for url, (_, always) in self._leaving.items() if always} | set(leaving)
         self.outcome.removed += leaving
-        if self._corpus and not self._how.dry:
+        if self._corpus is not None and not self._how.dry:
             self._corpus.add(latest)
             if leaving:
                 self._corpus.delete(leaving)
@@ -325,7 +334,7 @@ class _Run:
     def _news(self, documents: list[Document]) -> list[Document]:
         """Those of the documents that are to be added, all counted."""
         news, states = list[Document](), list[Comparison](["new"] * len(documents))
-        if self._corpus:
+        if self._corpus is not None:
             states = self._corpus.compared(documents)
         for document, state in zip(documents, states, strict=True):
             if state == "same":
@@ -339,7 +348,7 @@ class _Run:
         return news
 
     def _is_older(self, document: Document) -> bool:
-        (stored,) = self._corpus.get([document.url]) if self._corpus else [None]
+        (stored,) = self._corpus.get([document.url]) if self._corpus is not None else [None]
         return stored is not None and version(stored.meta) > version(document.meta)
 
     def clear_away(self, paths: Sequence[Path]) -> None:
@@ -351,7 +360,7 @@ class _Run:
         if not self._how.prune:
             self.outcome.gone = stored
             return
-        if self._corpus and stored and not self._how.dry:
+        if self._corpus is not None and stored and not self._how.dry:
             self._corpus.delete(stored)
         self._origins.forget(gone)
         self.outcome.removed += stored
