@@ -29,7 +29,6 @@ from pincite.types import Article, Claim, Document, Evidence, Finding, Passage, 
 from pincite.verbs.ask import build as build_ask
 from pincite.verbs.ask import data as ask_data
 from pincite.verbs.ask import html as ask_html
-from pincite.verbs.ask import table as ask_table
 from pincite.verbs.ask import terminal as ask_terminal
 from pincite.verbs.ask.records import Answer, AnswerReport
 from pincite.verbs.check import build as build_check
@@ -134,8 +133,8 @@ def _forms(record: object) -> _Forms:
             ask_data.record_of,
             ask_html.to_html,
             ask_terminal.print_report,
-            ask_table.COLUMNS,
-            ask_table.rows,
+            ask_data.COLUMNS,
+            ask_data.rows,
         )
     return _Forms(
         data.record_of, _verify_page, terminal.print_report, verify_csv.COLUMNS, verify_csv.rows

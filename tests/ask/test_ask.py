@@ -18,6 +18,7 @@ from pincite.text.citation_marks import cited_sentences
 from pincite.text.passages import passages
 from pincite.types import Document, Hit
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer
+from pincite.verbs.ask.extract import Extractor
 from pincite.verbs.ask.literature import Found as Found_
 from pincite.verbs.ask.literature import FoundDocument, LiteratureFinder
 from pincite.verbs.ask.pipeline import (
@@ -25,7 +26,7 @@ from pincite.verbs.ask.pipeline import (
     numbered,
 )
 from pincite.verbs.ask.records import Checked, Reference, Searched
-from pincite.verbs.ask.writers import Extractor, Written
+from pincite.verbs.ask.writers import Written
 
 
 def paper(pmid: int, title: str, text: str, **meta: str) -> Document:
@@ -153,9 +154,9 @@ def test_an_abstract_in_another_language_is_not_quoted(verifier: CrossEncoderVer
     )
     given = numbered([FoundDocument(paper(15, "Velorin", text), (), 0.0)])
     ((quote,), _) = extractor(verifier, -99.0).quotes(QUESTION, given)
-    assert (quote.text, quote.number) == (
+    assert (quote.text, quote.source) == (
         "Velorin reduced the number of migraine days in adults.",
-        1,
+        0,
     )
     assert quote.span.of(text) == quote.text
 

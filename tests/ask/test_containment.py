@@ -13,12 +13,13 @@ from rich.console import Console
 from pincite.completions import Usage
 from pincite.judgement.references import Standing, Support
 from pincite.types import Claim, Document, Evidence, Hit, Passage, Span
-from pincite.verbs.ask import data, html, markdown, references, terminal
+from pincite.verbs.ask import bibliography, data, html, markdown, terminal
 from pincite.verbs.ask.answer_check import AnswerChecker
+from pincite.verbs.ask.extract import Extractor
 from pincite.verbs.ask.literature import LiteratureFinder
 from pincite.verbs.ask.pipeline import AskPipeline
 from pincite.verbs.ask.records import Answer, AnswerReport, Searched
-from pincite.verbs.ask.writers import Extractor, Written
+from pincite.verbs.ask.writers import Written
 
 BAD = "unlucky"
 QUESTION = "Does velorin reduce the number of migraine days?"
@@ -136,7 +137,7 @@ def test_a_reference_that_cannot_be_shown_costs_itself(
     assert shown.count(SOUND.removesuffix(".")) >= 2
 
 
-@pytest.mark.parametrize("write", references.FORMATS.values())
+@pytest.mark.parametrize("write", bibliography.FORMATS.values())
 @pytest.mark.parametrize("damage", [{"title": None}, {"meta": None}, {"published": 7}])
 def test_a_source_that_cannot_be_written_leaves_the_others(
     write: Callable[[Any], str], damage: dict[str, Any]

@@ -15,7 +15,7 @@ import pincite
 from pincite.adapters.langchain import CorpusRetriever
 from pincite.api import Report
 from pincite.corpus.protocol import Corpus
-from pincite.verbs.ask import table
+from pincite.verbs.ask import data as ask_data
 from pincite.verbs.check import csv as check_csv
 from pincite.verbs.verify import csv as verify_csv
 
@@ -35,7 +35,7 @@ def corpus(tmp_path: Path) -> Iterator[Corpus]:
     [
         (verify_report(), verify_csv.COLUMNS, len(list(verify_csv.rows(verify_report())))),
         (check_report(), check_csv.COLUMNS, len(list(check_csv.rows(check_report())))),
-        (everything(), table.COLUMNS, len(list(table.rows(everything())))),
+        (everything(), ask_data.COLUMNS, len(list(ask_data.rows(everything())))),
     ],
     ids=["verify", "check", "ask"],
 )

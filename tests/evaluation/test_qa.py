@@ -23,10 +23,10 @@ from pincite.text.citation_marks import cited_sentences
 from pincite.types import Claim, Document, Evidence, Hit, Passage, Span
 from pincite.verbs.ask import build as build_ask
 from pincite.verbs.ask.answer_check import AnswerChecker
+from pincite.verbs.ask.extract import Extractor
 from pincite.verbs.ask.literature import LiteratureFinder
 from pincite.verbs.ask.pipeline import AskPipeline
 from pincite.verbs.ask.records import Answer, Reference, Searched
-from pincite.verbs.ask.writers import Extractor
 from pincite.verbs.verify import build
 
 BRIDGE = "The old stone bridge of Varde opened in 1911."

@@ -24,8 +24,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from pincite.judgement.references import Retraction
 from pincite.types import Document
-from pincite.verbs.ask import author_names, bibliography, references
-from pincite.verbs.ask.author_names import Name
+from pincite.verbs.ask import bibliography
+from pincite.verbs.ask.bibliography import Name
 from pincite.verbs.ask.records import Reference
 
 # Of csl-data.json, CSL 1.0.2: the variables that we write, all others being left out.
@@ -88,19 +88,19 @@ def csl_read(text: str) -> list[dict[str, Any]]:
 
 
 def test_the_references_that_sentences_name() -> None:
-    used = references.used(everything())
+    used = bibliography.used(everything())
     assert [r.ref_id for r in used] == ["11111111", "22222222", "33333333", "44444444"]
-    assert references.used(answer_report(broken_off())) == []
-    assert references.used(answer_report(extract(), extract())) == list(extract().references)
+    assert bibliography.used(answer_report(broken_off())) == []
+    assert bibliography.used(answer_report(extract(), extract())) == list(extract().references)
 
 
 def test_nothing_of_nothing() -> None:
-    assert references.to_bibtex([]) == references.to_ris([]) == ""
-    assert references.to_csl([]) == "[]\n"
+    assert bibliography.to_bibtex([]) == bibliography.to_ris([]) == ""
+    assert bibliography.to_csl([]) == "[]\n"
 
 
 def test_bibtex_reads_back() -> None:
-    first, second, *_ = bibtex_read(references.to_bibtex(every_standing().references))
+    first, second, *_ = bibtex_read(bibliography.to_bibtex(every_standing().references))
     assert (first["key"], second["key"]) == ("Holm2019Nighta", "Holm2019Nightb")
     assert first["type"] == "article"
     assert first["author"].startswith("Holm, Jr, Ida Marie and van Berg, Per and Dam, Bo and {Var")
@@ -114,7 +114,7 @@ def test_bibtex_reads_back() -> None:
 
 
 def test_ris_reads_back() -> None:
-    first, second, third, *_ = ris_read(references.to_ris(every_standing().references))
+    first, second, third, *_ = ris_read(bibliography.to_ris(every_standing().references))
     assert first["type_of_reference"] == "JOUR"
     assert first["authors"][0] == "Holm, Ida Marie, Jr"
     assert (first["start_page"], first["end_page"]) == ("1023", "1029")
@@ -127,7 +127,7 @@ def test_ris_reads_back() -> None:
 
 
 def test_csl_reads_back() -> None:
-    first, second, *_ = csl_read(references.to_csl(every_standing().references))
+    first, second, *_ = csl_read(bibliography.to_csl(every_standing().references))
     assert first["author"][0] == {"family": "Holm", "given": "Ida Marie", "suffix": "Jr"}
     assert first["author"][-1] == {"literal": "Varde Sleep Study Group"}
     assert first["issued"] == {"date-parts": [[2019, 4, 7]]}
@@ -140,13 +140,13 @@ def test_csl_reads_back() -> None:
 def test_hostile_texts_stay_texts(text: str) -> None:
     given = hostile(text, "javascript:alert(1)").references
     shown = bibliography.line(text)
-    for entry in bibtex_read(references.to_bibtex(given)):
+    for entry in bibtex_read(bibliography.to_bibtex(given)):
         assert without_latex(entry["title"]) == shown
         assert "url" not in entry
-    for record in ris_read(references.to_ris(given)):
+    for record in ris_read(bibliography.to_ris(given)):
         assert record["title"] == shown
         assert "urls" not in record
-    for item in csl_read(references.to_csl(given)):
+    for item in csl_read(bibliography.to_csl(given)):
         assert item["title"] == shown
         assert "URL" not in item
 
@@ -155,10 +155,10 @@ def test_hostile_texts_stay_texts(text: str) -> None:
 @settings(max_examples=60)
 def test_any_references(given: list[Reference]) -> None:
     titles = [bibliography.line(r.document.title) or bibliography.line(r.ref_id) for r in given]
-    csl = csl_read(references.to_csl(given))
+    csl = csl_read(bibliography.to_csl(given))
     assert [item.get("title", "") for item in csl] == titles
 
-    bibtex = bibtex_read(references.to_bibtex(given))
+    bibtex = bibtex_read(bibliography.to_bibtex(given))
     assert [entry["key"] for entry in bibtex] == [item["id"] for item in csl]
     assert len({entry["key"].lower() for entry in bibtex}) == len(given)
     # bibtexparser trims what is no letter to Python's strip().
@@ -166,7 +166,7 @@ def test_any_references(given: list[Reference]) -> None:
         t.strip() for t in titles
     ]
 
-    written = references.to_ris(given)
+    written = bibliography.to_ris(given)
     lines = written.split("\r\n")
     assert all(re.match(r"[A-Z][A-Z0-9]  - ", line) for line in lines if line)
     assert lines.count("ER  - ") == len(given)
@@ -176,7 +176,7 @@ def test_any_references(given: list[Reference]) -> None:
 @given(st.text())
 def test_braces_are_balanced_whatever_a_title_holds(title: str) -> None:
     depth = 0
-    for sign in references.protected(title):
+    for sign in bibliography.protected(title):
         depth += (sign == "{") - (sign == "}")
         assert depth >= 0
     assert depth == 0
@@ -204,7 +204,7 @@ def test_braces_are_balanced_whatever_a_title_holds(title: str) -> None:
     ],
 )
 def test_names(stated: str, names: list[Name] | str) -> None:
-    found = author_names.authors_of({"author": stated}).names
+    found = bibliography.authors_of({"author": stated}).names
     if isinstance(names, str):
         wanted = [name for name in names.split("|") if name]
         assert [name.family for name in found][: len(wanted)] == wanted
@@ -223,20 +223,20 @@ def test_names(stated: str, names: list[Name] | str) -> None:
     ],
 )
 def test_the_first_names(stated: str, line: str) -> None:
-    assert author_names.first_of({"authors": stated}) == line
+    assert bibliography.first_of({"authors": stated}) == line
 
 
 def test_a_group_stays_whole() -> None:
     meta = {"authors": "Holm, Ida; Study Group, Denmark", "groups": "Study Group, Denmark"}
-    assert author_names.authors_of(meta).names[1] == Name("Study Group, Denmark", whole=True)
+    assert bibliography.authors_of(meta).names[1] == Name("Study Group, Denmark", whole=True)
 
 
 def test_more_authors_are_told_of() -> None:
     source = document(1, authors="", groups="", author="I. Holm et al.")
-    (entry,) = bibtex_read(references.to_bibtex([reference(1, source)]))
+    (entry,) = bibtex_read(bibliography.to_bibtex([reference(1, source)]))
     assert entry["author"] == "Holm, I. and others"
-    assert "et al." in references.to_csl([reference(1, source)])
-    assert "et al." in references.to_ris([reference(1, source)])
+    assert "et al." in bibliography.to_csl([reference(1, source)])
+    assert "et al." in bibliography.to_ris([reference(1, source)])
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_more_authors_are_told_of() -> None:
     ],
 )
 def test_capitals_are_protected(title: str, written: str) -> None:
-    assert references.protected(title) == written
+    assert bibliography.protected(title) == written
 
 
 def test_keys_differ_whatever_their_titles() -> None:
@@ -274,11 +274,11 @@ def test_kinds() -> None:
     page = Document("https://x.example/p", "On trams", "", published="2020-05", meta={})
     file = Document("file:///tmp/a.txt", "On trams", "")
     given = [Reference(n, "x", d) for n, d in enumerate((book, page, file), 1)]
-    csl = csl_read(references.to_csl(given))
+    csl = csl_read(bibliography.to_csl(given))
     assert [item["type"] for item in csl] == ["chapter", "webpage", "document"]
     assert csl[1]["issued"] == {"date-parts": [[2020, 5]]}
     assert "URL" not in csl[2]
-    types = [entry["type"] for entry in bibtex_read(references.to_bibtex(given))]
+    types = [entry["type"] for entry in bibtex_read(bibliography.to_bibtex(given))]
     assert types == ["incollection", "misc", "misc"]
 
 
@@ -308,10 +308,10 @@ def test_links_lead_nowhere_else(meta: dict[str, str]) -> None:
 
 
 def test_snapshots(snapshot: SnapshotAssertion) -> None:
-    given = references.used(everything())
-    assert references.to_bibtex(given) == snapshot(name="bibtex")
-    assert references.to_ris(given) == snapshot(name="ris")
-    assert references.to_csl(given) == snapshot(name="csl")
+    given = bibliography.used(everything())
+    assert bibliography.to_bibtex(given) == snapshot(name="bibtex")
+    assert bibliography.to_ris(given) == snapshot(name="ris")
+    assert bibliography.to_csl(given) == snapshot(name="csl")
 
 
 SICI = "10.1002/(SICI)1097-0258(19980815)17:15<1661:AID-SIM968>3.0.CO;2-2"
@@ -328,12 +328,12 @@ SICI = "10.1002/(SICI)1097-0258(19980815)17:15<1661:AID-SIM968>3.0.CO;2-2"
 )
 def test_bibtex_and_ris_have_the_doi_of_metadata_or_address(meta: dict[str, str], url: str) -> None:
     reference = Reference(1, "r", Document(url, "Mills & 100% of sails", "Text.", meta=meta))
-    assert f"doi = {{{SICI}}}" in references.to_bibtex([reference])
-    assert f"DO  - {SICI}\r\n" in references.to_ris([reference])
+    assert f"doi = {{{SICI}}}" in bibliography.to_bibtex([reference])
+    assert f"DO  - {SICI}\r\n" in bibliography.to_ris([reference])
 
 
 def test_bibtex_and_ris_have_other_numbers_of_the_address() -> None:
     url = "https://pubmed.ncbi.nlm.nih.gov/123/"
     reference = Reference(1, "r", Document(url, "Mills", "Text."))
-    assert "pmid = {123}" in references.to_bibtex([reference])
-    assert "AN  - 123\r\n" in references.to_ris([reference])
+    assert "pmid = {123}" in bibliography.to_bibtex([reference])
+    assert "AN  - 123\r\n" in bibliography.to_ris([reference])

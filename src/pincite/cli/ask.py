@@ -153,16 +153,16 @@ def deliver(
     """As `options.deliver`."""
     from rich.console import Console
 
-    from pincite.verbs.ask import data, html, markdown, references, terminal
+    from pincite.verbs.ask import bibliography, data, html, markdown, terminal
 
-    used = references.used(report)
+    used = bibliography.used(report)
     writers = {
         "json": lambda: data.to_json(report),
         "html": lambda: html.to_html(report),
         "markdown": lambda: markdown.to_markdown(report, template),
-        "bibtex": lambda: references.to_bibtex(used),
-        "ris": lambda: references.to_ris(used),
-        "csl": lambda: references.to_csl(used),
+        "bibtex": lambda: bibliography.to_bibtex(used),
+        "ris": lambda: bibliography.to_ris(used),
+        "csl": lambda: bibliography.to_csl(used),
     }
     options.deliver(writers, outputs, lambda: terminal.print_report(report, Console()), quiet)
 

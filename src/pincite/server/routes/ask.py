@@ -23,7 +23,7 @@ from pincite.server.routes.check import filled
 from pincite.server.routes.jobs import readable, started
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
-from pincite.verbs.ask import data, html, markdown, references, wording
+from pincite.verbs.ask import bibliography, data, html, markdown, wording
 from pincite.verbs.ask.records import Answer, AnswerReport, Checked, Reference
 
 router = Router(include_in_schema=False)
@@ -154,11 +154,11 @@ def _exported(report: AnswerReport, ending: str) -> str:
     if ending == "html":
         return html.to_html(report)
     write = {
-        "bib": references.to_bibtex,
-        "ris": references.to_ris,
-        "csl.json": references.to_csl,
+        "bib": bibliography.to_bibtex,
+        "ris": bibliography.to_ris,
+        "csl.json": bibliography.to_csl,
     }[ending]
-    return write(references.used(report))
+    return write(bibliography.used(report))
 
 
 def _modes(request: Request) -> list[tuple[str, str]]:

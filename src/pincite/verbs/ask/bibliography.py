@@ -1,22 +1,168 @@
-"""A source as a bibliography knows it, whatever the format: the fields, cleaned, and its key.
+"""Sources as a bibliography knows them: authors, fields and keys; as BibTeX, RIS and CSL-JSON.
 
-The year is that of the issue (`pubdate`), as a journal is cited, and not the day on which the
-article first came out, by which corpora are searched.
+The formats are written here: bibtexparser and pybtex write BibTeX, but leave keys, capitals and the
+signs that LaTeX reads to the caller, and rispy writes a value with a line break in it as two lines.
+Tests read what is written here with those libraries. Text stays Unicode, as UTF-8.
 """
 
+import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Literal
+from typing import Any, Literal
+from urllib.parse import quote
 
 from pincite import containment
 from pincite.judgement.references import Retraction
 from pincite.text.identifiers import doi_address, doi_in, doi_of_url, pmc_of_url, pmid_of_url
-from pincite.verbs.ask.author_names import Authors, authors_of
-from pincite.verbs.ask.records import Reference
+from pincite.verbs.ask.records import AnswerReport, Reference
+
+# ── Authors ───────────────────────────────────────────────────────────────────────────────────────
+#
+# PubMed's reader writes "Holm, Ida Marie, Jr; Berg, Per; Varde Study Group" under `authors` and
+# names the groups again under `groups`. Pages of the web have an `author` in any form. What cannot
+# be taken apart for sure is kept whole: better than a name that is wrongly inverted.
+
+_SEMICOLON = re.compile(r"\s*;\s*")
+_AND = re.compile(r"\s+(?:and|&)\s+", re.IGNORECASE)
+_COMMA = re.compile(r"\s*,\s*")
+_ET_AL = re.compile(r"[\s,]+(?:et\s+al\.?|and\s+others)\s*$", re.IGNORECASE)
+_INITIALS = re.compile(r"(?P<family>\S.*?)\s+(?P<given>[A-Z]{1,4})")  # "van Holm IM"
+_PARTICLES = frozenset(
+    "af al bin d' da de del della den der di dos du el ibn la le ten ter van von zu".split()
+)
+_SUFFIX = re.compile(r"(?:Jr|Sr|[IVX]{1,4}|\d(?:st|nd|rd|th|d))\.?", re.IGNORECASE)
+_GROUP_WORDS = frozenset(
+    "agency association center centre committee consortium department group institute ministry "
+    "network organisation organization society team trial university".split()
+)
+MOST_INITIALS = 4  # "JRRT"; longer words in capitals are names
+MOST_SHOWN = 3  # names before "et al.", as the BMJ has it
+MOST_WORDS = 6  # of a person's name: with more it is a group or a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A person, or with `given` and `suffix` empty and `whole` set a name that stays as it is."""
+
+    family: str
+    given: str = ""
+    suffix: str = ""
+    whole: bool = False  # a group, or a name that cannot be taken apart
+
+    @property
+    def inverted(self) -> str:
+        """As catalogues have it.
+
+        >>> Name("Holm", "Ida Marie", "Jr").inverted
+        'Holm, Ida Marie, Jr'
+        """
+        return ", ".join(part for part in (self.family, self.given, self.suffix) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Authors:
+    """The names in their order."""
+
+    names: tuple[Name, ...]
+    more: bool = False  # the metadata ends with "et al."
+
+
+def authors_of(meta: Mapping[str, str]) -> Authors:
+    """The authors as far as metadata names them.
+
+    >>> authors_of({"author": "I. Holm and P. van Berg et al."}).names[1]
+    Name(family='van Berg', given='P.', suffix='', whole=False)
+    """
+    stated = meta.get("authors") or meta.get("author") or ""
+    text = _ET_AL.sub("", stated)
+    groups = frozenset(_SEMICOLON.split(meta.get("groups", "")))
+    names = tuple(
+        Name(part, whole=True) if part in groups else _name(part)
+        for part in map(str.strip, _split(text))
+        if any(c.isalnum() for c in part)
+    )
+    return Authors(names, text != stated)
+
+
+def first_of(meta: Mapping[str, str]) -> str:
+    """The authors as a line of references has them: "Holm IM, Berg P, et al.".
+
+    >>> first_of({"authors": "Holm, Ida Marie; Berg, Per; Dam, Bo; Lund, Eva"})
+    'Holm IM, Berg P, Dam B, et al.'
+    """
+    authors = authors_of(meta)
+    shown = [_short(name) for name in authors.names[:MOST_SHOWN]]
+    if authors.more or len(authors.names) > MOST_SHOWN:
+        shown.append("et al.")
+    return ", ".join(shown)
+
+
+def _short(name: Name) -> str:
+    initials = "".join(word[0] for word in re.findall(r"[^\W\d_]+", name.given))
+    if name.given.isalpha() and name.given.isupper() and len(name.given) <= MOST_INITIALS:
+        initials = name.given  # "IM" is not one name that begins with I
+    return " ".join(part for part in (name.family, initials, name.suffix) if part)
+
+
+def _split(text: str) -> Sequence[str]:
+    if ";" in text:
+        return _SEMICOLON.split(text)
+    if _is_group(text):
+        return [text]
+    parts = _AND.split(text)
+    last_first = len(parts) == 1 and not _are_names(_COMMA.split(text))
+    return parts if last_first else [name for part in parts for name in _listed(part)]
+
+
+def _listed(part: str) -> Sequence[str]:
+    pieces = _COMMA.split(part.strip(", "))
+    return pieces if _are_names(pieces) else [part]
+
+
+def _are_names(pieces: Sequence[str]) -> bool:
+    """Whether commas stand between names, and not between the parts of one ("Holm, Ida")."""
+    return all(" " in piece.strip() for piece in pieces)
+
+
+def _name(text: str) -> Name:
+    if "," in text:
+        family, *rest = (part for part in _COMMA.split(text) if part)
+        suffix = rest.pop() if len(rest) > 1 and _SUFFIX.fullmatch(rest[-1]) else ""
+        return Name(family, " ".join(rest), suffix)
+    words = text.split()
+    if len(words) == 1 or len(words) > MOST_WORDS or not _is_latin(text) or _is_group(text):
+        return Name(text, whole=True)
+    if match := _INITIALS.fullmatch(text):
+        return Name(match["family"], match["given"])
+    return _western(words)
+
+
+def _western(words: Sequence[str]) -> Name:
+    """Given names first, the family's last with the particles before it."""
+    suffix = words[-1] if len(words) > 2 and _SUFFIX.fullmatch(words[-1]) else ""
+    words = words[:-1] if suffix else words
+    start = len(words) - 1
+    while start > 1 and words[start - 1] in _PARTICLES:
+        start -= 1
+    return Name(" ".join(words[start:]), " ".join(words[:start]), suffix)
+
+
+def _is_group(text: str) -> bool:
+    """Whether words are no person's: "University", or small ones but particles ("Study of …")."""
+    words = re.findall(r"[^\W\d_]{2,}", text)
+    small = {word for word in words if word.islower()} - _PARTICLES - {"and"}
+    return bool(small) or any(word.lower() in _GROUP_WORDS for word in words)
+
+
+def _is_latin(text: str) -> bool:
+    return all("LATIN" in unicodedata.name(c, "") for c in text if c.isalpha())
+
+
+# ── Fields ────────────────────────────────────────────────────────────────────────────────────────
 
 Kind = Literal["article", "chapter", "webpage", "document"]
 SEPARATOR = "; "  # between several values of one field of the metadata
@@ -246,3 +392,235 @@ def _letters(n: int) -> str:
         n, rest = divmod(n - 1, 26)
         text = chr(ord("a") + rest) + text
     return text
+
+
+# ── Formats ───────────────────────────────────────────────────────────────────────────────────────
+
+_BIBTEX_TYPES = {
+    "article": "article",
+    "chapter": "incollection",
+    "webpage": "misc",
+    "document": "misc",
+}
+_RIS_TYPES = {"article": "JOUR", "chapter": "CHAP", "webpage": "ELEC", "document": "GEN"}
+_CSL_TYPES = {
+    "article": "article-journal",
+    "chapter": "chapter",
+    "webpage": "webpage",
+    "document": "document",
+}
+# BibTeX counts braces that are escaped by a backslash too: all of these are written as words.
+_LATEX = {
+    **{sign: f"\\{sign}" for sign in "&%$#_"},
+    "{": "{\\textbraceleft}",
+    "}": "{\\textbraceright}",
+    "~": "{\\textasciitilde}",
+    "^": "{\\textasciicircum}",
+    "\\": "{\\textbackslash}",
+    "<": "{\\textless}",
+    ">": "{\\textgreater}",
+}
+_WORD = re.compile(r"([\s(\[\"“]*)(.*?)([\s,.:;?!)\]\"”]*)", re.DOTALL)  # and signs around it
+# In an address: signs that BibTeX or a LaTeX command around it would stumble over.
+_SAFE_IN_URL = "!#$%&'()*+,-./:;=?@[]_~"
+
+
+def used(report: AnswerReport) -> list[Reference]:
+    """The references that sentences of the answers name, each once, in the order of the report."""
+    found: dict[str, Reference] = {}
+    for answer in report.answers:
+        numbers = {v.number for sentence in answer.sentences for v in sentence.verdicts}
+        for reference in answer.references:
+            if reference.number in numbers:
+                found.setdefault(reference.ref_id, reference)
+    return list(found.values())
+
+
+# ── BibTeX ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def to_bibtex(references: Sequence[Reference]) -> str:
+    """An entry a reference, with a blank line between; empty for none."""
+    return "\n".join(_bibtex(entry) for entry in entries(references))
+
+
+def _bibtex(entry: Entry) -> str:
+    values = {name: value for name, value in _bibtex_fields(entry) if value}
+    lines = [f"  {name} = {{{value}}}," for name, value in values.items()]
+    if len(entry.date) > 1:  # a macro: styles put it into their language
+        lines.append(f"  month = {MONTHS[entry.date[1] - 1]},")
+    head = f"@{_BIBTEX_TYPES[entry.kind]}{{{entry.key},"
+    return "\n".join((head, *lines, "}\n"))
+
+
+def _bibtex_fields(entry: Entry) -> Iterator[tuple[str, str]]:
+    container = {"article": "journal", "chapter": "booktitle"}.get(entry.kind, "howpublished")
+    names = [_bibtex_name(name) for name in entry.authors.names]
+    yield "title", protected(entry.title)
+    yield "author", " and ".join([*names, "others"] if names and entry.authors.more else names)
+    yield container, latex(entry.container)
+    yield "year", str(entry.date[0]) if entry.date else ""
+    yield "volume", latex(entry.volume)
+    yield "number", latex(entry.issue)
+    yield "pages", re.sub(r"(?<=\w)-(?=\w)", "--", latex(entry.pages))
+    yield "publisher", latex(entry.publisher)
+    yield "issn", latex(entry.issn)
+    yield "isbn", latex(entry.isbn)
+    yield "doi", quote(entry.doi, safe=_SAFE_IN_URL + "<>")
+    yield "pmid", entry.pmid
+    yield "pmcid", entry.pmc
+    yield "url", _address(entry.url)
+    yield "language", latex(entry.language)
+    yield "keywords", latex(", ".join(entry.keywords))
+    yield "abstract", latex(entry.abstract)
+    yield "note", latex(entry.note)
+
+
+def latex(text: str) -> str:
+    r"""Text in which LaTeX and BibTeX see nothing but text.
+
+    >>> print(latex("5 % of {a_b} & c"))
+    5 \% of {\textbraceleft}a\_b{\textbraceright} \& c
+    """
+    return "".join(_LATEX.get(c, c) for c in text)
+
+
+def protected(title: str) -> str:
+    """A title whose capitals styles do not make small: names, formulas and abbreviations.
+
+    >>> protected("The effect of mRNA in Denmark: Results for COVID-19.")
+    'The effect of {mRNA} in {Denmark}: Results for {COVID-19}.'
+    """
+    words, begins = [], True
+    for word in title.split(" "):
+        match = _WORD.fullmatch(word)
+        before, core, after = match.groups() if match else ("", word, "")
+        has_capital = any(c.isupper() for c in (core[1:] if begins else core))
+        written = f"{{{latex(core)}}}" if has_capital else latex(core)
+        words.append(latex(before) + written + latex(after))
+        begins = after.endswith(":")  # styles leave the first letter there as it is
+    return " ".join(words)
+
+
+def _bibtex_name(name: Name) -> str:
+    if name.whole:
+        return f"{{{latex(name.family)}}}"
+    parts = (name.family, name.suffix, name.given)
+    written = ", ".join(_bibtex_part(part) for part in parts if part)
+    return written if name.given else f"{{{latex(name.family)}}}"
+
+
+def _bibtex_part(part: str) -> str:
+    """A part of a name; BibTeX would read an "and" in it as the border between two people."""
+    has_and = re.search(r"\band\b", part, re.IGNORECASE)
+    return f"{{{latex(part)}}}" if has_and or "," in part else latex(part)
+
+
+def _address(text: str) -> str:
+    """An address for a field that is read verbatim: what is not safe there as %-escapes."""
+    return quote(text, safe=_SAFE_IN_URL)
+
+
+# ── RIS ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def to_ris(references: Sequence[Reference]) -> str:
+    """A record a reference, lines ending in CR and LF as the format wants; empty for none."""
+    return "".join(_ris(entry) for entry in entries(references))
+
+
+def _ris(entry: Entry) -> str:
+    lines = [f"{tag}  - {value}" for tag, value in _ris_fields(entry) if value]
+    return "\r\n".join((f"TY  - {_RIS_TYPES[entry.kind]}", *lines, "ER  - ", "", ""))
+
+
+def _ris_fields(entry: Entry) -> Iterator[tuple[str, str]]:
+    yield "ID", entry.key
+    yield from (("AU", name.inverted) for name in entry.authors.names)
+    yield "TI", entry.title
+    yield "T2", entry.container
+    yield "JO", entry.container_short
+    yield "PY", str(entry.date[0]) if entry.date else ""
+    yield "DA", _ris_date(entry.date)
+    yield "VL", entry.volume
+    yield "IS", entry.issue
+    yield "SP", entry.first_page
+    yield "EP", entry.last_page
+    yield "PB", entry.publisher
+    yield "SN", entry.issn or entry.isbn
+    yield "DO", entry.doi
+    yield "AN", entry.pmid
+    yield "DB", "PubMed" if entry.pmid else ""
+    yield "C2", entry.pmc
+    yield "UR", entry.url
+    yield "LA", entry.language
+    yield "M3", entry.types
+    yield from (("KW", keyword) for keyword in entry.keywords)
+    yield "AB", entry.abstract
+    yield "N1", entry.note
+    yield "N1", _missing_authors(entry)
+
+
+def _ris_date(date: Sequence[int]) -> str:
+    """YYYY/MM/DD/ with nothing for what is not known."""
+    if not date:
+        return ""
+    year, month, day = (*date, 0, 0)[:3]
+    return f"{year:04}/{f'{month:02}' if month else ''}/{f'{day:02}' if day else ''}/"
+
+
+def _missing_authors(entry: Entry) -> str:
+    return "The list of authors goes on (et al.)." if entry.authors.more else ""
+
+
+# ── CSL-JSON ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def to_csl(references: Sequence[Reference]) -> str:
+    """A JSON list with an item a reference, by the schema of CSL 1.0.2."""
+    items = [_csl(entry) for entry in entries(references)]
+    return json.dumps(items, ensure_ascii=False, indent=1) + "\n"
+
+
+def _csl(entry: Entry) -> dict[str, Any]:
+    notes = (entry.note, _missing_authors(entry))
+    fields = {
+        "id": entry.key,
+        "type": _CSL_TYPES[entry.kind],
+        "title": entry.title,
+        "author": [_csl_name(name) for name in entry.authors.names],
+        "container-title": entry.container,
+        "container-title-short": entry.container_short,
+        "issued": {"date-parts": [list(entry.date)]} if entry.date else {},
+        "volume": entry.volume,
+        "issue": entry.issue,
+        "page": entry.pages,
+        "publisher": entry.publisher,
+        "ISSN": entry.issn,
+        "ISBN": entry.isbn,
+        "DOI": entry.doi,
+        "PMID": entry.pmid,
+        "PMCID": entry.pmc,
+        "URL": entry.url,
+        "language": entry.language,
+        "genre": entry.types,
+        "keyword": SEPARATOR.join(entry.keywords),
+        "abstract": entry.abstract,
+        "status": "retracted" if entry.retraction is Retraction.YES else "",
+        "note": " ".join(note for note in notes if note),
+    }
+    return {name: value for name, value in fields.items() if value}
+
+
+def _csl_name(name: Name) -> dict[str, str]:
+    if name.whole:
+        return {"literal": name.family}
+    parts = {"family": name.family, "given": name.given, "suffix": name.suffix}
+    return {part: value for part, value in parts.items() if value}
+
+
+FORMATS: Mapping[str, Callable[[Sequence[Reference]], str]] = {
+    "bibtex": to_bibtex,
+    "ris": to_ris,
+    "csl": to_csl,
+}

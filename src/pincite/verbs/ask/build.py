@@ -24,10 +24,11 @@ from pincite.retrieval.retrievers import OF_ONE, Reranked
 from pincite.settings import Settings, recorded
 from pincite.text.words import looks_german
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer
+from pincite.verbs.ask.extract import Extractor
 from pincite.verbs.ask.literature import LiteratureFinder
 from pincite.verbs.ask.pipeline import AskPipeline, Draft, Tell
 from pincite.verbs.ask.records import Answer, AnswerReport, Searched
-from pincite.verbs.ask.writers import Extractor, ModelWriter, Writer
+from pincite.verbs.ask.writers import ModelWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +173,7 @@ def _writer(
     encoder: Encoder,
     calls: Calls | None,
     templates: Templates | None,
-) -> Writer | Extractor:
+) -> ModelWriter | Extractor:
     if calls is None or templates is None:
         return Extractor(
             verifier,

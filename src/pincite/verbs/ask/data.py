@@ -4,6 +4,7 @@ What is derived (`complete`, `supports`, …) is written for readers of the JSON
 read again, not believed: it follows anew.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from pincite.text.citation_marks import Mark, Sentence
 from pincite.types import Document, Evidence, Passage
 from pincite.verbs.ask import wording
 from pincite.verbs.ask.records import (
+    EXTRACT,
     Answer,
     AnswerReport,
     Change,
@@ -91,7 +93,7 @@ def answer_record(answer: Answer) -> AnswerRecord:
         answer,
         answer=answer.text,
         written_by=answer.by,
-        is_extractive=answer.by == wording.EXTRACT,
+        is_extractive=answer.by == EXTRACT,
         abstained=answer.abstained or None,
         failure=answer.failure or None,
         sentences=tuple(map(sentence_of, answer.sentences)),
@@ -206,3 +208,35 @@ def _evidence_of(record: QuotedRecord) -> Evidence:
 
 def _reference_of(record: ReferenceRecord) -> Reference:
     return made(Reference, record, document=made(Document, record))
+
+
+# ── As rows, for data frames ──────────────────────────────────────────────────────────────────────
+
+COLUMNS = (
+    "question sentence_number sentence label references urls quote why notes abstained".split()
+)
+
+
+def rows(report: AnswerReport) -> Iterator[list[str | int | None]]:
+    """The values of `COLUMNS`; a question without an answer has one row, which says why."""
+    for answer in report.answers:
+        for number, checked in enumerate(answer.sentences, 1):
+            yield [answer.question, number, *_of_sentence(checked, answer), None]
+        if not answer.sentences:
+            nothing = [None] * (len(COLUMNS) - 2)
+            yield [answer.question, *nothing, answer.abstained or answer.failure]
+
+
+def _of_sentence(checked: Checked, answer: Answer) -> list[str | int | None]:
+    """From `sentence` on; where there are several references, in their order with bars between."""
+    by_number = {each.number: each.document.url for each in answer.references}
+    urls = [by_number[v.number] for v in checked.verdicts if v.number in by_number]
+    quotes = [v.evidence.quoted for v in checked.verdicts if v.evidence]
+    return [
+        checked.sentence.text,
+        wording.LABELS[checked.standing],
+        ", ".join(wording.numbers(checked)),
+        *(" | ".join(filter(None, texts)) for texts in (urls, quotes)),
+        "; ".join(v.why for v in checked.verdicts if v.why),
+        "; ".join(checked.notes),
+    ]

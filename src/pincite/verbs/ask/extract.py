@@ -5,12 +5,20 @@ No model writes here, so nothing is invented; what is said is said by a source, 
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 
+from pincite import containment
+from pincite.documents.pubmed import in_own_words
+from pincite.protocols import Encoder, Reader
 from pincite.settings.tables import LEAST_ANSWER
 from pincite.text import words as wording
 from pincite.text.figures import figures
+from pincite.text.sentences import joined, sentences
+from pincite.types import Claim, Document, Failed, Passage, Span, claim_id_of
+from pincite.verbs.ask.literature import WHOLE
+from pincite.verbs.ask.records import EXTRACT, Reference
 
 # A sentence that shares more of its content words with one that was chosen repeats it. Sentences
 # that differ in a figure or in polarity stay both: they may contradict each other.
@@ -40,6 +48,14 @@ REPEATED = 1.0  # of a sentence all of whose words were said before
 MOST_OF_AN_ABSTRACT = 30  # sentences: in a longer text the place of one says nothing
 MIDDLE = 0.5
 LATE = 0.75  # conclusions begin about there, most often with what was found
+READ = 100  # sentences, the nearest to the question in meaning, that the network reads
+# Passages whose sentences may be quoted: of one long document, and of all of them together, best
+# first. Of 20 full articles, 40 gave the sentences that 100 did; research/check-and-ask.md.
+OF_ONE, OF_ALL = 40, 60
+# Log-odds behind the best document from which on none of a document's sentences is taken: its
+# sentences would be further behind than `BEHIND`.
+TOO_FAR = 5.0
+UNREAD = -99.0  # log-odds of a sentence that could not be read
 FEWEST_WORDS, MOST_WORDS = 6, 70  # of a sentence that can stand alone and be read
 # What a sentence points at may stand in the one before, which is not there in an extract.
 _POINTS_BACK = frozenset(
@@ -165,12 +181,13 @@ class Quotable:
     text: str
     source: int  # place of its document in the order of relevance, from 0
     place: int  # in its document: where it begins
-    relevance: float  # the network's log-odds that it bears on the question
+    relevance: float = 0.0  # the network's log-odds that it bears on the question
     likeness: float = 0.0  # cosine of its meaning and the question's
     of_document: float = 0.0  # log-odds that the best passage of its document bears on it
     depth: float = 0.0  # how far into its document it stands: 0 first, 1 last
     part: Part = Part.OTHER
     lacks: float = 0.0  # share of what the question is about that its document does not name
+    span: Span = field(default=Span(0, 0))  # in its document, without the label of its section
 
     @property
     def answers(self) -> float:
@@ -331,3 +348,125 @@ def repeats(one: str, other: str) -> bool:
         return False
     a, b = set(wording.content_words(one)), set(wording.content_words(other))
     return len(a & b) >= REPEATS * min(len(a), len(b)) if a and b else a == b
+
+
+# ── From references ──────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Extractor:
+    """The sentences of the sources that answer the question best, word for word."""
+
+    reader: Reader
+    encoder: Encoder
+    sentences: int = 5
+    least: float = LEAST_ANSWER
+    documents_read: bool = True  # whether a reference's relevance is the network's log-odds
+    fingerprint: str = EXTRACT
+
+    def quotes(
+        self, question: str, references: Sequence[Reference]
+    ) -> tuple[list[Quotable], list[Failed]]:
+        """One to `sentences` of them, the most answering first; none if none answers it.
+
+        Beside them what kept documents or sentences of theirs from being read.
+        """
+        best = max((each.relevance for each in references), default=0.0)
+        near = [
+            (source, reference)
+            for source, reference in enumerate(references)
+            if reference.relevance >= best - TOO_FAR or not self.documents_read
+        ]
+        n_long = sum(len(reference.document.text) > WHOLE for _, reference in near)
+        most = min(OF_ONE, OF_ALL // max(1, n_long))
+        failures, candidates = list[Failed](), list[Quotable]()
+        for source, reference in near:
+            read = partial(_quotable, question, source, reference, most)
+            candidates += containment.attempted(read, failures.append) or []
+        read_ones = self._read(question, references, candidates, failures)
+        return chosen(read_ones, self.sentences, self.least), failures
+
+    def _read(
+        self,
+        question: str,
+        references: Sequence[Reference],
+        candidates: Sequence[Quotable],
+        failures: list[Failed],
+    ) -> list[Quotable]:
+        """Those of the candidates that are nearest to the question, as the network reads them."""
+        if not candidates:
+            return []
+        asked = self.encoder.encode([question], "query")[0]
+        likeness = self.encoder.encode([c.text for c in candidates], "passage") @ asked
+        order = sorted(range(len(candidates)), key=lambda i: (-float(likeness[i]), i))[:READ]
+        near = [replace(candidates[i], likeness=float(likeness[i])) for i in order]
+        claim = Claim(claim_id_of("", (), question), question)
+        pairs = [(claim, _passage(references[each.source].document, each)) for each in near]
+
+        def unread(_: tuple[Claim, Passage], why: Failed) -> float:
+            failures.append(why)
+            return UNREAD
+
+        def relevance(of: Sequence[tuple[Claim, Passage]]) -> list[float]:
+            return [float(score) for score in self.reader.relevance(of)]
+
+        odds = containment.each(relevance, pairs, unread)
+        best = dict[int, float]()  # of each document, where nobody has read it as a whole
+        for each, score in zip(near, odds, strict=True):
+            best[each.source] = max(score, best.get(each.source, score))
+        if self.documents_read:
+            best = {source: references[source].relevance for source in best}
+        return [
+            replace(each, relevance=score, of_document=best[each.source])
+            for each, score in zip(near, odds, strict=True)
+        ]
+
+
+def _quotable(question: str, source: int, reference: Reference, most: int) -> list[Quotable]:
+    """The sentences of a reference that may be quoted, with what of the question it lacks."""
+    spans = _chosen(reference, most)
+    found = quotable(source, reference.document, spans)
+    text = reference.document.text
+    read = [reference.document.title, *(s.of(text) for s in spans or [Span(0, len(text))])]
+    lacking = lacks(question, "\n".join(read))
+    return [replace(each, lacks=lacking) for each in found]
+
+
+def _chosen(reference: Reference, most: int) -> list[Span]:
+    """The passages of a long document that are worth reading, in its order; none: all of it."""
+    if len(reference.document.text) <= WHOLE:
+        return []
+    return sorted(passage.span for passage in reference.passages[: max(1, most)])
+
+
+def quotable(source: int, document: Document, within: Sequence[Span] = ()) -> list[Quotable]:
+    """The sentences of a document that can stand alone, without what other languages say.
+
+    `within`: of these passages only; none: of all of it.
+    """
+    text = in_own_words(document.text)
+    found = []
+    for piece in within or [Span(0, len(text))]:
+        cut = sentences(piece.of(text), document.language or "en")
+        spans = _whole_ones(text, [span.moved(piece.start) for span in cut])
+        kinds = parts([span.of(text) for span in spans])
+        for n, (span, part) in enumerate(zip(spans, kinds, strict=True)):
+            said = unlabelled(span.of(text))
+            own = Span(span.end - len(said), span.end) if span.of(text).endswith(said) else span
+            far = MIDDLE if within else depth(n, len(spans))
+            found.append(Quotable(said, source, own.start, depth=far, part=part, span=own))
+    return [place for place in found if can_stand_alone(place.text)]
+
+
+def _whole_ones(text: str, spans: Sequence[Span]) -> list[Span]:
+    """The spans, those put together that were cut within a sentence."""
+
+    def cut(left: Span, right: Span) -> bool:
+        on_one_line = "\n" not in text[left.end : right.start]
+        return on_one_line and is_cut(left.of(text), right.of(text))
+
+    return joined(spans, cut)
+
+
+def _passage(document: Document, sentence: Quotable) -> Passage:
+    return Passage(document.doc_id, document.url, document.title, sentence.text, sentence.span)

@@ -18,6 +18,7 @@ from pincite.notes import Note
 from pincite.text import citation_marks
 from pincite.types import Document, Failed
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer, copied
+from pincite.verbs.ask.extract import Extractor
 from pincite.verbs.ask.literature import (
     Found,
     FoundDocument,
@@ -26,7 +27,7 @@ from pincite.verbs.ask.literature import (
     unanswered_terms,
 )
 from pincite.verbs.ask.records import Answer, Checked, Reference, Searched, fault
-from pincite.verbs.ask.writers import Extractor, Writer, Written
+from pincite.verbs.ask.writers import ModelWriter, Written
 
 Tell = Callable[[Checked], None]
 Draft = Callable[[int, Sequence[str]], None]  # how many sentences are verified, those after them
@@ -45,7 +46,7 @@ class AskPipeline:
     """The parts that `ask` is made of."""
 
     finder: LiteratureFinder
-    writer: Writer | Extractor
+    writer: ModelWriter | Extractor
     checker: AnswerChecker
     searched: Searched  # what is known of it before anything was found
     repairer: Repairer | None = None  # None: sentences are labelled and left as they are
@@ -131,13 +132,14 @@ class AskPipeline:
         silent = replace(silent, failure="; ".join(dict.fromkeys(map(fault, failures))))
         if not quotes:
             return silent
-        ordered, new = renumbered(references, [quote.number for quote in quotes])
+        named = [references[quote.source].number for quote in quotes]
+        ordered, new = renumbered(references, named)
         text, sentences = citation_marks.quoted(
-            [(quote.text, new[quote.number]) for quote in quotes]
+            [(quote.text, new[number]) for quote, number in zip(quotes, named, strict=True)]
         )
         checked = [
-            copied(sentence, ordered[new[quote.number] - 1], quote.span, quote.relevance)
-            for sentence, quote in zip(sentences, quotes, strict=True)
+            copied(sentence, ordered[new[number] - 1], quote.span, quote.answers)
+            for sentence, quote, number in zip(sentences, quotes, named, strict=True)
         ]
         if hears:
             for each in checked:
@@ -152,7 +154,7 @@ class AskPipeline:
 
     def _written(
         self,
-        writer: Writer,
+        writer: ModelWriter,
         question: str,
         references: Sequence[Reference],
         hears: _Hears | None,

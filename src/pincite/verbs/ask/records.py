@@ -15,6 +15,7 @@ from pincite.text.citation_marks import Sentence
 from pincite.types import Document, Failed, Passage
 
 T = TypeVar("T")
+EXTRACT = "extract"  # `Answer.by` of an answer that no model wrote
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,8 @@ from pincite.judgement.references import Retraction, Standing, Support, Verdict,
 from pincite.notes import QUOTED
 from pincite.report.cells import one_line, percent
 from pincite.types import Evidence, Span
-from pincite.verbs.ask.author_names import first_of
-from pincite.verbs.ask.bibliography import RETRACTIONS, SEPARATOR, cited_date, whole_pages
-from pincite.verbs.ask.records import Answer, Checked, Reference
+from pincite.verbs.ask.bibliography import RETRACTIONS, SEPARATOR, cited_date, first_of, whole_pages
+from pincite.verbs.ask.records import EXTRACT, Answer, Checked, Reference
 
 SIGNS = {
     Standing.SUPPORTED: "✓",
@@ -74,7 +73,6 @@ CUT = "The writer was stopped before its end: the answer breaks off."
 MISSING = "A part is missing: %(failure)s"
 UNKNOWN_ONE = "Whether the reference was retracted is not known here."
 UNKNOWN = "Whether %(n)s of %(all)s references was retracted is not known here."
-EXTRACT = "extract"  # `Answer.by` of an answer that no model wrote
 
 
 def counts(sentences: Sequence[Checked]) -> list[tuple[Standing, int]]:

@@ -1,29 +1,21 @@
 """Who writes an answer: sentences taken from the sources, or a language model that reads them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, pairwise
-from typing import NamedTuple, Protocol
 
-from pincite import containment
 from pincite.completions import Completion, Prompt
-from pincite.documents.pubmed import in_own_words
 from pincite.errors import ServerError
 from pincite.llm.calls import Calls, tokens_of
 from pincite.llm.client import all_at_once
 from pincite.llm.templates import Templates
-from pincite.protocols import Encoder, Reader
-from pincite.settings.tables import LEAST_ANSWER
 from pincite.text.passages import passages
 from pincite.text.prompt_quoting import abstract
-from pincite.text.sentences import joined, sentences
-from pincite.types import Claim, Document, Failed, Passage, Span, claim_id_of
-from pincite.verbs.ask import extract
+from pincite.types import Failed, Span
 from pincite.verbs.ask.literature import WHOLE
 from pincite.verbs.ask.records import Reference
 
-EXTRACT = "extract"  # what `by` says of an answer that no model wrote
 STEP, SUMMARISE = "answer_question", "summarise_passage"
 CHAT_TOKENS = 64  # that a server puts around two messages: roles, and with some models a date
 SUMMARY_TOKENS, NOTHING = 150, "NONE"  # of a summary; what the prompt asks for where there is none
@@ -35,14 +27,6 @@ NO_ROOM = (
     "ask.prompt_tokens = {} leaves no room for a reference beside the question and the prompt's "
     "own words. Raise it, or ask in fewer words."
 )
-READ = 100  # sentences, the nearest to the question in meaning, that the network reads
-# Passages whose sentences may be quoted: of one long document, and of all of them together, best
-# first. Of 20 full articles, 40 gave the sentences that 100 did; research/check-and-ask.md.
-OF_ONE, OF_ALL = 40, 60
-# Log-odds behind the best document from which on none of a document's sentences is taken: its
-# sentences would be further behind than `extract.BEHIND`.
-TOO_FAR = 5.0
-UNREAD = -99.0  # log-odds of a sentence that could not be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,182 +36,6 @@ class Written:
     text: str = ""
     cut: bool = False  # ended at its longest length
     failure: str = ""  # ended because the server did
-
-
-class Writer(Protocol):
-    """Writes an answer from references, with a mark behind each statement."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Its name, for the result."""
-        ...
-
-    def write(self, question: str, references: Sequence[Reference]) -> Iterator[Written]:
-        """The answer in pieces, as they are written."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """A sentence that a source says word for word."""
-
-    text: str
-    number: int  # of its reference
-    span: Span  # in the reference's text
-    relevance: float  # log-odds that it answers the question
-
-
-class _Place(NamedTuple):
-    """A sentence that may be quoted, where it stands."""
-
-    source: int  # place of its reference, from 0
-    place: int  # in its document: where it begins
-    depth: float
-    part: extract.Part
-    span: Span  # without the label of its section
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Extractor:
-    """The sentences of the sources that answer the question best, word for word."""
-
-    reader: Reader
-    encoder: Encoder
-    sentences: int = 5
-    least: float = LEAST_ANSWER
-    documents_read: bool = True  # whether a reference's relevance is the network's log-odds
-    fingerprint: str = EXTRACT
-
-    def quotes(
-        self, question: str, references: Sequence[Reference]
-    ) -> tuple[list[Quote], list[Failed]]:
-        """One to `sentences` of them, the most answering first; none if none answers it.
-
-        Beside them what kept documents or sentences of theirs from being read.
-        """
-        best = max((each.relevance for each in references), default=0.0)
-        near = [
-            (source, reference)
-            for source, reference in enumerate(references)
-            if reference.relevance >= best - TOO_FAR or not self.documents_read
-        ]
-        n_long = sum(len(reference.document.text) > WHOLE for _, reference in near)
-        most = min(OF_ONE, OF_ALL // max(1, n_long))
-        failures = list[Failed]()
-        places, lacks = list[_Place](), dict[int, float]()
-        for source, reference in near:
-            read = partial(_quotable, question, source, reference, most)
-            found = containment.attempted(read, failures.append)
-            if found:
-                places += found[0]
-                lacks[source] = found[1]
-        by_place = {(p.source, p.place): p for p in places}
-        candidates = self._candidates(question, references, places, lacks, failures)
-        quotes = [
-            Quote(c.text, references[c.source].number, by_place[c.source, c.place].span, c.answers)
-            for c in extract.chosen(candidates, self.sentences, self.least)
-        ]
-        return quotes, failures
-
-    def _candidates(
-        self,
-        question: str,
-        references: Sequence[Reference],
-        places: Sequence[_Place],
-        lacks: Mapping[int, float],
-        failures: list[Failed],
-    ) -> list[extract.Quotable]:
-        if not places:
-            return []
-        asked = self.encoder.encode([question], "query")[0]
-        likeness = self.encoder.encode([p.text for p in places], "passage") @ asked
-        near = sorted(range(len(places)), key=lambda i: (-float(likeness[i]), i))[:READ]
-        claim = Claim(claim_id_of("", (), question), question)
-        read = [(claim, _passage(references[places[i].source].document, places[i])) for i in near]
-
-        def unread(_: tuple[Claim, Passage], why: Failed) -> float:
-            failures.append(why)
-            return UNREAD
-
-        def relevance(of: Sequence[tuple[Claim, Passage]]) -> list[float]:
-            return [float(score) for score in self.reader.relevance(of)]
-
-        odds = containment.each(relevance, read, unread)
-        best = dict[int, float]()  # of each document, where nobody has read it as a whole
-        for i, score in zip(near, odds, strict=True):
-            best[places[i].source] = max(float(score), best.get(places[i].source, float(score)))
-        if self.documents_read:
-            best = {source: references[source].relevance for source in best}
-        return [
-            extract.Quotable(
-                text=(at := places[i]).text,
-                source=at.source,
-                place=at.place,
-                relevance=float(score),
-                likeness=float(likeness[i]),
-                of_document=best[at.source],
-                depth=at.depth,
-                part=at.part,
-                lacks=lacks[at.source],
-            )
-            for i, score in zip(near, odds, strict=True)
-        ]
-
-
-def _quotable(
-    question: str, source: int, reference: Reference, most: int
-) -> tuple[list[_Place], float]:
-    """The sentences of a reference that may be quoted, and what of the question it lacks."""
-    places = quotable(source, reference.document, _chosen(reference, most))
-    return places, extract.lacks(question, _read(reference, most))
-
-
-def _chosen(reference: Reference, most: int) -> list[Span]:
-    """The passages of a long document that are worth reading, in its order; none: all of it."""
-    if len(reference.document.text) <= WHOLE:
-        return []
-    return sorted(passage.span for passage in reference.passages[: max(1, most)])
-
-
-def _read(reference: Reference, most: int) -> str:
-    """The title of a document and what of it is read."""
-    text = reference.document.text
-    spans = _chosen(reference, most) or [Span(0, len(text))]
-    return "\n".join([reference.document.title, *(span.of(text) for span in spans)])
-
-
-def quotable(source: int, document: Document, within: Sequence[Span] = ()) -> list[_Place]:
-    """The sentences of a document that can stand alone, without what other languages say.
-
-    `within`: of these passages only; none: of all of it.
-    """
-    text = in_own_words(document.text)
-    found = []
-    for piece in within or [Span(0, len(text))]:
-        cut = sentences(piece.of(text), document.language or "en")
-        spans = _whole_ones(text, [span.moved(piece.start) for span in cut])
-        kinds = extract.parts([span.of(text) for span in spans])
-        for n, (span, part) in enumerate(zip(spans, kinds, strict=True)):
-            said = extract.unlabelled(span.of(text))
-            own = Span(span.end - len(said), span.end) if span.of(text).endswith(said) else span
-            depth = extract.MIDDLE if within else extract.depth(n, len(spans))
-            found.append(_Place(source, own.start, depth, part, own, said))
-    return [place for place in found if extract.can_stand_alone(place.text)]
-
-
-def _whole_ones(text: str, spans: Sequence[Span]) -> list[Span]:
-    """The spans, those put together that were cut within a sentence."""
-
-    def is_cut(left: Span, right: Span) -> bool:
-        on_one_line = "\n" not in text[left.end : right.start]
-        return on_one_line and extract.is_cut(left.of(text), right.of(text))
-
-    return joined(spans, is_cut)
-
-
-def _passage(document: Document, place: _Place) -> Passage:
-    return Passage(document.doc_id, document.url, document.title, place.text, place.span)
 
 
 @dataclass(frozen=True, slots=True)
