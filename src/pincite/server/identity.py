@@ -41,7 +41,7 @@ class Role(StrEnum):
 
 
 ALLOWED: dict[Role, frozenset[May]] = {
-    Role.RATER: frozenset(),
+    Role.RATER: frozenset(),  # what plugins add
     Role.READER: frozenset({May.READ}),
     Role.EDITOR: frozenset({May.READ, May.RUN, May.CORPORA}),
     Role.ADMIN: frozenset(May),

@@ -7,10 +7,7 @@ agrees or disagrees about one category, there is nothing to count) it is None, n
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from typing import Literal, TypeVar
-
-from pincite.errors import MissingExtra
 
 Votes = Sequence[Sequence[str]]  # one list of answers for each item
 Level = Literal["nominal", "ordinal"]
@@ -37,13 +34,9 @@ def fleiss_kappa(votes: Votes, categories: Sequence[str]) -> float | None:
         votes: of each item as many as of every other, two at least.
         categories: that an answer can have.
 
-    Raises:
-        MissingExtra: statsmodels is not installed.
-
     >>> fleiss_kappa([["a", "a"], ["b", "b"], ["a", "b"]], ["a", "b"])
     0.3333
     """
-    _require()
     from statsmodels.stats.inter_rater import fleiss_kappa as computed
 
     table = _counts(votes, categories)
@@ -62,13 +55,9 @@ def krippendorff_alpha(votes: Votes, categories: Sequence[str], level: Level) ->
         categories: that an answer can have, in their order if `level` is "ordinal".
         level: whether answers are only different, or nearer and farther.
 
-    Raises:
-        MissingExtra: krippendorff is not installed.
-
     >>> krippendorff_alpha([["a", "a"], ["b", "b"], ["a", "b"]], ["a", "b"], "nominal")
     0.4444
     """
-    _require()
     import krippendorff
     import numpy as np
 
@@ -88,13 +77,9 @@ def sign_test(n_for: int, n_against: int) -> float | None:
     p = min(1, 2 · Σ_{i ≤ min} C(n, i) / 2ⁿ), the binomial test of one half; Dixon and Mood,
     "The statistical sign test", JASA 41 (1946), 557-566; computed by statsmodels.
 
-    Raises:
-        MissingExtra: statsmodels is not installed.
-
     >>> sign_test(9, 1)
     0.021484
     """
-    _require()
     from statsmodels.stats.proportion import binom_test
 
     if not n_for + n_against:
@@ -119,10 +104,3 @@ def _rounded(value: float) -> float | None:
 def _significant(p: float) -> float:
     """Five digits, however small."""
     return float(f"{p:.5g}")
-
-
-def _require() -> None:
-    if missing := [name for name in ("krippendorff", "statsmodels") if find_spec(name) is None]:
-        raise MissingExtra(
-            f"Agreement needs {' and '.join(missing)}. Install with: pip install 'pincite[eval]'"
-        )

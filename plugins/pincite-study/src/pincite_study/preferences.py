@@ -99,9 +99,6 @@ def summary(
         ratings: in the order in which they were given.
         per_item: ratings that an item was to get.
         compare: what was compared; the sides have its names (`PAIRS`).
-
-    Raises:
-        MissingExtra: statsmodels or krippendorff is not installed.
     """
     pair = PAIRS[compare]
     votes = _by_item(ratings)

@@ -17,11 +17,7 @@ OVER_ALL = "preferences.png"
 
 
 def report_of(store: StudyStore, study: Study) -> dict[str, Any]:
-    """Everything as JSON values, see `preferences.summary`.
-
-    Raises:
-        MissingExtra: the libraries of agreement are not installed.
-    """
+    """Everything as JSON values, see `preferences.summary`."""
     items = store.items(study.study_id)
     compared = [item.compared(number) for number, item in items.items()]
     ratings = [given.rating for given in store.ratings(study.study_id)]
@@ -107,7 +103,6 @@ def drawn(report: Mapping[str, Any], folder: Path) -> list[Path]:
     By difference only where something was suggested.
 
     Raises:
-        MissingExtra: matplotlib is not installed.
         InputError: the folder cannot be written.
     """
     try:

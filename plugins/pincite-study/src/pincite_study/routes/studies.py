@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import Query, Response
 from pydantic import BaseModel, Field
 
-from pincite.errors import InputError, MissingExtra
+from pincite.errors import InputError
 from pincite.server.identity import Identity, owned
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import Body, Cursor, Id, Limit, Text, page_of, read_cursor
@@ -16,10 +16,10 @@ from pincite.server.tables import iso
 from pincite.verbs.verify import data
 from pincite.verbs.verify.records import Report
 from pincite_study import exports as study_exports
-from pincite_study import report as study_report
 from pincite_study.exports import MEDIA_TYPES, Format
 from pincite_study.items import DocumentOf, Sample, documents_beside, sampled
 from pincite_study.preferences import Comparison
+from pincite_study.report import report_of
 from pincite_study.routes.access import Researcher
 from pincite_study.studies import CONSENT, MAX_PER_ITEM, MAX_SEED, Plan, Study, StudyStore, planned
 
@@ -152,14 +152,10 @@ def delete_rater(study_id: Id, rater: int, who: Researcher, site: Stores) -> Non
         raise not_found()
 
 
-@router.get(
-    "/{study_id}/report",
-    operation_id="get_study_report",
-    responses={501: {"model": ProblemBody, "description": "The extra `eval` is not installed."}},
-)
+@router.get("/{study_id}/report", operation_id="get_study_report")
 def get_report(study_id: Id, who: Researcher, site: Stores) -> dict[str, Any]:
     """Preferences, majorities by score, agreement, the sign test, times."""
-    return reported(site, own(site, study_id, who))
+    return report_of(StudyStore(site.database), own(site, study_id, who))
 
 
 @router.get(
@@ -207,14 +203,6 @@ def report_of_job(site: Site, job_id: str, who: Identity) -> tuple[Report, Docum
     if job.kind != "verify" or result is None:
         raise Problem(422, "no_report", f"Job {job_id} has no report of `verify`.")
     return data.from_json(result), documents_beside(site.jobs, job_id)
-
-
-def reported(site: Site, study: Study) -> dict[str, Any]:
-    """The report of a study; also for the pages."""
-    try:
-        return study_report.report_of(StudyStore(site.database), study)
-    except MissingExtra as error:
-        raise Problem(501, "missing_extra", str(error)) from error
 
 
 def own(site: Site, study_id: str, who: Identity) -> Study:

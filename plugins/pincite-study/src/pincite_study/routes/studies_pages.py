@@ -59,7 +59,7 @@ def create(form: Form, who: Researcher, site: Stores) -> RedirectResponse:
 def report(request: Request, study_id: Id, who: Researcher, site: Stores) -> HTMLResponse:
     """How far a study is, and what came of it so far."""
     study = api_studies.own(site, study_id, who)
-    counted = api_studies.reported(site, study)
+    counted = study_report.report_of(StudyStore(site.database), study)
     translated = translations(language_of(request)).gettext
     return page(
         request,
