@@ -187,3 +187,15 @@ def test_a_deleted_revision_is_told_from_an_empty_page(tmp_path: Path) -> None:
     assert [a.title for a in read_articles(path)] == ["Alba", "Borg Hall"]
     with pytest.raises(InputError, match="deleted"):
         list(read_articles(path, title="Gone"))
+
+
+def test_a_page_that_is_too_long_costs_itself(tmp_path: Path) -> None:
+    pages = [
+        ("Alba", "It is old.<ref>x</ref>" + " " * files.MAX_WIKITEXT),
+        ("Borg", "It is.<ref>x</ref>"),
+    ]
+    path = tmp_path / "pages.jsonl"
+    path.write_text("\n".join(json.dumps({"title": t, "wikitext": w}) for t, w in pages))
+    long, short = read_articles(path)
+    assert (long.unread, long.claims, len(long.warnings)) == ("too_long", (), 1)
+    assert (short.unread, len(short.claims)) == (None, 1)

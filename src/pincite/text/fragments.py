@@ -18,7 +18,7 @@ from pincite.text.sentences import n_words
 from pincite.types import Span
 
 MAX_CHARS = 1_500  # of a sentence that parts are joined in; what is longer is no sentence
-MAX_PARTS = 40  # of a sentence: one of more marks is a list, and each stands for its own words
+MAX_PARTS = 20  # of a sentence: one of more marks is a list, and each stands for its own words
 MAX_BRACKET = 200  # characters that a part is lengthened by to close its bracket
 MAX_SUBJECT = 12  # words
 MIN_WORDS = 3  # a piece of fewer words says nothing without its neighbours

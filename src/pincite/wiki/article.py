@@ -10,7 +10,7 @@ from pincite.text.sentences import n_words
 from pincite.types import Article
 from pincite.wiki.claims import VALUES, attach_tags, claims_of
 from pincite.wiki.editions import edition
-from pincite.wiki.files import Markup, PageText, page_in, read_pages_of
+from pincite.wiki.files import MAX_PAGE, MAX_WIKITEXT, Markup, PageText, page_in, read_pages_of
 from pincite.wiki.flat import BlockKind, Flat
 from pincite.wiki.html.reader import read_html
 from pincite.wiki.references import resolve
@@ -42,9 +42,23 @@ def parse_page(page: PageText, otherwise: str = "en") -> Article:
     """The same of a page from a file.
 
     Its language is the one that the file states, or else that the words are clearly in, or else
-    `otherwise`.
+    `otherwise`. One that is too long has no claims and says so in `unread`.
     """
     source, title = page.source, page.title
+    limit = MAX_PAGE if page.markup == "html" else MAX_WIKITEXT
+    if len(source) > limit:
+        warning = f"the page has {len(source):,} characters and is not read; the limit is {limit:,}"
+        return Article(
+            title,
+            source,
+            (),
+            page.revision_id,
+            page.timestamp,
+            page.language or otherwise,
+            warnings=(warning,),
+            markup=page.markup,
+            unread="too_long",
+        )
     flat, language = _read(page, otherwise)
     attach_tags(flat.blocks, lambda use, tag: _tag_use(flat, use, tag))
     cited, missing = resolve(flat.uses, flat.definitions)

@@ -15,8 +15,10 @@ from pincite.errors import InputError
 from pincite.wiki.dump import find_page, normal_title, read_pages
 from pincite.wiki.html.reader import page_language, page_title, revision_of
 
-# Of one page. MediaWiki stops at 2 MB of wikitext; the HTML of the longest pages has about 10 MB.
+# Characters of a page. The HTML of the longest ones has 10 MB; MediaWiki's limit for wikitext is
+# 2 MiB ($wgMaxArticleSize). Reading takes time with the length, whatever stands there.
 MAX_PAGE = 20_000_000
+MAX_WIKITEXT = 2 * 1024 * 1024
 MAX_LINE = 40_000_000  # of one JSON line: escapes can double a page
 _HEAD = 4096  # bytes that are looked at to tell formats apart
 _DUMP = re.compile(rb"\s*(?:<\?xml[^>]*\?>)?\s*(?:<!--.*?-->\s*)*<mediawiki\b", re.DOTALL)
@@ -129,7 +131,7 @@ def _json_page(line: bytes, where: str) -> PageText:
         raise InputError(message)
     revision, timestamp, language = map(given.get, ("revid", "timestamp", "language"))
     return PageText(
-        _checked(source, where),
+        source,
         title,
         revision_id=None if revision is None else str(revision),
         timestamp=timestamp if isinstance(timestamp, str) else None,

@@ -9,6 +9,7 @@ from pincite.types import Span
 from pincite.wiki.flat import Block, BlockKind, Flat, TextBuilder, last_words
 
 MAX_TABLES = 20  # tables within tables; a page of `{|` is no page of tables
+MAX_LEAD = 1500  # characters that an item of a list is introduced by: each has them
 MAX_ROW = 300  # characters of earlier cells that a cell is handed on with
 
 
@@ -101,4 +102,5 @@ class Writer:
 def _lead_of(block: Block | None) -> tuple[str, Span | None]:
     if block is None or not block.text:
         return "", None
-    return block.text, block.span(0, len(block.text))
+    start = max(0, len(block.text) - MAX_LEAD)
+    return block.text[start:], block.span(start, len(block.text))
