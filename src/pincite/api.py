@@ -32,8 +32,8 @@ from pincite.verbs.ask import html as ask_html
 from pincite.verbs.ask import terminal as ask_terminal
 from pincite.verbs.ask.records import Answer, AnswerReport
 from pincite.verbs.check import build as build_check
-from pincite.verbs.check import csv as check_csv
 from pincite.verbs.check import data as check_data
+from pincite.verbs.check import exports as check_exports
 from pincite.verbs.check import html as check_html
 from pincite.verbs.check import terminal as check_terminal
 from pincite.verbs.check.records import Check, CheckReport
@@ -125,8 +125,8 @@ def _forms(record: object) -> _Forms:
             check_data.record_of,
             check_html.to_html,
             check_terminal.print_report,
-            check_csv.COLUMNS,
-            check_csv.rows,
+            check_exports.COLUMNS,
+            check_exports.rows,
         )
     if isinstance(record, AnswerReport):
         return _Forms(

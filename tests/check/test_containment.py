@@ -14,7 +14,7 @@ from rich.console import Console
 from pincite.completions import Usage
 from pincite.judgement.confirmation import Outcome, StatementType, Weighed, from_answers
 from pincite.types import Claim, Evidence, Failed, Passage, Span
-from pincite.verbs.check import claimreview, csv, data, html, markdown, terminal
+from pincite.verbs.check import data, exports, html, terminal
 from pincite.verbs.check.confirm import VerifierJudge
 from pincite.verbs.check.evidence import Found
 from pincite.verbs.check.interpret import RuleInterpreter
@@ -126,10 +126,10 @@ def printed(found: CheckReport) -> str:
 RENDERERS: list[Callable[[CheckReport], str]] = [
     data.to_json,
     html.to_html,
-    csv.to_csv,
-    markdown.to_markdown,
-    markdown.to_footnotes,
-    claimreview.to_claimreview,
+    exports.to_csv,
+    exports.to_markdown,
+    exports.to_footnotes,
+    exports.to_claimreview,
     printed,
 ]
 
@@ -148,7 +148,7 @@ def test_a_passage_that_cannot_be_shown_costs_itself(
     shown = render(report(broken, other))
     assert STATEMENT.rstrip(".") in shown
     assert "0.example" in shown, "the other passages are there"
-    if render is not claimreview.to_claimreview:  # it reviews what something was found on
+    if render is not exports.to_claimreview:  # it reviews what something was found on
         assert "tram was sold" in shown
 
 
@@ -157,10 +157,10 @@ def test_a_statement_that_cannot_be_shown_leaves_the_others() -> None:
     (result,) = bad.results
     reading = replace(result.reading, kind="no kind", text=7)  # type: ignore[arg-type]
     bad = replace(bad, results=(replace(result, reading=reading),))
-    for render in (data.to_json, html.to_html, csv.to_csv, markdown.to_markdown, printed):
+    for render in (data.to_json, html.to_html, exports.to_csv, exports.to_markdown, printed):
         shown = render(report(sound, bad))
         assert "0.example" in shown
-        assert "tram was sold" in shown or render is csv.to_csv, "a row is of a reading"
+        assert "tram was sold" in shown or render is exports.to_csv, "a row is of a reading"
     assert json.loads(data.to_json(report(sound, bad)))["n_statements"] == 2
 
 

@@ -17,7 +17,7 @@ from pincite.evaluation.labelled_statements import (
 )
 from pincite.judgement.confirmation import Outcome, StatementType, Weighed, Weight, from_answers
 from pincite.types import Passage, Span
-from pincite.verbs.check.measures import to_html
+from pincite.verbs.check.html import measures_to_html as to_html
 from pincite.verbs.check.records import Check, Reading, ReadingResult
 
 CONFIRMED = Prediction(Outcome.CONFIRMATION, 0.5)

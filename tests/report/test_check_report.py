@@ -21,8 +21,7 @@ from pincite.cli.check import OUTPUTS, deliver
 from pincite.contract.codec import values_of
 from pincite.errors import ConfigError, PinciteError
 from pincite.report import yaml_text
-from pincite.verbs.check import claimreview, data, html, markdown, terminal
-from pincite.verbs.check import csv as check_csv
+from pincite.verbs.check import data, exports, html, terminal
 
 ALLOWED = {
     *("html head meta title style body a header p h1 h2 h3 h4 h5 strong ul ol li nav main").split(),
@@ -112,7 +111,7 @@ def test_a_long_statement_is_shortened_where_it_is_a_heading() -> None:
 def test_markdown_shows_text_and_nothing_more(text: str, url: str) -> None:
     from markdown_it import MarkdownIt
 
-    written = markdown.to_markdown(check_report(text, url))
+    written = exports.to_markdown(check_report(text, url))
     page = Page()
     page.feed(MarkdownIt("commonmark").render(written))
     assert page.tags <= {"h1", "h2", "p", "em", "strong", "ul", "li"}
@@ -130,7 +129,7 @@ def test_a_template_of_a_user(tmp_path: Path) -> None:
         "{{ claim.confirmation_by_document[document.uid] }}{% endfor %}{% endif %}\n{% endfor %}"
         "{{ feedback.binary }}{{ translation }}"
     )
-    written = markdown.to_markdown(check_report(), template)
+    written = exports.to_markdown(check_report(), template)
     assert "Varde|Not so: Varde|-0.5|0.0|1|disconfirmation|descriptive -0.5" in written
 
 
@@ -149,7 +148,7 @@ def test_a_template_written_for_evidence_seeker(tmp_path: Path) -> None:
     )
     report = check_report("A *b*", "https://varde.example/old.pdf")
     words = {"disconfirmed": "widerlegt"}
-    written = markdown.to_markdown(report, template, translation=words).replace("\\", "")
+    written = exports.to_markdown(report, template, translation=words).replace("\\", "")
     lines = written.splitlines()
     assert lines[0] == "A *b*"
     assert "r5 descriptive disconfirmed widerlegt -0.5 0.0 disconfirmed" in lines
@@ -163,7 +162,7 @@ def test_a_template_written_for_evidence_seeker(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["claims", "claims[0].documents[0].metadata", "evse_result"])
 def test_a_template_that_prints_a_table_prints_no_markup(tmp_path: Path, name: str) -> None:
     (tmp_path / "own.md.j2").write_text(f"{{{{ {name} }}}}")
-    written = markdown.to_markdown(check_report("# <b>x</b>"), tmp_path / "own.md.j2")
+    written = exports.to_markdown(check_report("# <b>x</b>"), tmp_path / "own.md.j2")
     assert "<b>" not in written.replace("\\<", "")
 
 
@@ -181,9 +180,9 @@ def test_a_template_that_prints_a_table_prints_no_markup(tmp_path: Path, name: s
 def test_a_template_that_may_not(tmp_path: Path, text: str) -> None:
     (tmp_path / "bad.md.j2").write_text(text)
     with pytest.raises(ConfigError, match=r"bad.md.j2 cannot be filled in"):
-        markdown.to_markdown(check_report(), tmp_path / "bad.md.j2")
+        exports.to_markdown(check_report(), tmp_path / "bad.md.j2")
     with pytest.raises(ConfigError, match="cannot be read"):
-        markdown.to_markdown(check_report(), tmp_path / "none.md.j2")
+        exports.to_markdown(check_report(), tmp_path / "none.md.j2")
 
 
 @pytest.mark.parametrize(("text", "url"), CASES)
@@ -234,8 +233,8 @@ def test_yaml_repeats_what_occurs_twice() -> None:
 
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_csv_has_no_formula(text: str, url: str) -> None:
-    rows = list(csv.reader(io.StringIO(check_csv.to_csv(check_report(text, url)))))
-    assert {len(row) for row in rows} == {len(check_csv.COLUMNS)}
+    rows = list(csv.reader(io.StringIO(exports.to_csv(check_report(text, url)))))
+    assert {len(row) for row in rows} == {len(exports.COLUMNS)}
     assert len(rows) == 1 + 5 + 2 + 1 + 2 + 1, "the second reading has two pages of the web"
     for row in rows[1:]:
         for value in row:
@@ -245,7 +244,7 @@ def test_csv_has_no_formula(text: str, url: str) -> None:
 
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_claimreview(text: str, url: str) -> None:
-    written = claimreview.to_claimreview(check_report(text, url))
+    written = exports.to_claimreview(check_report(text, url))
     assert "<" not in written
     document = json.loads(written)
     reviews = document["@graph"]
@@ -283,7 +282,7 @@ def test_claimreview_can_be_published() -> None:
     values = ("Faktencheck Süd", "https://sued.example/", "https://sued.example/2026/tram")
     mine = {f"claimreview.{n}": value for n, value in zip(names, values, strict=True)}
     report = replace(report, settings={**report.settings, **mine})
-    reviews = json.loads(claimreview.to_claimreview(report))["@graph"]
+    reviews = json.loads(exports.to_claimreview(report))["@graph"]
     for one in typed(reviews):
         assert set(one) - {"@type"} <= set(SCHEMA_ORG[str(one["@type"])].split())
     for review in reviews:
@@ -295,13 +294,13 @@ def test_claimreview_can_be_published() -> None:
     page = html.to_html(report)
     assert len({review["url"] for review in reviews}) == len(reviews)
     assert all(f'id="{review["url"].partition("#")[2]}"' in page for review in reviews)
-    assert claimreview.lacking(report) == ""
+    assert exports.lacking(report) == ""
 
 
 def test_claimreview_makes_no_publisher_up() -> None:
-    (first, *_) = json.loads(claimreview.to_claimreview(check_report()))["@graph"]
+    (first, *_) = json.loads(exports.to_claimreview(check_report()))["@graph"]
     assert not {"author", "url"} & set(first)
-    assert "claimreview.author, claimreview.author_url" in claimreview.lacking(check_report())
+    assert "claimreview.author, claimreview.author_url" in exports.lacking(check_report())
 
 
 @pytest.mark.parametrize(("text", "url"), CASES)

@@ -84,7 +84,7 @@ def command(
     rest only.
     """
     from pincite.report import templates
-    from pincite.verbs.check import build, log
+    from pincite.verbs.check import build, exports
 
     outputs = {name: given.pop(f"{name}_path") for name in OUTPUTS}
     shown: dict[str, Any] = {name: given.pop(name) for name in ("template", "limit", "quiet")}
@@ -115,7 +115,7 @@ def command(
             asker = edited(bar, settings.language, run.pipeline.interpretation)
             report = run.check(statements, tell, asker if interactive else None)
     deliver(report, outputs, **shown, translation=settings.check.texts)
-    for path in log.kept(report, settings):
+    for path in exports.log_checks(report, settings):
         options.say(f"log: {path}", shown["quiet"])
     if report.stopped:
         options.say(f"Stopped after {len(report.checks)} of {len(statements)} statements.")
@@ -164,20 +164,20 @@ def deliver(
 
     from pincite.contract.codec import values_of
     from pincite.report import yaml_text
-    from pincite.verbs.check import claimreview, csv, data, html, markdown, terminal
+    from pincite.verbs.check import data, exports, html, terminal
 
     writers: dict[str, Callable[[], str]] = {
         "json": lambda: data.to_json(report),
         "html": lambda: html.to_html(report),
-        "csv": lambda: csv.to_csv(report),
-        "markdown": lambda: markdown.to_markdown(report, template, translation=translation),
+        "csv": lambda: exports.to_csv(report),
+        "markdown": lambda: exports.to_markdown(report, template, translation=translation),
         "yaml": lambda: yaml_text.to_yaml(values_of(data.record_of(report))),
-        "claimreview": lambda: claimreview.to_claimreview(report),
+        "claimreview": lambda: exports.to_claimreview(report),
     }
     options.deliver(
         writers, outputs, lambda: terminal.print_report(report, Console(), limit), quiet
     )
-    if outputs["claimreview"] is not None and (hint := claimreview.lacking(report)):
+    if outputs["claimreview"] is not None and (hint := exports.lacking(report)):
         options.say(hint, quiet)
 
 

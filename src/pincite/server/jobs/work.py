@@ -422,7 +422,7 @@ def _checked(
     from pincite.contract.codec import to_json, values_of
     from pincite.verbs.check import build as build_check
     from pincite.verbs.check import data as check_data
-    from pincite.verbs.check import log
+    from pincite.verbs.check import exports
 
     def judging(n_done: int, total: int) -> None:
         tell("asking", {"done": n_done, "total": total})
@@ -438,7 +438,7 @@ def _checked(
             return Done(to_json(interpretation(body.statement)), complete=True)
         report = run.check([body.statement], interpretation=interpretation)
     try:
-        log.kept(report, settings)
+        exports.log_checks(report, settings)
     except ConfigError as error:  # whoever asked has the result all the same
         LOG.warning("not logged: %s", error)
     return Done(check_data.to_json(report), report.complete)

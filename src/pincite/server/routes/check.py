@@ -35,7 +35,7 @@ from pincite.server.tables import Kind
 from pincite.text.hosts import host_of
 from pincite.text.page_numbers import PageNumber, number_at
 from pincite.types import CopyKind, Document, Failed, Span
-from pincite.verbs.check import claimreview, data, html, markdown, wording
+from pincite.verbs.check import data, exports, html, wording
 from pincite.verbs.check import wording as check_wording
 from pincite.verbs.check.records import CheckReport, Interpretation, ReadingResult
 
@@ -177,8 +177,8 @@ def export(job_id: str, ending: str, who: Reader, site: Stores) -> Response:
     if report is None or ending not in EXPORTS:
         raise not_found()
     text = {
-        "md": markdown.to_footnotes,
-        "jsonld": claimreview.to_claimreview,
+        "md": exports.to_footnotes,
+        "jsonld": exports.to_claimreview,
         "html": html.to_html,
     }[ending](report)
     headers = {"Content-Disposition": f'attachment; filename="check-{job_id}.{ending}"'}
@@ -214,8 +214,8 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
         legend=wording.legend(threshold, words.language) if wording.has_degrees(report) else "",
         used=wording.used(report),
         covers=corpora.covered(site, job.request.get("corpus"), who) if who else [],
-        footnotes=markdown.to_footnotes(report),
-        claimreview=claimreview.to_claimreview(report),
+        footnotes=exports.to_footnotes(report),
+        claimreview=exports.to_claimreview(report),
         signs=SIGNS,
     )
 

@@ -166,7 +166,10 @@ def _evidence_of(record: WeighedRecord, passage: Passage) -> Evidence:
         raise InputError(f"a quote_span does not lie in its passage: {list(quote)}")
     answers = record.prob_reading, record.prob_negation
     place = quote.moved(-span.start) if quote else None
-    found = confirmation.from_answers(passage, *answers, place)
+    return _answered(record, confirmation.from_answers(passage, *answers, place))
+
+
+def _answered(record: WeighedRecord | TracedRecord, found: Evidence) -> Evidence:
     reasons = notes.stored(record.reasons_coded, *record.reasons)
     return replace(found, reasons_coded=reasons, analysis=record.analysis)
 
@@ -187,9 +190,7 @@ def outcome_of(given: Mapping[str, Any], passage: Passage) -> Evidence | Failed:
         return codec.from_values(Failed, given)
     record = codec.from_values(TracedRecord, given)
     answers = record.prob_reading, record.prob_negation
-    found = confirmation.from_answers(passage, *answers, record.quote)
-    reasons = notes.stored(record.reasons_coded, *record.reasons)
-    return replace(found, reasons_coded=reasons, analysis=record.analysis)
+    return _answered(record, confirmation.from_answers(passage, *answers, record.quote))
 
 
 def _answers(evidence: Evidence) -> dict[str, Any]:

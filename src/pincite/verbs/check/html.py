@@ -1,5 +1,6 @@
 """Checks as one self-contained HTML page: no script, no request, everything escaped."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,7 @@ from pincite.types import CopyKind, Failed, Span
 from pincite.verbs.check import wording as check_wording
 from pincite.verbs.check.records import Check, CheckReport, ReadingResult, shown
 
+_PLOT = 320  # pixels of a side of the plot of measures
 _HEADLINE = 300  # characters of a statement as a heading; the whole is a click away
 _SIDES: tuple[dict[str, str], ...] = (
     {"sign": "▲", "word": "for", "name": "For it", "tone": "supported", "bar": "s"},
@@ -110,4 +112,39 @@ def _item(result: ReadingResult, place: int) -> dict[str, object]:
         "analysis": outcome.analysis,
         "copies": item.copies,
         "online": item.origin is CopyKind.LIVE,
+    }
+
+
+def measures_to_html(result: Mapping[str, Any]) -> str:
+    """What `pincite eval check` measured, as one self-contained HTML page with its plot."""
+    points = [
+        {
+            "x": round(one["mean_probability"] * _PLOT, 1),
+            "y": round((1 - one["share_supported"]) * _PLOT, 1),
+            "r": round(3 + 2 * one["n"] ** 0.5, 1),
+            "title": f"{one['mean_probability']:.2f} said, {one['share_supported']:.2f} true, "
+            f"{one['n']} statements",
+        }
+        for one in result["reliability"]
+    ]
+    said = list(next(iter(result["confusion"].values())))
+    return templates.page("check_measures.html.j2").render(
+        result=result,
+        groups={"all": result, **result["by_type"]},
+        names={name: name.replace("_", " ") for name in (*result["confusion"], *said)},
+        rows=[_measured(row) for row in result["rows"]],
+        said=said,
+        points=points,
+        side=_PLOT,
+        css=templates.style("check_measures.css"),
+    )
+
+
+def _measured(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A statement as its line of the table shows it."""
+    return {
+        **row,
+        "right": row["said"] == row["label"],
+        "outcome": check_wording.LABELS[Outcome(row["outcome"])],
+        "degree": check_wording.signed(row["doc"]),
     }
