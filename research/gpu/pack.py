@@ -5,7 +5,7 @@ CLAIMS holds train/ and dev/ with claim files (*.jsonl.gz: id, evidence, claim, 
     rows.jsonl.xz       training rows, and the rows of every set that are held back for evaluation
     dev.jsonl.xz        the dev rows
     pincite-verifier/   the shipped network and its tokenizer
-    train.py recover.py the run itself, which needs torch, transformers, tokenizers, numpy and onnx only
+    train.py bert_onnx.py the run itself, which needs torch, transformers, tokenizers, numpy and onnx only
 
 A row keeps the windows of its evidence that share most words with the claim: `LOOKS` for training, more for
 evaluation. Sets, caps and weights stand in SETS: evidence-style sets whole, plain sentence inference capped.
@@ -153,7 +153,7 @@ def main() -> None:
     for name in ("model.onnx", "tokenizer.json"):
         shutil.copy(WEIGHTS / name, student / name)
     shutil.copy(Path(__file__).with_name("train.py"), args.out)
-    shutil.copy("src/pincite/training/recover.py", args.out)
+    shutil.copy("src/pincite/training/bert_onnx.py", args.out)
     size = sum(file.stat().st_size for file in args.out.rglob("*") if file.is_file())
     print(f"{args.out}: {n} training and held-back rows, {n_dev} dev rows, {size / 2**20:.1f} MiB")
     if size > LIMIT:

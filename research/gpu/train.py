@@ -29,9 +29,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import bert_onnx
 import numpy as np
 import numpy.typing as npt
-import recover
 import torch
 from tokenizers import Tokenizer
 from torch.nn import functional
@@ -153,7 +153,7 @@ def shipped(folder: Path) -> Network:
     """The float weights behind the int8 file of the shipped verifier."""
     state = {
         n: torch.from_numpy(np.array(v))
-        for n, v in recover.state_dict(folder / "model.onnx").items()
+        for n, v in bert_onnx.state_dict(folder / "model.onnx").items()
     }
     state = {
         n if n.startswith(("bert.", "classifier")) else f"bert.{n}": v for n, v in state.items()
@@ -163,7 +163,7 @@ def shipped(folder: Path) -> Network:
         vocab_size=words.shape[0],
         hidden_size=words.shape[1],
         num_hidden_layers=1 + max(int(n.split(".")[3]) for n in state if ".layer." in n),
-        num_attention_heads=recover.HEADS,
+        num_attention_heads=bert_onnx.HEADS,
         intermediate_size=state["bert.encoder.layer.0.intermediate.dense.weight"].shape[0],
         max_position_embeddings=state["bert.embeddings.position_embeddings.weight"].shape[0],
         num_labels=3,
