@@ -35,6 +35,15 @@ def test_plain_text_keeps_its_lines() -> None:
     assert (found.text, found.title, found.kind) == ("One line\nand anöther", "", "text")
 
 
+def test_the_bar_of_an_archive_is_not_text() -> None:
+    page = (
+        b"The Wayback Machine - https://web.archive.org/web/2018/http://a.example/\nA mill burnt."
+    )
+    found = read_text(Body("u", page))
+    assert isinstance(found, Document)
+    assert found.text == "A mill burnt."
+
+
 def test_markdown_without_its_marks() -> None:
     found = read_markdown(Body("u", MARKDOWN.encode()))
     assert isinstance(found, Document)

@@ -176,3 +176,10 @@ def test_a_verb_denied_of_another_subject_contradicts_nothing() -> None:
     assert witness(claim, "Fine dust was not related to asthma.", title)
     assert witness(claim, "We found that it was not related to asthma.", title) is None
     assert witness(claim, "It was not related to asthma.", title)
+
+
+def test_verbs_that_say_the_same_govern_one_value() -> None:
+    claim = "The brass band of Varde won its third national medal."
+    found = witness(claim, claim.replace("won its third", "earned its seventh"))
+    assert found
+    assert (found.claim, found.source) == ("third", "seventh")

@@ -9,6 +9,7 @@ from typing import Any
 from pincite.documents.body import Body
 from pincite.documents.clean import cleaned, decoded, one_line
 from pincite.documents.language import code_of
+from pincite.documents.markup import without_banner
 from pincite.types import Document, Reason, Unchecked
 
 # markdown-it is quadratic in some nestings; a longer file is a dump, and is read as plain text.
@@ -24,7 +25,9 @@ _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n(?:---|\.\.\.)\n", re.DOTALL)
 def read_text(body: Body) -> Document | Unchecked:
     """A plain text file; a title is not guessed."""
     text = decoded(body.data, body.charset)
-    return _document(body, "text", None if text is None else unwrapped(cleaned(text)), {})
+    if text is not None:
+        text = unwrapped(without_banner(cleaned(text)))  # pages are kept as their words, too
+    return _document(body, "text", text, {})
 
 
 def unwrapped(text: str) -> str:
