@@ -14,10 +14,12 @@ from pincite.models.encoder import OnnxEncoder
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.retrieval.filters import Filters, condition
 from pincite.retrieval.retrievers import Fused, Reranked
+from pincite.settings import Settings
 from pincite.text.citation_marks import cited_sentences
 from pincite.text.passages import passages
 from pincite.types import Document, Hit
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer
+from pincite.verbs.ask.build import AskRun
 from pincite.verbs.ask.extract import Extractor
 from pincite.verbs.ask.literature import Found as Found_
 from pincite.verbs.ask.literature import FoundDocument, LiteratureFinder
@@ -350,6 +352,24 @@ def test_an_answer_that_breaks_off_is_returned_with_its_reason(
     answer = pipeline(corpus, verifier, writer, least_relevance=-9.0).ask(QUESTION)
     assert answer.failure == "gone"
     assert not answer.complete
+    assert len(answer.sentences) == 1
+
+
+def test_ctrl_c_while_an_answer_is_written_ends_the_run(
+    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
+) -> None:
+    class Interrupted(Scripted):
+        def write(self, question: str, references: Sequence[Reference]) -> Iterator[Written]:
+            yield from super().write(question, references)
+            raise KeyboardInterrupt
+
+    ready = pipeline(
+        corpus, verifier, Interrupted(["Velorin reduced migraine days [1]."]), least_relevance=-9.0
+    )
+    report = AskRun(Settings(), ready, {}, (), (), 0.0).ask([QUESTION, QUESTION])
+    assert report.stopped
+    (answer,) = report.answers
+    assert answer.cut
     assert len(answer.sentences) == 1
 
 

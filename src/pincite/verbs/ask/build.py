@@ -62,6 +62,8 @@ class AskRun:
             for question in questions:
                 on_progress("answering questions", len(answers), len(questions))
                 answers.append(self.pipeline.ask(question, on_sentence, on_draft))
+                if answers[-1].stopped:
+                    break
         except KeyboardInterrupt:
             pass  # what there is makes the report
         usage = sum((calls.usage for calls in self.calls), Usage())

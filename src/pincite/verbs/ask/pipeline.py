@@ -168,7 +168,7 @@ class AskPipeline:
                 if hears and any(mark in piece.text for mark in ".!?])\n "):
                     n_told = self._tell_new(text, references, hears, n_told, last=False)
         except KeyboardInterrupt:
-            ending = Written(cut=True, failure="the run was stopped")
+            ending = Written(cut=True, failure="the run was stopped", stopped=True)
         if hears:
             self._tell_new(text, references, hears, n_told, last=True)
         return text, ending
@@ -216,6 +216,7 @@ class AskPipeline:
             searched=searched,
             cut=ending.cut,
             failure=ending.failure,
+            stopped=ending.stopped,
         )
         if self.repairer is None:
             return answer

@@ -91,6 +91,7 @@ class Answer:
     dropped: tuple[Checked, ...] = ()  # by verification: no longer in `text`
     changes: tuple[Change, ...] = ()
     cut: bool = False  # the writer was stopped before it ended
+    stopped: bool = False  # by Ctrl-C
     failure: str = ""  # why a part is missing: a server that went away
     # Retracted papers that would have been read; their number is 0, so that nothing can name them.
     left_out: tuple[Reference, ...] = ()
@@ -126,8 +127,8 @@ class AnswerReport:
 
     @property
     def stopped(self) -> bool:
-        """Whether Ctrl-C ended the run before every question was asked."""
-        return len(self.answers) < self.n_questions
+        """Whether Ctrl-C ended the run."""
+        return len(self.answers) < self.n_questions or any(a.stopped for a in self.answers)
 
     @property
     def complete(self) -> bool:

@@ -36,6 +36,7 @@ class Written:
     text: str = ""
     cut: bool = False  # ended at its longest length
     failure: str = ""  # ended because the server did
+    stopped: bool = False  # ended by Ctrl-C
 
 
 @dataclass(frozen=True, slots=True)
