@@ -9,8 +9,8 @@ import pytest
 from pincite.types import Citation
 from pincite.wiki.article import parse_article, parse_page, read_articles
 from pincite.wiki.editions import TABLE, edition
-from pincite.wiki.fields import MAX_PEOPLE
 from pincite.wiki.files import PageText
+from pincite.wiki.references import MAX_PEOPLE
 from pincite.wiki.wikitext.templates import TAGS, is_citation
 
 LANGUAGES = sorted(TABLE["languages"])

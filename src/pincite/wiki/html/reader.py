@@ -7,12 +7,11 @@ from urllib.parse import unquote
 
 from pincite.types import Span
 from pincite.wiki.editions import ENGLISH, Edition
-from pincite.wiki.flat import BlockKind, Flat
+from pincite.wiki.flat import BlockKind, Flat, Writer
 from pincite.wiki.html.references import Reading
 from pincite.wiki.html.tokens import Token, TokenKind, attributes_of, tokens
 from pincite.wiki.references import Use
 from pincite.wiki.wikitext.render import STYLES
-from pincite.wiki.writer import Writer
 
 _SKIPPED_TAGS = frozenset({"nav", "head", "title", "button", "audio", "video", "select", "form"})
 _SKIPPED = re.compile(

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pincite.wiki.editions import ENGLISH, Edition
-from pincite.wiki.flat import BlockKind, Flat
+from pincite.wiki.flat import BlockKind, Flat, Writer
 from pincite.wiki.wikitext.marks import Marks
 from pincite.wiki.wikitext.render import Renderer
 from pincite.wiki.wikitext.templates import QUOTES
 from pincite.wiki.wikitext.tree import Kind, Node, parse
-from pincite.wiki.writer import Writer
 
 _COMMENTS = re.compile(r"<!--.*?-->", re.DOTALL)
 _HEADING = re.compile(r"(={1,6})[^=\n].*?(={1,6})\s*\Z", re.DOTALL)

@@ -10,8 +10,7 @@ from dataclasses import replace
 
 from pincite.text.identifiers import doi_in
 from pincite.types import Span
-from pincite.wiki.fields import WAYBACK, translated
-from pincite.wiki.references import Source, short_key
+from pincite.wiki.references import WAYBACK, Source, short_key, translated
 from pincite.wiki.wikitext.render import plain
 from pincite.wiki.wikitext.templates import (
     ARCHIVES,
