@@ -1,7 +1,8 @@
 """Uses of references and what they refer to: named, list-defined and short citations.
 
 A use only says which reference it means, and the reference may be defined further down; so uses
-and definitions are collected first, by `wikitext.marks` or `html.references`, and brought together here.
+and definitions are collected first, by `wikitext.marks` or `html.references`, and brought
+together here.
 """
 
 import re
