@@ -12,6 +12,7 @@ the reading nearly word for word.
 There is no result over several readings: they are different questions.
 """
 
+import math
 import random
 import re
 from collections.abc import Mapping, Sequence
@@ -99,6 +100,11 @@ class Weight:
     n_silent: int = 0  # texts that say neither
     n_failed: int = 0  # passages that could not be judged
     contradictions: tuple[int, ...] = ()  # places in `items` of what strongly says otherwise
+
+    @property
+    def spread(self) -> float | None:
+        """Standard deviation of the degrees."""
+        return None if self.variance is None else math.sqrt(self.variance)
 
 
 _LEVELS = (
@@ -498,7 +504,7 @@ def sides(items: Sequence[Weighed], threshold: float = THRESHOLD) -> tuple[list[
     Passages of a document overlap: what quotes a sentence that a stronger one quoted is left out.
     """
     degrees = [(n, degree_of(item) or 0.0) for n, item in enumerate(items)]
-    speaking = sorted((pair for pair in degrees if abs(pair[1]) > threshold), key=_by_strength)
+    speaking = sorted((p for p in degrees if abs(p[1]) > threshold), key=lambda p: -abs(p[1]))
     said = [(_quoted(items[n], n, doc), n, doc) for n, doc in speaking]
     first = {quoted: n for quoted, n, _ in reversed(said)}
     told = [(n, doc) for quoted, n, doc in said if first[quoted] == n]
@@ -511,7 +517,3 @@ def _quoted(item: Weighed, place: int, doc: float) -> tuple[str, int, bool]:
     if isinstance(outcome, Failed) or outcome.quote is None:
         return "", place, doc > 0
     return item.passage.doc_id, item.passage.span.start + outcome.quote.start, doc > 0
-
-
-def _by_strength(pair: tuple[int, float]) -> float:
-    return -abs(pair[1])

@@ -212,7 +212,7 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
         ],
         words=words,
         legend=wording.legend(threshold, words.language) if wording.has_degrees(report) else "",
-        used=wording.used(report),
+        used=cells.asked(report.usage),
         covers=corpora.covered(site, job.request.get("corpus"), who) if who else [],
         footnotes=exports.to_footnotes(report),
         claimreview=exports.to_claimreview(report),

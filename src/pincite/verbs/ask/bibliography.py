@@ -134,7 +134,8 @@ def _name(text: str) -> Name:
         suffix = rest.pop() if len(rest) > 1 and _SUFFIX.fullmatch(rest[-1]) else ""
         return Name(family, " ".join(rest), suffix)
     words = text.split()
-    if len(words) == 1 or len(words) > MOST_WORDS or not _is_latin(text) or _is_group(text):
+    is_latin = all("LATIN" in unicodedata.name(c, "") for c in text if c.isalpha())
+    if len(words) == 1 or len(words) > MOST_WORDS or not is_latin or _is_group(text):
         return Name(text, whole=True)
     if match := _INITIALS.fullmatch(text):
         return Name(match["family"], match["given"])
@@ -156,10 +157,6 @@ def _is_group(text: str) -> bool:
     words = re.findall(r"[^\W\d_]{2,}", text)
     small = {word for word in words if word.islower()} - _PARTICLES - {"and"}
     return bool(small) or any(word.lower() in _GROUP_WORDS for word in words)
-
-
-def _is_latin(text: str) -> bool:
-    return all("LATIN" in unicodedata.name(c, "") for c in text if c.isalpha())
 
 
 # ── Fields ────────────────────────────────────────────────────────────────────────────────────────
@@ -469,7 +466,7 @@ def _bibtex_fields(entry: Entry) -> Iterator[tuple[str, str]]:
     yield "doi", quote(entry.doi, safe=_SAFE_IN_URL + "<>")
     yield "pmid", entry.pmid
     yield "pmcid", entry.pmc
-    yield "url", _address(entry.url)
+    yield "url", quote(entry.url, safe=_SAFE_IN_URL)
     yield "language", latex(entry.language)
     yield "keywords", latex(", ".join(entry.keywords))
     yield "abstract", latex(entry.abstract)
@@ -514,11 +511,6 @@ def _bibtex_part(part: str) -> str:
     """A part of a name; BibTeX would read an "and" in it as the border between two people."""
     has_and = re.search(r"\band\b", part, re.IGNORECASE)
     return f"{{{latex(part)}}}" if has_and or "," in part else latex(part)
-
-
-def _address(text: str) -> str:
-    """An address for a field that is read verbatim: what is not safe there as %-escapes."""
-    return quote(text, safe=_SAFE_IN_URL)
 
 
 # ── RIS ──────────────────────────────────────────────────────────────────────────────────────────

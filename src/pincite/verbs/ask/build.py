@@ -112,7 +112,9 @@ def asking(settings: Settings, corpus: runtime.Places, *, keep: bool = True) -> 
                 settings.retrieval.fusion,
                 str(settings.filters.chosen),
             ),
-            repairer=_repairer(settings, calls, templates) if settings.ask.repair else None,
+            repairer=Repairer(calls, templates, settings.language, settings.ask.prompt_tokens)
+            if settings.ask.repair
+            else None,
             least_relevance=settings.ask.least_relevance,
             language=settings.language,
         )
@@ -192,10 +194,6 @@ def _writer(
         settings.chat.temperature,
         settings.chat.at_once if settings.ask.summaries else 0,
     )
-
-
-def _repairer(settings: Settings, calls: Calls | None, templates: Templates | None) -> Repairer:
-    return Repairer(calls, templates, settings.language, settings.ask.prompt_tokens)
 
 
 def _warnings(settings: Settings) -> tuple[Note, ...]:

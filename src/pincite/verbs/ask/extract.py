@@ -380,9 +380,14 @@ class Extractor:
         n_long = sum(len(reference.document.text) > WHOLE for _, reference in near)
         most = min(OF_ONE, OF_ALL // max(1, n_long))
         failures, candidates = list[Failed](), list[Quotable]()
+
+        def skipped(why: Failed) -> list[Quotable]:
+            failures.append(why)
+            return []
+
         for source, reference in near:
             read = partial(_quotable, question, source, reference, most)
-            candidates += containment.attempted(read, failures.append) or []
+            candidates += containment.attempted(read, skipped)
         read_ones = self._read(question, references, candidates, failures)
         return chosen(read_ones, self.sentences, self.least), failures
 

@@ -94,14 +94,12 @@ def _verdict(verdict: Verdict, known: dict[int, Document]) -> dict[str, object]:
         "title": cells.one_line(document.title) or document.url if document else "",
         "tone": TONES[standing([verdict.support])],
         "words": ask_wording.verdict(verdict),
-        "shares": ask_wording.shares(evidence) if evidence and _is_judged(verdict) else None,
+        "shares": ask_wording.shares(evidence)
+        if evidence and verdict.support is not Support.VERBATIM
+        else None,
         "reasons": evidence.reasons_coded if evidence else (),
         "text": _marked(evidence, document) if evidence else None,
     }
-
-
-def _is_judged(verdict: Verdict) -> bool:
-    return verdict.support is not Support.VERBATIM
 
 
 def _marked(evidence: Evidence, document: Document | None) -> dict[str, str]:

@@ -95,8 +95,12 @@ class AskPipeline:
         left_out = tuple(e for e in found.left_out if e.relevance >= self.least_relevance)
         silent = _silent(question, self.writer.fingerprint, searched, left_out)
         if best is None or best < self.least_relevance:
-            why = self._why_nothing(best, retracted=bool(left_out))
-            return replace(silent, abstained_coded=(why,))
+            code = "nothing_filtered" if self.searched.filters else "nothing_found"
+            if left_out:
+                code = "all_retracted"
+            elif best is not None:
+                code = "nothing_relevant"
+            return replace(silent, abstained_coded=(Note(code),))
         hears = _Hears(tell, draft or (lambda n_told, waiting: None)) if tell else None
         if isinstance(self.writer, Extractor):
             answer = self._extracted(self.writer, silent, references, hears)
@@ -106,13 +110,6 @@ class AskPipeline:
                 return silent
             answer = self._finished(question, text, ending, references, searched)
         return replace(answer, left_out=silent.left_out)
-
-    def _why_nothing(self, best: float | None, *, retracted: bool) -> Note:
-        if retracted:
-            return Note("all_retracted")
-        if best is not None:
-            return Note("nothing_relevant")
-        return Note("nothing_filtered") if self.searched.filters else Note("nothing_found")
 
     def check(self, question: str, text: str, references: Sequence[Reference]) -> Answer:
         """An answer that somebody else wrote, verified (and repaired) in the same way."""

@@ -3,8 +3,6 @@
 Texts of questions, models and papers are `rich.text.Text`, never markup, on one line each.
 """
 
-from collections.abc import Sequence
-
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -61,14 +59,10 @@ def sentence_line(checked: Checked, place: int | None = None) -> Text:
         text.append(f" [{', '.join(numbers)}]", "bold")
     text.append(f"  {ask_wording.label(checked)}", STYLES[checked.standing])
     indent = "  " if place is None else "     "
-    for note in _notes(checked):
+    notes = [f"⚠ {cells.one_line(note)}" for note in checked.notes]
+    for note in [*notes, ask_wording.INHERITED] if checked.inherited else notes:
         text.append(f"\n{indent}{note}", "dark_orange")
     return text
-
-
-def _notes(checked: Checked) -> list[str]:
-    notes = [f"⚠ {cells.one_line(note)}" for note in checked.notes]
-    return [*notes, ask_wording.INHERITED] if checked.inherited else notes
 
 
 def _answer(answer: Answer) -> list[RenderableType]:
@@ -77,18 +71,19 @@ def _answer(answer: Answer) -> list[RenderableType]:
         parts.append(Text(by, style="dim"))
     parts.append(Text())
     if answer.abstained:
-        parts.append(_abstention(answer))
+        text = Text(f"○ {ask_wording.NO_ANSWER}", "bold yellow")
+        parts.append(text.append(f"\n  {cells.one_line(answer.abstained)}", "not bold default"))
     parts += [_sentence(s, n) for n, s in enumerate(answer.sentences, 1)]
     parts += [Text(f"⚠ {said}", "yellow") for said in ask_wording.cautions(answer)]
     parts += _references(answer)
-    parts += _dropped(answer.dropped)
-    parts += _changes(answer.changes)
-    return [*parts, _searched(answer), Text()]
-
-
-def _abstention(answer: Answer) -> Text:
-    text = Text(f"○ {ask_wording.NO_ANSWER}", "bold yellow")
-    return text.append(f"\n  {cells.one_line(answer.abstained)}", "not bold default")
+    if answer.dropped:
+        parts.append(_heading("Dropped by verification", "no longer part of the answer"))
+        parts += [_sentence(sentence, None) for sentence in answer.dropped]
+    if answer.changes:
+        parts.append(_heading("Repaired", "gone is struck through, new is underlined"))
+        parts += [_change(change) for change in answer.changes]
+    lines = [f"{name}: {value}" for name, value in ask_wording.searched(answer)]
+    return [*parts, _heading("Searched"), _row("", Text("\n".join(lines), "dim")), Text()]
 
 
 def _sentence(checked: Checked, place: int | None) -> RenderableType:
@@ -175,20 +170,6 @@ def _addresses(reference: Reference) -> str:
     return " · ".join(found) or cells.one_line(reference.document.url)
 
 
-def _dropped(dropped: Sequence[Checked]) -> list[RenderableType]:
-    if not dropped:
-        return []
-    head = _heading("Dropped by verification", "no longer part of the answer")
-    return [head, *(_sentence(sentence, None) for sentence in dropped)]
-
-
-def _changes(changes: Sequence[Change]) -> list[RenderableType]:
-    if not changes:
-        return []
-    head = _heading("Repaired", "gone is struck through, new is underlined")
-    return [head, *(_change(change) for change in changes)]
-
-
 def _change(change: Change) -> RenderableType:
     """Before and after on lines of their own too: not every terminal can strike through."""
     before, after = cells.one_line(change.before.sentence.text), cells.one_line(change.after)
@@ -204,11 +185,6 @@ def _change(change: Change) -> RenderableType:
     if not after:
         text.append("struck out", "dim")
     return _row("", text.append(f"\n  {cells.one_line(change.why)}", "dim"))
-
-
-def _searched(answer: Answer) -> RenderableType:
-    lines = [f"{name}: {value}" for name, value in ask_wording.searched(answer)]
-    return Group(_heading("Searched"), _row("", Text("\n".join(lines), "dim")))
 
 
 def _heading(title: str, more: str = "") -> Text:

@@ -3,7 +3,6 @@
 As in `ask_data`, what is derived (`complete`, `level`, `summary`, …) is written and not believed.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import partial
@@ -73,26 +72,18 @@ def _reading(result: ReadingResult, threshold: float) -> ReadingRecord:
             TracedRecord,
             result.reading,
             weight,
-            spread=_spread(weight),
             unread=result.unread,
             excluded=result.excluded,
             level=confirmation.seed_level(weight.outcome),
             summary=wording.sentence(result),
             warning=wording.warning(result) or None,
-            as_of=tuple(
-                rounded(made(AsOfRecord, then, year=year, spread=_spread(then)))
-                for year, then in result.as_of
-            ),
+            as_of=tuple(rounded(made(AsOfRecord, then, year=year)) for year, then in result.as_of),
             evidence=tuple(
                 _item(item, threshold, strong=n in weight.contradictions)
                 for n, item in enumerate(result.items)
             ),
         )
     )
-
-
-def _spread(weight: Weight) -> float | None:
-    return None if weight.variance is None else math.sqrt(weight.variance)
 
 
 def _item(item: Weighed, threshold: float, *, strong: bool) -> WeighedRecord:

@@ -33,7 +33,7 @@ def to_html(report: CheckReport) -> str:
         language=code_of(str(report.settings.get("language", ""))) or "en",
         advice=check_wording.ADVICE,
         legend=check_wording.legend(threshold) if check_wording.has_degrees(report) else "",
-        used=check_wording.used(report),
+        used=cells.asked(report.usage),
         css=templates.style("check.css"),
     )
 

@@ -395,7 +395,8 @@ def _denied_inside(text: str) -> str | None:
     if any(token.word.lower() in _UNDENIABLE for token in sentence.tokens[verb.start : end]):
         return None  # "was not built in 1911 and lies …" would deny the first half alone
     if takes_not:
-        return _inserted(text, Span(auxiliary.start, auxiliary.end))
+        joined = "not" if auxiliary.word == "can" else " not"  # cannot
+        return text[: auxiliary.end] + joined + text[auxiliary.end :]
     if verb.end - verb.start > 1:
         return None
     base = syntax.base_of_present(auxiliary.word)
@@ -430,11 +431,6 @@ def _present_in(sentence: Sentence) -> list[Verb]:
         if (syntax.base_of_present(word) or syntax.is_plural_present(word))
         and words[n - 1].lower() not in syntax.DETERMINERS | syntax.PREPOSITIONS
     ]
-
-
-def _inserted(text: str, auxiliary: Span) -> str:
-    joined = "not" if auxiliary.of(text) == "can" else " not"  # cannot
-    return text[: auxiliary.end] + joined + text[auxiliary.end :]
 
 
 def _takes_not(sentence: Sentence, start: int, end: int) -> bool:

@@ -47,7 +47,7 @@ def print_report(report: CheckReport, console: Console, limit: int = 3) -> None:
     if check_wording.has_degrees(report):
         parts.append(Text(check_wording.legend(threshold), style="dim"))
     parts.append(Text(check_wording.ADVICE, style="italic"))
-    if used := check_wording.used(report):
+    if used := cells.asked(report.usage):
         parts.append(Text(used, style="dim"))
     parts += [Text(f"⚠ {cells.one_line(w)}", style="dark_orange") for w in report.warnings]
     console.print(Group(*parts))

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, StatementType
 from pincite.notes import IN_ENGLISH, Language
-from pincite.report import cells
 from pincite.report.reasons import why_excluded, why_unchecked
 from pincite.verbs.check.records import CheckReport, ReadingResult
 
@@ -139,11 +138,6 @@ def signed(doc: float | None) -> str:
     if doc is None:
         return ""
     return f"{doc:+.2f}".replace("-", "−")
-
-
-def used(report: CheckReport) -> str:
-    """What a report's run asked of models: see `cells.asked`."""
-    return cells.asked(report.usage)
 
 
 def threshold_of(report: CheckReport) -> float:
