@@ -8,7 +8,8 @@ from support.laws import check_evidence
 
 from pincite.judgement.confirmation import from_answers
 from pincite.types import Evidence, Failed, Passage
-from pincite.verbs.check.records import Interpreter, Judge, Reading
+from pincite.verbs.check.interpret import Interpreter
+from pincite.verbs.check.records import Judge, Reading
 
 _WORD = re.compile(r"\w+")
 

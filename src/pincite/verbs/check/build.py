@@ -38,13 +38,12 @@ from pincite.verbs.check.evidence import (
     SearchedWeb,
     WindowFinder,
 )
-from pincite.verbs.check.interpret import ModelInterpreter, RuleInterpreter
+from pincite.verbs.check.interpret import Interpreter, ModelInterpreter, RuleInterpreter
 from pincite.verbs.check.pipeline import CheckPipeline
 from pincite.verbs.check.records import (
     Check,
     CheckReport,
     Interpretation,
-    Interpreter,
     Judge,
 )
 from pincite.verbs.check.trace import VERSION, TraceWriter, model_of, read_trace
@@ -141,7 +140,9 @@ def checking(
         raise ConfigError("There is nothing to search; expected --corpus, or --search-url --online")
     with ExitStack() as stack:
         writer = None
-        memory = read_trace(trace).memory if trace and _has_a_run(trace) else {}
+        memory = (
+            read_trace(trace).memory if trace and trace.is_file() and trace.stat().st_size else {}
+        )
         if trace:
             writer = TraceWriter(trace)
             stack.callback(writer.close)
@@ -195,10 +196,6 @@ def checking(
         )
         _begin(run, settings)
         yield run
-
-
-def _has_a_run(trace: Path) -> bool:
-    return trace.is_file() and trace.stat().st_size > 0
 
 
 def _asking(settings: Settings, prompts: Templates) -> Asking:

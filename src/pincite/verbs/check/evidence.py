@@ -6,7 +6,7 @@ from typing import Protocol
 
 from pincite.judgement.references import Retraction, retraction_of
 from pincite.library.exclusions import Exclusions
-from pincite.library.web_pages import FoundOnline, WebCandidates
+from pincite.library.web_pages import WebCandidates
 from pincite.protocols import DocumentsOf, Encoder, Retriever
 from pincite.retrieval.copies import grouped
 from pincite.text.passages import WIDE_WORDS, around
@@ -65,31 +65,33 @@ class PassageFinder:
     def find(self, readings: Sequence[Reading]) -> list[list[Found]]:
         """In the readings' order."""
         texts = [reading.text for reading in readings]
-        return [self._chosen(hits) for hits in self.search.retrieve(texts, self.passages)]
+        found = self.search.retrieve(texts, self.passages)
+        how = self.top_k, self.words, self.count_copies
+        return [distinct_texts(hits, self.documents_of, *how) for hits in found]
 
-    def _chosen(self, hits: Sequence[Hit]) -> list[Found]:
-        """The first `top_k` texts; what stands in one that was found before is not found again."""
-        groups = [[hit] for hit in hits] if self.count_copies else grouped(hits)
-        chosen: list[Found] = []
-        # A portion at a time: documents may be long, and the first portion is mostly enough.
-        for start in range(0, CROWDED * self.top_k, self.top_k):
-            portion = groups[start : start + self.top_k]
-            documents = self.documents_of([group[0].passage.url for group in portion])
-            for group, document in zip(portion, documents, strict=True):
-                found = found_in(document, group[0].passage, [hit.passage.url for hit in group[1:]])
-                if not any(_holds(other.passage, found.passage) for other in chosen):
-                    chosen.append(self._widened(found, document))
-                if len(chosen) == self.top_k:
-                    return chosen
-        return chosen
 
-    def _widened(self, found: Found, document: Document | None) -> Found:
-        if document is None or found.lost:
-            return found
-        span = around(document, found.passage.span, self.words)
-        return replace(
-            found, passage=replace(found.passage, text=span.of(document.text), span=span)
-        )
+def distinct_texts(
+    hits: Sequence[Hit], documents_of: DocumentsOf, top_k: int, words: int, count_copies: bool
+) -> list[Found]:
+    """The first `top_k` texts; what stands in one that was found before is not found again."""
+    groups = [[hit] for hit in hits] if count_copies else grouped(hits)
+    chosen: list[Found] = []
+    # A portion at a time: documents may be long, and the first portion is mostly enough.
+    for start in range(0, CROWDED * top_k, top_k):
+        portion = groups[start : start + top_k]
+        documents = documents_of([group[0].passage.url for group in portion])
+        for group, document in zip(portion, documents, strict=True):
+            found = found_in(document, group[0].passage, [hit.passage.url for hit in group[1:]])
+            if any(_holds(other.passage, found.passage) for other in chosen):
+                continue
+            if document and not found.lost:
+                span = around(document, found.passage.span, words)
+                wide = replace(found.passage, text=span.of(document.text), span=span)
+                found = replace(found, passage=wide)
+            chosen.append(found)
+            if len(chosen) == top_k:
+                return chosen
+    return chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +118,9 @@ class SearchedWeb:
         """At most `top_k` texts; `known`: addresses that were found elsewhere already."""
         claim = Claim(claim_id_of("", (), reading.text), reading.text)
         came = self.candidates.of(claim, known, self.exclusions)
-        chooser = PassageFinder(
-            _OfThePages(came), self.candidates.get, self.top_k, 0, self.words, self.count_copies
+        chosen = distinct_texts(
+            came.hits, self.candidates.get, self.top_k, self.words, self.count_copies
         )
-        (chosen,) = chooser.find([reading])
         live = [replace(each, origin=CopyKind.LIVE) for each in chosen]
         foreign = {
             each.passage.url: Unchecked(each.passage.url, Reason.LANGUAGE, each.language or "")
@@ -128,16 +129,6 @@ class SearchedWeb:
         }
         found = tuple(each for each in live if each.passage.url not in foreign)
         return Online(found, (*came.unread, *foreign.values()), came.excluded)
-
-
-@dataclass(frozen=True, slots=True)
-class _OfThePages:
-    """A retriever over what came already."""
-
-    came: FoundOnline
-
-    def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        return [self.came.hits for _ in queries]
 
 
 def reads(languages: Collection[str] | None, language: str | None) -> bool:

@@ -9,6 +9,7 @@ rules' readings stand in, and the result says so.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TypeAlias
 
 from pincite.completions import Guidance, Prompt
 from pincite.judgement.confirmation import StatementType
@@ -32,7 +33,7 @@ NEGATION += '"required":["negation"],"additionalProperties":false}'
 
 @dataclass(frozen=True, slots=True)
 class RuleInterpreter:
-    """Readings by rule: an `Interpreter` that needs no model."""
+    """Readings by rule, without a model."""
 
     language: str = "en"
     fingerprint: str = "rules"
@@ -147,3 +148,6 @@ class ModelInterpreter:
     def _prompt(self, step: str, max_tokens: int, **values: str) -> Prompt:
         system, user = self.templates.filled(step, **values)
         return Prompt(user, system, self.tokens.get(step, max_tokens), self.temperature)
+
+
+Interpreter: TypeAlias = RuleInterpreter | ModelInterpreter

@@ -15,10 +15,10 @@ from pincite.retrieval.copies import grouped
 from pincite.types import Evidence, Failed, Hit, Passage
 from pincite.verbs.check import data
 from pincite.verbs.check.evidence import Finder, Found, Online, SearchedWeb, reads
+from pincite.verbs.check.interpret import Interpreter
 from pincite.verbs.check.records import (
     Check,
     Interpretation,
-    Interpreter,
     Judge,
     Reading,
     ReadingResult,

@@ -1,6 +1,6 @@
 """The records of `check`: a statement, its readings, and what a knowledge base says of each.
 
-All are frozen and complete when constructed. `Interpreter` and `Judge` make them.
+All are frozen and complete when constructed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -152,19 +152,6 @@ def _blank(item: Weighed, why: Failed) -> Weighed:
     """The place of a passage that cannot be shown."""
     passage = Passage(item.passage.doc_id, str(item.passage.url), "", "", Span(0, 0))
     return Weighed(passage, why, item.text_id)
-
-
-class Interpreter(Protocol):
-    """For each statement its readings, with ids "r1", "r2", …; a failure is in the result."""
-
-    @property
-    def fingerprint(self) -> str:
-        """What it is, for a report."""
-        ...
-
-    def interpret(self, statements: Sequence[str]) -> list[Interpretation]:
-        """In the statements' order."""
-        ...
 
 
 class Judge(Protocol):
