@@ -34,8 +34,8 @@ Draft = Callable[[int, Sequence[str]], None]  # how many sentences are verified,
 
 
 @dataclass(frozen=True, slots=True)
-class _Hears:
-    """Who listens while an answer is written."""
+class AnswerListener:
+    """What is called while an answer is written."""
 
     tell: Tell
     draft: Draft
@@ -54,9 +54,9 @@ class AskPipeline:
     language: str = "en"
 
     def ask(self, question: str, tell: Tell | None = None, draft: Draft | None = None) -> Answer:
-        """The answer; `tell` hears of each sentence as soon as it is verified, once.
+        """The answer; `tell` is called with each sentence as soon as it is verified, once.
 
-        `draft` hears of sentences that are written and wait to be verified, if `tell` listens.
+        `draft` is called with sentences that wait to be verified, if `tell` is given.
 
         An answer that is not written to its end (Ctrl-C, a server that went away) is returned with
         what there is of it, and says so. What raises costs itself (`containment`): a document, a
@@ -101,11 +101,11 @@ class AskPipeline:
             elif best is not None:
                 code = "nothing_relevant"
             return replace(silent, abstained_coded=(Note(code),))
-        hears = _Hears(tell, draft or (lambda n_told, waiting: None)) if tell else None
+        listener = AnswerListener(tell, draft or (lambda n_told, waiting: None)) if tell else None
         if isinstance(self.writer, Extractor):
-            answer = self._extracted(self.writer, silent, references, hears)
+            answer = self._extracted(self.writer, silent, references, listener)
         else:
-            text, ending = self._written(self.writer, question, references, hears)
+            text, ending = self._written(self.writer, question, references, listener)
             if not text.strip() and not ending.failure:
                 return silent
             answer = self._finished(question, text, ending, references, searched)
@@ -122,7 +122,7 @@ class AskPipeline:
         writer: Extractor,
         silent: Answer,
         references: Sequence[Reference],
-        hears: _Hears | None,
+        listener: AnswerListener | None,
     ) -> Answer:
         """The sentences that answer the question; `silent` where there are none."""
         quotes, failures = writer.quotes(silent.question, references)
@@ -138,9 +138,9 @@ class AskPipeline:
             copied(sentence, ordered[new[number] - 1], quote.span, quote.answers)
             for sentence, quote, number in zip(sentences, quotes, named, strict=True)
         ]
-        if hears:
+        if listener:
             for each in checked:
-                hears.tell(each)
+                listener.tell(each)
         return replace(
             silent,
             abstained_coded=(),
@@ -154,7 +154,7 @@ class AskPipeline:
         writer: ModelWriter,
         question: str,
         references: Sequence[Reference],
-        hears: _Hears | None,
+        listener: AnswerListener | None,
     ) -> tuple[str, Written]:
         text, ending, n_told = "", Written(), 0
         try:
@@ -162,19 +162,19 @@ class AskPipeline:
                 text += piece.text
                 if piece.cut or piece.failure:
                     ending = piece
-                if hears and any(mark in piece.text for mark in ".!?])\n "):
-                    n_told = self._tell_new(text, references, hears, n_told, last=False)
+                if listener and any(mark in piece.text for mark in ".!?])\n "):
+                    n_told = self._tell_new(text, references, listener, n_told, last=False)
         except KeyboardInterrupt:
             ending = Written(cut=True, failure="the run was stopped", stopped=True)
-        if hears:
-            self._tell_new(text, references, hears, n_told, last=True)
+        if listener:
+            self._tell_new(text, references, listener, n_told, last=True)
         return text, ending
 
     def _tell_new(
         self,
         text: str,
         references: Sequence[Reference],
-        hears: _Hears,
+        listener: AnswerListener,
         n_told: int,
         *,
         last: bool,
@@ -183,14 +183,14 @@ class AskPipeline:
         written = text if last else citation_marks.settled(text)
         whole, references = in_order(written, references)
         sentences = citation_marks.cited_sentences(whole, self.language)
-        hears.draft(n_told, [sentence.text for sentence in sentences[n_told:]])
+        listener.draft(n_told, [sentence.text for sentence in sentences[n_told:]])
         ready = sentences if last else sentences[: -1 - self.checker.neighbours]
         if len(ready) <= n_told:
             return n_told
         # What is still being written is left alone; under the neighbours' rule one more is asked.
         known = sentences if last else sentences[:-1]
         for checked in self.checker.checked(known, references)[n_told : len(ready)]:
-            hears.tell(checked)
+            listener.tell(checked)
         return len(ready)
 
     def _finished(
