@@ -56,8 +56,8 @@ def test_what_takes_too_long_is_refused_and_the_rest_goes_on() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="macOS bounds no address space")
 def test_what_takes_too_much_memory_is_refused_and_the_rest_goes_on() -> None:
-    # A fresh process takes more than 120 MB for the table, most of it for its tree.
-    assert refused(Limits(memory=100_000_000)) is Reason.TOO_LARGE
+    # The table takes about 100 MB, most of it for its tree; a warm process has some of it already.
+    assert refused(Limits(memory=40_000_000)) is Reason.TOO_LARGE
 
 
 def test_one_process_reads_many() -> None:
