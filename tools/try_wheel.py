@@ -96,7 +96,7 @@ def expect(folder: Path, words: str, code: int, said: str = "") -> None:
         env=places,  # of nothing else: no PYTHONPATH leads to the source
     )
     told = done.stdout + done.stderr
-    if done.returncode != code or said not in told or "Traceback" in told:
+    if done.returncode != code or said not in told or "Traceback (most recent" in told:
         wanted = f"{code} and {said!r}" if said else str(code)
         sys.exit(f"pincite {words}: expected {wanted}, got {done.returncode}:\n{told}")
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.text import names, quantities
-from pincite.text.paraphrase import asserted, in_words_of
+from pincite.text.paraphrase import asserted, in_words_of, worked_out
 
 
 @pytest.mark.parametrize(
@@ -109,3 +109,33 @@ def test_a_claim_about_a_question_is_compared_with_questions() -> None:
 def test_hostile_sentences_take_linear_time(unit: str) -> None:
     text = unit * 40_000  # quadratic time would take minutes
     assert asserted(text, "Tea.") in (text, text.strip())
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage", "added"),
+    [
+        ("A third of the boats sank.", "Of 96 boats, 32 sank.", "(a third)"),
+        ("Sales tripled.", "Sales went from 1,200 to 3,600.", "(tripled)"),
+        (
+            "It was passed by 5 votes to 2.",
+            "Five were for it; Ada Holm and Per Lund voted against.",
+            "5 votes to 2",
+        ),
+    ],
+)
+def test_what_follows_from_figures_is_told(claim: str, passage: str, added: str) -> None:
+    assert added in worked_out(passage, claim)
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage"),
+    [
+        ("A third of the boats sank.", "Of 96 boats, 40 sank."),
+        ("Sales tripled.", "Sales went from 1,200 to 2,400."),
+        ("Sales doubled.", "Sales went from 0 to 2,400."),
+        ("They voted 9–3 for it.", "Nine voted for it and four against."),
+        ("They voted 9–3 for it.", "The match ended 9–3."),
+    ],
+)
+def test_what_does_not_follow_is_not_told(claim: str, passage: str) -> None:
+    assert worked_out(passage, claim) == passage
