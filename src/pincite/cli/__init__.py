@@ -88,7 +88,7 @@ def _added() -> dict[str, EntryPoint]:
 
 @click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="pincite")
-@click.option("--debug", is_flag=True, expose_value=False, help="Show tracebacks too. May stand anywhere.")
+@click.option("--debug", is_flag=True, expose_value=False, help="Show tracebacks too.")
 def cli() -> None:
     """Does the source support the statement, and which would?
 
