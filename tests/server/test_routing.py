@@ -6,9 +6,9 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import anyio
 import pytest
 import uvicorn
+from anyio.from_thread import start_blocking_portal
 from fastapi import FastAPI
 from hypothesis import given
 from hypothesis import strategies as st
@@ -63,7 +63,8 @@ def answered(
     async def send(message: Any) -> None:
         sent.append(message)
 
-    anyio.run(app, scope, receive, send)
+    with start_blocking_portal() as portal:  # a browser's test may leave a loop in this thread
+        portal.call(app, scope, receive, send)
     body = b"".join(each.get("body", b"") for each in sent[1:])
     return sent[0]["status"], json.loads(body), taken
 
