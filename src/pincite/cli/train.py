@@ -28,8 +28,8 @@ def run_options(
         click.option("--run", "folder", type=options.FilePath, default=Path(folder),
                      show_default=True, help="What it reads, state, log and model are kept here."),
         click.option("--recipe", type=options.FilePath, default=recipe, help="A TOML file."),
-        click.option("--base", default=base, show_default=True, required=base is None,
-                     help="Name, folder or Hugging Face id."),
+        click.option("--base", help="Name, folder or Hugging Face id.",  # None counts as given
+                     **({"default": base, "show_default": True} if base else {"required": True})),
         click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto"),
         click.option("--max-bad-rows", "max_bad", default=MAX_BAD, show_default=True,
                      help="Bad rows of one file that are skipped before the run is refused."),
