@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from rich.console import Console
 
-from pincite import notebook, runtime, types
+from pincite import notebook, runtime
 from pincite.contract import codec
 from pincite.corpus import engines
 from pincite.corpus.protocol import Corpus as OpenCorpus
@@ -366,7 +366,7 @@ class Verifier:
 
     def _cut(self, claim: str | Claim, text: str | Passage) -> "_Cut":
         if isinstance(claim, str):
-            claim = Claim(types.claim_id_of("", (), claim), claim)
+            claim = Claim.alone(claim)
         if isinstance(text, Passage):
             return _Cut(claim, [text], text.text)
         document = Document("", "", text)

@@ -301,6 +301,11 @@ class Claim:
     about: str = ""  # what the article is about, where the text begins with "It" or "The company"
     unread: tuple[str, ...] = ()  # templates without a known text: "[…]" in the claim stands there
 
+    @classmethod
+    def alone(cls, text: str) -> "Claim":
+        """A claim that stands in no article: a statement, a question, a sentence of an answer."""
+        return cls(claim_id_of("", (), text), text)
+
     @property
     def disputed(self) -> bool:
         """Whether an editor tagged it or one of its citations as not borne out by the source."""

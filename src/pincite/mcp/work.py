@@ -13,7 +13,7 @@ import tempfile
 import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -28,7 +28,7 @@ from pincite.errors import InputError, PinciteError
 from pincite.mcp import results
 from pincite.protocols import Progress
 from pincite.settings import Settings, values
-from pincite.types import Article, Citation, Claim, Span, claim_id_of
+from pincite.types import Article, Citation, Claim, Span
 from pincite.verbs.verify import articles
 from pincite.wiki.article import article_in
 
@@ -131,7 +131,7 @@ def _claimed(claim: str, url: str, title: str | None, language: str) -> Article:
     """An article of one claim, which cites the source."""
     whole = Span(0, len(claim))
     citation = Citation("r1", whole, whole, url=url, title=title)
-    found = Claim(claim_id_of("", (), claim), claim, span=whole, citations=(citation,))
+    found = replace(Claim.alone(claim), span=whole, citations=(citation,))
     return Article("", claim, (found,), language=language, n_references=1)
 
 

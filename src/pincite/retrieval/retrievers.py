@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pincite.protocols import Query, Reader, Retriever, WordRetriever
 from pincite.retrieval.fusion import DENSE_SHARE, JUDGED, Mode, fused, shares, with_prior
-from pincite.types import Claim, Hit, claim_id_of
+from pincite.types import Claim, Hit
 
 # Hits of one document that say whether it bears on a question: with 6 of a full article read ten
 # questions had the answers that they had with all 50 hits read.
@@ -81,7 +81,7 @@ class Reranked:
         with the search's prior (`fusion.with_prior`). Ties break on passage id. Hits that are not
         read keep their order, and have the score of the last that is.
         """
-        claim = Claim(claim_id_of("", (), query), query)
+        claim = Claim.alone(query)
         read, others = _first_of_each(list(zip(hits, shares(hits), strict=True)), self.of_one)
         odds = self.reader.relevance([(claim, hit.passage) for hit, _ in read])
         rows = [(float(o), share, hit.passage) for o, (hit, share) in zip(odds, read, strict=True)]

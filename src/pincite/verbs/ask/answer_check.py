@@ -28,7 +28,7 @@ from pincite.retrieval import cascade
 from pincite.text import citation_marks, words
 from pincite.text.citation_marks import Sentence
 from pincite.text.passages import around, cited_passages
-from pincite.types import Claim, Document, Evidence, Failed, Passage, Span, about, claim_id_of
+from pincite.types import Claim, Document, Evidence, Failed, Passage, Span, about
 from pincite.verbs.ask.records import Answer, Change, Checked, Reference
 from pincite.verbs.ask.writers import CHAT_TOKENS
 
@@ -119,7 +119,7 @@ class AnswerChecker:
             lambda pair, why: [_unread(pair[1], why)],
         )
         flat = [
-            (_claim(text), passage)
+            (Claim.alone(text), passage)
             for (text, _), passages in zip(pairs, read, strict=True)
             for passage in passages
             if isinstance(passage, Passage)
@@ -206,10 +206,6 @@ def _notes(reference: Reference) -> tuple[Note, ...]:
     """What became of a reference, if a reader has to know."""
     code = _CODES.get(reference.retraction)
     return (Note(code, {"n": reference.number}),) if code else ()
-
-
-def _claim(text: str) -> Claim:
-    return Claim(claim_id_of("", (), text), text)
 
 
 # ── Repair ───────────────────────────────────────────────────────────────────────────────────────

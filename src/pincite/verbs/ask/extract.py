@@ -16,7 +16,7 @@ from pincite.settings.tables import LEAST_ANSWER
 from pincite.text import words as wording
 from pincite.text.figures import figures
 from pincite.text.sentences import joined, sentences
-from pincite.types import Claim, Document, Failed, Passage, Span, claim_id_of
+from pincite.types import Claim, Document, Failed, Passage, Span
 from pincite.verbs.ask.literature import WHOLE
 from pincite.verbs.ask.records import EXTRACT, Reference
 
@@ -405,7 +405,7 @@ class Extractor:
         likeness = self.encoder.encode([c.text for c in candidates], "passage") @ asked
         order = sorted(range(len(candidates)), key=lambda i: (-float(likeness[i]), i))[:READ]
         near = [replace(candidates[i], likeness=float(likeness[i])) for i in order]
-        claim = Claim(claim_id_of("", (), question), question)
+        claim = Claim.alone(question)
         pairs = [(claim, _passage(references[each.source].document, each)) for each in near]
 
         def unread(_: tuple[Claim, Passage], why: Failed) -> float:

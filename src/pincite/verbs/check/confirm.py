@@ -27,7 +27,7 @@ from pincite.llm.templates import Templates
 from pincite.protocols import Floats, Verifier
 from pincite.settings.tables import Probabilities
 from pincite.text import words
-from pincite.types import Claim, Evidence, Failed, Passage, claim_id_of
+from pincite.types import Claim, Evidence, Failed, Passage
 from pincite.verbs.check.records import Reading
 
 FEW_REPETITIONS = 30  # for `estimate`: EvidenceSeeker's guide asks for at least as many
@@ -80,7 +80,7 @@ class VerifierJudge:
             return [Failed("stopped", "the run was stopped") for _ in pairs]
 
     def _evidence(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Evidence]:
-        return self.verifier.verify([(_claim(r.text), passage) for r, passage in pairs])
+        return self.verifier.verify([(Claim.alone(r.text), passage) for r, passage in pairs])
 
     def _borne_out(self, readings: Sequence[str], found: Sequence[Evidence]) -> Iterator[Evidence]:
         """The evidence; what confirms quotes a sentence that does so alone, or is neutral."""
@@ -91,7 +91,7 @@ class VerifierJudge:
             for reading, evidence in zip(readings, found, strict=True)
         ]
         asked = [
-            (_claim(reading), replace(evidence.passage, text=span.of(evidence.passage.text)))
+            (Claim.alone(reading), replace(evidence.passage, text=span.of(evidence.passage.text)))
             for reading, evidence, of_one in zip(readings, found, spans, strict=True)
             for span in of_one
         ]
@@ -107,10 +107,6 @@ class VerifierJudge:
             return [(each.prob_supported, each.prob_refuted) for each in found]
         odds = ((sigmoid(a), sigmoid(b)) for a, b in self.reader.log_odds(asked).tolist())
         return [(supported, (1 - supported) * refuted) for supported, refuted in odds]
-
-
-def _claim(text: str) -> Claim:
-    return Claim(claim_id_of("", (), text), text)
 
 
 def _of_documents(

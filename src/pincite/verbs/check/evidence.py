@@ -21,7 +21,6 @@ from pincite.types import (
     Reason,
     Span,
     Unchecked,
-    claim_id_of,
 )
 from pincite.verbs.check.records import Reading
 
@@ -116,7 +115,7 @@ class SearchedWeb:
 
     def find(self, reading: Reading, known: Collection[str]) -> Online:
         """At most `top_k` texts; `known`: addresses that were found elsewhere already."""
-        claim = Claim(claim_id_of("", (), reading.text), reading.text)
+        claim = Claim.alone(reading.text)
         came = self.candidates.of(claim, known, self.exclusions)
         chosen = distinct_texts(
             came.hits, self.candidates.get, self.top_k, self.words, self.count_copies
