@@ -1,5 +1,6 @@
 """The log of results: one file each, by day, written over, and in git."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -14,7 +15,10 @@ CREATED = "2026-03-09T12:00:00+00:00"
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A clone with an origin; nobody's own settings of git count."""
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     for name in ("AUTHOR", "COMMITTER"):
         monkeypatch.setenv(f"GIT_{name}_NAME", "A Test")
         monkeypatch.setenv(f"GIT_{name}_EMAIL", "test@varde.example")
@@ -24,9 +28,8 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def git(folder: Path, *arguments: str) -> list[str]:
-    done = subprocess.run(
-        ["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
 
