@@ -117,3 +117,18 @@ def test_a_stamp_waits_a_moment_for_who_reads_it(
     with pytest.raises(PermissionError) if held else contextlib.nullcontext():
         durable.write_stamp(tmp_path / "stamp.json", {"a": 1})
     assert read_stamp(tmp_path / "stamp.json") == (None if held else {"a": 1})
+
+
+def test_a_file_or_folder_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "kept"
+    durable.write_text(path, "old")
+    with contextlib.suppress(ValueError), durable.replacing(path) as part:
+        part.write_text("ne")
+        raise ValueError
+    assert path.read_text() == "old"
+    for content in ("new", "newer"):
+        with durable.replacing(path) as part:
+            part.mkdir()
+            (part / "a").write_text(content)
+        assert (path / "a").read_text() == content
+    assert [*tmp_path.iterdir()] == [path]

@@ -16,6 +16,7 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,15 +37,45 @@ BELIEVED_BYTES = 1 << 20
 READ_MOMENTS, READ_SECONDS = 20, 0.01  # how often, and after what time, a refused rename is tried
 
 
-def write_stamp(path: Path, content: Mapping[str, object]) -> None:
-    """Put the JSON object `content` in the place of `path`, at once and lastingly."""
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a path beside `path` for a new file or folder, which then replaces `path`.
+
+    It is flushed to the disk before it is renamed. After an error `path` is as it was, and nothing
+    is left beside it.
+    """
     part = path.with_name(f"{path.name}.part")
-    with part.open("w", encoding="utf-8") as file:
-        json.dump({**content, SEAL: _seal(content)}, file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    _replace(part, path)
-    sync(path.parent)
+    _remove(part)
+    try:
+        yield part
+        if part.is_dir():
+            for file in filter(Path.is_file, part.rglob("*")):
+                sync(file)
+            _remove(path)  # a folder cannot be renamed over another
+        else:
+            sync(part)
+        _replace(part, path)
+        sync(path.parent)
+    finally:
+        _remove(part)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace the file `path` by one with this text; an error or a kill leaves the old one."""
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def write_stamp(path: Path, content: Mapping[str, object]) -> None:
+    """Replace `path` by the JSON object `content` with a checksum."""
+    write_text(path, json.dumps({**content, SEAL: _seal(content)}, indent=1))
 
 
 def _replace(part: Path, path: Path) -> None:
