@@ -37,7 +37,7 @@ import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from pincite.documents.labelled import LabelledClaim, read_labelled
+from pincite.documents.jsonl import LabelledClaim, read_labelled
 from pincite.evaluation.measures import calibration_error
 from pincite.judgement.contradictions import witness
 from pincite.models import calibration, weights

@@ -31,7 +31,7 @@ import gate_check
 import gate_values
 
 from pincite.documents.collection import collected
-from pincite.documents.labelled import LabelledClaim
+from pincite.documents.jsonl import LabelledClaim
 from pincite.evaluation import scorers
 from pincite.evaluation.claims import Predictions, measured
 from pincite.judgement.aggregation import THRESHOLD

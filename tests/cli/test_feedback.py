@@ -17,7 +17,7 @@ from pincite import runtime
 from pincite.cli import cli
 from pincite.contract.ask import AnswerReportRecord
 from pincite.contract.check import CheckReportRecord
-from pincite.documents.labelled import read_labelled
+from pincite.documents.jsonl import read_labelled
 from pincite.errors import ConfigError, InputError, PinciteError
 from pincite.library.feedback import most_telling
 from pincite.library.results import Item, read_result

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from conftest import write_model
 from pincite.cli import cli
-from pincite.documents.labelled import read_labelled
+from pincite.documents.jsonl import read_labelled
 from pincite.library.results import read_result
 
 STATEMENT = "The old bridge opened in 1911."

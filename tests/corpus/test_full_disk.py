@@ -103,8 +103,8 @@ def test_an_add_that_fills_the_disk_says_how_many_documents_there_are(tmp_path: 
     code = (
         "import resource, sys\n"
         "from pincite.cli import main\n"
-        "from pincite.documents import language\n"
-        "language.detect(20 * 'Its model is unpacked into a file. ')\n"
+        "from pincite.documents import text\n"
+        "text.detect(20 * 'Its model is unpacked into a file. ')\n"
         "limit = int(sys.argv.pop(1))\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))\n"
         "main()\n"

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.documents.addresses import exact_key, loose_key
+from pincite.documents.collection import exact_key, loose_key
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.documents.clean import MAX_MARKS, cleaned, decoded, one_line
+from pincite.documents.text import MAX_MARKS, cleaned, decoded, one_line
 from pincite.text.sentences import n_words
 
 

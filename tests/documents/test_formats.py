@@ -1,6 +1,6 @@
 import pytest
 
-from pincite.documents.formats import Format, format_of
+from pincite.documents.body import Format, format_of
 
 HTML = b"\n <!-- note --><!DOCTYPE html><html><body>x</body></html>"
 

@@ -16,9 +16,8 @@ from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.origins import Origins
 from pincite.documents import body
 from pincite.documents.body import Limits
-from pincite.documents.collection import collected
+from pincite.documents.collection import MAX_PROBLEMS, collected, open_sources
 from pincite.documents.read import read_bytes, read_path
-from pincite.documents.sources import MAX_PROBLEMS, open_sources
 from pincite.library.update import MAX_REFUSALS, How, update
 from pincite.types import Document, Reason, Unchecked
 

@@ -9,26 +9,24 @@ import pytest
 from pincite.documents import html as html_page
 from pincite.documents.body import Body
 from pincite.documents.html import (
+    MAX_ATTRIBUTES,
     MAX_AUTHORS,
     MAX_LEAD_WORDS,
+    Block,
+    Statements,
+    addresses_in,
     author_of,
     filled,
     headline_of,
     iso_day,
+    parsed,
     published_of,
     read_html,
-)
-from pincite.documents.language import with_language
-from pincite.documents.markup import (
-    MAX_ATTRIBUTES,
-    Block,
-    Statements,
-    addresses_in,
-    parsed,
     visible,
 )
 from pincite.documents.outcome import TEASER_WORDS
 from pincite.documents.read import read_bytes
+from pincite.documents.text import with_language
 from pincite.types import Document, Reason, Unchecked
 
 PARAGRAPHS = [

@@ -10,9 +10,9 @@ import pytest
 
 from pincite.documents import jsonl
 from pincite.documents.body import Limits
+from pincite.documents.collection import open_sources
 from pincite.documents.jsonl import FIRST_LINES, Seen, documents, format_of
 from pincite.documents.read import read_path
-from pincite.documents.sources import open_sources
 from pincite.types import Document, Reason, Unchecked
 
 Found = Document | Unchecked

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pincite.documents.labelled import LABELS, LabelledClaim, read_labelled
+from pincite.documents.jsonl import LABELS, LabelledClaim, read_labelled
 from pincite.errors import InputError
 
 ROW = {"id": 7, "claim": "The mill is old.", "evidence": "A mill.", "label": "support"}

@@ -1,6 +1,6 @@
 import pytest
 
-from pincite.documents.language import detect, language_of
+from pincite.documents.text import detect, language_of
 
 GERMAN = (
     "Der Ausschuss hat am Dienstag beschlossen, dass die neue Brücke gebaut wird, und die Stadt "

@@ -171,7 +171,7 @@ def test_paths_that_are_no_file(tmp_path: Path) -> None:
 def test_importing_loads_no_library() -> None:
     heavy = ("trafilatura", "pypdfium2", "py3langid", "warcio", "lxml", "numpy", "markdown_it")
     program = (
-        "import sys, pincite.documents.read, pincite.documents.sources;"
+        "import sys, pincite.documents.read, pincite.documents.collection;"
         f"print([name for name in {heavy!r} if name in sys.modules])"
     )
     done = subprocess.run(

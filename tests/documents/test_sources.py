@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from pincite.documents.collection import open_sources
 from pincite.documents.read import read_path
-from pincite.documents.sources import open_sources
 from pincite.errors import InputError
 from pincite.types import Document, Reason, Unchecked
 

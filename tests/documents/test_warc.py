@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from pincite.documents.body import Limits
-from pincite.documents.collection import collected
+from pincite.documents.collection import collected, open_sources
 from pincite.documents.read import read_path
-from pincite.documents.sources import open_sources
 from pincite.documents.warc import (
     MAX_FAULTS,
     MAX_HEADER_BYTES,

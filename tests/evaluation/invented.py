@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pincite.documents.labelled import LabelledClaim
+from pincite.documents.jsonl import LabelledClaim
 from pincite.evaluation.scorers import CutRow, cut
 from pincite.text import figures, words
 from pincite.types import Claim, Evidence, Passage

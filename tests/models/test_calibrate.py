@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from calibrate import extended, flags, platt, sigmoid, speaking, spread, surest_refutation
 
-from pincite.documents.labelled import LabelledClaim
+from pincite.documents.jsonl import LabelledClaim
 
 
 def test_platt_finds_the_scale_that_made_the_labels() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pincite.documents.labelled import LabelledClaim
+from pincite.documents.jsonl import LabelledClaim
 from pincite.errors import InputError
 from pincite.text import words as wording
 from pincite.training import groups as g

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.laws import FakeEncoder
 
-from pincite.documents.labelled import LabelledClaim
+from pincite.documents.jsonl import LabelledClaim
 from pincite.errors import InputError
 from pincite.training import groups as made
 from pincite.training import prepare

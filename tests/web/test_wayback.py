@@ -13,8 +13,8 @@ from pincite.text.hosts import Snapshot
 from pincite.types import Reason
 from pincite.web.cache import FetchCache
 from pincite.web.fetch import WebClient, WebRules
+from pincite.web.search import Wayback
 from pincite.web.sources import of_reply
-from pincite.web.wayback import Wayback
 
 PAGE = "http://varde.test/bridge"
 ASKED = "/wayback/available?url=http%3A%2F%2Fvarde.test%2Fbridge&timestamp=20140302"

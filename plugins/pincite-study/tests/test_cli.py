@@ -12,7 +12,7 @@ from pincite_study.studies import StudyStore
 from samples import report
 
 from pincite.cli import cli
-from pincite.documents.sources import open_sources
+from pincite.documents.collection import open_sources
 from pincite.server.database import Database
 from pincite.text.passages import cited_passages
 from pincite.types import Document, Evidence

@@ -77,7 +77,7 @@ def read_or_asked(
 ) -> dict[str, Any]:
     """The model's verdicts on the rows of files: recorded ones, or asked for now."""
     from pincite import runtime
-    from pincite.documents.labelled import read_labelled
+    from pincite.documents.jsonl import read_labelled
     from pincite.evaluation import judges
 
     if recorded:

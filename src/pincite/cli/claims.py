@@ -104,8 +104,7 @@ def _collect(
 def _finder(folder: Path | str, stack: ExitStack) -> Callable[[str], Document | None]:
     """The page at an address, in a corpus or among stored pages."""
     from pincite.corpus import engines
-    from pincite.documents.addresses import variants
-    from pincite.documents.sources import open_sources
+    from pincite.documents.collection import open_sources, variants
 
     if engines.exists(folder):
         corpus = stack.enter_context(engines.open(folder, None))

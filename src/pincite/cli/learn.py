@@ -73,7 +73,7 @@ def _learned(
     tell: Callable[..., None],
 ) -> dict[str, Any]:
     from pincite import runtime
-    from pincite.documents.labelled import read_labelled
+    from pincite.documents.jsonl import read_labelled
     from pincite.evaluation import regression
     from pincite.models.verifier import CrossEncoderVerifier
     from pincite.training import learning
@@ -139,7 +139,7 @@ def _place(config: Path | None) -> _Place:
 
 def _rows(files: Sequence[Path], kept: str) -> list[Any]:
     """The rows of the files, or of what was said here; of several on one thing the last counts."""
-    from pincite.documents.labelled import LabelledClaim, read_labelled
+    from pincite.documents.jsonl import LabelledClaim, read_labelled
     from pincite.library import feedback
 
     if files:

@@ -294,7 +294,7 @@ def add(
     Labels of a passage: support, refute, nei, partial, not_support; of a reading: confirmed,
     disconfirmed, inconclusive.
     """
-    from pincite.documents.labelled import LABELS
+    from pincite.documents.jsonl import LABELS
     from pincite.library.feedback import Words, opinion
     from pincite.library.results import read_result
 

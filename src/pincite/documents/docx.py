@@ -17,9 +17,9 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from pincite.documents import markup
 from pincite.documents.body import Body, too_large
-from pincite.documents.clean import cleaned, one_line
+from pincite.documents.text import cleaned, one_line
+from pincite.documents.xml_records import parsed_xml
 from pincite.types import Document, Reason, Unchecked
 
 MAX_ENTRIES = 10_000  # a report with a picture on each of 1,000 pages has some 1,100
@@ -69,7 +69,7 @@ class _Parts:
         """The root element of a part; None if there is no such part."""
         if name not in self._entries:
             return None
-        root = markup.parsed_xml(self._read(self._entries[name]))
+        root = parsed_xml(self._read(self._entries[name]))
         if root is None:
             raise _Refused(Reason.UNDECODABLE, f"{name} is no XML as Word writes it")
         return root

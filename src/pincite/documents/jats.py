@@ -19,10 +19,9 @@ from lxml import etree
 
 from pincite.documents import xml_records
 from pincite.documents.body import Body, Limits, unusable
-from pincite.documents.clean import cleaned, one_line
 from pincite.documents.dates import first_date, iso_date, stated_date
-from pincite.documents.language import code_of
 from pincite.documents.pubmed import STATUS_RANKS, Authors, all_of, cleaned_title, joined
+from pincite.documents.text import cleaned, code_of, one_line
 from pincite.documents.xml_records import Broken, Record, flat, line_of
 from pincite.judgement.references import is_retracted_title
 from pincite.retrieval.filters import SEPARATOR

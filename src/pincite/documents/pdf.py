@@ -19,7 +19,7 @@ import pypdfium2
 from pypdfium2 import raw
 
 from pincite.documents.body import Body
-from pincite.documents.clean import cleaned, one_line
+from pincite.documents.text import cleaned, one_line
 from pincite.text.page_numbers import LABELS, PAGES
 from pincite.types import Document, Reason, Unchecked
 

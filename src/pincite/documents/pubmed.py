@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pincite.documents.body import Body, Limits, mismatch, unusable
-from pincite.documents.clean import one_line
 from pincite.documents.dates import first_date, iso_date, stated_date
-from pincite.documents.language import language_of
+from pincite.documents.text import language_of, one_line
 from pincite.documents.xml_records import Broken, Record, line_of, parsed, records
 from pincite.retrieval.filters import SEPARATOR
 from pincite.types import Document, Reason, Unchecked

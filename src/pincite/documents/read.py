@@ -11,18 +11,18 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from pincite.documents import formats, jsonl, prefetch, sandbox, warc
+from pincite.documents import jsonl, prefetch, sandbox, warc
 from pincite.documents.body import (
     DEFAULT_LIMITS,
     MAX_REFUSED_IN_A_ROW,
     Body,
+    Format,
     Limits,
+    format_of,
     too_large,
 )
-from pincite.documents.clean import one_line
-from pincite.documents.formats import Format
-from pincite.documents.language import with_language
 from pincite.documents.outcome import of_status
+from pincite.documents.text import decoded, one_line, with_language
 from pincite.errors import InputError
 from pincite.types import Document, Reason, Unchecked
 
@@ -179,13 +179,12 @@ def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> Document | Uncheck
 def addresses_of(data: bytes, url: str) -> list[str]:
     """The addresses that a web page states for itself in its beginning; other formats none."""
     unpacked = _unpacked(data, HEAD_BYTES) if data[:2] == b"\x1f\x8b" else data
-    if formats.format_of(unpacked, url, None).format is not Format.HTML:
+    if format_of(unpacked, url, None).format is not Format.HTML:
         return []
-    from pincite.documents import markup
-    from pincite.documents.clean import decoded
+    from pincite.documents import html
 
     head = unpacked[:HEAD_BYTES]
-    return markup.addresses_in(decoded(head, markup.declared_charset(head)) or "")
+    return html.addresses_in(decoded(head, html.declared_charset(head)) or "")
 
 
 def _read(body: Body) -> Document | Unchecked:
@@ -193,7 +192,7 @@ def _read(body: Body) -> Document | Unchecked:
         return too_large(body.url, len(body.data), body.limits.max_bytes)
     if not body.data.strip():
         return Unchecked(body.url, Reason.EMPTY, "the file is empty")
-    found, name = formats.format_of(body.data, body.url, body.content_type)
+    found, name = format_of(body.data, body.url, body.content_type)
     if found is Format.GZIP:
         return _read_packed(body)
     if found is Format.UNSUPPORTED:

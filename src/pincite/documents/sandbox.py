@@ -29,8 +29,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, cast
 
-from pincite.documents.body import Body, Limits
-from pincite.documents.formats import Format
+from pincite.documents.body import Body, Format, Limits
 from pincite.types import Document, Reason, Unchecked
 
 Found = Document | Unchecked

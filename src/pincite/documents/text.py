@@ -1,16 +1,245 @@
-"""Plain text and Markdown. A Markdown file is read as its reader sees it: words without marks."""
+"""Bytes → characters → text in which spans can be counted and words compared.
 
+Which encoding, when the label may be missing or wrong: a byte order mark first; then UTF-8 if the
+bytes are valid UTF-8, because other encodings almost never are by accident; then what the page
+declares; then detection.
+
+What is cleaned: NFC and not NFKC (superscripts and fractions keep their meaning), ligatures taken
+apart, invisible characters dropped, one kind of space and one kind of line break. `cleaned` is
+idempotent: stored text can be cleaned again without moving a span.
+"""
+
+import codecs
+import logging
 import re
+import unicodedata
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
+from threading import Lock, Thread
 from typing import Any
 
 from pincite.documents.body import Body
-from pincite.documents.clean import cleaned, decoded, one_line
-from pincite.documents.language import code_of
-from pincite.documents.markup import without_banner
+from pincite.text.sentences import n_words
 from pincite.types import Document, Reason, Unchecked
+
+_BREAKS = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+# Control characters, soft hyphens, zero-width spaces, direction marks (they can make a text read
+# otherwise than it is stored), byte order marks and non-characters. Joiners (U+200C/D) stay: they
+# are letters' business in Persian and the Indic scripts.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\xad\u200b\u200e\u200f\u202a-\u202e"
+    "\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff]"
+)
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_SPACES = re.compile("[ \t\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]+")
+_ODD_SPACE = re.compile("[\t\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+_LIGATURES = dict(enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"), start=0xFB00))
+_LIGATURE = re.compile("[\ufb00-\ufb06]")
+# Unicode's stream-safe format (UAX #15, section 13). Without it, normalising takes quadratic time:
+# 40,000 marks on one letter took 15 s.
+MAX_MARKS = 30
+_NO_WESTERN_LETTER = re.compile(f"[\u0300-\U0010ffff]{{{MAX_MARKS + 1}}}")  # all marks are up there
+
+
+def cleaned(text: str) -> str:
+    r"""`text` in NFC, without invisible characters, at most one space or blank line in a row.
+
+    >>> cleaned("  Cafe\u0301 \t au\u00a0lait \r\n\r\n\r\nof\ufb01ce\u00ad ")
+    'Café au lait\n\noffice'
+    """
+    is_plain = text.isascii() and text.replace("\n", " ").isprintable()
+    if not is_plain:  # most text is, and takes a quarter of the time
+        text = _normalized(text)
+    if "  " in text:
+        text = _SPACES.sub(" ", text)
+    text = text.replace(" \n", "\n").replace("\n ", "\n")
+    if "\n\n\n" in text:
+        text = re.sub(r"\n{3,}", "\n\n", text)
+    return text.strip("\n ")
+
+
+def _normalized(text: str) -> str:
+    """NFC, with only characters that can be seen, plain spaces and line feeds.
+
+    The different characters of a text are few, and most texts have none of these: looking at them
+    first takes a third of the time.
+    """
+    signs = "".join(set(text))
+    if _BREAKS.search(signs):
+        text = _BREAKS.sub("\n", text)
+    if _INVISIBLE.search(signs):
+        text = _INVISIBLE.sub("", text)
+    if not text.isascii():
+        if _SURROGATES.search(signs):
+            text = _SURROGATES.sub("\ufffd", text)
+        if _LIGATURE.search(signs):
+            text = _LIGATURE.sub(lambda match: _LIGATURES[ord(match[0])], text)
+        if _NO_WESTERN_LETTER.search(text):
+            text = _stacked_marks().sub(lambda match: match[0][:MAX_MARKS], text)
+        text = unicodedata.normalize("NFC", text)
+    return _SPACES.sub(" ", text) if _ODD_SPACE.search(signs) else text
+
+
+def one_line(text: str | None) -> str:
+    """A title, a name, a date: cleaned, with line breaks as spaces; empty for `None`."""
+    if not text:
+        return ""
+    if text.isascii() and text.isprintable():  # most fields of most records
+        return " ".join(text.split())
+    return " ".join(cleaned(text).split())
+
+
+@cache
+def _stacked_marks() -> re.Pattern[str]:
+    """More than MAX_MARKS combining characters in a row."""
+    # The four that decompose into marks although they are none themselves (UAX #15).
+    marks = [0x0344, 0x0F73, 0x0F75, 0x0F81]
+    marks += [point for point in range(0x300, 0x1F000) if unicodedata.combining(chr(point))]
+    group = "[" + "".join(map(chr, marks)) + "]"
+    return re.compile(f"{group}{{{MAX_MARKS + 1},}}")
+
+
+# Python also calls "rot13", "idna" or "unicode_escape" codecs; a page may not choose those.
+_CHARACTER_SETS = re.compile(
+    r"(utf-(8|16|32)|iso8859|iso2022|cp\d|windows|koi8|mac|gb|hz|big5|euc|shift_jis|johab|ptcp|"
+    r"ascii|tis-620|latin)"
+)
+# Labels of the Encoding Standard (WHATWG, encoding.spec.whatwg.org, section 4.2) that Python does
+# not know, though it knows the encodings; and what browsers read for what is declared: pages have
+# always been written in the larger sets that Windows has under these names.
+_LABELS = {
+    label: name
+    for name, labels in {
+        "utf-8": "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 x-unicode20utf8 utf8mb4",
+        "utf-16-le": "unicode csunicode iso-10646-ucs-2 ucs-2 unicodefeff",
+        "utf-16-be": "unicodefffe",
+        "iso8859-8": "iso-8859-8-i iso-8859-8-e csiso88598i csiso88598e logical visual",
+        "iso8859-6": "iso-8859-6-i iso-8859-6-e csiso88596i csiso88596e",
+        "iso8859-7": "sun-eu-greek",
+        "iso8859-15": "csiso885915 csisolatin9",
+        "koi8-r": "koi koi8",
+        "koi8-u": "koi8-ru",
+        "mac-roman": "csmacintosh mac",
+        "mac-cyrillic": "x-mac-ukrainian",
+        "mac-latin2": "x-mac-ce",
+        "mac-iceland": "x-mac-icelandic",
+        "cp874": "dos-874 windows-874",
+        "gb18030": "chinese csgb2312 csiso58gb231280 gb-2312-80 iso-ir-58 x-gbk gb-2312",
+        "big5hkscs": "x-x-big5 cn-big5 csbig5",
+        "euc_jp": "cseucpkdfmtjapanese",
+        "cp932": "csshiftjis windows-31j x-sjis",
+        "cp949": "cseuckr csksc56011987 korean ks-c-5601-1987 ks-c-5601-1989 ksc-5601 ksc5601 "
+        "windows-949 iso-ir-149",
+    }.items()
+    for label in labels.split()
+}
+_AS_BROWSERS = {
+    "iso8859-1": "cp1252",
+    "ascii": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "big5": "big5hkscs",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+}
+_ISO = re.compile(r"iso[-_]?8859[-_]?(\d{1,2})(:\d+)?\Z")
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_SEVEN_BIT = ("iso2022", "hz")  # pure ASCII bytes, so they would pass as UTF-8
+DETECTION_BYTES = 100_000  # enough for every language; the whole of a long file takes seconds
+MIN_SIGNS = 12  # bytes beyond ASCII; with fewer, detection guesses among code pages at random
+# A page cut in the middle of a letter, or with a stray byte from an old comment, is still UTF-8.
+MAX_STRAY = 0.001
+# Above this share of controls and replaced bytes it is no text. Of 256 equally
+# frequent bytes, 26 or more are controls in every single-byte encoding, which is 0.10.
+MAX_CONTROLS = 0.04
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f\ufffd\ufffe\uffff]")
+
+
+def decoded(data: bytes, *declared: str | None) -> str | None:
+    """The characters of `data`, or `None` if it is not text in any encoding.
+
+    `declared` are the labels that came with it, the most trusted first; `None` and names that mean
+    nothing are passed over.
+
+    >>> decoded("naïve".encode("latin-1"), "iso-8859-1"), decoded(bytes(range(256)))
+    ('naïve', None)
+    """
+    text = _decode(data, [name for label in declared if (name := _codec(label))])
+    if text and len(_CONTROLS.findall(text)) > 2 + MAX_CONTROLS * len(text):
+        return None
+    return text
+
+
+def _decode(data: bytes, declared: list[str]) -> str | None:
+    for mark, name in _MARKS:
+        if data.startswith(mark):
+            return data.decode(name, "replace")
+    seven_bit = [name for name in declared if name.startswith(_SEVEN_BIT)]
+    for name in (*seven_bit, *_two_byte(data), "utf-8", *declared):
+        text = _strict(data, name)
+        if text is not None:
+            return text
+    text = data.decode("utf-8", "replace")
+    # Nothing but plain ASCII beside the stray bytes is no sign of UTF-8.
+    if (
+        text.count("\ufffd") <= 1 + MAX_STRAY * len(text)
+        and not text.replace("\ufffd", "").isascii()
+    ):
+        return text
+    others = [name for name in declared if not name.startswith("utf")]
+    return data.decode(others[0] if others else _detected(data), "replace")
+
+
+def _strict(data: bytes, name: str) -> str | None:
+    try:
+        return data.decode(name)
+    except UnicodeError:
+        return None
+
+
+def _codec(label: str | None) -> str | None:
+    """Python's name for a declared label, read as browsers read it."""
+    said = (label or "").strip().lower()
+    said = _LABELS.get(said.replace("_", "-"), said.removeprefix("x-"))
+    said = _ISO.sub(r"iso-8859-\1", said)
+    try:
+        name = codecs.lookup(said).name
+    except (LookupError, ValueError):
+        return None
+    return _AS_BROWSERS.get(name, name) if _CHARACTER_SETS.match(name) else None
+
+
+def _two_byte(data: bytes) -> tuple[str, ...]:
+    """The kind of UTF-16 if it is that: every other byte of Western text is zero then."""
+    head = data[:2000]
+    if len(head) < 8 or head.count(0) < len(head) // 4:
+        return ()
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    if min(even, odd) > len(head) // 20:
+        return ()
+    return ("utf-16-le",) if odd > even else ("utf-16-be",)
+
+
+def _detected(data: bytes) -> str:
+    logging.getLogger("charset_normalizer").addHandler(logging.NullHandler())
+    from charset_normalizer import from_bytes
+
+    if sum(byte > 127 for byte in data[:DETECTION_BYTES]) < MIN_SIGNS:
+        return "cp1252"
+    best = from_bytes(data[:DETECTION_BYTES]).best()
+    return best.encoding if best else "cp1252"
+
 
 # markdown-it is quadratic in some nestings; a longer file is a dump, and is read as plain text.
 MAX_MARKDOWN_CHARS = 1_000_000
@@ -134,3 +363,106 @@ def _parser() -> Any:
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+# The same where a copy holds the words of a bar without its elements: whole lines near the top.
+_BANNER_LINES = 12
+_BANNER_LINE = re.compile(
+    r"(internet archive )?(the )?wayback machine( ?[-–—] ?https?://\S*)?"
+    r"|https?://(web\.archive\.org/web|archive\.(today|is|ph|li|fo|vn|md))/\S*"
+    r"|[\d,]+ captures?( \d.*)?|\d{1,2} \w{3,9} \d{4} ?[-–] ?\d{1,2} \w{3,9} \d{4}"
+    r"|about this capture|collected by|timestamps"
+    r"|(this is|you are (viewing|looking at)) an? (archived|cached|saved|preserved) "
+    r"(web ?page|web ?site|copy|version|snapshot|capture|page)\b.{0,300}"
+    r"|\W*(the national archives\W+)?(archived content\W+)?this "
+    r"(snapshot|page|website|copy|capture),?( was| is)? "
+    r"(taken|captured|archived|crawled|saved|acquired|preserved) (on|by|from|at)\b.{0,300}"
+    r"|external links, forms,? and search( boxes)? may not (work|function).{0,200}"
+    r"|(archive\.today|archive\.is|archive\.ph|webpage capture|all snapshots( from host.{0,100})?)"
+    r"|(saved from|no other snapshots from this url|history|←prior|next→|webpage screenshot"
+    r"|share|download \.zip|report bug or abuse)"
+    r"|archived (from|by) (the )?(original|\S+ on \d).{0,200}",
+    re.IGNORECASE,
+)
+_BANNER_SIGN = re.compile(
+    r"wayback machine|archiv|captures?\b|snapshot|webpage capture", re.IGNORECASE
+)
+
+
+def without_banner(text: str) -> str:
+    r"""A page's text without the lines that an archive put above it.
+
+    >>> without_banner("The Wayback Machine - https://web.archive.org/web/2013/\nA mill.")
+    'A mill.'
+    """
+    lines = text.split("\n")
+    top = [line for line in lines[:_BANNER_LINES] if not _BANNER_LINE.fullmatch(line.strip())]
+    if len(top) == min(len(lines), _BANNER_LINES):
+        return text
+    dropped = (line for line in lines[:_BANNER_LINES] if line not in top)
+    if not any(_BANNER_SIGN.search(line) for line in dropped):
+        return text
+    return "\n".join([*top, *lines[_BANNER_LINES:]]).strip("\n")
+
+
+MIN_WORDS = 20  # below, names and numbers decide
+# py3langid's normalised probability. Of 4,175 English abstracts and answers (SciFact, MedQuAD) 998
+# in 1,000 reach it with their first 400 characters, none is taken for another language; of 518 cut
+# to 20 words, 98 % reach it.
+MIN_PROB = 0.8
+DETECTION_CHARS = 400  # about 65 words, 0.1 ms; the whole of a long text would take 10
+_NOT_LANGUAGES = frozenset({"zxx", "und", "mul"})
+_LOADING = Lock()
+_CODE = re.compile(r"([a-zA-Z]{2})(?:[-_]|$)")
+
+
+def language_of(text: str, declared: str | None = None) -> str | None:
+    """ISO 639-1 code of `text`: detected if that is confident, else as `declared`, else `None`."""
+    return detect(text) or code_of(declared)
+
+
+def with_language(found: Document | Unchecked) -> Document | Unchecked:
+    """A document as its reader declared its language, with the one that its words are in.
+
+    Readers in a process of their own leave this to ours: the model is held once. What the front
+    matter of a Markdown file says was written by hand, and stands.
+    """
+    if isinstance(found, Unchecked) or (found.kind == "markdown" and found.language):
+        return found
+    return replace(found, language=language_of(found.text, found.language))
+
+
+def detect(text: str) -> str | None:
+    """ISO 639-1 code, or `None` for texts that are too short or not clearly one language."""
+    sample = text[:DETECTION_CHARS]
+    if n_words(sample) < MIN_WORDS:
+        return None
+    code, prob = _identifier().classify(sample)
+    return str(code) if prob >= MIN_PROB and code not in _NOT_LANGUAGES else None
+
+
+def code_of(declared: str | None) -> str | None:
+    """The two-letter code that a `lang` attribute or a field begins with.
+
+    >>> code_of("pt-BR"), code_of("EN"), code_of("english"), code_of(None)
+    ('pt', 'en', None, None)
+    """
+    match = _CODE.match((declared or "").strip())
+    return match[1].lower() if match else None
+
+
+def make_ready() -> None:
+    """Load the model in a thread of its own: most of its 0.7 seconds are unpacking, off the GIL."""
+    Thread(target=_identifier, name="pincite-language", daemon=True).start()
+
+
+def _identifier() -> Any:
+    with _LOADING:  # whoever needs it meanwhile waits, and loads nothing twice
+        return _loaded()
+
+
+@cache
+def _loaded() -> Any:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

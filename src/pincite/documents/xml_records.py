@@ -23,8 +23,7 @@ from typing import IO, Any, NamedTuple
 from lxml import etree
 
 from pincite.documents.body import Limits, too_large
-from pincite.documents.clean import one_line
-from pincite.documents.markup import no_fault_of_memory, xml_parser
+from pincite.documents.text import one_line
 
 # Elements take some 150 bytes each, however short their names: a million tags are half as many
 # elements, 75 MB. The largest records, of 3,000 authors with their addresses, have 100,000.
@@ -51,6 +50,40 @@ _ROOT = re.compile(
     rb"(?>\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>)*+<([A-Za-z][\w.-]*)(?=[\s/>])",
     re.DOTALL,
 )
+
+
+def xml_parser(encoding: str | None = None) -> etree.XMLParser:
+    """A parser for XML of others; `encoding` overrides what a file says of itself.
+
+    No network, no entities, no depth beyond 256: libxml2's own limits stay on.
+    """
+    return etree.XMLParser(
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+        encoding=encoding,
+    )
+
+
+def no_fault_of_memory(error: etree.XMLSyntaxError) -> None:
+    """Raise MemoryError where libxml2 had none left, which it tells as a fault of the text."""
+    code = getattr(error, "code", None)  # the stubs do not know it
+    if code == etree.ErrorTypes.ERR_NO_MEMORY:
+        raise MemoryError from error
+
+
+def parsed_xml(data: bytes) -> Any:
+    """The root of an XML file that has no DTD, for readers of formats made of XML; else None."""
+    try:
+        root = etree.fromstring(data, xml_parser())
+    except etree.XMLSyntaxError as error:
+        no_fault_of_memory(error)
+        return None
+    docinfo: Any = root.getroottree().docinfo
+    return None if docinfo.doctype else root
 
 
 class Broken(Exception):

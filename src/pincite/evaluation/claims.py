@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pincite.documents.labelled import LABELS, LabelledClaim, read_labelled
+from pincite.documents.jsonl import LABELS, LabelledClaim, read_labelled
 from pincite.errors import InputError
 from pincite.evaluation import measures
 from pincite.evaluation.measures import Doubles, Flags

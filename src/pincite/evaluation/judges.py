@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pincite.documents.labelled import LabelledClaim
+from pincite.documents.jsonl import LabelledClaim
 from pincite.errors import InputError
 from pincite.evaluation import measures
 from pincite.evaluation.claims import Predictions

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pincite.documents.labelled import LabelledClaim
+from pincite.documents.jsonl import LabelledClaim
 from pincite.evaluation.scorers import ByVerifier, Scores, cut
 from pincite.protocols import Verifier
 

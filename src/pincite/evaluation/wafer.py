@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from pincite.corpus.protocol import Corpus
-from pincite.documents.labelled import LabelledClaim
+from pincite.documents.jsonl import LabelledClaim
 from pincite.errors import InputError
 from pincite.evaluation import claims, measures
 from pincite.evaluation.claims import FAILS, Predictions

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import platformdirs
 
-from pincite.documents.labelled import LABELS
+from pincite.documents.jsonl import LABELS
 from pincite.errors import ConfigError, InputError
 from pincite.library.results import Item, Result
 from pincite.protocols import Verifier
@@ -207,7 +207,7 @@ def _odds(share: float) -> float:
 
 
 def claims(given: Iterable[Opinion]) -> list[dict[str, object]]:
-    """Rows of `documents.labelled`; of several opinions on one passage the last counts.
+    """Rows of `documents.jsonl`; of several opinions on one passage the last counts.
 
     A label is taken as it is, a thumb up confirms what was said; a thumb down makes no row.
     """

@@ -31,10 +31,10 @@ import platformdirs
 from pincite.contract import codec
 from pincite.contract.verify import ReportRecord
 from pincite.corpus.durable import sync
-from pincite.documents.addresses import exact_key
 from pincite.documents.body import DEFAULT_LIMITS, Limits, too_large
-from pincite.documents.clean import one_line
+from pincite.documents.collection import exact_key
 from pincite.documents.read import read_bytes
+from pincite.documents.text import one_line
 from pincite.errors import ConfigError, InputError
 from pincite.judgement.own import SCHEME
 from pincite.text.identifiers import doi_of, doi_of_url, isbn13, pmid_of, pmid_of_url, work_key

@@ -21,9 +21,8 @@ from pincite.text.passages import passages
 from pincite.types import Bar, Claim, Document, Exclusion, Hit, Reason, Unchecked, WebResult
 from pincite.web.cache import FetchCache
 from pincite.web.fetch import WebClient
-from pincite.web.search import SearxSearch
+from pincite.web.search import SearxSearch, Wayback
 from pincite.web.sources import FetchStep, WebPages, WebSources
-from pincite.web.wayback import Wayback
 
 PASSAGES = 4  # of each page that the verifier reads; the best of a page nearly always share most
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from pincite.documents.labelled import LABELS
+from pincite.documents.jsonl import LABELS
 from pincite.library import feedback as opinions
 from pincite.library.feedback import Opinion, Words
 from pincite.library.results import result_in

@@ -15,7 +15,7 @@ from typing import Any
 
 from pincite.corpus.ingest import passage_text
 from pincite.documents import jsonl
-from pincite.documents.labelled import LabelledClaim, read_labelled
+from pincite.documents.jsonl import LabelledClaim, read_labelled
 from pincite.errors import InputError, MissingModel
 from pincite.models import weights
 from pincite.models.encoder import OnnxEncoder

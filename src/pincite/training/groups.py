@@ -15,7 +15,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from pincite.documents.labelled import LabelledClaim, read_labelled
+from pincite.documents.jsonl import LabelledClaim, read_labelled
 from pincite.errors import InputError
 from pincite.text import perturbations, words
 from pincite.text.passages import cited_passages, windows

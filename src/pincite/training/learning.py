@@ -18,7 +18,7 @@ from typing import Any
 import platformdirs
 
 from pincite.documents.collection import collected
-from pincite.documents.labelled import LabelledClaim
+from pincite.documents.jsonl import LabelledClaim
 from pincite.errors import InputError
 from pincite.models import calibration, weights
 from pincite.models.verifier import CrossEncoderVerifier

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pincite.corpus import engines
 from pincite.corpus.protocol import Corpus
-from pincite.documents.labelled import LabelledClaim, read_labelled
+from pincite.documents.jsonl import LabelledClaim, read_labelled
 from pincite.errors import InputError
 from pincite.protocols import Encoder
 from pincite.training.groups import (

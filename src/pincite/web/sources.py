@@ -37,7 +37,7 @@ from pincite.types import Document, Fetched, Reason, Unchecked
 from pincite.web.addresses import Target, WebRules, target_of
 from pincite.web.cache import DAY, FetchCache, Kept
 from pincite.web.fetch import Response, WebClient
-from pincite.web.wayback import Wayback
+from pincite.web.search import Wayback
 
 if TYPE_CHECKING:
     from protego import Protego

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from pincite.documents.language import code_of, detect
+from pincite.documents.text import code_of, detect
 from pincite.text.sentences import n_words
 from pincite.types import Article
 from pincite.wiki.claims import VALUES, attach_tags, claims_of

@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
-from pincite.documents.addresses import loose_key
+from pincite.documents.collection import loose_key
 from pincite.errors import InputError
 from pincite.text.passages import passages
 from pincite.types import Article, Document

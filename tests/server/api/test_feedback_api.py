@@ -13,7 +13,7 @@ from server.corpora_of_tests import as_somebody
 from pincite.contract.ask import AnswerReportRecord
 from pincite.contract.check import CheckReportRecord
 from pincite.contract.verify import ReportRecord
-from pincite.documents.labelled import read_labelled
+from pincite.documents.jsonl import read_labelled
 from pincite.server.identity import Role
 from pincite.server.jobs.store import Status
 from pincite.server.site import Site

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from pincite.documents import read
-from pincite.documents.collection import NAME
-from pincite.documents.sources import open_sources
+from pincite.documents.collection import NAME, open_sources
 from pincite.server.jobs.sources import SENT, Outcome, Why, matched
 from pincite.types import Document, Unchecked
 from pincite.wiki.article import parse_article

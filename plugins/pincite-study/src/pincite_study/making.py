@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.documents.sources import open_sources
+from pincite.documents.collection import open_sources
 from pincite.errors import InputError
 from pincite.server.database import Database
 from pincite.server.identity import LOCAL

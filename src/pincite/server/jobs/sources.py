@@ -26,10 +26,10 @@ from typing import IO, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from pincite.containment import attempted
-from pincite.documents import collection, formats, jsonl, read
-from pincite.documents.addresses import loose_key
+from pincite.documents import body, collection, jsonl, read
+from pincite.documents.body import Format
+from pincite.documents.collection import loose_key
 from pincite.documents.docx import MAX_RATIO, SMALL
-from pincite.documents.formats import Format
 from pincite.judgement.funnel import addresses
 from pincite.server.requests import SentFile
 from pincite.text.identifiers import doi_in, doi_of, doi_of_url
@@ -360,7 +360,7 @@ def _fitting(path: Path, name: str, cited: Cited) -> Citation | Unused:
 
 
 def _format(path: Path) -> Format:
-    return formats.format_of(_head(path), path.as_uri(), None).format
+    return body.format_of(_head(path), path.as_uri(), None).format
 
 
 def _head(path: Path) -> bytes:

@@ -13,7 +13,7 @@ from typing import Any
 
 from pincite.contract.check import CheckRecord, ReadingRecord, WeighedRecord
 from pincite.contract.codec import values_of
-from pincite.documents.language import code_of
+from pincite.documents.text import code_of
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, Weighed
 from pincite.library.results import log_of

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from pincite.documents.language import code_of
+from pincite.documents.text import code_of
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, Weighed
 from pincite.report import cells, templates

@@ -15,9 +15,8 @@ from pathlib import Path
 
 from pincite import containment, runtime
 from pincite.corpus.multi_corpus import Corpora
-from pincite.documents import language
-from pincite.documents.collection import Problem
-from pincite.documents.sources import Sources, open_sources
+from pincite.documents import text as document_text
+from pincite.documents.collection import Problem, Sources, open_sources
 from pincite.judgement import aggregation
 from pincite.judgement.funnel import funnel
 from pincite.library import judges, reliability
@@ -179,7 +178,7 @@ def verifying(
         own_copies: whether what the user attached to sources is read; measurements must not.
         fetching: is told what is fetched, if the settings allow it at all.
     """
-    language.make_ready()
+    document_text.make_ready()
     with ExitStack() as stack:
         verifier = runtime.verifier(settings.models, keep=keep)
         stack.callback(verifier.close)

@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from pincite import containment
-from pincite.documents.language import code_of
+from pincite.documents.text import code_of
 from pincite.judgement import aggregation, fusion, own, parts, references
 from pincite.judgement.funnel import addresses
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions
