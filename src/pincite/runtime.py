@@ -27,8 +27,7 @@ from pincite.models.encoder import OnnxEncoder
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.protocols import Encoder, Verifier
 from pincite.retrieval.retrievers import Fused
-from pincite.settings import Settings
-from pincite.settings.tables import ChatSettings, EmbeddingsSettings, ModelSettings
+from pincite.settings import ChatSettings, EmbeddingsSettings, ModelSettings, Settings
 
 Place: TypeAlias = Address | Corpus  # a corpus: its folder or address, or one that is open
 # One corpus; or several, by name or each called like its folder, NAME=ADDRESS otherwise.

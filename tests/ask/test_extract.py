@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pincite.settings.tables import LEAST_ANSWER
+from pincite.settings import LEAST_ANSWER
 from pincite.verbs.ask import extract
 from pincite.verbs.ask.extract import Part, Quotable, can_stand_alone, chosen, parts, repeats
 

@@ -16,7 +16,7 @@ from wiki.wiki_server import Wiki, WikiPage, serving
 
 from pincite.cli.verify import fetched
 from pincite.library import web_pages
-from pincite.settings.tables import WebSettings
+from pincite.settings import WebSettings
 from pincite.web.fetch import WebClient, WebRules
 from pincite.web.sources import FetchStep, State
 

@@ -262,7 +262,7 @@ negate_claim: {used_model_key: d}
         ("colour: red\n", "no configuration of EvidenceSeeker"),
         (f"models: [{PLANTED}\n", "cannot be read as YAML"),
         ("top_k: !!python/object/apply:os.system ['true']", "cannot be read as YAML"),
-        ("top_k: many", "expected int"),
+        ("top_k: many", "expected an integer"),
         ("a: &a [1]\nb: [" + "*a," * 31 + "]", "31 aliases"),
         ("top_k: 3 #" + "x" * 1_000_000, "at most"),
         (

@@ -12,7 +12,7 @@ from wiki.wiki_server import Canned, Wiki, WikiPage, serving
 
 from conftest import write_model
 from pincite.library import web_pages
-from pincite.settings.tables import WebSettings
+from pincite.settings import WebSettings
 from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.web.fetch import WebClient, WebRules
 

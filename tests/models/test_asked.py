@@ -11,8 +11,7 @@ from support.laws import check_verifier
 from pincite import runtime
 from pincite.errors import BadReply, ServerError
 from pincite.models import weights
-from pincite.settings import Settings
-from pincite.settings.tables import ModelSettings
+from pincite.settings import ModelSettings, Settings
 from pincite.types import Claim, Passage, Span
 from pincite.verbs.verify.estimate import asks_a_server
 

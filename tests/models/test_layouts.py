@@ -13,7 +13,7 @@ from pincite import runtime
 from pincite.errors import MissingModel
 from pincite.models import layouts, weights
 from pincite.models.verifier import CrossEncoderVerifier
-from pincite.settings.tables import ModelSettings
+from pincite.settings import ModelSettings
 from pincite.types import Claim, Passage, Span
 
 NLI = {"0": "contradiction", "1": "entailment", "2": "neutral"}

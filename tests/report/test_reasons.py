@@ -7,7 +7,7 @@ import pytest
 
 from pincite import errors
 from pincite.report.reasons import REASONS
-from pincite.settings.tables import WebSettings
+from pincite.settings import WebSettings
 from pincite.types import Reason
 from pincite.verbs.verify.wording import STEPS
 from pincite.web.sources import REASONS as OF_ERRORS

@@ -8,19 +8,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel, ValidationError
 
 from pincite.errors import ConfigError
 from pincite.server.settings import ServerSettings
-from pincite.settings import PRIVATE, SHORT, Settings, load, places, recorded, values
-from pincite.settings.values import Range
+from pincite.settings import PRIVATE, SHORT, Settings, load, recorded, schema
+from pincite.settings.schema import Range
 
-TYPES = values.types_of(Settings)
-RANGES = {
-    name: mark
-    for name, kind in TYPES.items()
-    for mark in getattr(kind, "__metadata__", ())
-    if isinstance(mark, Range)
-}
+DECLARED = schema.declared(Settings)
+RANGES = {name: each.limits for name, each in DECLARED.items() if each.limits}
 
 
 @pytest.fixture(autouse=True)
@@ -73,13 +69,13 @@ def test_a_named_file_replaces_the_usual_ones(tmp_path: Path) -> None:
         ("[check]\ndepth = 3", "Did you mean 'retrieval.depth'"),
         ("[serach]\ndepth = 3", r"'serach'.*\[retrieval\]"),
         ("web = 3", r"expected a table, \[web\]"),
-        ("retrieval.depth = 'many'", "expected int"),
+        ("retrieval.depth = 'many'", "expected an integer"),
         ("verify.suggest = 'few'", "expected 'failing' or 'all'"),
-        ("retrieval.depth = true", "expected int"),
-        ("filters.exclude_hosts = 3", "expected list of strings"),
+        ("retrieval.depth = true", "expected an integer"),
+        ("filters.exclude_hosts = 3", "expected a list of strings"),
         ("retrieval.depth =", "TOML"),
-        ("filters.undated = 'perhaps'", "expected bool"),
-        ("filters.undated = 1", "expected bool"),
+        ("filters.undated = 'perhaps'", "expected true or false"),
+        ("filters.undated = 1", "expected true or false"),
         ("verify.per_page = -1", "no limit"),
         ("filters.published_from = '19'", "2019-05"),
         ("claimreview.url = 'javascript:alert(1)'", "expected an http"),
@@ -153,11 +149,11 @@ def test_by_short_name_as_by_full_name() -> None:
 
 
 def test_each_setting_has_one_short_name_and_one_variable() -> None:
-    assert len(SHORT) == len(TYPES)
-    assert set(SHORT.values()) == set(TYPES)
-    variable = {name.replace(".", "_"): name for name in TYPES}
-    assert len(variable) == len(TYPES)
-    assert values.flat(Settings()).keys() == TYPES.keys()
+    assert len(SHORT) == len(DECLARED)
+    assert set(SHORT.values()) == set(DECLARED)
+    variable = {name.replace(".", "_"): name for name in DECLARED}
+    assert len(variable) == len(DECLARED)
+    assert schema.flat(Settings()).keys() == DECLARED.keys()
 
 
 def test_short_names_are_for_options_only(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,36 +201,47 @@ def test_filters_from_a_file_and_a_variable(monkeypatch: pytest.MonkeyPatch) -> 
         "# mine\n[models]\nthreads = 1 # one\n[verify]\nk = 2\n",
         "[models] # here\nverifier = 'other'\nthreads = 1\n\n[web]\npause = 3\n",
         "verify.k = 2\n[models]\n",
+        "models = {threads = 1}\n",
+        "models.threads = 1\n",
+        'models.verifier = "old"\n[verify]\nk = 2\n',
     ],
 )
 def test_a_setting_is_put_into_a_file_and_taken_out(tmp_path: Path, text: str) -> None:
     path = tmp_path / "folder" / "settings.toml"
     path.parent.mkdir()
     path.write_text(text)
-    before = values.flat(load({}, path)) | {"models.verifier": ""}
+    before = schema.flat(load({}, path)) | {"models.verifier": ""}
     for value in ('a "b" \\ ü', "c"):
-        places.put(path, "models.verifier", value)
+        schema.put(path, "models.verifier", value)
         assert load({}, path).models.verifier == value
-        assert values.flat(load({}, path)) | {"models.verifier": ""} == before
+        assert schema.flat(load({}, path)) | {"models.verifier": ""} == before
     assert set(re.findall(r"#.*", text)) <= set(re.findall(r"#.*", path.read_text()))
-    places.put(path, "models.verifier", None)
+    schema.put(path, "models.verifier", None)
     assert load({}, path).models == dataclasses.replace(
         load({}, path).models, verifier=Settings().models.verifier
     )
 
 
-def test_a_name_given_whole_is_replaced(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_changed_says_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
-    path.write_text('models.verifier = "old"\n[verify]\nk = 2\n')
-    places.put(path, "models.verifier", "new")
-    assert load({}, path).models.verifier == "new"
-    assert load({}, path).verify.k == 2
-
-
-@pytest.mark.parametrize("text", ["models = {threads = 1}\n", "models.threads = 1\n"])
-def test_an_unusual_file_is_left_as_it_is(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "settings.toml"
-    path.write_text(text)
+    path.write_text("models = 3\n[verify\n")
     with pytest.raises(ConfigError, match=r'set models\.verifier to "new"'):
-        places.put(path, "models.verifier", "new")
-    assert path.read_text() == text
+        schema.put(path, "models.verifier", "new")
+    assert path.read_text() == "models = 3\n[verify\n"
+
+
+def test_every_setting_is_declared_in_full() -> None:
+    for each in DECLARED.values():
+        assert each.help, each.name
+        assert each.help[0].isupper() or each.help[0] in "…" or each.choices, each.name
+
+
+def test_a_request_body_is_made_from_the_declarations() -> None:
+    model = schema.body("Some", Settings, ["depth", "fusion", "where"], SHORT, BaseModel)
+    assert model(depth=5, where=["a == b"]).model_dump(exclude_none=True) == {
+        "depth": 5,
+        "where": ("a == b",),
+    }
+    for wrong in ({"depth": 0}, {"fusion": "none"}, {"where": "a"}):
+        with pytest.raises(ValidationError):
+            model(**wrong)

@@ -10,7 +10,7 @@ import click
 
 from pincite.cli import options
 from pincite.cli.check import PARTIAL
-from pincite.settings import Settings, places
+from pincite.settings import Settings, schema
 from pincite.verbs.ask.records import Answer, AnswerReport, Checked
 
 OUTPUTS = ("json", "html", "markdown", "bibtex", "ris", "csl")
@@ -202,7 +202,7 @@ def _earlier(path: Path) -> Earlier:
     kept = {
         name: v for name, v in report.settings.items() if not name.startswith(_NOT_THE_QUESTION)
     }
-    return Earlier(report, places.checked(Settings, kept, str(path)))
+    return Earlier(report, schema.checked(Settings, kept, str(path)))
 
 
 def _said(answer: Answer) -> tuple[object, ...]:

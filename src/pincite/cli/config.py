@@ -23,11 +23,11 @@ def command() -> None:
 def show(origin: bool, as_json: bool, config: Path | None) -> None:
     """Each setting with its value, as the commands would find it; of a secret whether it is set."""
     from pincite.llm.chat import EMBEDDINGS_KEY_VARIABLE, JUDGE_KEY_VARIABLE, KEY_VARIABLE
-    from pincite.settings import SHORT, Settings, places, values
+    from pincite.settings import SHORT, Settings, schema
 
-    found = places.placed(Settings, {}, config, short=SHORT)
-    given = values.flat(values.made(Settings, {name: each.value for name, each in found.items()}))
-    origins = {name: found[name].origin if name in found else places.DEFAULT for name in given}
+    found = schema.placed(Settings, {}, config, short=SHORT)
+    given = schema.flat(schema.made(Settings, {name: each.value for name, each in found.items()}))
+    origins = {name: found[name].origin if name in found else schema.DEFAULT for name in given}
     keys = {
         variable: "set" if os.environ.get(variable, "").strip() else "not set"
         for variable in (KEY_VARIABLE, JUDGE_KEY_VARIABLE, EMBEDDINGS_KEY_VARIABLE)
@@ -44,10 +44,10 @@ def show(origin: bool, as_json: bool, config: Path | None) -> None:
 
 def _toml(given: Mapping[str, Any], origins: Mapping[str, str]) -> str:
     """Settings as a file: strings, numbers and lists are written as in JSON, but for DEL."""
-    from pincite.settings import Settings, values
+    from pincite.settings import Settings, schema
 
     lines, table = "", ""
-    known = [name for name in values.types_of(Settings) if name in given]
+    known = [name for name in schema.declared(Settings) if name in given]
     for name in dict.fromkeys((*known, *given)):  # then those of other tables
         at, _, leaf = name.rpartition(".")
         lines += f"\n[{at}]\n" if at != table else ""
@@ -60,7 +60,7 @@ def _toml(given: Mapping[str, Any], origins: Mapping[str, str]) -> str:
 @command.command("path")
 def path() -> None:
     """The files that settings are read from, the weaker first."""
-    from pincite.settings.places import usual_files
+    from pincite.settings.schema import usual_files
 
     for file in usual_files():
         click.echo(f"{file.resolve()}{'' if file.is_file() else '  (not there)'}")

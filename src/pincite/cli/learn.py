@@ -11,7 +11,7 @@ from pincite.cli import extras, options
 from pincite.errors import ConfigError
 from pincite.models import weights
 from pincite.report.cells import one_line
-from pincite.settings import places
+from pincite.settings import schema
 
 SHOWN = 5  # claims whose verdict changed, of each kind of rows
 SETTING = "models.verifier"
@@ -111,7 +111,7 @@ def _learned(
         return told
     about = {"before": used if place.is_set else None, "rows": mark}
     folder = learning.taken(given, about)
-    places.put(place.file, SETTING, str(folder))
+    schema.put(place.file, SETTING, str(folder))
     learning.cleared()
     return told | {"model": str(folder), "before": used, "config": str(place.file)}
 
@@ -126,9 +126,9 @@ class _Place(NamedTuple):
 def _place(config: Path | None) -> _Place:
     from pincite.settings import SHORT, Settings
 
-    origin = places.placed(Settings, {}, config, short=SHORT).get(SETTING)
+    origin = schema.placed(Settings, {}, config, short=SHORT).get(SETTING)
     if origin is None:
-        return _Place(config or places.usual_files()[0], False)
+        return _Place(config or schema.usual_files()[0], False)
     if not Path(origin.origin).is_file():
         raise ConfigError(
             f"The {origin.origin} says which verifier is used, and would win over what is learnt. "
@@ -162,7 +162,7 @@ def _undone(config: Path | None) -> dict[str, Any]:
     if weights.LEARNED not in card:
         raise ConfigError(f"The verifier in use, {used}, is none that pincite learn made.")
     before = card[weights.LEARNED]["before"]
-    places.put(place.file, SETTING, before)
+    schema.put(place.file, SETTING, before)
     return {"undone": used, "model": before or weights.VERIFIER, "config": str(place.file)}
 
 

@@ -14,7 +14,7 @@ from pincite.library.exclusions import Exclusions
 from pincite.protocols import WebSearch
 from pincite.retrieval import cascade, queries
 from pincite.retrieval.filters import Facts, Filters
-from pincite.settings.tables import WebSettings
+from pincite.settings import WebSettings
 from pincite.text import words
 from pincite.text.hosts import is_below
 from pincite.text.passages import passages

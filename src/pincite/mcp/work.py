@@ -27,7 +27,7 @@ from pincite.documents.collection import NAME
 from pincite.errors import InputError, PinciteError
 from pincite.mcp import results
 from pincite.protocols import Progress
-from pincite.settings import Settings, values
+from pincite.settings import Settings, schema
 from pincite.types import Article, Citation, Claim, Span
 from pincite.verbs.verify import articles
 from pincite.wiki.article import article_in
@@ -53,7 +53,7 @@ class Served:
             n: str(p.resolve() if isinstance(p, Path) else p) for n, p in self.corpora.items()
         }
         allowed = [str(path.resolve()) for path in self.allowed]
-        return json.dumps([values.flat(self.settings), folders, allowed])
+        return json.dumps([schema.flat(self.settings), folders, allowed])
 
     @classmethod
     def of_json(cls, line: str) -> "Served":

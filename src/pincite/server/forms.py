@@ -19,7 +19,7 @@ from pincite.server.rendering import language_of, translations
 from pincite.server.site import Site
 from pincite.server.tables import Kind
 from pincite.settings import SHORT, Settings
-from pincite.settings.values import flat
+from pincite.settings.schema import flat
 
 MAX_FIELDS = 200
 Model = TypeVar("Model", bound=BaseModel)

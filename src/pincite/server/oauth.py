@@ -25,7 +25,7 @@ from authlib.integrations.httpx_client import OAuth2Client
 
 from pincite.errors import ConfigError, PinciteError
 from pincite.server.identity import Role
-from pincite.settings import places
+from pincite.settings import schema
 
 SECONDS = 10.0  # for each of the two requests to a provider
 AGENT = "pincite (https://pypi.org/project/pincite/)"
@@ -157,7 +157,7 @@ def _provider(name: str, values: object, path: Path) -> Provider:
         raise ConfigError(f"{path}: {name} is {values!r}; expected a table, [{name}].")
     if not (name.isascii() and name.replace("-", "").isalnum() and len(name) <= 30):
         raise ConfigError(f"{place}: expected a name of letters, digits and -.")
-    provider = Provider(**places.checked(Provider, values, place))
+    provider = Provider(**schema.checked(Provider, values, place))
     if not provider.client_id:
         raise ConfigError(f"{place}: client_id is missing.")
     for url in provider.endpoints:

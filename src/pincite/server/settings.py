@@ -1,6 +1,6 @@
 """Server settings: the table `[server]`, or `PINCITE_SERVER_…`, and the files that they name.
 
-Precedence is that of all settings (`settings.places`). What a single request may change of the
+Precedence is that of all settings (`settings.schema`). What a single request may change of the
 pipeline's settings is decided in `server.requests`, never here. The pages' own name, logo, notice
 and examples (branding) are read once, when the server starts. Texts are text, not markup; the logo
 travels inside the page, and in an image no script of an SVG runs.
@@ -18,8 +18,8 @@ import platformdirs
 
 from pincite.errors import ConfigError
 from pincite.server.logs import LogForm
-from pincite.settings import places
-from pincite.settings.values import Range, check, made
+from pincite.settings import schema
+from pincite.settings.schema import Range, check, made
 
 TABLE = "server"
 _ORIGIN = re.compile(
@@ -141,7 +141,7 @@ def load(options: Mapping[str, object], config: Path | None = None) -> ServerSet
     Raises:
         ConfigError: unknown key, wrong type, unreadable TOML; names the place.
     """
-    found = places.placed(ServerSettings, options, config, table=TABLE)
+    found = schema.placed(ServerSettings, options, config, table=TABLE)
     return made(ServerSettings, {name: value for name, (value, _) in found.items()})
 
 

@@ -1,53 +1,482 @@
-"""What a user can set, where it may be set, and what wins.
+"""Every setting: name, type, range, help and default, by concern.
 
-Precedence: option of the command > `PINCITE_…` variable > `pincite.toml` in the working folder >
-`config.toml` in the user's settings folder > the default here (`settings.places`). Unknown keys are
-errors. Each record below is a table of the file; its fields' types hold their ranges.
+`pincite.settings.schema` says where settings can be set and which place wins. Each class below is a
+table of the settings file. What EvidenceSeeker can set about `check` can be set here too, under its
+names where they are clear; docs/check.md has the table of both.
 """
 
+import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pincite.errors import ConfigError
-from pincite.llm.chat import checked_guidance
-from pincite.settings import places, values
-from pincite.settings.tables import (
-    AskSettings,
-    BudgetSettings,
-    ChatSettings,
-    CheckSettings,
-    ClaimReviewSettings,
-    EmbeddingsSettings,
-    FilterSettings,
-    JudgeSettings,
-    ModelSettings,
-    RetrievalSettings,
-    VerifySettings,
-    WebSettings,
-)
+from pincite.judgement import aggregation
+from pincite.judgement.confirmation import THRESHOLD, StatementType
+from pincite.judgement.references import CONTRADICTED_FROM, SUPPORTED_FROM
+from pincite.llm import chat
+from pincite.llm.calls import Budget
+from pincite.llm.chat import Dialect, GuidanceKind, checked_guidance
+from pincite.llm.client import checked_url
+from pincite.llm.replies import are_labels
+from pincite.llm.templates import VARIABLES
+from pincite.models import weights
+from pincite.retrieval import cascade
+from pincite.retrieval.filters import Filters, condition
+from pincite.retrieval.fusion import DENSE_SHARE, JUDGED, Mode
+from pincite.settings import schema
+from pincite.settings.schema import Range, Share
+from pincite.text.hosts import WIKIPEDIA_AND_MIRRORS, host_of
+from pincite.web.addresses import PORTS, WAYBACK_API, WAYBACK_PAUSE, WebRules
 
-# A person's address, and where on the machine something lies: in no report, which others may read.
+# Personal addresses and paths of this machine: never in a report, which others may read.
 PRIVATE = frozenset(
     "web.contact web.cache library.own_copies library.judges library.corpora check.template "
     "results.folder".split()
 )
-# How pages are asked for, not which copies count. How old a page of the cache may be is among them:
-# a finished report is as old as it is.
-MANNERS = frozenset({"web.pause", "web.at_once", "web.cache_days", "web.wayback_pause"})
+# How pages are requested, not which copies count. The age limit of cached pages is one of them: a
+# finished report is as old as it is.
+POLITENESS = frozenset({"web.pause", "web.at_once", "web.cache_days", "web.wayback_pause"})
+
+Probabilities = Literal["logprobs", "estimate"]
+Texts = tuple[str, ...]
+_Thousand = Range(1, 1000)
+_TenThousand = Range(1, 10_000)
+_Million = Range(1, 1_000_000)
+_NoLimit = Range(0, zero="no limit")
+_Seconds = Range(0, ends="(]")
+_REPLY = "Seconds to wait for one reply."
+_AT_ONCE = "Requests at the same time."
+
+# Log-odds of the best document below which nothing relevant was found. Of 150 PubMedQA questions
+# 92 % have their own paper above it, and 7 % the likest other one. (Of 100 with the first round's
+# network, at 1.0: 97 answered with their paper in the corpus, 27 without.) See research.
+LEAST_RELEVANCE = 0.6
+LEAST_ANSWER = -2.0  # below it few sentences answer: chosen on half of the labelled sentences
+MOST_TOKENS = 100_000  # of one reply; more is a typing error
+_RULES = WebRules()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """`[models]`: the shipped networks or others.
+
+    A name, a folder or a Hugging Face id; or NAME@URL for a model on a server: any encoder, and
+    Bespoke-MiniCheck as a verifier.
+    """
+
+    encoder: Annotated[str, "Encoder: name, folder, Hugging Face id, or NAME@URL."] = (
+        weights.ENCODER
+    )
+    encoders: Annotated[Texts, "Other encoders that corpora were built with."] = ()
+    verifier: Annotated[str, "Verifier: name, folder, Hugging Face id, or NAME@URL."] = (
+        weights.VERIFIER
+    )
+    threads: Annotated[int, Range(0, 1024, zero="all cores"), "Threads; 0: all cores."] = 0
+
+    def __post_init__(self) -> None:
+        for name in (self.encoder, *self.encoders):
+            if found := weights.served(name):
+                checked_url(found.url, "models.encoder", chat.EMBEDDINGS_KEY_VARIABLE)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingsSettings:
+    """`[embeddings]`: requests to a server for vectors, if the encoder is NAME@URL."""
+
+    query_prefix: Annotated[str, 'Put before each query; E5 wants "query: ".'] = ""
+    passage_prefix: Annotated[str, 'Put before each passage; E5 wants "passage: ".'] = ""
+    # TEI takes 32 texts unless its operator allows more.
+    batch: Annotated[int, Range(1, 2048), "Texts in one request."] = 32
+    at_once: Annotated[int, _Thousand, _AT_ONCE] = 4
+    seconds: Annotated[float, _Seconds, _REPLY] = 260.0
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalSettings:
+    """`[retrieval]`: how a corpus is searched, and how much of what is found is read."""
+
+    depth: Annotated[int, _TenThousand, "Passages from each retriever."] = 100  # as SIDE
+    fusion: Annotated[Mode, "How the rankings by words and by meaning are combined."] = "weighted"
+    dense_share: Annotated[
+        float, Range(0, 1), "Weight of meaning with fusion weighted; 0: words only."
+    ] = DENSE_SHARE
+    judged: Annotated[int, _TenThousand, "Best passages that the verifier reads."] = JUDGED
+    read: Annotated[int, _TenThousand, "Passages of a cited page that the verifier reads."] = (
+        cascade.READ
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FilterSettings:
+    """`[filters]`: which documents of a corpus may be found."""
+
+    exclude_hosts: Annotated[Texts, "Never this site or its subdomains."] = ()
+    published_from: Annotated[str, "Published on or after: 2019, 2019-05 or 2019-05-14."] = ""
+    published_to: Annotated[str, "Published on or before."] = ""
+    undated: Annotated[bool, "With a date filter, include documents without a date."] = False
+    domains: Annotated[Texts, "Only this site and its subdomains."] = ()
+    languages: Annotated[Texts, "Only documents in this language: en, de, …"] = ()
+    kinds: Annotated[Texts, "Only this kind: html, pdf, text, markdown, jsonl, tsv."] = ()
+    where: Annotated[Texts, "Condition on metadata: 'section in news, sport', 'pages < 90'."] = ()
+
+    def __post_init__(self) -> None:
+        _ = self.chosen
+
+    @property
+    def excluded(self) -> Texts:
+        """Every host that no suggestion may come from: Wikipedia and its mirrors too."""
+        return (*WIKIPEDIA_AND_MIRRORS, *self.exclude_hosts)
+
+    @property
+    def chosen(self) -> Filters:
+        """All but the excluded hosts."""
+        return Filters(
+            published_from=self.published_from,
+            published_to=self.published_to,
+            undated=self.undated,
+            domains=self.domains,
+            languages=self.languages,
+            kinds=self.kinds,
+            where=tuple(map(condition, self.where)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class VerifySettings:
+    """`[verify]`: articles, verdicts on their claims, and suggestions of better sources."""
+
+    k: Annotated[int, _TenThousand, "Suggested sources for a claim."] = 3
+    per_page: Annotated[
+        int, Range(0, 10_000, zero="no limit"), "Candidates from one page; 0: no limit."
+    ] = 0
+    threshold: Annotated[Share, "Probability of support from which a claim is supported."] = (
+        aggregation.THRESHOLD
+    )
+    suggest: Annotated[
+        Literal["failing", "all"], "Suggest sources for failing claims or, as SIDE does, for all."
+    ] = "failing"
+    uncited: Annotated[bool, "Also find sentences that lack a citation."] = False
+    wiki: Annotated[str, "Address of the wiki of titles; empty: Wikipedia."] = ""
+    article_markup: Annotated[
+        Literal["wikitext", "html"], "Read an article of a wiki as wikitext or as rendered HTML."
+    ] = "wikitext"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSettings:
+    """`[check]`: how a statement is read, searched for and judged."""
+
+    interpretation: Annotated[
+        Literal["rules", "model"], "Who finds the readings of a statement."
+    ] = "rules"
+    confirmation: Annotated[
+        Literal["verifier", "model"], "Who judges what a passage says about a reading."
+    ] = "verifier"
+    retrieval: Annotated[
+        Literal["hybrid", "words", "windows"],
+        "words: BM25 alone; windows: EvidenceSeeker's, by meaning, around sentences.",
+    ] = "hybrid"
+    top_k: Annotated[int, _Thousand, "Passages for each reading."] = 8
+    # As in the verifier's training data.
+    passage_words: Annotated[int, _Thousand, "Words of a passage that is judged."] = 170
+    window_size: Annotated[int, Range(0), "With windows: sentences on either side."] = 3
+    ignore_statement_types: Annotated[
+        Texts, "Types of readings that are listed but not judged."
+    ] = ("normative",)
+    threshold: Annotated[
+        float, Range(0, 1, "[)"), "Passages with a smaller |degree| count as silent."
+    ] = THRESHOLD
+    count_copies: Annotated[bool, "Count copies and overlapping windows separately."] = False
+    probabilities: Annotated[
+        Probabilities, "A model's probabilities: its log probabilities, or repeated answers."
+    ] = "logprobs"
+    repetitions: Annotated[int, _Thousand, "Repetitions of the multiple-choice question."] = 1
+    guidance: Annotated[GuidanceKind, "How a model is kept to the format of an answer."] = "json"
+    answer_labels: Annotated[Texts, "Letters or digits of the answers."] = ("A", "B", "C")
+    label_delimiter: Annotated[str, "Between a label and its answer."] = "."
+    passage_source: Annotated[bool, "Show a model title, author and year of a passage."] = True
+    top_logprobs: Annotated[int, _Thousand, "Alternatives requested for each token."] = 5
+    template: Annotated[str, "Template of --markdown and of the result log."] = ""
+    translation: Annotated[Texts, 'Texts for the template: "confirmed=bestätigt".'] = ()
+
+    def __post_init__(self) -> None:
+        _ = self.ignored_types
+        _ = self.texts
+        if not are_labels(self.answer_labels):
+            raise ConfigError(
+                f"check.answer_labels are {', '.join(self.answer_labels)}; expected three or more "
+                "different single letters or digits."
+            )
+
+    @property
+    def asks_a_model(self) -> bool:
+        """Whether a language model's server is needed."""
+        return "model" in (self.interpretation, self.confirmation)
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The texts that a template may name."""
+        pairs = [text.partition("=") for text in self.translation]
+        for name, sign, _ in pairs:
+            if not (name.strip() and sign):
+                raise ConfigError(f"check.translation has {name!r}; expected NAME=TEXT.")
+        return {name.strip(): text.strip() for name, _, text in pairs}
+
+    @property
+    def template_file(self) -> Path | None:
+        """The template; None: the shipped one."""
+        return Path(self.template).expanduser() if self.template else None
+
+    @property
+    def ignored_types(self) -> frozenset[StatementType]:
+        """The types of readings that are listed but not judged."""
+        known = [str(kind) for kind in StatementType]
+        for name in self.ignore_statement_types:
+            if name and name not in known:
+                raise ConfigError(
+                    f"check.ignore_statement_types has {name!r}; expected of: {', '.join(known)}."
+                )
+        return frozenset(StatementType(name) for name in self.ignore_statement_types if name)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimReviewSettings:
+    """`[claimreview]`: who publishes the reviews of `check --claimreview`."""
+
+    author: Annotated[str, "Name of the publisher."] = ""
+    author_url: Annotated[str, "The publisher's site."] = ""
+    url: Annotated[str, "Where the page of --html will be published."] = ""
+
+    def __post_init__(self) -> None:
+        for name, given in (("author_url", self.author_url), ("url", self.url)):
+            web = given.lower().startswith(("http://", "https://")) and host_of(given)
+            if given and (not web or re.search(r"[\s<>\"\\\x00-\x1f]", given)):
+                raise ConfigError(
+                    f"claimreview.{name} is {given!r}; expected an http:// or https:// address."
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class AskSettings:
+    """`[ask]`: which papers an answer is written from, by whom, and what of it stays."""
+
+    answer: Annotated[
+        Literal["extract", "model"], "Answer with sentences of the sources, or by a model."
+    ] = "extract"
+    documents: Annotated[int, _Million, "Papers to answer from."] = 10  # as Verif.ai
+    sentences: Annotated[int, _Million, "Most sentences of an answer without a model."] = 5
+    rerank: Annotated[bool, "Let the verifier rerank what was found."] = True
+    exact_first: Annotated[bool, "Rank quoted phrases and exact matches first."] = True
+    least_relevance: Annotated[
+        float, "Log-odds of the best document below which there is no answer."
+    ] = LEAST_RELEVANCE
+    least_answer: Annotated[
+        float, "Log-odds that a sentence answers, below which it is not quoted."
+    ] = LEAST_ANSWER
+    include_retracted: Annotated[bool, "Read retracted papers too, and mark them."] = False
+    supported_from: Annotated[Share, "Probability from which a reference supports."] = (
+        SUPPORTED_FROM
+    )
+    contradicted_from: Annotated[Share, "Probability from which a reference contradicts."] = (
+        CONTRADICTED_FROM
+    )
+    uncited: Annotated[
+        Literal["label", "neighbour"],
+        "Sentences without a reference: label them, or use the neighbour's, as Verif.ai does.",
+    ] = "label"
+    repair: Annotated[bool, "Rewrite or remove unsupported sentences."] = False
+    prompt_tokens: Annotated[int, _Million, "Most tokens of a prompt."] = 6000
+    answer_tokens: Annotated[int, _Million, "Most tokens of an answer."] = 1000  # as Verif.ai
+    summaries: Annotated[bool, "Let the model summarise each passage first; needs --llm."] = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSettings:
+    """`[chat]`: an OpenAI-compatible server that interprets, confirms and writes."""
+
+    url: Annotated[str, "Address of the model's server, up to /v1."] = ""
+    model: Annotated[str, "Name of the model on that server."] = ""
+    dialect: Annotated[Dialect, "Kind of the server."] = "openai"
+    at_once: Annotated[int, _Thousand, _AT_ONCE] = 16
+    seconds: Annotated[float, _Seconds, _REPLY] = 260.0
+    temperature: Annotated[float, Range(0), "Temperature of all steps."] = 0.2
+    prompts: Annotated[str, "Folder of prompts that replace shipped ones of the same name."] = ""
+    prompt_language: Annotated[Literal["en", "de"], "Language of the shipped prompts."] = "en"
+    step_models: Annotated[Texts, 'Other models for steps: "negate_claim=qwen3".'] = ()
+    step_tokens: Annotated[Texts, 'Longest replies of steps: "negate_claim=300".'] = ()
+
+    def __post_init__(self) -> None:
+        if self.url:
+            checked_url(self.url, "chat.url", chat.KEY_VARIABLE)
+        _ = self.models_of_steps
+        _ = self.tokens_of_steps
+
+    @property
+    def models_of_steps(self) -> dict[str, str]:
+        """The models of the steps that have one of their own."""
+        return _by_step("step_models", self.step_models, "model")
+
+    @property
+    def tokens_of_steps(self) -> dict[str, int]:
+        """Most tokens of a reply, for the steps that have a limit of their own."""
+        given = _by_step("step_tokens", self.step_tokens, "tokens")
+        for step, tokens in given.items():
+            if not (tokens.isascii() and tokens.isdigit() and 1 <= int(tokens) <= MOST_TOKENS):
+                raise ConfigError(
+                    f"chat.step_tokens has {tokens!r} for {step}; expected 1 to {MOST_TOKENS:,}."
+                )
+        return {step: int(tokens) for step, tokens in given.items()}
+
+
+def _by_step(setting: str, texts: Texts, what: str) -> dict[str, str]:
+    pairs = [text.partition("=") for text in texts]
+    for step, _, value in pairs:
+        if step.strip() not in VARIABLES or not value.strip():
+            close = difflib.get_close_matches(step.strip(), VARIABLES, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise ConfigError(
+                f"chat.{setting} has {step!r}; expected step={what}, with a step of: "
+                f"{', '.join(VARIABLES)}.{hint}"
+            )
+    return {step.strip(): value.strip() for step, _, value in pairs}
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeSettings:
+    """`[judge]`: a language model's second opinion on the verifier's findings."""
+
+    url: Annotated[str, "Ask this OpenAI-compatible server for a second opinion."] = ""
+    model: Annotated[str, "Name of the model on that server."] = ""
+    dialect: Annotated[Dialect, "Kind of the server."] = "openai"
+    every: Annotated[bool, "Ask about every claim, not only the uncertain ones."] = False
+    # A verdict outside that adds as much as a good model's does (`judgement.fusion`) would not
+    # change ours at the threshold 0.3.
+    low: Annotated[float, Range(0, 1), "Uncertain from this probability of support …"] = 0.1
+    high: Annotated[float, Range(0, 1), "… up to this one."] = 0.7
+    source_tokens: Annotated[int, Range(200, 1_000_000), "Tokens of sources in a prompt."] = 6000
+    guided: Annotated[bool, "Ask the server to keep replies to their JSON Schema."] = True
+    at_once: Annotated[int, _Thousand, _AT_ONCE] = 4
+    seconds: Annotated[float, _Seconds, _REPLY] = 260.0
+
+    @property
+    def band(self) -> tuple[float, float]:
+        """Probabilities of support that are uncertain."""
+        return self.low, self.high
+
+    def __post_init__(self) -> None:
+        if self.url:
+            checked_url(self.url, "judge.url", chat.JUDGE_KEY_VARIABLE)
+        if self.url and not self.model:
+            raise ConfigError("judge.url is set; expected judge.model too.")
+        if self.low > self.high:
+            raise ConfigError(f"judge.low is {self.low}; expected at most judge.high, {self.high}.")
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetSettings:
+    """`[budget]`: the most that a run may ask of language models; 0: no limit."""
+
+    max_calls: Annotated[int, _NoLimit, "Most calls of a language model; 0: no limit."] = 0
+    max_tokens: Annotated[int, _NoLimit, "Most tokens, prompts and replies; 0: no limit."] = 0
+    max_cost: Annotated[
+        float, _NoLimit, "Highest cost, by the prices in the settings; 0: no limit."
+    ] = 0.0
+    price_prompt: Annotated[float, Range(0), "Price of a million tokens of prompts."] = 0.0
+    price_reply: Annotated[float, Range(0), "Price of a million tokens of replies."] = 0.0
+
+    def __post_init__(self) -> None:
+        if self.max_cost and not (self.price_prompt or self.price_reply):
+            raise ConfigError(
+                "budget.max_cost is set; expected price_prompt or price_reply too, for a million "
+                "tokens."
+            )
+
+    @property
+    def limits(self) -> Budget:
+        """As the calls of a run take them."""
+        return Budget(
+            self.max_calls, self.max_tokens, self.max_cost, self.price_prompt, self.price_reply
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WebSettings:
+    """`[web]`: what may be fetched, and how."""
+
+    online: Annotated[bool, "Allow fetching from the web."] = False
+    contact: Annotated[str, "Your e-mail or web address, sent to hosts in the User-Agent."] = ""
+    ports: Annotated[Texts, "Ports that may be connected to."] = tuple(map(str, PORTS))
+    proxies: Annotated[bool, "Use HTTP_PROXY, HTTPS_PROXY and NO_PROXY."] = False
+    pause: Annotated[float, Range(0, 3600), "Seconds between two requests to one host."] = (
+        _RULES.pause
+    )
+    at_once: Annotated[int, Range(1, 256), "Hosts to fetch from at the same time."] = _RULES.at_once
+    seconds: Annotated[float, Range(1, 3600), "Seconds for one page."] = _RULES.seconds
+    megabytes: Annotated[float, Range(0.1, 1000), "Largest page, unpacked."] = (
+        _RULES.body_bytes / 1e6
+    )
+    cache: Annotated[str, "File of fetched pages; empty: in the user's cache folder."] = ""
+    cache_days: Annotated[float, Range(0, 36500), "Days that a fetched page is used again."] = (
+        _RULES.keep_days
+    )
+    search_url: Annotated[
+        str, "With --online: find sources with this SearXNG, which is sent claims."
+    ] = ""
+    search_results: Annotated[int, Range(1, 20), "Found pages to fetch for a claim."] = 5
+    wayback: Annotated[bool, "With --online: look for copies in the Wayback Machine."] = False
+    wayback_api: Annotated[str, "Its availability service."] = WAYBACK_API
+    wayback_pause: Annotated[float, Range(0, 30), "Seconds between two requests to it."] = (
+        WAYBACK_PAUSE
+    )
+
+    def __post_init__(self) -> None:
+        if not host_of(self.wayback_api) or "?" in self.wayback_api:
+            given = self.wayback_api
+            raise ConfigError(
+                f"web.wayback_api is {given!r}; expected an address like {WAYBACK_API}"
+            )
+        for port in self.ports:
+            if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
+                raise ConfigError(f"web.ports has {port!r}; expected 1 to 65535.")
+
+    @property
+    def rules(self) -> WebRules:
+        """The limits of the fetcher."""
+        return WebRules(
+            online=self.online,
+            contact=self.contact,
+            ports=tuple(map(int, self.ports)),
+            environment_proxies=self.proxies,
+            pause=self.pause,
+            at_once=self.at_once,
+            seconds=self.seconds,
+            body_bytes=int(self.megabytes * 1e6),
+            keep_days=self.cache_days,
+        )
+
+    @property
+    def cache_file(self) -> Path:
+        """Where fetched pages are kept."""
+        if self.cache:
+            return Path(self.cache).expanduser()
+        return weights.cache_folder().parent / "web.sqlite"
 
 
 @dataclass(frozen=True, slots=True)
 class LibrarySettings:
-    """`[library]`: what is kept for you on this machine, besides corpora."""
+    """`[library]`: what is kept for you on this machine. Empty: in the user's data folder."""
 
-    reliability: str = ""  # an imported list of sources; empty: the one called like the language
-    feedback_file: str = ""  # what `pincite feedback` keeps; empty: in the user's data folder
-    own_copies: str = ""  # folder of what `pincite source attach` keeps; empty: ditto
-    judges: str = ""  # what `pincite calibrate judge` measured; empty: ditto
-    corpora: tuple[str, ...] = ()  # FOLDER, address or NAME=…: searched where none is named
+    reliability: Annotated[
+        str, "Imported list of sources to use; none: no list. [the one of the language]"
+    ] = ""
+    feedback_file: Annotated[str, "What `pincite feedback` keeps."] = ""
+    own_copies: Annotated[str, "Folder of what `pincite source attach` keeps."] = ""
+    judges: Annotated[str, "What `pincite calibrate judge` measured."] = ""
+    corpora: Annotated[Texts, "Corpora to search where a command names none: [NAME=]FOLDER."] = ()
 
     @property
     def places(self) -> list[Path | str]:
@@ -59,22 +488,26 @@ class LibrarySettings:
 class ResultsSettings:
     """`[results]`: a log of all checks."""
 
-    folder: str = ""  # where each check is kept as YAML; empty: no log
-    by: Literal["", "daily", "weekly", "monthly", "yearly"] = ""  # folders within it
-    markdown: bool = True  # whether it is kept as Markdown too, by `check.template`
-    git: Literal["", "commit", "push"] = ""  # what is done where the folder is a git repository
+    folder: Annotated[str, "Folder for a YAML file of each check; empty: no log."] = ""
+    by: Annotated[Literal["", "daily", "weekly", "monthly", "yearly"], "Subfolders of the log."] = (
+        ""
+    )
+    markdown: Annotated[bool, "Keep Markdown too, by check.template."] = True
+    git: Annotated[
+        Literal["", "commit", "push"], "What to do if the folder is a git repository."
+    ] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All settings with their defaults, by concern; complete and checked when constructed.
+    """All settings with their defaults; complete and checked when constructed.
 
     >>> settings = Settings.of(depth=50, web_pause=2)
     >>> settings.retrieval.depth, settings.web.pause, settings.replace(depth=20).retrieval.depth
     (50, 2.0, 20)
     """
 
-    language: str = "en"  # of articles, statements and questions that do not say
+    language: Annotated[str, "Language of the text, if it does not say: en, de, …"] = "en"
     models: ModelSettings = field(default_factory=ModelSettings)
     embeddings: EmbeddingsSettings = field(default_factory=EmbeddingsSettings)
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
@@ -91,16 +524,14 @@ class Settings:
     results: ResultsSettings = field(default_factory=ResultsSettings)
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing, and what does not go together."""
-        values.check(self)
+        schema.check(self)
         if self.check.confirmation == "model":
             checked_guidance(self.check.guidance, self.chat.dialect)
-        if self.chat.url and self.chat.model:
-            return
-        if self.check.asks_a_model or self.ask.answer == "model":
-            what = "a model is to interpret, to confirm or to answer"
-            wanted = "chat.url (as http://localhost:8080/v1) and chat.model too"
-            raise ConfigError(f"{what}; expected {wanted}.")
+        asked = self.check.asks_a_model or self.ask.answer == "model"
+        if asked and not (self.chat.url and self.chat.model):
+            what = "A language model is to interpret, confirm or answer"
+            wanted = "chat.url (such as http://localhost:8080/v1) and chat.model"
+            raise ConfigError(f"{what}; expected {wanted} too.")
 
     @classmethod
     def of(cls, **given: Any) -> "Settings":
@@ -113,8 +544,8 @@ class Settings:
 
     def replace(self, **given: Any) -> "Settings":
         """The same with other values, by short name; raises as `of`."""
-        changed = places.checked(Settings, given, "Settings", SHORT)
-        return values.made(Settings, {**values.flat(self), **changed})
+        changed = schema.checked(Settings, given, "Settings", SHORT)
+        return schema.made(Settings, {**schema.flat(self), **changed})
 
 
 _PREFIXED = {
@@ -134,9 +565,9 @@ _SHORTER = {
     for table, leaves in _PREFIXED.items()
     for leaf in leaves.split()
 }
-# The full name of each short one, which options, requests and `Settings.of` have.
+# The full name of each short one, which options, requests and `Settings.of` use.
 SHORT: Mapping[str, str] = MappingProxyType(
-    {_SHORTER.get(name, name.rpartition(".")[2]): name for name in values.types_of(Settings)}
+    {_SHORTER.get(name, name.rpartition(".")[2]): name for name in schema.declared(Settings)}
 )
 
 
@@ -144,17 +575,16 @@ def load(options: Mapping[str, object], config: Path | None = None) -> Settings:
     """The settings in force.
 
     Args:
-        options: what the command line gave, by short name; None values are left to the other
-            places.
-        config: a TOML file instead of the usual two.
+        options: from the command line, by short name; None values are ignored.
+        config: a TOML file to read in place of the usual two.
 
     Raises:
         ConfigError: unknown key, wrong type or range, unreadable TOML; names the place.
     """
-    found = places.placed(Settings, options, config, short=SHORT)
-    return values.made(Settings, {name: value for name, (value, _) in found.items()})
+    found = schema.placed(Settings, options, config, short=SHORT)
+    return schema.made(Settings, {name: value for name, (value, _) in found.items()})
 
 
 def recorded(settings: Settings) -> dict[str, Any]:
     """The settings by full name, as reports keep them, without private ones."""
-    return {name: v for name, v in values.flat(settings).items() if name not in PRIVATE}
+    return {name: v for name, v in schema.flat(settings).items() if name not in PRIVATE}

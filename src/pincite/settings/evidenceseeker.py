@@ -22,8 +22,8 @@ from pincite.errors import ConfigError
 from pincite.llm import chat
 from pincite.llm.chat import ENFORCED
 from pincite.llm.templates import OPTIONS, VARIABLES
-from pincite.settings import Settings, places
-from pincite.settings.values import made
+from pincite.settings import Settings, schema
+from pincite.settings.schema import made
 
 MAX_CHARS = 1_000_000  # EvidenceSeeker's files with all prompts have some 20,000
 # Aliases of aliases multiply: with 30 of them at best 3 ** 10 = 59,049 values.
@@ -362,7 +362,7 @@ def imported(files: Sequence[Path]) -> Imported:
     _one_server(taken)
     _knowledge_base(taken)
     ours = {name: v for name, v in taken.values.items() if not name.startswith("server.")}
-    made(Settings, places.checked(Settings, ours, "what was imported"))
+    made(Settings, schema.checked(Settings, ours, "what was imported"))
     return Imported(taken.values, tuple(taken.notes), taken.prompts, taken.texts)
 
 

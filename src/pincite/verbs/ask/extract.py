@@ -12,7 +12,7 @@ from functools import partial
 from pincite import containment
 from pincite.documents.pubmed import in_own_words
 from pincite.protocols import Encoder, Reader
-from pincite.settings.tables import LEAST_ANSWER
+from pincite.settings import LEAST_ANSWER
 from pincite.text import words as wording
 from pincite.text.figures import figures
 from pincite.text.sentences import joined, sentences

@@ -25,7 +25,7 @@ from pincite.llm.chat import GuidanceKind, guidance_for
 from pincite.llm.client import all_at_once, in_calls
 from pincite.llm.templates import Templates
 from pincite.protocols import Floats, Verifier
-from pincite.settings.tables import Probabilities
+from pincite.settings import Probabilities
 from pincite.text import words
 from pincite.types import Claim, Evidence, Failed, Passage
 from pincite.verbs.check.records import Reading

@@ -28,7 +28,7 @@ from pincite.llm.judge import Judge
 from pincite.models.calibration import Calibration
 from pincite.notes import Note, as_written
 from pincite.protocols import Progress
-from pincite.settings import MANNERS, Settings
+from pincite.settings import POLITENESS, Settings
 from pincite.types import (
     Article,
     CopyKind,
@@ -49,7 +49,7 @@ from pincite.wiki.files import PageText
 from pincite.wiki.uncited import is_read, uncited
 
 # Settings that change how fast or where something is done, never what comes out.
-WITHOUT_EFFECT = MANNERS | {
+WITHOUT_EFFECT = POLITENESS | {
     *("models.threads", "library.feedback_file", "judge.at_once", "judge.seconds"),
     *("embeddings.batch", "embeddings.at_once", "embeddings.seconds"),
 }

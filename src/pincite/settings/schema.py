@@ -1,0 +1,357 @@
+"""How a setting is declared, where it can be set, and which place wins.
+
+A group of settings is a frozen dataclass. The type of a field holds its limits and its help:
+
+    depth: Annotated[int, Range(1, 10_000), "Passages from each retriever."] = 100
+
+Settings file, environment variables, command-line options, request bodies and the options page of
+the documentation all come from this declaration. A setting's full name is that of its table and its
+field: `retrieval.depth`.
+
+Precedence, weakest first: the default; `config.toml` in the user's settings folder; `pincite.toml`
+in the working folder (or one file named instead of both); a variable such as
+`PINCITE_RETRIEVAL_DEPTH`; an option of the command. pydantic-settings knows the same order, but
+reports neither which place won nor which setting a misspelt one resembles.
+"""
+
+import contextlib
+import dataclasses
+import difflib
+import json
+import math
+import os
+import tomllib
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from operator import attrgetter
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin
+from typing import get_type_hints as hints_of
+
+import platformdirs
+
+from pincite.errors import ConfigError
+from pincite.llm import chat
+
+T = TypeVar("T")
+PREFIX = "PINCITE_"
+DEFAULT, OPTION = "default", "option"  # origins
+# Variables that are no settings.
+_OTHER_VARIABLES = {"PINCITE_CACHE", "PINCITE_SHARED", chat.EMBEDDINGS_KEY_VARIABLE}
+_OTHER_VARIABLES |= {chat.KEY_VARIABLE, chat.JUDGE_KEY_VARIABLE}
+SEPARATE = ("server",)  # tables of the files that hold settings of their own
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Numbers from `low` to `high`; a round bracket in `ends` excludes that end.
+
+    >>> str(Range(0, 64, zero="all cores")), str(Range(0, 1, "()")), str(Range(1))
+    ('0 (all cores) to 64', 'between 0 and 1', '1 or more')
+    """
+
+    low: float
+    high: float = math.inf
+    ends: Literal["[]", "[)", "(]", "()"] = "[]"
+    zero: str = ""  # what 0 means
+
+    def __contains__(self, value: float) -> bool:
+        above = value > self.low if self.ends[0] == "(" else value >= self.low
+        below = value < self.high if self.ends[1] == ")" else value <= self.high
+        return above and below and math.isfinite(value)
+
+    def __str__(self) -> str:
+        low = f"{self.low} ({self.zero})" if self.zero else f"{self.low}"
+        if math.isinf(self.high):
+            return f"more than {low}" if self.ends[0] == "(" else f"{low} or more"
+        if self.ends == "()":
+            return f"between {low} and {self.high}"
+        return f"{low} to {'below ' * (self.ends[1] == ')')}{self.high}"
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> dict[str, Any]:
+        limits = {"gt" if self.ends[0] == "(" else "ge": self.low}
+        if math.isfinite(self.high):
+            limits["lt" if self.ends[1] == ")" else "le"] = self.high
+        return {**handler(source), **limits}
+
+
+Share = Annotated[float, Range(0, 1, "()")]
+_EXPECTED = {str: "text", int: "an integer", float: "a number", bool: "true or false"}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting as it is declared."""
+
+    name: str  # in full: "web.pause"
+    kind: Any  # str, int, float, bool, tuple[str, ...] or a Literal
+    limits: Range | None
+    help: str
+    default: Any
+    annotated: Any  # the declared type with its limits
+
+    @property
+    def choices(self) -> tuple[Any, ...]:
+        """The values of a Literal; empty for other types."""
+        return get_args(self.kind) if get_origin(self.kind) is Literal else ()
+
+    def refusal(self, value: Any) -> str:
+        """What was expected in place of a value of the right type; empty if it is allowed."""
+        if self.choices:
+            return "" if value in self.choices else " or ".join(map(repr, self.choices))
+        return str(self.limits) if self.limits and value not in self.limits else ""
+
+    def read(self, value: Any, place: str, table: str = "") -> Any:
+        """A value from a file, a variable or an option, converted to the setting's type.
+
+        Raises:
+            ConfigError: wrong type, out of range, or none of the choices.
+        """
+        found = self._converted(value)
+        if found is None:
+            wanted = _EXPECTED.get(self.kind, "a list of strings")
+        else:
+            wanted = self.refusal(found)
+        if wanted:
+            name = f"{table}.{self.name}" if table else self.name
+            raise ConfigError(f"{place}: {name} is {value!r}; expected {wanted}.")
+        return found
+
+    def _converted(self, value: Any) -> Any:
+        """None if the value cannot be read as the setting's type."""
+        kind = self.kind
+        if self.choices or type(value) is kind:
+            return value
+        if kind is bool:  # variables are texts
+            return {"true": True, "false": False}.get(str(value).lower())
+        if kind not in (str, int, float):  # a list of strings, or one string with commas
+            if isinstance(value, str):
+                return tuple(filter(None, map(str.strip, value.split(","))))
+            listed = isinstance(value, list | tuple) and all(isinstance(x, str) for x in value)
+            return tuple(map(str.strip, value)) if listed else None
+        if isinstance(value, str) or (kind is float and type(value) is int):
+            with contextlib.suppress(ValueError):
+                return kind(value)
+        return None
+
+
+@cache
+def declared(schema: Hashable) -> Mapping[str, Setting]:
+    """Every setting of a record and of the records in it, by full name, in their order."""
+    found: dict[str, Setting] = {}
+    hints = hints_of(schema, include_extras=True)
+    for field in dataclasses.fields(schema):  # type: ignore[arg-type]  # mypy: not Hashable
+        annotated = hints[field.name]
+        if hasattr(annotated, "__dataclass_fields__"):
+            for leaf in declared(annotated).values():
+                name = f"{field.name}.{leaf.name}"
+                found[name] = dataclasses.replace(leaf, name=name)
+            continue
+        is_marked = get_origin(annotated) is Annotated
+        kind, *marks = get_args(annotated) if is_marked else (annotated,)
+        limits = next((mark for mark in marks if isinstance(mark, Range)), None)
+        text = next((mark for mark in marks if isinstance(mark, str)), "")
+        found[field.name] = Setting(field.name, kind, limits, text, field.default, annotated)
+    return found
+
+
+def flat(record: Any) -> dict[str, Any]:
+    """The values of a record's settings by full name."""
+    return {name: attrgetter(name)(record) for name in declared(record.__class__)}
+
+
+def made(schema: type[T], values: Mapping[str, Any]) -> T:
+    """A record with these values by full name, and its defaults for the others."""
+    tables: dict[str, dict[str, Any]] = {"": {}}
+    for name, value in values.items():
+        table, _, leaf = name.rpartition(".")
+        tables.setdefault(table, {})[leaf] = value
+    kinds, own = hints_of(schema), tables.pop("")
+    return schema(**own, **{table: kinds[table](**leaves) for table, leaves in tables.items()})
+
+
+def check(record: Any, table: str = "") -> None:
+    """Check every range and choice of a record.
+
+    Raises:
+        ConfigError: names the setting, its value and what was expected.
+    """
+    settings = declared(record.__class__)
+    for name, value in flat(record).items():
+        if wanted := settings[name].refusal(value):
+            name = f"{table}.{name}" if table else name
+            raise ConfigError(f"{name} is {value!r}; expected {wanted}.")
+
+
+def body(
+    title: str, schema: type, names: Iterable[str], short: Mapping[str, str], base: Any
+) -> Any:
+    """A pydantic model in which a request can set these settings, each None by default.
+
+    Args:
+        title: of the model.
+        schema: the record of settings.
+        names: their short names; an unknown one is a KeyError.
+        short: the full name of each short one.
+        base: the pydantic model to inherit from.
+    """
+    from pydantic import create_model
+
+    settings = declared(schema)
+    fields: dict[str, Any] = {n: (settings[short[n]].annotated | None, None) for n in names}
+    return create_model(title, __base__=base, **fields)
+
+
+class Placed(NamedTuple):
+    """A value and where it was found: `default`, `option`, `variable PINCITE_K`, a file."""
+
+    value: Any
+    origin: str
+
+
+def placed(
+    schema: type,
+    options: Mapping[str, object],
+    config: Path | None = None,
+    *,
+    table: str = "",
+    short: Mapping[str, str] = NO_NAMES,
+) -> dict[str, Placed]:
+    """What was set anywhere, by full name; settings left at their defaults are not in it.
+
+    Args:
+        schema: the record of settings.
+        options: from the command line; None values are ignored.
+        config: a TOML file to read in place of the usual two.
+        table: the table of the files (and part of the variables' names) that holds them; empty:
+            everything outside `SEPARATE`.
+        short: the full name of each short one, for options.
+
+    Raises:
+        ConfigError: unknown key, wrong type or range, unreadable TOML; names the place.
+    """
+    found: dict[str, Placed] = {}
+    for path in [config] if config else usual_files():
+        if config or path.is_file():
+            values = checked(schema, _part(_read(path), table, path), str(path), table=table)
+            found |= {name: Placed(value, str(path)) for name, value in values.items()}
+    for variable, name in _variables(schema, table):
+        origin = f"variable {variable}"
+        values = checked(schema, {name: os.environ[variable]}, origin, table=table)
+        found |= {name: Placed(value, origin) for name, value in values.items()}
+    given = {key: value for key, value in options.items() if value is not None}
+    values = checked(schema, given, "command line", short, table)
+    return found | {name: Placed(value, OPTION) for name, value in values.items()}
+
+
+def usual_files() -> list[Path]:
+    """The user's file and the project's, the weaker first; they need not exist."""
+    return [Path(platformdirs.user_config_dir("pincite")) / "config.toml", Path("pincite.toml")]
+
+
+def checked(
+    schema: type,
+    values: Mapping[str, Any],
+    place: str,
+    short: Mapping[str, str] = NO_NAMES,
+    table: str = "",
+) -> dict[str, Any]:
+    """The values by full name, converted; a full name takes precedence over a short one.
+
+    Args:
+        schema: the record of settings.
+        values: by full name, by short name, or in tables.
+        place: where they were found, for messages.
+        short: the full name of each short one.
+        table: the table that holds all of them, for messages.
+
+    Raises:
+        ConfigError: unknown name, wrong type or range; names `place`.
+    """
+    known = declared(schema)
+    full: dict[str, Any] = {}
+    tables = {name.partition(".")[0] for name in known if "." in name}
+    for key, value in sorted(values.items(), key=lambda item: item[0] not in short):
+        if key in tables and isinstance(value, dict):
+            full |= {f"{key}.{leaf}": inner for leaf, inner in value.items()}
+        elif key in tables and key not in short:
+            raise ConfigError(f"{place}: {key} is {value!r}; expected a table, [{key}].")
+        else:
+            full[short.get(key, key)] = value
+    for name in full:
+        if name not in known:
+            raise ConfigError(f"{place}: {_unknown(name, known, short)}")
+    return {name: known[name].read(value, place, table) for name, value in full.items()}
+
+
+def put(path: Path, name: str, value: str | None) -> None:
+    """Set a string of a table in a TOML file, or remove it (None); layout and comments stay.
+
+    Raises:
+        ConfigError: the file cannot be read or written.
+    """
+    import tomlkit
+
+    path = path.resolve()
+    table, _, leaf = name.rpartition(".")
+    try:
+        whole = tomlkit.parse(path.read_text("utf-8") if path.is_file() else "")
+        part: Any = whole.setdefault(table, tomlkit.table())
+        part.pop(leaf, None)
+        if value is not None:
+            part[leaf] = value
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(path.name + ".part")
+        beside.write_text(tomlkit.dumps(whole), encoding="utf-8")
+        beside.replace(path)
+    except (OSError, ValueError) as error:
+        todo = f"remove {name}" if value is None else f"set {name} to {json.dumps(value)}"
+        raise ConfigError(f"{path} cannot be changed ({error}): {todo} there yourself.") from error
+
+
+def _variables(schema: type, table: str) -> list[tuple[str, str]]:
+    """The environment variables that are set, each with the name of its setting."""
+    prefix = f"{PREFIX}{table.upper()}_" if table else PREFIX
+    others = tuple(f"{PREFIX}{name.upper()}_" for name in SEPARATE if name != table)
+    names = {prefix + name.upper().replace(".", "_"): name for name in declared(schema)}
+    return [
+        (variable, names.get(variable) or variable.removeprefix(prefix).lower())
+        for variable in sorted(os.environ)
+        if variable.startswith(prefix)
+        and not variable.startswith(others)
+        and variable not in _OTHER_VARIABLES
+    ]
+
+
+def _part(values: dict[str, Any], table: str, path: Path) -> dict[str, Any]:
+    """One table of a file, or everything outside `SEPARATE`."""
+    if not table:
+        return {key: value for key, value in values.items() if key not in SEPARATE}
+    found = values.get(table, {})
+    if not isinstance(found, dict):
+        raise ConfigError(f"{path}: {table} is {found!r}; expected a table, [{table}].")
+    return found
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read as TOML: {error}") from error
+
+
+def _unknown(key: str, known: Mapping[str, Any], short: Mapping[str, str]) -> str:
+    """That there is no such setting, the closest one, and the others of its table."""
+    table, leaf = key.rpartition(".")[::2]
+    names = {name.rpartition(".")[2]: name for name in known}
+    names |= {**short, **{name: name for name in known}}
+    close = [leaf] if leaf in names else []
+    for text in (key.lower(), leaf.lower()):
+        close += difflib.get_close_matches(text, names, n=1)
+    hint = f" Did you mean {names[close[0]]!r}?" if close else ""
+    beside = [name for name in known if name.startswith(f"{table}.")]
+    tables = dict.fromkeys(f"[{n.partition('.')[0]}]" if "." in n else n for n in known)
+    return f"unknown setting {key!r}.{hint} Known: {', '.join(beside or tables)}."
