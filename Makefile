@@ -131,7 +131,7 @@ release: check ## make a release ready, in dist/: make release VERSION=0.1.0 (TA
 schema: $(STAMP) ## write the reports' JSON Schemas anew
 	$(BIN)/python tools/make_schema.py
 
-pictures: $(STUDY) ## of the web pages, for the documents; needs Chromium
+pictures: ## of the web pages, for the documents; needs Chromium
 	$(BIN)/python tools/make_pictures.py
 
 locale: $(STAMP) ## collect the pages' texts and compile their translations
