@@ -41,7 +41,18 @@ DENIED = [
      "Gram is older than Varde"),
     ("Varde lies east of Gram.", "Gram is east of Varde.", "Varde lies east of Gram",
      "Gram is east of Varde"),
+    ("Ida Hadley voted to raise the fare.",
+     "The board raised the fare. Nine members voted for the measure; Ida Hadley, Per Korrin and "
+     "Astrid Lund voted against it.", "voted to", "voted against"),
+    ("Hadley voted to raise the fare.",
+     "The board raised the fare, but Ida Hadley voted against raising it.", "voted to",
+     "voted against"),
+    ("Per Korrin voted against the new fare.", "Ida Hadley and Per Korrin voted for the new fare.",
+     "voted against", "voted for"),
+    ("Ida Hadley voted for the new fare of Holm.", "Ida Hadley opposed the new fare of Holm.",
+     "voted for", "opposed"),
 ]  # fmt: skip
+VOTED = "Ida Hadley voted to raise the fare."
 NOT_DENIED = [
     ("It opened in 1886.", "The bridge burnt in 1901."),  # another thing happened then
     ("The bridge opened in 1886.", "The bridge opened on 4 July 1886."),
@@ -122,6 +133,22 @@ NOT_DENIED = [
     ("Ada Reed was the editor of the Post.", "Ada Reed, once deputy editor, edits the Post."),
     ("All barns burnt down.", "All barns burnt down, and nearly all sheds."),
     ("Moor won't sell the mill.", "Moor lost the mill."),  # no "won"
+    # Another voter, another vote, or both ways.
+    (VOTED, "The board raised the fare. Nine voted for it; Per Korrin voted against it."),
+    (VOTED, "Ida Hadley voted to raise the fare; Per Korrin voted against it."),
+    (VOTED, "The board raised the fare. Bo Hadley voted against it."),
+    (VOTED, "The board raised the fare. On the merger, Ida Hadley voted against the motion."),
+    (VOTED, "Ida Hadley voted against the merger."),
+    (VOTED, "Ida Hadley voted against raising the toll."),
+    (VOTED, "Ida Hadley first voted against raising the fare."),
+    (VOTED, "Ida Hadley voted against raising the fare in 2019 and for it in 2020."),
+    (VOTED, "The board raised the fare. It then shut the line; Ida Hadley voted against it."),
+    (VOTED, "The board raised the fare. It shut the line. Ida Hadley voted against it."),
+    (
+        "Ida Hadley voted to reject the plan.",
+        "They rejected the plan. Ida Hadley voted against it.",
+    ),
+    ("Per Korrin voted against the fare.", "The board voted for the fare."),
 ]
 
 

@@ -467,6 +467,79 @@ def _of_roles(part: str, claim: str, read: _Read) -> Witness | None:
     return None
 
 
+# ── Who voted which way ──────────────────────────────────────────────────────────────────────────
+
+_VOTER = r"[A-ZÀ-Þ][\w’'.-]*(?: (?:(?:de|von|van) )?[A-ZÀ-Þ][\w’'.-]*){0,3}"
+_VOTE = re.compile(
+    rf"\b(?P<who>{_VOTER}(?:(?:,? and |, ){_VOTER}){{0,20}})(?:,[^,.;]{{1,40}},)? "
+    r"(?:(?:all|both|also) )?(?P<vote>(?P<no>(?:voted|was|were) against|opposed)"
+    r"|voted (?:for|in favou?r of|to)|supported|backed)\b(?P<what>[^.;]*)"
+)
+_REFUSALS = re.compile(r"\s*(?:not|reject|oppose|block|defeat|deny|refuse|veto)\b")
+_BALLOT = "measure motion proposal plan resolution move idea decision bill change"
+_TALLY = re.compile(
+    rf"\b\w{{1,20}} (?:\w{{1,20}} )?voted (?:for|against|in favou?r of) (?:(?:the|this) )?"
+    rf"(?:it|{_BALLOT.replace(' ', '|')})\b"
+)
+_ON_ANOTHER = re.compile(r"\b(?:on|over|about|in|at|of)\b", re.IGNORECASE)
+_BOTH_WAYS = re.compile(r"\b(?:and|then|later)(?: voted)? (?:for|in favou?r|against)\b")
+
+
+def _of_vote(part: str, claim: str, read: _Read) -> Witness | None:
+    """A voter whom the passage counts on the other side of the same vote.
+
+    "It" and "the measure" are what the sentence before is about.
+    """
+    mine = _VOTE.match(part)
+    if mine is None or _HALF_DENIED.search(part) or _REFUSALS.match(mine["what"]):
+        return None
+    topic = set(_stems(mine["what"]))
+    if not topic or any(bool(v["no"]) == bool(mine["no"]) for v in _votes(mine, read.page)):
+        return None
+    earlier = ""
+    for span in wording.sentences_of(read.passage):
+        sentence = span.of(read.passage)
+        for theirs in _votes(mine, sentence) if span in read.spans else ():
+            if (
+                _is_same_ballot(topic, theirs, earlier)
+                and not _BOTH_WAYS.search(theirs["what"])
+                and _at_one_time(part, sentence, read)
+            ):
+                return Witness("contrary", mine["vote"], theirs["vote"], span)
+        earlier = sentence
+    return None
+
+
+def _is_same_ballot(topic: set[str], vote: re.Match[str], earlier: str) -> bool:
+    """Whether a vote is on `topic`: named there, or the last thing told before "it"."""
+    before = vote.string[: vote.start()]
+    opening = re.split(r"[;:]", before)[-1]
+    if _ON_ANOTHER.search(opening) or _HALF_DENIED.search(opening.removesuffix("but ") + vote[0]):
+        return False
+    what, told = set(_stems(vote["what"])) - set(_stems(_BALLOT)), _stems(_TALLY.sub(" ", before))
+    known = {*what, *_stems(before), *_stems(earlier)} if what else set(told or _stems(earlier))
+    return what <= topic and len(topic & known) >= _REST_OF_TURN * len(topic)
+
+
+def _votes(mine: re.Match[str], text: str) -> list[re.Match[str]]:
+    """The votes in `text` of one of those whose vote `mine` is."""
+    return [
+        vote
+        for vote in _VOTE.finditer(text)
+        if any(_is_same_person(a, b) for a in _voters(mine) for b in _voters(vote))
+    ]
+
+
+def _voters(vote: re.Match[str]) -> list[list[str]]:
+    return [name.split() for name in re.split(r",? and |, ", vote["who"])]
+
+
+def _is_same_person(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two names have one surname, and initials that may be one person's."""
+    alone = len(one) == 1 or len(other) == 1
+    return one[-1] == other[-1] and (alone or one[0][0] == other[0][0])
+
+
 # ── A name ───────────────────────────────────────────────────────────────────────────────────────
 
 # Where one name excludes another: who made, won or led a thing, where somebody was born. "From" and
@@ -537,4 +610,4 @@ def _says(rest: str, sentence: str, read: _Read, share: float) -> bool:
     return not names.missing(rest, read.page)
 
 
-_RULES = (_of_value, _of_negation, _of_contrary, _of_name, _of_degree, _of_roles)
+_RULES = (_of_value, _of_negation, _of_contrary, _of_name, _of_degree, _of_roles, _of_vote)
