@@ -322,19 +322,16 @@ ui_texts:
 
 
 def test_the_demo_application_becomes_pages_of_ours(tmp_path: Path) -> None:
-    from pincite.server.settings import branding_of, load
+    from pincite.server.settings import examples_of, load
 
     config = tmp_path / "config"  # where `evse init` puts them; the paths count from above
     config.mkdir()
     for name, text in (("app", APPLICATION), ("p", PREPROCESSING), ("c", CONFIRMATION)):
         (config / f"{name}.yaml").write_text(text)
     result = run("import", "config/app.yaml", "-o", "pincite.toml", "--texts", "texts")
-    found, shown = settings.load({}), branding_of(load({}))
+    found, shown = settings.load({}), examples_of(load({}))
     assert found.chat.model == "large", "the files that it names are read too"
-    assert shown.title == "Faits du Sud"
-    assert shown.notice == ("Nous & vous.", "Lisez bien.", "Une phrase")
-    assert shown.examples == ("The mill is old.", "It burned."), "English where French lacks them"
-    assert load({}).consent == "", "people agree to nothing unless force_agreement says so"
+    assert shown.statements == ("The mill is old.", "It burned."), "English where French lacks them"
     template = found.check.template_file
     assert template
     assert template.read_text() == "# {{ statement }}\n"
@@ -343,8 +340,8 @@ def test_the_demo_application_becomes_pages_of_ours(tmp_path: Path) -> None:
     assert (kept.folder, kept.by, kept.markdown, kept.git) == ("kept", "weekly", True, "push")
     for said in (
         "git clone https://github.com/south/log kept",
-        "password_protection: set server.gate_password to the hash in EVSE_APP_HASH",
-        "ui_texts: agree_button: the pages word these themselves",
+        "password_protection: no shared password",
+        "ui_texts: agree_button, description, disclaimer_text, info, title: the pages have their",
     ):
         assert said in result.stderr
     assert "were left out" in run("import", "config/app.yaml", "-o", "b.toml").stderr
@@ -357,4 +354,3 @@ def test_a_log_that_people_could_refuse_is_not_switched_on(tmp_path: Path) -> No
     result = run("import", "app.yaml", "-o", "pincite.toml", "--texts", "texts")
     assert settings.load({}).results.folder == ""
     assert "set results.folder = 'kept'" in result.stderr
-    assert (tmp_path / "texts" / "consent.txt").read_text() == "Attention.\n"

@@ -32,9 +32,9 @@ def run_next(site: Site) -> str:
     return job.job_id
 
 
-def as_somebody(client: TestClient, name: str, role: Role, groups: tuple[str, ...] = ()) -> None:
+def as_somebody(client: TestClient, name: str, role: Role) -> None:
     """Whoever asks from now on; accounts have tests of their own."""
-    identity = Identity(name, name, role, ALLOWED[role], frozenset(groups))
+    identity = Identity(name, name, role, ALLOWED[role])
     client.app.state.identify = lambda request: identity  # type: ignore[attr-defined]
 
 

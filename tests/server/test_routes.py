@@ -109,7 +109,6 @@ def things(site: Site, owner: str) -> dict[str, str]:
     link, _ = site.people.links.add(job.job_id, 1)
     key, _ = site.people.keys.add(owner, "k", [May.READ], 1)
     site.people.sessions.begin(owner, "a browser")
-    group = site.people.groups.add(f"of {owner}"[:60])
     corpus = site.corpora.add(owner, "c", shared=Shared.PRIVATE)
     opinion = Opinion(**{field.name: "{}" for field in fields(Opinion)})
     said = site.feedback.add(owner, job.job_id, "right", None, opinion)
@@ -120,7 +119,6 @@ def things(site: Site, owner: str) -> dict[str, str]:
         "link_id": link.link_id,
         "key_id": key.key_id,
         "session_id": site.people.sessions.of(owner)[0].session_id,
-        "group_id": group.group_id,
         "corpus_id": corpus.corpus_id,
         "provider": "somewhere",
         "sha256": site.own.of(owner).attach(copy_of(9), b"9").sha256,

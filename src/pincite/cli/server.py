@@ -196,19 +196,6 @@ def check(data: str | None, config: Path | None, file: Path | None) -> None:
         raise click.exceptions.Exit(1)
 
 
-@server.command("hash-password")
-def hash_password() -> None:
-    """Hash a password for the setting `gate_password`; it is asked for, or read from a pipe."""
-    from pincite.server.accounts import hashed
-
-    password = (
-        click.prompt("Password", hide_input=True, err=True, confirmation_prompt=True)
-        if (sys.stdin.isatty())
-        else sys.stdin.readline().rstrip("\n")
-    )
-    click.echo(hashed(password))
-
-
 PORTION = 200
 ROLES = ("rater", "reader", "editor", "admin")
 

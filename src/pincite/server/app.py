@@ -43,7 +43,7 @@ from pincite.server.routes import (
     verify,
 )
 from pincite.server.routing import csrf_checked, identifier
-from pincite.server.settings import ServerSettings, branding_of
+from pincite.server.settings import ServerSettings, examples_of
 from pincite.server.site import Site
 from pincite.server.wikis import Wikis, browser_token, with_token
 from pincite.verbs.check.records import Interpretation
@@ -119,7 +119,7 @@ API = (
     *(meta.router, jobs.router, citations.router, results.router, copies.router),
     *(corpora.router, corpora.documents, corpora.searching, feedback.router),
     *(account.router, account.me),
-    *(admin.router, admin.groups_router, admin.audit_router),
+    *(admin.router, admin.audit_router),
 )
 PAGES = (
     *(rendering.router, home.router, verify.router, copies.pages, check.router, ask.router),
@@ -162,8 +162,7 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
     app.state.limits = limits = Limits(site.server)
     app.state.identify = _identify(site)
     app.state.spend = limits.spend
-    app.state.gate = gate = home.gate_of(site.server)
-    app.state.branding = branding_of(site.server)
+    app.state.examples = examples_of(site.server)
     app.state.problem_page = rendering.problem_page
     app.state.results = verify.Results()
     problems.install(app, REFUSALS)
@@ -171,8 +170,6 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
     for router in (*API, *PAGES, *added):
         app.include_router(router)
     describe(app)
-    if gate:
-        app.add_middleware(home.Gated, gate=gate)
     if site.server.mode == "server":
         app.add_middleware(AuditMiddleware, log=site.people.audit)
         app.add_middleware(RateLimitMiddleware, limits=limits)

@@ -50,7 +50,6 @@ class Shared(StrEnum):
     """Who besides its owner may read a corpus."""
 
     PRIVATE = "private"
-    GROUP = "group"
     EVERYBODY = "everybody"
 
 
@@ -68,7 +67,6 @@ class CorpusEntry:
     about: str
     address: Address
     shared: Shared
-    group_id: str | None
     created: float
 
 
@@ -87,7 +85,6 @@ class CorpusRegister:
         about: str = "",
         address: Address | None = None,
         shared: Shared = Shared.PRIVATE,
-        group_id: str | None = None,
     ) -> CorpusEntry:
         """A new entry; its folder is not made here.
 
@@ -97,14 +94,13 @@ class CorpusRegister:
             about: for people.
             address: of a corpus that is there already; None: a new one in the server's folder.
             shared: who may read it.
-            group_id: of `Shared.GROUP`.
 
         Raises:
             NameTaken
         """
         corpus_id = new_id()
         where = address or self.folder_of(corpus_id)
-        entry = CorpusEntry(corpus_id, owner, name, about, where, shared, group_id, now())
+        entry = CorpusEntry(corpus_id, owner, name, about, where, shared, now())
         values = {each: getattr(entry, each) for each in CorpusEntry.__slots__ if each != "address"}
         values["folder"] = str(address or corpus_id)  # relative: the data folder may move
         try:

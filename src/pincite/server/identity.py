@@ -67,7 +67,6 @@ class Identity:
     name: str
     role: Role
     may: frozenset[str]  # of the role, and of the key if there is one
-    groups: frozenset[str] = frozenset()
     csrf: str = ""  # of the session, for forms; empty without one
     session_id: str = ""  # of a browser that is logged in
     key_id: str = ""  # of the API key that was sent
@@ -84,9 +83,7 @@ class Identity:
 
     def may_read(self, corpus: CorpusEntry) -> bool:
         """Whether a corpus may be searched and its documents read."""
-        if self.owns(corpus.owner) or corpus.shared is Shared.EVERYBODY:
-            return True
-        return corpus.shared is Shared.GROUP and corpus.group_id in self.groups
+        return self.owns(corpus.owner) or corpus.shared is Shared.EVERYBODY
 
 
 THE_LOCAL_ONE = Identity(LOCAL, "you", Role.ADMIN, frozenset(May))

@@ -25,8 +25,6 @@ from pincite.server.tables import (
     audit,
     corpora,
     feedback,
-    group_members,
-    groups,
     jobs,
     login_attempts,
     logins,
@@ -40,7 +38,6 @@ KEPT: dict[str, sa.Column[Any]] = {
     "account": accounts.c.account_id,
     "sessions": sessions.c.account_id,
     "keys": api_keys.c.account_id,
-    "groups": group_members.c.account_id,
     "logins": logins.c.account_id,
     "login_attempts": login_attempts.c.account_id,
     "jobs": jobs.c.owner,
@@ -142,8 +139,5 @@ def _rows(database: Database, owner: sa.Column[Any], account_id: str) -> Iterato
         and not isinstance(column.type, sa.LargeBinary)
     ]
     wanted = sa.select(*shown).where(owner == account_id)
-    if table is group_members:
-        wanted = sa.select(groups.c.group_id, groups.c.name).join_from(group_members, groups)
-        wanted = wanted.where(owner == account_id)
     with database.reading() as db:
         yield from (dict(row._mapping) for row in db.execute(wanted))

@@ -42,7 +42,6 @@ from pincite.server.jobs.sources import Why
 from pincite.server.jobs.store import Job
 from pincite.server.problems import not_found
 from pincite.server.routing import Router, csrf_for
-from pincite.server.settings import Branding
 from pincite.types import Label, Reason
 from pincite.verbs.ask import bibliography
 from pincite.verbs.ask import wording as ask_wording
@@ -334,7 +333,6 @@ def page(
         theme=theme if theme in THEMES else "",
         server_mode=request.app.state.site.server.mode == "server",
         version=version("pincite"),
-        branding=request.app.state.branding,
         added=[each for plugin in plugins.loaded() for each in plugin.navigation],
     )
     # Half of a surrogate pair, from a document that has one, is no UTF-8.
@@ -344,7 +342,7 @@ def page(
 def rendered(name: str, language: str, **values: Any) -> str:
     """A page that nobody asks a server for: one file, with its style inside."""
     template = _environment(language).get_template(name)
-    values |= {"language": language, "style": templates.style(), "branding": Branding()}
+    values |= {"language": language, "style": templates.style()}
     return str(template.render(**values))
 
 

@@ -18,7 +18,6 @@ from pincite.server.identity import Identity, Role, allowed
 from pincite.server.tables import (
     accounts,
     api_keys,
-    group_members,
     jobs,
     login_attempts,
     new_id,
@@ -95,7 +94,6 @@ class Sessions:
             row = db.execute(wanted.where(held, alive)).first()
             if row is None:
                 return None
-            groups = _groups(db, row.account_id)
         if at - row.seen > SEEN_SECONDS:
             with self._db.writing() as db:
                 db.execute(sessions.update().where(held).values(seen=at))
@@ -104,7 +102,6 @@ class Sessions:
             row.name,
             Role(row.role),
             allowed(Role(row.role)),
-            groups,
             csrf=csrf_of(token),
             session_id=row.session_id,
             proved=row.proved,
@@ -174,13 +171,12 @@ class ApiKeys:
             row = db.execute(wanted.join_from(api_keys, accounts).where(held, alive)).first()
             if row is None:
                 return None
-            groups = _groups(db, row.account_id)
         if row.used is None or at - row.used > SEEN_SECONDS:
             with self._db.writing() as db:
                 db.execute(api_keys.update().where(held).values(used=at))
         role = Role(row.role)
         may = allowed(role) & set(row.scopes)
-        return Identity(row.account_id, row.name, role, may, groups, key_id=row.key_id)
+        return Identity(row.account_id, row.name, role, may, key_id=row.key_id)
 
     def of(self, account_id: str) -> list[ApiKey]:
         """An account's keys, the newest first; also those that have expired."""
@@ -214,11 +210,6 @@ def csrf_of(token: str) -> str:
 
 
 _WHO = (accounts.c.account_id, accounts.c.name, accounts.c.role)
-
-
-def _groups(db: sa.Connection, account_id: str) -> frozenset[str]:
-    mine = group_members.c.account_id == account_id
-    return frozenset(db.execute(sa.select(group_members.c.group_id).where(mine)).scalars())
 
 
 def _key(values: dict[str, Any]) -> ApiKey:

@@ -6,7 +6,6 @@ and examples (branding) are read once, when the server starts. Texts are text, n
 travels inside the page, and in an image no script of an SVG runs.
 """
 
-import base64
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -55,14 +54,9 @@ class ServerSettings:
     address_requests_a_minute: _Many = 3000  # of an address, where a whole office may sit; 0: any
     # Wrong passwords from an address in 15 minutes; 5 times that for a name.
     login_tries: Annotated[int, Range(1, 1000)] = 10
-    # ── What the pages show of its own (docs/pages.md)
-    title: str = ""  # in place of "Pincite"
-    logo: str = ""  # an image: PNG, JPEG, WebP or SVG
-    notice: str = ""  # a text file, shown above each form
+    # ── Examples in the forms (docs/pages.md)
     examples: str = ""  # a text file with a statement a line, to be tried
     questions: str = ""  # the same with questions
-    consent: str = ""  # a text file that people agree to before they see anything; either mode
-    gate_password: str = ""  # one for everybody, before accounts if there are any; hashed
     audit_days: _Days = 365.0  # how long it is known who did what; 0: for ever
     models: tuple[str, ...] = ()  # of the chat server, that people may choose from
     # ── Jobs
@@ -146,82 +140,36 @@ def load(options: Mapping[str, object], config: Path | None = None) -> ServerSet
 
 
 MAX_TEXT = 100_000  # characters
-MAX_LOGO = 200_000  # bytes; it is part of each page
 MOST_EXAMPLES = 12
-LOGOS = {
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".webp": "image/webp",
-    ".svg": "image/svg+xml",
-}
 
 
 @dataclass(frozen=True, slots=True)
-class Branding:
-    """All of it; empty: the pages' own."""
+class Examples:
+    """Example texts for the forms, in place of the demo's."""
 
-    title: str = ""  # in place of the program's name
-    logo: str = ""  # a data: URL
-    notice: tuple[str, ...] = ()  # paragraphs above each form
-    examples: tuple[str, ...] = ()  # statements
+    statements: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
 
 
-def branding_of(settings: ServerSettings) -> Branding:
-    """That of a server.
+def examples_of(settings: ServerSettings) -> Examples:
+    """The examples that a server's settings name.
 
     Raises:
-        ConfigError: a file cannot be read, or is not what it should be.
+        ConfigError: a file cannot be read as text, or is too long.
     """
-    return Branding(
-        " ".join(settings.title.split()),
-        _logo(settings.logo),
-        paragraphs(text_of("notice", settings.notice)),
-        _lines("examples", settings.examples),
-        _lines("questions", settings.questions),
-    )
+    return Examples(_lines("examples", settings.examples), _lines("questions", settings.questions))
 
 
-def text_of(name: str, path: str) -> str:
-    """The text of the file that a setting names; empty where it names none."""
+def _lines(name: str, path: str) -> tuple[str, ...]:
     if not path:
-        return ""
+        return ()
     try:
         text = Path(path).expanduser().read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"server.{name}: {path} cannot be read as text: {error}.") from error
     if not 0 < len(text) <= MAX_TEXT:
-        raise ConfigError(f"server.{name}: {path} has {len(text):,} characters; expected some.")
-    return text
-
-
-def paragraphs(text: str) -> tuple[str, ...]:
-    r"""The parts between empty lines.
-
-    >>> paragraphs("One,\nstill one.\n\n  \nTwo.\n")
-    ('One,\nstill one.', 'Two.')
-    """
-    parts = re.split(r"\n\s*\n", text)
-    return tuple(part.strip() for part in parts if part.strip())
-
-
-def _lines(name: str, path: str) -> tuple[str, ...]:
-    lines = (" ".join(line.split()) for line in text_of(name, path).splitlines())
+        raise ConfigError(
+            f"server.{name}: {path} has {len(text):,} characters; expected 1 to {MAX_TEXT:,}."
+        )
+    lines = (" ".join(line.split()) for line in text.splitlines())
     return tuple(line for line in lines if line and not line.startswith("#"))[:MOST_EXAMPLES]
-
-
-def _logo(path: str) -> str:
-    if not path:
-        return ""
-    file = Path(path).expanduser()
-    kind = LOGOS.get(file.suffix.lower())
-    if kind is None:
-        raise ConfigError(f"server.logo is {path!r}; expected a file called {', '.join(LOGOS)}.")
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"server.logo: {path} cannot be read: {error.strerror}.") from error
-    if len(content) > MAX_LOGO:
-        raise ConfigError(f"server.logo has {len(content):,} bytes; expected at most {MAX_LOGO:,}.")
-    return f"data:{kind};base64,{base64.b64encode(content).decode()}"

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from pincite import runtime
-from pincite.server.accounts import Accounts, AuditLog, Groups, Logins
+from pincite.server.accounts import Accounts, AuditLog, Logins
 from pincite.server.corpora import CorpusPool, CorpusRegister, Library, Quotas
 from pincite.server.database import Database, made_folder
 from pincite.server.feedback import FeedbackStore
@@ -34,7 +34,6 @@ class People:
     attempts: LoginAttempts
     sessions: Sessions
     keys: ApiKeys
-    groups: Groups
     links: ShareLinks
     audit: AuditLog
     providers: dict[str, Provider]
@@ -63,7 +62,6 @@ def people_of(database: Database, settings: ServerSettings) -> People:
         LoginAttempts(database),
         Sessions(database, idle_hours=hours, days=days),
         ApiKeys(database),
-        Groups(database),
         ShareLinks(database),
         AuditLog(database),
         providers(Path(settings.oauth) if settings.oauth else None),

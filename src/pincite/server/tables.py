@@ -76,8 +76,7 @@ corpora = sa.Table(
     sa.Column(
         "folder", sa.Text, nullable=False
     ),  # in the data folder; a linked one's folder or address
-    sa.Column("shared", sa.String(10), nullable=False),  # private, group, everybody
-    sa.Column("group_id", ID),
+    sa.Column("shared", sa.String(10), nullable=False),  # private, everybody
     sa.Column("created", sa.Double, nullable=False),
     sa.Column("deleted", sa.Double),  # from then on nobody sees it; its folder may still be there
     sa.UniqueConstraint("owner", "name"),
@@ -165,22 +164,6 @@ api_keys = sa.Table(
     sa.Column("created", sa.Double, nullable=False),
     sa.Column("expires", sa.Double, nullable=False),
     sa.Column("used", sa.Double),
-)
-groups = sa.Table(
-    "groups",
-    metadata,
-    sa.Column("group_id", ID, primary_key=True),
-    sa.Column("name", sa.String(60), nullable=False),
-    sa.Column("name_key", sa.String(240), nullable=False, unique=True),
-    sa.Column("created", sa.Double, nullable=False),
-)
-group_members = sa.Table(
-    "group_members",
-    metadata,
-    sa.Column(
-        "group_id", ID, sa.ForeignKey("groups.group_id", ondelete="CASCADE"), primary_key=True
-    ),
-    _account(primary_key=True, index=True),
 )
 logins = sa.Table(  # by a provider
     "logins",

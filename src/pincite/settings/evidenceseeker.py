@@ -8,7 +8,6 @@ them; they become files beside the settings that name them. A value that may be 
 copied, shown or quoted.
 """
 
-import html
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -163,12 +162,8 @@ FILES = ("preprocessing_config_file", "confirmation_analysis_config_file", "retr
 APPLICATION = frozenset(
     {*FILES, "ui_texts", "example_inputs", "markdown_template", "force_agreement"}
 )
-TEMPLATE, EXAMPLES, NOTICE, CONSENT = "result.tmpl", "examples.txt", "notice.txt", "consent.txt"
-_OF_CONSENT = ("privacy_title", "disclaimer_text", "data_policy_text", "consent_info")
-_PLACED = frozenset({"title", "info", "description", "consent_text", *_OF_CONSENT})
+TEMPLATE, EXAMPLES = "result.tmpl", "examples.txt"
 _BY = ("daily", "weekly", "monthly", "yearly")
-_BREAK = re.compile(r"<br\s*/?>|</(?:p|div|li|ul|ol|h[1-6]|tr|table)>", re.IGNORECASE)
-_TAG = re.compile(r"</?[a-z!][^>]*>", re.IGNORECASE)
 
 
 class App(NamedTuple):
@@ -186,25 +181,20 @@ def application(given: Mapping[str, Any], folder: Path) -> App:
     texts: dict[str, str] = {}
     notes: list[tuple[str, str]] = []
     ui = _words(given, language)
-    if title := _one_line(ui.get("title")):
-        values["server.title"] = title
     for name, setting, text in (
-        (NOTICE, "server.notice", _plain(ui.get("info"), ui.get("description"))),
         (EXAMPLES, "server.examples", _examples(given, language, folder, notes)),
         (TEMPLATE, "check.template", _template(given, language, folder, notes)),
-        (CONSENT, "server.consent", _consent(given, ui)),
     ):
         if text.strip():
             texts[name], values[setting] = text.rstrip("\n") + "\n", name
     if words := _of(given.get("translations"), language):
         values["check.translation"] = [f"{name}={_one_line(text)}" for name, text in words.items()]
-    values |= _log(given, ui, notes)
+    values |= _log(given, notes)
     if given.get("password_protection"):
-        variable = given.get("password_env_name") or "EVSE_APP_HASH"
-        message = f"set server.gate_password to the hash in {variable}: it has the same form"
+        message = 'no shared password; give people accounts, with server.mode = "server"'
         notes.append(("password_protection", message))
-    if others := sorted(name for name in ui if name not in _PLACED and ui[name]):
-        message = "the pages word these themselves, in English and German"
+    if others := sorted(name for name in ui if ui[name]):
+        message = "the pages have their own texts, in English and German"
         notes.append((f"ui_texts: {', '.join(others)}", message))
     return App(values, texts, tuple(notes))
 
@@ -269,16 +259,8 @@ def _template(
     return str(inline or "") if of_file is None else of_file
 
 
-def _consent(given: Mapping[str, Any], ui: Mapping[str, Any]) -> str:
-    if not given.get("force_agreement"):
-        return ""
-    return _plain(*(ui.get(name) for name in _OF_CONSENT), ui.get("consent_text"))
-
-
-def _log(
-    given: Mapping[str, Any], ui: Mapping[str, Any], notes: list[tuple[str, str]]
-) -> dict[str, Any]:
-    """The log of results. Where people could refuse it, the operator decides."""
+def _log(given: Mapping[str, Any], notes: list[tuple[str, str]]) -> dict[str, Any]:
+    """The log of results; off where the application let people refuse it."""
     if given.get("logging") is False or not given.get("result_dir"):
         return {}
     folder = str(Path(str(given.get("local_base") or ".")) / str(given["result_dir"]))
@@ -292,21 +274,10 @@ def _log(
         notes.append(("write_on_github", message))
     if given.get("force_agreement"):
         del values["results.folder"]
-        message = "could be refused there; here continuing means agreeing to the whole text. "
-        message += f"Once consent.txt says that results are kept, set results.folder = {folder!r}"
+        message = "users could refuse it there, and cannot here. Once you have told them that "
+        message += f"results are kept, set results.folder = {folder!r}"
         notes.append(("logging", message))
     return values
-
-
-def _plain(*texts: Any) -> str:
-    """HTML and Markdown as paragraphs of text: the pages show text."""
-    return "\n\n".join(part for part in map(_without_tags, texts) if part)
-
-
-def _without_tags(text: Any) -> str:
-    marked = _TAG.sub("", _BREAK.sub("\n\n", str(text or "")))
-    lines = [line.strip().lstrip("#").strip().replace("**", "") for line in marked.splitlines()]
-    return re.sub(r"\n{3,}", "\n\n", html.unescape("\n".join(lines))).strip()
 
 
 def _one_line(text: Any) -> str:

@@ -1,4 +1,4 @@
-"""A server with accounts, and what people leave on one: keys, groups, results."""
+"""A server with accounts, and what people leave on one: keys, results."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,15 +41,13 @@ class Furnished:
 
 
 def furnished(folder: Path) -> Furnished:
-    """Ada, who has a key, a group and a result that she shares."""
+    """Ada, who has a key and a result that she shares."""
     served = Served(folder, lasting=True, mode="server", jobs_at_once=0, login_tries=1000, **OPEN)
     site = opened(ServerSettings(mode="server", data=str(served.data)), Settings())
     people = site.people
     ada = people.accounts.add("Ada", Role.ADMIN, PASSWORD)
     people.accounts.add("Linus the rater", Role.RATER, PASSWORD)
     people.keys.add(ada.account_id, "the nightly run", [May.READ, May.RUN], 30)
-    group = people.groups.add("Press")
-    people.groups.join(group.group_id, ada.account_id)
     people.audit.record(ada.account_id, "create_key", "the key", {"scopes": "read run"})
     findings = tuple(
         replace(each, claim=replace(each.claim, claim_id=f"{n:03}"))

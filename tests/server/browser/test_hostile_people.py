@@ -1,4 +1,4 @@
-"""Hostile texts as names of people, groups, keys, corpora and files, and in them."""
+"""Hostile texts as names of people, keys, corpora and files, and in them."""
 
 import json
 from collections.abc import Callable
@@ -50,25 +50,18 @@ def all_shown(page: Page, texts: list[str], path: str) -> None:
     assert not missing, (path, missing)
 
 
-def test_accounts_and_groups(visit: Watch, there: Furnished) -> None:
+def test_accounts(visit: Watch, there: Furnished) -> None:
     people = there.site.people
     accounts = named(lambda text: people.accounts.add(text, Role.READER))
-    groups = named(people.groups.add)
-    for group in people.groups.listed(500):
-        people.groups.join(group.group_id, there.ada.account_id)
     for name in accounts:
         account = people.accounts.named(name)
         assert account
-        people.groups.join(group.group_id, account.account_id)
         people.audit.record(account.account_id, name, name, {name: name})
     with visit() as seen:
         page = seen.page()
         log_in(page, "Ada")
         all_shown(page, accounts, "/admin/accounts")
-        all_shown(page, groups, "/admin/groups")
-        all_shown(page, groups, "/account")
         all_shown(page, accounts, "/admin/audit")
-        page.goto("/corpora")  # where one chooses a group
 
 
 def test_an_account_that_is_called_so_logs_in(visit: Watch, there: Furnished) -> None:

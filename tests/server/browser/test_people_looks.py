@@ -1,16 +1,11 @@
-"""Pages of accounts, of share links and of the gate: how they look, and the ways in."""
+"""Pages of accounts, and of share links: how they look, and the ways in."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 from server.browser.furnished import Furnished, log_in
 from server.browser.looks import opened_details, seen_in_all_looks
 from server.browser.watched import Watched
-from server.people_of_tests import PASSWORD
-from server.processes import Served
-
-from pincite.server.accounts import hashed
 
 Watch = Callable[..., Watched]
 
@@ -31,7 +26,7 @@ def test_pages_of_an_admin(visit: Watch, there: Furnished) -> None:
         job = there.site.jobs.listed(there.ada.account_id, 1)[0].job_id
         for path in (
             "/account",
-            *("/admin/accounts", "/admin/groups", "/admin/audit"),
+            *("/admin/accounts", "/admin/audit"),
             *(f"/jobs/{job}", f"/jobs/{job}/links"),
         ):
             page.goto(path)
@@ -44,40 +39,6 @@ def test_pages_of_an_admin(visit: Watch, there: Furnished) -> None:
         expect(page.get_by_role("status").get_by_text("pincite_")).to_be_visible()
         page.wait_for_load_state()
         seen_in_all_looks(page)
-
-
-def test_the_gate(chromium: Browser, gated: Served) -> None:
-    with Watched(chromium, gated.url, {}) as seen:
-        page = seen.page("/help")
-        seen_in_all_looks(page)
-        page.get_by_label("I have read this and agree").check()
-        page.get_by_label("Password").fill("a wrong one")
-        seen.expected("the server responded with a status of 403")
-        page.get_by_role("button", name="Go on").click()
-        expect(page.get_by_role("alert")).to_be_visible()
-        page.wait_for_load_state()
-        seen_in_all_looks(page)
-        page.get_by_label("I have read this and agree").check()
-        page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("button", name="Go on").click()
-        expect(page.get_by_role("heading", level=1)).to_have_text("Help")
-
-
-@pytest.fixture(scope="module")
-def gated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    folder = tmp_path_factory.mktemp("gated")
-    text = folder / "consent.txt"
-    text.write_text("This is a trial.\n\n<b>Nothing</b> here is advice.\n", encoding="utf-8")
-    found = Served(
-        folder,
-        lasting=True,
-        consent=text,
-        gate_password=hashed(PASSWORD),
-        jobs_at_once=0,
-        login_tries=1000,
-    )
-    yield found
-    found.end()
 
 
 def test_a_result_is_shared_without_scripts(visit: Watch, there: Furnished) -> None:

@@ -69,11 +69,6 @@ def test_a_login_leads_to_no_other_site(site: Site, then: str) -> None:
 def test_every_form_of_a_person_and_of_an_admin_works_and_needs_its_token(site: Site) -> None:
     admin, ada = somebody(site, Role.ADMIN), somebody(site, Role.EDITOR, "Ada")
     client = admin.client
-    assert posted(client, "/admin/accounts", "/admin/groups", name="press") == 303
-    [group] = site.people.groups.listed(9)
-    members = f"/admin/groups/{group.group_id}/members"
-    assert posted(client, "/admin/groups", members, name="ADA") == 303
-    assert posted(client, "/admin/groups", members, name="nobody") == 422
     here = f"/admin/accounts/{ada.account.account_id}"
     assert posted(client, "/admin/accounts", here, role="reader") == 303
     assert site.people.accounts.named("Ada").role is Role.READER  # type: ignore[union-attr]
@@ -83,12 +78,9 @@ def test_every_form_of_a_person_and_of_an_admin_works_and_needs_its_token(site: 
     assert posted(client, "/admin/accounts", f"{here}/delete", name="Grace") == 422
     new = {"name": HOSTILE, "role": "rater", "password": PASSWORD}
     assert posted(client, "/admin/accounts", "/admin/accounts", **new) == 303
-    gone = f"{members}/{ada.account.account_id}/remove"
-    assert posted(client, "/admin/groups", gone) == 303
-    assert posted(client, "/admin/groups", f"/admin/groups/{group.group_id}/delete") == 303
     assert posted(client, "/admin/accounts", f"{here}/delete", name="Ada") == 303
     assert site.people.accounts.named("Ada") is None
-    for page in ("/admin/accounts", "/admin/groups", "/admin/audit", "/account"):
+    for page in ("/admin/accounts", "/admin/audit", "/account"):
         shown = client.get(page).text
         assert HOSTILE not in shown
     assert "&lt;img src=x onerror=alert(1)&gt;" in client.get("/admin/accounts").text

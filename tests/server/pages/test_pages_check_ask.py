@@ -215,49 +215,26 @@ def test_a_model_is_one_that_the_server_offers(
     assert (refused.status_code, "Choose one of the models." in refused.text) == (422, True)
 
 
-PIXEL = bytes.fromhex("89504e470d0a1a0a")
-
-
-def test_a_server_s_own_name_logo_notice_and_examples(
-    make_site: Callable[..., Site], tmp_path: Path
-) -> None:
-    (tmp_path / "logo.png").write_bytes(PIXEL)
-    (tmp_path / "notice.txt").write_text("We are <b>new</b>.\n\nAsk us.")
+def test_a_servers_own_examples(make_site: Callable[..., Site], tmp_path: Path) -> None:
     (tmp_path / "examples.txt").write_text("# to be tried\nThe bridge is of stone.\n\nIt is old.\n")
     (tmp_path / "questions.txt").write_text("Is it old?")
-    files = {name: str(tmp_path / f"{name}.txt") for name in ("notice", "examples", "questions")}
-    site = make_site(title="Fact & Check South", logo=str(tmp_path / "logo.png"), **files)
+    files = {name: str(tmp_path / f"{name}.txt") for name in ("examples", "questions")}
+    site = make_site(**files)
     client = browser(site)
     assert "It is old." not in client.get("/check").text, "there is no corpus to try it on"
     corpus_id = str(client.post(C, json={"name": "Bridges"}).json()["corpus_id"])
     send(client, corpus_id, ("bridge.txt", BRIDGE))
     run_next(site)
-    shown = client.get("/check").text
-    assert "Fact &amp; Check South</a>" in shown
-    assert 'src="data:image/png;base64,iVBORw0KGgo="' in shown
-    assert '<p class="notice">We are &lt;b&gt;new&lt;/b&gt;.</p>' in shown
-    assert re.findall(r'<button name="statement" value="([^"]+)"', shown) == [
+    assert re.findall(r'<button name="statement" value="([^"]+)"', client.get("/check").text) == [
         "The bridge is of stone.",
         "It is old.",
     ]
     assert '<button name="question" value="Is it old?"' in client.get("/ask").text
-    assert "Ask us." in client.get("/").text
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"logo": "/no/such.png"}, "server.logo"),
-        ({"logo": "/etc/hosts"}, "expected a file called"),
-        ({"notice": "/no/such"}, "server.notice"),
-        ({"examples": "/no/such"}, "server.examples"),
-    ],
-)
-def test_pages_of_its_own_that_cannot_be_shown(
-    make_site: Callable[..., Site], wrong: dict[str, str], said: str
-) -> None:
-    with pytest.raises(ConfigError, match=said):
-        browser(make_site(**wrong))
+def test_examples_that_cannot_be_read_stop_the_start(make_site: Callable[..., Site]) -> None:
+    with pytest.raises(ConfigError):
+        browser(make_site(examples="/no/such"))
 
 
 # ── Check ────────────────────────────────────────────────────────────────────────────────────────

@@ -1,4 +1,4 @@
-"""Accounts, groups, share links, the audit log, and what is kept of somebody: on both databases."""
+"""Accounts, share links, the audit log, and what is kept of somebody: on both databases."""
 
 import io
 import json
@@ -8,22 +8,20 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from server.people_of_tests import PASSWORD, SERVER, Somebody, browser, log_in, program, somebody
+from server.people_of_tests import PASSWORD, SERVER, Somebody, browser, log_in, somebody
 
 from pincite.errors import ConfigError
 from pincite.server import tables
 from pincite.server.accounts import (
     MAX_KEY,
     AccountExists,
-    Accounts,
-    Groups,
     LastAdmin,
     checked,
     key_of,
 )
-from pincite.server.corpora import CorpusRegister, Shared
+from pincite.server.corpora import Shared
 from pincite.server.database import Database
-from pincite.server.identity import Identity, May, Role
+from pincite.server.identity import Role
 from pincite.server.jobs.store import JobStore, Status
 from pincite.server.personal_data import KEPT, SECRET, forget
 from pincite.server.routes.results import shared_job
@@ -60,8 +58,6 @@ def where(account: Somebody) -> str:
 def test_names_that_nobody_could_read_or_type_are_none(site: Site, name: str) -> None:
     with pytest.raises(ConfigError):
         checked(name)
-    with pytest.raises(ConfigError):
-        site.people.groups.add(name)
 
 
 @pytest.mark.parametrize("name", READABLE)
@@ -128,55 +124,6 @@ def test_the_last_admin_stays(site: Site, admin: Somebody, change: dict[str, obj
         site.people.accounts.change(account_id, role=Role.READER)
     site.people.accounts.change(other.account_id, disabled=False)
     assert site.people.accounts.change(account_id, role=Role.READER)
-
-
-# ── Groups, and corpora that are shared with them ────────────────────────────────────────────────
-
-
-def test_a_corpus_is_seen_by_its_owner_its_group_and_nobody_else(
-    site: Site, admin: Somebody
-) -> None:
-    ada, grace = somebody(site, Role.EDITOR, "Ada"), somebody(site, Role.EDITOR, "Grace")
-    group = admin.client.post("/api/v1/groups", json={"name": "The press"}).json()
-    corpus = site.corpora.add(
-        ada.account.account_id, "sources", shared=Shared.GROUP, group_id=group["group_id"]
-    )
-
-    def codes() -> list[int]:
-        here = f"/api/v1/corpora/{corpus.corpus_id}"
-        return [each.client.get(here).status_code for each in (ada, grace, admin)]
-
-    assert codes() == [200, 404, 200]
-    member = f"/api/v1/groups/{group['group_id']}/members/{grace.account.account_id}"
-    assert admin.client.put(member).json()["members"][0]["name"] == "Grace"
-    assert admin.client.put(member).is_success  # once more changes nothing
-    assert codes() == [200, 200, 200]
-    assert [each["name"] for each in grace.client.get("/api/v1/groups").json()["groups"]] == [
-        "The press"
-    ]
-    assert ada.client.get("/api/v1/groups").json()["groups"] == []
-    assert ada.client.get(f"/api/v1/groups/{group['group_id']}").status_code == 404
-    key = program(site, grace.account, [May.READ])
-    assert key.get(f"/api/v1/corpora/{corpus.corpus_id}").status_code == 200
-    assert admin.client.delete(member).status_code == 204
-    assert codes() == [200, 404, 200]
-    admin.client.put(member)
-    assert admin.client.delete(f"/api/v1/groups/{group['group_id']}").status_code == 204
-    assert codes() == [200, 404, 200]
-    entry = site.corpora.get(corpus.corpus_id)
-    assert entry
-    assert (entry.shared, entry.group_id) == (Shared.PRIVATE, None)
-
-
-def test_nobody_joins_a_group_or_leaves_one_that_is_not_there(database: Database) -> None:
-    groups, ada = Groups(database), Accounts(database).add("Ada", Role.READER)
-    group = groups.add("press")
-    assert not groups.join(group.group_id, "nobody")
-    assert not groups.join("nothing", ada.account_id)
-    assert not groups.leave(group.group_id, ada.account_id)
-    assert not groups.remove("nothing")
-    with pytest.raises(AccountExists):
-        groups.add("PRESS")
 
 
 # ── Share links ──────────────────────────────────────────────────────────────────────────────────
@@ -406,16 +353,3 @@ def test_local_mode_exports_too(make_site: MakeSite) -> None:
     packed = zipfile.ZipFile(io.BytesIO(browser(site).get("/api/v1/me/export").content))
     assert f"results/{job_id}.json" in packed.namelist()
     assert browser(site).request("DELETE", "/api/v1/me", json={}).json()["code"] == "no_accounts"
-
-
-def test_the_register_says_nothing_of_another_register(database: Database, tmp_path: Path) -> None:
-    register = CorpusRegister(database, tmp_path)
-    mine = register.add("a" * 22, "c", shared=Shared.GROUP, group_id="g" * 22)
-    who = somebody_with(frozenset())
-    assert not who.may_read(mine)
-    assert somebody_with(frozenset({"g" * 22})).may_read(mine)
-
-
-def somebody_with(groups: frozenset[str]) -> Identity:
-    may = frozenset({May.READ})
-    return Identity("b" * 22, "B", Role.READER, may, groups)

@@ -35,13 +35,6 @@ from pincite.server.tables import now
 FRESH_SECONDS = 600.0  # since somebody proved who they are, for what cannot be taken back
 
 
-class GroupName(Shown):
-    """A group that somebody is in."""
-
-    group_id: str
-    name: str
-
-
 class LoginBody(BaseModel):
     """An account at a provider that opens this one."""
 
@@ -56,7 +49,6 @@ class PersonBody(Shown):
     name: str
     role: Role
     may: list[str]
-    groups: list[GroupName]
     logins: list[LoginBody]
     has_password: bool
     csrf: str  # to be sent as X-CSRF-Token by scripts of our pages; empty for keys
@@ -75,14 +67,12 @@ def with_accounts(site: Stores) -> None:
 def person_body(site: Site, who: Identity) -> PersonBody:
     """Whoever asks, as the API shows them."""
     account = site.people.accounts.get(who.account_id)
-    groups = site.people.groups.listed(200, member=who.account_id)
     logins = site.people.logins.of(who.account_id)
     return PersonBody(
         account_id=who.account_id,
         name=who.name,
         role=who.role,
         may=sorted(who.may),
-        groups=[GroupName.model_validate(each) for each in groups],
         logins=[LoginBody(provider=provider, name=name) for provider, name in logins],
         has_password=account.has_password if account else False,
         csrf=who.csrf,

@@ -1,4 +1,4 @@
-"""Accounts, groups and the audit log, for admins: the API and the pages."""
+"""Accounts and the audit log, for admins: the API and the pages."""
 
 from typing import Annotated, Any
 
@@ -8,9 +8,9 @@ from pydantic import BaseModel, Field
 
 from pincite.errors import ConfigError
 from pincite.server import forms
-from pincite.server.accounts import Account, AccountExists, Group, LastAdmin, Name, key_of
+from pincite.server.accounts import Account, AccountExists, LastAdmin, Name, key_of
 from pincite.server.forms import Form
-from pincite.server.identity import Admin, Reader, Role
+from pincite.server.identity import Admin, Role
 from pincite.server.middleware import noted
 from pincite.server.personal_data import forget
 from pincite.server.problems import Problem, ProblemBody, not_found
@@ -168,103 +168,6 @@ def deleted(site: Site, request: Request, account_id: str) -> None:
     noted(request, "an account")  # its id is to be forgotten too
 
 
-groups_router = Router(
-    prefix="/api/v1/groups",
-    tags=["accounts"],
-    responses={n: {"model": ProblemBody} for n in (400, 401, 403, 404, 409, 413, 421, 422, 429)},
-    dependencies=[Depends(with_accounts)],
-)
-
-
-class GroupRequest(Body):
-    """A group to be made."""
-
-    name: Name
-
-
-class MemberBody(Shown):
-    """Somebody in a group."""
-
-    account_id: str
-    name: str
-
-
-class GroupBody(Shown):
-    """A group with its members."""
-
-    group_id: str
-    name: str
-    created: Moment
-    members: list[MemberBody]
-
-
-class GroupList(BaseModel):
-    """A page of groups, by name."""
-
-    groups: list[GroupBody]
-    next: str | None
-
-
-@groups_router.get("", operation_id="list_groups")
-def list_groups(who: Reader, site: Stores, limit: Limit = 50, cursor: Cursor = None) -> GroupList:
-    """The groups that one is in; for admins all."""
-    after = read_cursor(cursor, (str,))
-    member = None if who.is_admin else who.account_id
-    found = site.people.groups.listed(limit + 1, after[0] if after else None, member)
-    page, then = page_of(found, limit, lambda each: (key_of(each.name),))
-    return GroupList(groups=[GroupBody.model_validate(each) for each in page], next=then)
-
-
-@groups_router.post("", operation_id="create_group", status_code=201)
-def create_group(body: GroupRequest, who: Admin, request: Request, site: Stores) -> GroupBody:
-    """A new group without members."""
-    try:
-        group = site.people.groups.add(body.name)
-    except AccountExists as error:
-        raise Problem(409, "name_taken", str(error)) from error
-    noted(request, group.group_id)
-    return GroupBody.model_validate(group)
-
-
-@groups_router.get("/{group_id}", operation_id="get_group")
-def get_group(group_id: IdPath, who: Reader, site: Stores) -> GroupBody:
-    """A group that one is in."""
-    if not (who.is_admin or group_id in who.groups):
-        raise not_found()
-    return GroupBody.model_validate(_found(site, group_id))
-
-
-@groups_router.delete("/{group_id}", operation_id="delete_group", status_code=204)
-def delete_group(group_id: IdPath, who: Admin, site: Stores) -> None:
-    """Delete a group; corpora shared with it are private again."""
-    if not site.people.groups.remove(group_id):
-        raise not_found()
-
-
-@groups_router.put("/{group_id}/members/{account_id}", operation_id="add_member")
-def add_member(group_id: IdPath, account_id: IdPath, who: Admin, site: Stores) -> GroupBody:
-    """Make an account a member; once more changes nothing."""
-    if not site.people.groups.join(group_id, account_id):
-        raise not_found()
-    return GroupBody.model_validate(_found(site, group_id))
-
-
-@groups_router.delete(
-    "/{group_id}/members/{account_id}", operation_id="remove_member", status_code=204
-)
-def remove_member(group_id: IdPath, account_id: IdPath, who: Admin, site: Stores) -> None:
-    """End a membership."""
-    if not site.people.groups.leave(group_id, account_id):
-        raise not_found()
-
-
-def _found(site: Site, group_id: str) -> Group:
-    group = site.people.groups.get(group_id)
-    if group is None:
-        raise not_found()
-    return group
-
-
 audit_router = Router(
     prefix="/api/v1/audit",
     tags=["accounts"],
@@ -358,53 +261,6 @@ def delete_account_by_form(
         raise Problem(422, "invalid_request", "Type the name of the account that is to go.")
     deleted(site, request, account_id)
     return forms.to("/admin/accounts")
-
-
-@pages.get("/groups")
-def groups_page(request: Request, who: Admin, site: Stores, cursor: Cursor = None) -> HTMLResponse:
-    """All groups, by name."""
-    after = read_cursor(cursor, (str,))
-    found = site.people.groups.listed(ROWS + 1, after[0] if after else None)
-    shown, following = page_of(found, ROWS, lambda each: (key_of(each.name),))
-    return page(request, "admin_groups.html", who, groups=shown, next=following)
-
-
-@pages.post("/groups", name="create_group")
-def create_group_by_form(
-    form: Form, request: Request, who: Admin, site: Stores
-) -> RedirectResponse:
-    """A new group."""
-    body = forms.checked(GroupRequest, {"name": forms.text(form, "name")})
-    create_group(body, who, request, site)
-    return forms.to("/admin/groups")
-
-
-@pages.post("/groups/{group_id}/members", name="add_member")
-def add_member_by_form(group_id: IdPath, form: Form, who: Admin, site: Stores) -> RedirectResponse:
-    """Make an account a member, by its name."""
-    account = site.people.accounts.named(forms.text(form, "name"))
-    if account is None:
-        raise Problem(422, "invalid_request", "There is no account of this name.")
-    add_member(group_id, account.account_id, who, site)
-    return forms.to("/admin/groups")
-
-
-@pages.post("/groups/{group_id}/members/{account_id}/remove", name="remove_member")
-def remove_member_by_form(
-    group_id: IdPath, account_id: IdPath, who: Admin, site: Stores, _form: Form
-) -> RedirectResponse:
-    """End a membership."""
-    remove_member(group_id, account_id, who, site)
-    return forms.to("/admin/groups")
-
-
-@pages.post("/groups/{group_id}/delete", name="delete_group")
-def delete_group_by_form(
-    group_id: IdPath, who: Admin, site: Stores, _form: Form
-) -> RedirectResponse:
-    """Delete a group."""
-    delete_group(group_id, who, site)
-    return forms.to("/admin/groups")
 
 
 @pages.get("/audit")

@@ -71,7 +71,7 @@ def _form(
 ) -> HTMLResponse:
     tried = demo.questions(site)
     corpora = filled(site, who, "ask", tried)
-    own = demo.own(request.app.state.branding.questions, corpora)
+    own = demo.own(request.app.state.examples.questions, corpora)
     values: dict[str, Any] = {"corpora": corpora, "examples": own or tried, **back.values}
     values |= {"given": back.given or forms.last_used(site, who, "ask"), "modes": _modes(request)}
     return page(request, "ask_form.html", who, tuned=forms.tuned(site, "ask"), **values)

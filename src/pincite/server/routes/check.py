@@ -225,7 +225,7 @@ def _form(
 ) -> HTMLResponse:
     tried = demo.statements(site)
     corpora = filled(site, who, "check", tried)
-    own = demo.own(request.app.state.branding.examples, corpora)
+    own = demo.own(request.app.state.examples.statements, corpora)
     values: dict[str, Any] = {"corpora": corpora, "examples": own or tried, **back.values}
     values |= {"given": back.given or forms.last_used(site, who, "check")}
     return page(request, "check_form.html", who, tuned=forms.tuned(site, "check"), **values)

@@ -5,12 +5,12 @@ The folder of a new corpus is made with its first documents. Nothing here names 
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 from anyio.to_thread import run_sync
 from fastapi import Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
-from pydantic import BaseModel, Field, StringConstraints, model_validator
+from pydantic import BaseModel, Field, StringConstraints
 
 from pincite.contract import codec
 from pincite.corpus.catalogue import Listed, Order, Which
@@ -28,7 +28,6 @@ from pincite.server.rendering import Look, page
 from pincite.server.requests import (
     Body,
     Cursor,
-    Id,
     IngestRequest,
     IsoDate,
     Limit,
@@ -69,13 +68,6 @@ class CorpusChange(Body):
     name: Name | None = None
     about: About | None = None
     shared: Shared | None = None
-    group_id: Id | None = None  # of `shared` = group
-
-    @model_validator(mode="after")
-    def _a_group(self) -> Self:
-        if (self.shared is Shared.GROUP) != (self.group_id is not None):
-            raise ValueError("expected a group_id with shared = group, and with nothing else")
-        return self
 
 
 class NewCorpus(CorpusChange):
@@ -94,7 +86,6 @@ class CorpusBody(BaseModel):
     about: str
     yours: bool
     shared: Shared
-    group_id: str | None
     linked: bool  # lies where whoever runs the server keeps it: nothing of it is changed from here
     created: str
     links: dict[str, str]
@@ -180,14 +171,12 @@ def delete_corpus(corpus_id: str, who: Librarian, site: Stores) -> None:
 
 def created(site: Site, who: Identity, body: NewCorpus) -> CorpusEntry:
     """A new corpus in the register."""
-    _check_group(who, body.group_id)
     try:
         return site.corpora.add(
             who.account_id,
             " ".join(body.name.split()),
             about=body.about,
             shared=body.shared,
-            group_id=body.group_id,
         )
     except NameTaken as error:
         raise Problem(409, "name_taken", str(error)) from error
@@ -196,12 +185,9 @@ def created(site: Site, who: Identity, body: NewCorpus) -> CorpusEntry:
 def changed(site: Site, who: Identity, corpus_id: str, body: CorpusChange) -> CorpusEntry:
     """A corpus as it is after the change."""
     changeable(site, corpus_id, who)
-    _check_group(who, body.group_id)
     values: dict[str, object] = body.model_dump(include={"about", "shared"}, exclude_none=True)
     if body.name is not None:
         values["name"] = " ".join(body.name.split())
-    if body.shared is not None:
-        values["group_id"] = body.group_id
     try:
         if values:
             site.corpora.change(corpus_id, **values)
@@ -287,7 +273,6 @@ def body_of(site: Site, entry: CorpusEntry, who: Identity) -> CorpusBody:
         about=entry.about,
         yours=entry.owner == who.account_id,
         shared=entry.shared,
-        group_id=entry.group_id,
         linked=site.corpora.is_linked(entry),
         created=iso(entry.created),
         links={"self": here, "documents": f"{here}/documents", "search": f"{here}/search"},
@@ -318,11 +303,6 @@ def _counts(found: Opened | None) -> dict[str, Any]:
 
 def _whole(counts: Mapping[str, int]) -> dict[str, int]:
     return {whole(key): n for key, n in counts.items()}
-
-
-def _check_group(who: Identity, group_id: str | None) -> None:
-    if group_id is not None and group_id not in who.groups and not who.is_admin:
-        raise Problem(422, "unknown_group", "There is no such group, or you are not in it.")
 
 
 documents = Router(
@@ -699,14 +679,13 @@ def corpora(request: Request, who: Reader, site: Stores) -> HTMLResponse:
     """All that one may read, and a form for a new one."""
     found = [entry for entry in site.corpora.listed() if who.may_read(entry)]
     listed = [(entry, _size(site, entry)) for entry in found]
-    return page(request, "corpora.html", who, corpora=listed, groups=_groups(site, who))
+    return page(request, "corpora.html", who, corpora=listed)
 
 
 @pages.post("/corpora")
 def create(form: Form, who: Librarian, site: Stores) -> RedirectResponse:
     """Make one, and go there."""
-    asked = {name: forms.text(form, name) for name in ("name", "about")}
-    entry = created(site, who, forms.checked(NewCorpus, {**asked, **_shared(form)}))
+    entry = created(site, who, forms.checked(NewCorpus, _described(form)))
     return forms.to(f"/corpora/{entry.corpus_id}")
 
 
@@ -727,7 +706,6 @@ def corpus(
         may_change=_may_change(site, entry, who),
         listed=listed(site, entry, documents) if state.listable else None,
         asked=asked,
-        groups=_groups(site, who),
         **_found(site, entry, asked),
     )
 
@@ -735,8 +713,7 @@ def corpus(
 @pages.post("/corpora/{corpus_id}")
 def change(corpus_id: str, form: Form, who: Librarian, site: Stores) -> RedirectResponse:
     """Rename, describe or share it."""
-    asked = {name: forms.text(form, name) for name in ("name", "about")}
-    body = forms.checked(CorpusChange, {**asked, **_shared(form)})
+    body = forms.checked(CorpusChange, _described(form))
     changed(site, who, corpus_id, body)
     return forms.to(f"/corpora/{corpus_id}")
 
@@ -796,18 +773,10 @@ def result_page(request: Request, look: Look, _site: Site, result: bytes) -> HTM
     return page(request, "ingested.html", look.who, job=look.job, found=found)
 
 
-def _shared(form: Form) -> dict[str, object]:
-    """Who may read it: "private", "everybody", or a group's id."""
-    value = forms.text(form, "shared") or "private"
-    if value in ("private", "everybody"):
-        return {"shared": value}
-    return {"shared": "group", "group_id": value}
-
-
-def _groups(site: Site, who: Identity) -> dict[str, str]:
-    """Name of each group that one is in, by its id."""
-    found = site.people.groups.listed(200, member=who.account_id)
-    return {each.group_id: each.name for each in found}
+def _described(form: Form) -> dict[str, object]:
+    """The name, description and readers that a form gives a corpus."""
+    asked: dict[str, object] = {name: forms.text(form, name) for name in ("name", "about")}
+    return asked | {"shared": forms.text(form, "shared") or "private"}
 
 
 def _may_change(site: Site, entry: CorpusEntry, who: Identity) -> bool:
