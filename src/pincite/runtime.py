@@ -14,12 +14,11 @@ from pincite.corpus.multi_corpus import Corpora
 from pincite.corpus.protocol import Address, Corpus
 from pincite.errors import ConfigError, MissingModel
 from pincite.library import judges
-from pincite.llm.calls import Calls
+from pincite.llm.calls import Calls, ReplyCache
 from pincite.llm.chat import JUDGE_KEY_VARIABLE, ChatClient
 from pincite.llm.client import Limits
 from pincite.llm.embeddings import ServedEncoder
 from pincite.llm.judge import Judge, WithSecondOpinion
-from pincite.llm.reply_cache import KeptReplies
 from pincite.llm.templates import Templates
 from pincite.models import layouts, weights
 from pincite.models.asked import AskedMiniCheck
@@ -230,7 +229,7 @@ def judge(settings: Settings) -> Iterator[Judge]:
     client = ChatClient.from_environment(
         chosen.url, chosen.model, limits, chosen.dialect, JUDGE_KEY_VARIABLE
     )
-    kept = KeptReplies(replies_file())
+    kept = ReplyCache(replies_file())
     try:
         calls = Calls({"": client}, settings.budget.limits, kept, kept.record)
         yield Judge(

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from pincite.completions import Completion, Prompt
 from pincite.errors import ServerError, ServerUnreachable
-from pincite.llm.calls import Budget, Calls, tokens_of
+from pincite.llm.calls import Budget, Calls, ReplyCache, tokens_of
 from pincite.llm.judge import Judge, excerpt, found_in
-from pincite.llm.reply_cache import KeptReplies
 from pincite.llm.templates import Templates
 from pincite.opinions import Opinion, Verdict
 from pincite.types import Claim, Document, Failed
@@ -168,7 +167,7 @@ def test_no_page_of_two_hundred_gets_a_word_out_of_its_fence() -> None:
 
 def test_what_was_answered_is_not_asked_again_even_by_another_run(tmp_path: Path) -> None:
     for n_asked in (1, 0):
-        kept = KeptReplies(tmp_path / "replies.sqlite")
+        kept = ReplyCache(tmp_path / "replies.sqlite")
         asks, model = judge(GOOD, memory=kept, record=kept.record)
         assert isinstance(asks.opinion(CLAIM, [SOURCE]), Opinion)
         assert len(model.asked) == n_asked

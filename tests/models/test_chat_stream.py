@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from models.chat_server import Answer, Server, good, refusal, serving
 
-from pincite.completions import Completion, Prompt, TokenChoice
+from pincite.completions import Completion, Prompt
 from pincite.errors import BadReply, ServerBusy, ServerError, ServerRefused, ServerUnreachable
 from pincite.llm.chat import ChatClient, Streamed
 from pincite.llm.client import Limits
@@ -62,14 +62,6 @@ def test_pieces_then_the_whole(server: Server) -> None:
     assert got(server) == (["A", " bridge"], Completion("A bridge", True, 7, 2))
     assert server.asked[0]["stream"] is True
     assert server.asked[0]["stream_options"] == {"include_usage": True}
-
-
-def test_log_probabilities_come_with_the_pieces(server: Server) -> None:
-    logs = {"content": [{"token": "B", "logprob": -0.2, "top_logprobs": []}]}
-    server.answers = [streamed(piece("B", logprobs=logs), END, DONE)]
-    _, whole = got(server)
-    assert isinstance(whole, Completion)
-    assert whole.tokens == (TokenChoice("B", (("B", -0.2),)),)
 
 
 def test_a_reply_that_was_cut_says_so(server: Server) -> None:
@@ -133,7 +125,7 @@ def test_what_came_before_an_error_stays(
         (refusal(401, f"Wrong key {KEY}"), ServerRefused, "(Wrong key [key])"),
         (streamed(END, DONE), BadReply, "holds no text"),
         (streamed(piece("<think>Hm", finish_reason="length"), DONE), BadReply, "raise max_tokens"),
-        (Answer(body=b"", headers={**EVENTS, "Content-Encoding": "gzip"}), BadReply, "packed"),
+        (Answer(body=b"", headers={**EVENTS, "Content-Encoding": "gzip"}), BadReply, "compressed"),
         (Answer(body=b"Hello"), BadReply, "no chat completion: Hello"),
     ],
 )

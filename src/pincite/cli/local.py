@@ -135,14 +135,14 @@ def cache() -> None:
 @options.config_option
 def show(as_json: bool, config: Path | None) -> None:
     """How much is kept, where, and since when."""
-    from pincite.llm.reply_cache import KeptReplies
+    from pincite.llm.calls import ReplyCache
     from pincite.models.logit_cache import LogitCache
     from pincite.runtime import replies_file
     from pincite.web.cache import holdings
 
     pages, judged = _files(config)
     held, n_pairs = holdings(pages), _of(LogitCache, judged, lambda kept: kept.n_kept())
-    n_replies = _of(KeptReplies, replies_file(), len)
+    n_replies = _of(ReplyCache, replies_file(), len)
     judged_bytes = judged.stat().st_size if judged.exists() else 0
     if as_json:
         values: dict[str, Any] = {
@@ -201,7 +201,7 @@ def clear(judgements: bool, config: Path | None) -> None:
 
     Reports stay. The next run fetches, or judges, again.
     """
-    from pincite.llm.reply_cache import KeptReplies
+    from pincite.llm.calls import ReplyCache
     from pincite.models.logit_cache import LogitCache
     from pincite.runtime import replies_file
     from pincite.web import cache
@@ -209,7 +209,7 @@ def clear(judgements: bool, config: Path | None) -> None:
     pages, judged = _files(config)
     if judgements:
         n_pairs = _of(LogitCache, judged, lambda kept: kept.forget())
-        n_replies = _of(KeptReplies, replies_file(), lambda kept: kept.forget())
+        n_replies = _of(ReplyCache, replies_file(), lambda kept: kept.forget())
         options.say(f"{n_pairs} judged pairs removed from {judged}")
         options.say(f"{n_replies} replies of language models removed")
         return

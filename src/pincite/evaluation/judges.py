@@ -22,7 +22,7 @@ from pincite.evaluation.measures import Doubles, Flags
 from pincite.evaluation.scorers import Scores
 from pincite.judgement import aggregation, fusion
 from pincite.judgement.fusion import Judged
-from pincite.llm.client import all_at_once
+from pincite.llm.calls import all_at_once
 from pincite.llm.judge import Judge
 from pincite.opinions import Opinion, Verdict
 from pincite.types import Claim, Document, Failed

@@ -1,10 +1,9 @@
-"""Calls of language models within a budget: counted, remembered, and stopped together.
+"""Calls of language models within a budget: counted, cached, recorded, and stopped together.
 
-Every call of a run goes through one `Calls`. A reply that an earlier run paid for is not asked for
-again, and one question of this run has one reply: a server may answer otherwise a second time, and
-a trace could not tell which answer counted. A limit that is reached, a refusal that lasts or a
-server that is gone ends the asking and not the run. What was asked and replied is recorded as it
-happens.
+Every call of a run goes through one `Calls`. A reply that an earlier run paid for is reused, and a
+question asked twice in one run gets one reply: the server might answer differently, and a trace
+could not tell which answer counted. A spent budget, a permanent refusal or an unreachable server
+ends the asking, not the run.
 """
 
 import hashlib
@@ -12,11 +11,13 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias, TypeVar
 
+from pincite.cache_file import CacheFile
 from pincite.completions import Completion, Prompt, TokenChoice, Usage
 from pincite.errors import (
     NotAsked,
@@ -30,24 +31,24 @@ from pincite.protocols import Generator
 from pincite.types import Failed
 
 ATTEMPTS = 3  # at a readable reply; a model that fails three times has not understood the prompt
-# Of a second attempt: at 0 many models write the same again whatever the seed.
-RETRY_TEMPERATURE = 0.5
-GIVE_UP = (
-    8  # calls in a row that reached no server, each after several attempts: the server is gone
-)
-# What tokens are counted by, rather too many: words of small letters, digits with the space before
-# them, line breaks, gaps, and single signs of any other kind.
+RETRY_TEMPERATURE = 0.5  # at 0 many models repeat themselves whatever the seed
+GIVE_UP = 8  # consecutive calls, each with several attempts, that reached no server
+CHAT_TOKENS = 64  # that a server puts around two messages: roles, with some models a date
+# Pieces of text for `tokens_of`: lower-case words, digits with a space before them, line breaks,
+# gaps, and any other single character.
 _PIECES = re.compile(r"[A-Za-z]?[a-z]+|\n\s*| ?[0-9]|[^\S ]| {2,}|[^\sa-z0-9]")
-_SHORT_WORD, _CHARS_A_TOKEN = 4, 3  # a word of so many letters is a token; of longer ones so many
-_SHOWN = 80
+_SHORT_WORD, _CHARS_A_TOKEN = 4, 3  # a word up to this long is a token; longer ones are divided
+_SHOWN = 80  # characters of an unreadable reply
+_POLL = 0.5  # seconds between polls, so that Ctrl-C is handled
 
-Record = Callable[[Mapping[str, Any]], None]
+Record: TypeAlias = Callable[[Mapping[str, Any]], None]
+Progress: TypeAlias = Callable[[int, int], None]  # done, of how many
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Most that a run may ask for; 0: no limit. Prices are for a million tokens."""
+    """Limits of a run; 0: none. Prices are per million tokens."""
 
     calls: int = 0
     tokens: int = 0  # of prompts and replies together
@@ -56,7 +57,7 @@ class Budget:
     price_reply: float = 0.0
 
     def cost_of(self, n_prompt: int, n_reply: int) -> float:
-        """What so many tokens cost."""
+        """The cost of so many tokens."""
         return (n_prompt * self.price_prompt + n_reply * self.price_reply) / 1e6
 
 
@@ -70,28 +71,28 @@ class Calls:
         memory: Mapping[str, Completion] | None = None,
         record: Record | None = None,
     ) -> None:
-        """Ready to ask.
+        """Nothing is asked yet.
 
         Args:
-            models: by step; that of "" for the steps that have none of their own.
+            models: by step; "" for the steps without a model of their own.
             budget: what may be spent.
-            memory: replies by `key_of` their prompt, which are then not asked for.
-            record: told of each call and of each reply that could not be read.
+            memory: replies by the `key_of` their prompt, which are reused.
+            record: called with each call and each unreadable reply.
         """
         self._models, self._memory = models, memory or {}
         self._budget = budget or Budget()
-        self._record = record or _nothing
+        self._record = record or (lambda event: None)
         self._lock = threading.Lock()
         self._usage = Usage()
         self._reserved = [0, 0]  # tokens of prompts and of replies under way
         self._asked: dict[str, Future[Completion | ServerError]] = {}  # by key, also under way
-        self._in_a_row = 0
-        self._over: ServerError | None = None  # what every further call is answered
+        self._n_unreachable = 0  # consecutive calls
+        self._over: ServerError | None = None  # the answer to every further call
         self.stopped = False
 
     @property
     def usage(self) -> Usage:
-        """What was asked so far; seconds are left to the run."""
+        """What was asked so far; its seconds are left to the run."""
         with self._lock:
             return self._usage
 
@@ -100,12 +101,11 @@ class Calls:
         return self._models.get(step) or self._models[""]
 
     def stop(self) -> None:
-        """Answer all further calls with `NotAsked`, and end those that can be ended."""
+        """Answer all further calls with `NotAsked`, and end those under way where possible."""
         self.stopped = True
         self._over = self._over or NotAsked("The run was stopped.")
         for model in self._models.values():
-            end = getattr(model, "stop", None)  # a capability of some: `ChatClient.stop`
-            if end:
+            if end := getattr(model, "stop", None):  # `ChatClient.stop`
                 end()
 
     def read(
@@ -115,85 +115,83 @@ class Calls:
         about: Mapping[str, Any],
         read: Callable[[Completion], T | None],
     ) -> T | Failed:
-        """What `read` makes of the reply; asks again while that is None, then fails."""
+        """What `read` returns for the reply; asks again while that is None, then fails."""
         said = ""
         for attempt in range(ATTEMPTS):
             asked = replace(prompt, seed=(prompt.seed or 0) + attempt)
             if attempt:
                 asked = replace(asked, temperature=max(prompt.temperature, RETRY_TEMPERATURE))
-            key, reply = self._ask(step, asked, {**about, "attempt": attempt + 1})
+            key = key_of(asked, self.model(step).fingerprint)
+            reply = self._reply(key, step, asked, {**about, "attempt": attempt + 1})
             if isinstance(reply, ServerError):
-                return self._failure(reply)
+                if self.stopped:  # a call under way then fails as if the server were gone
+                    return Failed("stopped", "the run was stopped")
+                return Failed("budget" if isinstance(reply, NotAsked) else "server", str(reply))
             found = read(reply)
             if found is not None:
                 return found
             said = " ".join(reply.text.split())[:_SHOWN]
-            with self._lock:
-                self._usage = replace(self._usage, n_unreadable=self._usage.n_unreadable + 1)
+            self._add(n_unreadable=1)
             self._record({"event": "unreadable", "key": key})
         return Failed("reply", f"{step}: no readable answer in {ATTEMPTS} replies, last “{said}”")
 
     def stream(self, step: str, prompt: Prompt) -> Iterator[str | Completion | ServerError]:
-        """A reply as it is written, then the whole of it or why it ended; counted as any other."""
+        """A reply as it is written, then the whole of it or why it ended."""
         needed = (tokens_of(prompt.system + prompt.user), prompt.max_tokens)
-        refused = self._reserve(needed)
-        if refused:
+        if refused := self._reserve(needed):
             yield refused
             return
         reply: Completion | ServerError = NotAsked("The run was stopped.")
+        model = self.model(step)
         try:
-            for piece in _pieces(self.model(step), prompt):
-                if isinstance(piece, str):
-                    yield piece
-                else:
-                    reply = piece
+            if stream := getattr(model, "stream", None):  # a `StreamingGenerator`
+                for piece in stream(prompt):
+                    if isinstance(piece, str):
+                        yield piece
+                    else:
+                        reply = piece
+            else:
+                reply = _generated(model, prompt)
+                if isinstance(reply, Completion):
+                    yield reply.text
         finally:  # a reader that goes away has paid for what was asked
-            self._count(reply, prompt, needed)
+            self._book(reply, needed)
         yield reply
 
-    def _failure(self, error: ServerError) -> Failed:
-        if self.stopped:  # a call under way then fails as if the server were gone
-            return Failed("stopped", "the run was stopped")
-        return Failed("budget" if isinstance(error, NotAsked) else "server", str(error))
-
-    def _ask(
-        self, step: str, prompt: Prompt, about: Mapping[str, Any]
-    ) -> tuple[str, Completion | ServerError]:
-        key = key_of(prompt, self.model(step).fingerprint)
+    def _reply(
+        self, key: str, step: str, prompt: Prompt, about: Mapping[str, Any]
+    ) -> Completion | ServerError:
+        """The remembered reply, that of the same question under way, or the server's."""
         known = self._memory.get(key)
         if known is not None:
-            with self._lock:
-                self._usage = replace(self._usage, n_reused=self._usage.n_reused + 1)
-            return key, known
+            self._add(n_reused=1)
+            return known
         with self._lock:
             same = self._asked.get(key)
             if same is None:
                 own = self._asked[key] = Future[Completion | ServerError]()
         if same is not None:
-            return key, same.result()
+            return same.result()
         try:
             reply = self._asked_now(key, step, prompt, about)
         except BaseException as error:
             own.set_exception(error)
             raise
-        if isinstance(reply, ServerError):  # later it may have one
+        if isinstance(reply, ServerError):  # a later attempt may succeed
             with self._lock:
                 del self._asked[key]
         own.set_result(reply)
-        return key, reply
+        return reply
 
     def _asked_now(
         self, key: str, step: str, prompt: Prompt, about: Mapping[str, Any]
     ) -> Completion | ServerError:
-        """The server's reply, booked and recorded."""
-        model = self.model(step)
         needed = (tokens_of(prompt.system + prompt.user), prompt.max_tokens)
-        refused = self._reserve(needed)
-        if refused:
+        if refused := self._reserve(needed):
             return refused
-        started = time.monotonic()
-        reply = _asked(model, prompt)
-        self._count(reply, prompt, needed)
+        model, started = self.model(step), time.monotonic()
+        reply = _generated(model, prompt)
+        self._book(reply, needed)
         self._record(
             {
                 "event": "call",
@@ -210,63 +208,69 @@ class Calls:
         return reply
 
     def _reserve(self, needed: tuple[int, int]) -> ServerError | None:
-        """Room for a call in the budget, or why there is none: never more than the budget."""
+        """Reserve tokens of prompt and reply for a call; the error if the budget lacks them."""
         with self._lock:
             if self._over:
                 return self._over
             used, budget = self._usage, self._budget
             n_prompt = used.n_prompt_tokens + self._reserved[0] + needed[0]
             n_reply = used.n_reply_tokens + self._reserved[1] + needed[1]
-            limits = (
+            for name, limit, would_be in (
                 ("max_calls", budget.calls, used.n_calls + 1),
                 ("max_tokens", budget.tokens, n_prompt + n_reply),
                 ("max_cost", budget.cost, budget.cost_of(n_prompt, n_reply)),
-            )
-            for name, limit, would_be in limits:
+            ):
                 if limit and would_be > limit:
                     return NotAsked(f"The budget is spent: {name} is {limit:g}. Raise it to go on.")
             self._usage = replace(used, n_calls=used.n_calls + 1)
             self._reserved = [self._reserved[0] + needed[0], self._reserved[1] + needed[1]]
             return None
 
-    def _count(
-        self, reply: Completion | ServerError, prompt: Prompt, needed: tuple[int, int]
-    ) -> None:
-        """Book a call; the server's counts where it gives them, else an estimate."""
+    def _book(self, reply: Completion | ServerError, needed: tuple[int, int]) -> None:
+        """Count a call with the server's token counts, or an estimate where it gives none."""
         with self._lock:
             self._reserved = [self._reserved[0] - needed[0], self._reserved[1] - needed[1]]
-            used = self._usage
             if isinstance(reply, ServerError):
-                self._usage = replace(used, n_failed=used.n_failed + 1)
-                self._note_failure(reply)
+                self._usage += Usage(n_failed=1)
+                away = isinstance(reply, ServerUnreachable | ServerBusy)
+                self._n_unreachable = self._n_unreachable + 1 if away else 0
+                lasting = isinstance(reply, ServerRefused) and reply.lasting
+                if lasting or self._n_unreachable >= GIVE_UP:
+                    self._over = self._over or reply
                 return
-            self._in_a_row = 0
-            n_prompt = needed[0] if reply.n_prompt_tokens is None else reply.n_prompt_tokens
-            n_reply = reply.n_reply_tokens
+            self._n_unreachable = 0
+            n_prompt, n_reply = reply.n_prompt_tokens, reply.n_reply_tokens
+            n_prompt = needed[0] if n_prompt is None else n_prompt
             n_reply = tokens_of(reply.text) if n_reply is None else n_reply
-            self._usage = replace(
-                used,
-                n_prompt_tokens=used.n_prompt_tokens + n_prompt,
-                n_reply_tokens=used.n_reply_tokens + n_reply,
-                cost=used.cost + self._budget.cost_of(n_prompt, n_reply),
-            )
+            cost = self._budget.cost_of(n_prompt, n_reply)
+            self._usage += Usage(n_prompt_tokens=n_prompt, n_reply_tokens=n_reply, cost=cost)
 
-    def _note_failure(self, error: ServerError) -> None:
-        away = isinstance(error, ServerUnreachable | ServerBusy)
-        self._in_a_row = self._in_a_row + 1 if away else 0
-        lasting = isinstance(error, ServerRefused) and error.lasting
-        if lasting or self._in_a_row >= GIVE_UP:
-            self._over = self._over or error
+    def _add(self, **counts: int) -> None:
+        with self._lock:
+            self._usage += Usage(**counts)
+
+
+def _generated(model: Generator, prompt: Prompt) -> Completion | ServerError:
+    try:
+        (reply,) = model.generate([prompt])
+    except ServerError as error:
+        return error
+    except PinciteError as error:  # a setting that this server cannot serve
+        return ServerRefused(str(error))
+    return reply
+
+
+# ── Cached replies ───────────────────────────────────────────────────────────────────────────────
 
 
 def key_of(prompt: Prompt, fingerprint: str) -> str:
-    """What a reply is remembered by: the model and everything that it was asked with."""
+    """The key of a cached reply: a hash of the model and the whole prompt."""
     content = json.dumps([fingerprint, asdict(prompt)], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:24]
 
 
 def completion_of(given: Mapping[str, Any]) -> Completion:
-    """A reply from what `asdict` made of it."""
+    """A reply from its `asdict`."""
     tokens = tuple(
         TokenChoice(token, tuple((str(t), float(lp)) for t, lp in top))
         for token, top in given["tokens"]
@@ -274,30 +278,85 @@ def completion_of(given: Mapping[str, Any]) -> Completion:
     return Completion(**{**given, "tokens": tokens})
 
 
-def _asked(model: Generator, prompt: Prompt) -> Completion | ServerError:
-    try:
-        (reply,) = model.generate([prompt])
-    except ServerError as error:
-        return error
-    except PinciteError as error:  # a setting that this server cannot serve: none would be better
-        return ServerRefused(str(error))
-    return reply
+class ReplyCache(Mapping[str, Completion]):
+    """A file of replies by `key_of`; several processes may share it."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or create the file."""
+        self._file = CacheFile(path, "replies (key TEXT PRIMARY KEY, reply TEXT)")
+        self.forget, self.close = self._file.clear, self._file.close
+
+    def record(self, event: Mapping[str, Any]) -> None:
+        """Store the reply of a call; other events are ignored."""
+        if event.get("event") == "call" and event.get("reply"):
+            self._file.put([(event["key"], json.dumps(event["reply"]))])
+
+    def __getitem__(self, key: str) -> Completion:
+        """The reply to a prompt."""
+        for (reply,) in self._file.rows("SELECT reply FROM replies WHERE key = ?", (key,)):
+            return completion_of(json.loads(reply))
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        """The keys."""
+        return iter([key for (key,) in self._file.rows("SELECT key FROM replies")])
+
+    def __len__(self) -> int:
+        """How many replies are stored."""
+        return self._file.n_rows()
 
 
-def _pieces(model: Generator, prompt: Prompt) -> Iterator[str | Completion | ServerError]:
-    """What a model streams; one that cannot says all at once."""
-    stream = getattr(model, "stream", None)  # a capability of some: `StreamingGenerator`
-    if stream:
-        yield from stream(prompt)
-        return
-    reply = _asked(model, prompt)
-    if isinstance(reply, Completion):
-        yield reply.text
-    yield reply
+# ── Many at once ─────────────────────────────────────────────────────────────────────────────────
+
+
+class Stoppable(Protocol):
+    """What tasks wait for."""
+
+    def stop(self) -> None:
+        """End all waiting now."""
+
+
+def all_at_once(
+    tasks: Sequence[Callable[[], T]],
+    at_once: int,
+    waited_for: Stoppable,
+    on_progress: Progress | None = None,
+) -> list[T | None]:
+    """The tasks' results in order; None for those that Ctrl-C kept from starting.
+
+    Ctrl-C stops what is waited for, so that tasks under way end by themselves and are kept.
+    """
+    if not tasks:
+        return []
+    with ThreadPoolExecutor(max(1, min(at_once, len(tasks))), "pincite-ask") as pool:
+        futures = [pool.submit(task) for task in tasks]
+        pending = set(futures)
+        try:
+            while True:
+                if on_progress:
+                    on_progress(len(futures) - len(pending), len(futures))
+                if not pending:
+                    break
+                _, pending = wait(pending, _POLL, FIRST_COMPLETED)
+        except KeyboardInterrupt:
+            for future in futures:
+                future.cancel()
+            waited_for.stop()
+    return [None if future.cancelled() else future.result() for future in futures]
+
+
+def in_calls(on_progress: Progress | None, n_calls: int) -> Progress | None:
+    """Converts task progress to call progress, for tasks of `n_calls` calls each."""
+    if on_progress is None:
+        return None
+    return lambda done, total: on_progress(done * n_calls, total * n_calls)
+
+
+# ── Counting ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def tokens_of(text: str) -> int:
-    """About how many tokens a text has, rather too many."""
+    """A conservative estimate of the number of tokens."""
     return 1 + sum(map(_tokens_in, _PIECES.findall(text)))
 
 
@@ -306,9 +365,5 @@ def _tokens_in(piece: str) -> int:
         return 1 if len(piece) <= _SHORT_WORD else -(-len(piece) // _CHARS_A_TOKEN)
     if piece[-1].isdigit():
         return len(piece)
-    # Of other scripts a letter may take as many as it has bytes.
+    # A letter of another script may take as many tokens as it has bytes.
     return 1 if piece.isascii() else len(piece.encode("utf-8", "replace"))
-
-
-def _nothing(_: Mapping[str, Any]) -> None:
-    """No record is kept."""

@@ -1,41 +1,37 @@
-"""One client for every server that speaks OpenAI's chat completions.
+"""A client of servers that speak OpenAI's chat completions: llama.cpp, Ollama, vLLM, hosted ones.
 
-llama.cpp, Ollama, vLLM and hosted ones alike, and only where a person set the address. A schema or
-a grammar that a reply must keep to stands in another field on each, and log probabilities come in
-two layouts: that of chat completions, which llama.cpp's server was seen to send, and that of the
-older text completions, which TGI and NIM send here too by what is written of them.
+Servers differ in the field for a schema or grammar that a reply must follow (`guided`), and in the
+layout of log probabilities (`tokens_of`): that of chat completions, and that of the older text
+completions, which TGI and NIM use according to their documentation.
 
-Of a reply that comes in pieces neither thoughts in `<think>` nor the key reach the reader, though
-either may be cut anywhere between two pieces: what may yet become one of them is held back until it
-is clear.
+While a reply streams, neither thoughts in `<think>` nor the key are shown; text that may turn out
+to begin one of them is held back until that is clear (`visible`).
 """
 
 import json
 import math
 import os
-import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from typing import Any, Literal, get_args
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from pincite.completions import Completion, Guidance, Prompt, TokenChoice
-from pincite.errors import (
-    BadReply,
-    ConfigError,
-    ServerError,
-    ServerRefused,
-    ServerUnreachable,
-)
+from pincite.errors import BadReply, ConfigError, ServerError, ServerRefused, ServerUnreachable
 from pincite.llm.client import EVENTS, SHOWN, Call, Client, Limits, Retry, checked_url, error_of
 
+if TYPE_CHECKING:
+    import httpx2
+
+KEY_VARIABLE = "PINCITE_CHAT_KEY"
+JUDGE_KEY_VARIABLE = "PINCITE_JUDGE_KEY"  # another server may need another key
+EMBEDDINGS_KEY_VARIABLE = "PINCITE_EMBEDDINGS_KEY"
 GuidanceKind = Literal["json", "regex", "grammar", "prompted"]
 Dialect = Literal["openai", "vllm", "llamacpp", "tgi", "nim"]
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
-# What each server can enforce. "llamacpp", and "json" of "openai", were tried on llama.cpp's server
-# (tests/models/test_real_server.py). A regex it refuses in TGI's form and passes over in silence in
-# vLLM's. "vllm", "tgi", "nim" and OpenAI's own server are written from their documentation (read in
-# 2026-11) and have not been tried on a real one.
+# What each server can enforce. "llamacpp", and "json" of "openai", are tested with llama.cpp's
+# server (tests/models/test_real_server.py), which refuses a regex in TGI's form and ignores one in
+# vLLM's. The others follow their documentation of 2026-11 and were not tested on a real server.
 ENFORCED = {
     "openai": ("json",),
     "vllm": ("json", "regex", "grammar"),
@@ -43,14 +39,14 @@ ENFORCED = {
     "tgi": ("json", "regex"),
     "nim": ("json", "regex", "grammar"),
 }
+THINK, THOUGHT = "<think>", "</think>"  # around what a reasoning model writes before its reply
+
+
+# ── Guided replies ───────────────────────────────────────────────────────────────────────────────
 
 
 def checked_guidance(kind: str, dialect: str) -> None:
-    """Refuse what a server cannot enforce; "prompted" asks for nothing.
-
-    Raises:
-        ConfigError: names what the server takes.
-    """
+    """Raises ConfigError for a rule that servers of this dialect do not enforce."""
     if kind != "prompted" and kind not in ENFORCED[dialect]:
         can = ", ".join((*ENFORCED[dialect], "prompted"))
         raise ConfigError(
@@ -59,8 +55,25 @@ def checked_guidance(kind: str, dialect: str) -> None:
         )
 
 
+def guidance_for(kind: GuidanceKind, labels: Sequence[str]) -> Guidance | None:
+    """The rule for a reply with one of these labels; None if the prompt alone asks for it."""
+    if kind == "json":
+        schema = {
+            "type": "object",
+            "properties": {"answer": {"type": "string", "enum": list(labels)}},
+            "required": ["answer"],
+            "additionalProperties": False,
+        }
+        return Guidance("json", json.dumps(schema))
+    if kind == "regex":
+        return Guidance("regex", f"({'|'.join(labels)})")
+    if kind == "grammar":
+        return Guidance("grammar", f"root ::= {' | '.join(json.dumps(label) for label in labels)}")
+    return None
+
+
 def guided(guidance: Guidance | None, dialect: str) -> dict[str, Any]:
-    """The fields that make a server keep to the rule; none without one.
+    """The request fields that make a server enforce the rule; none without one.
 
     >>> guided(Guidance("regex", "[AB]"), "tgi")
     {'response_format': {'type': 'regex', 'value': '[AB]'}}
@@ -78,12 +91,15 @@ def guided(guidance: Guidance | None, dialect: str) -> dict[str, Any]:
         return {"response_format": {"type": "json_schema", "json_schema": schema}}
     if dialect == "llamacpp":
         return {"grammar": rule}
-    # vLLM renamed the field in 2025; it ignores the name that it does not know.
+    # vLLM renamed the field in 2025 and ignores the name that it does not know.
     return {f"guided_{guidance.kind}": rule, "structured_outputs": {guidance.kind: rule}}
 
 
+# ── Replies ──────────────────────────────────────────────────────────────────────────────────────
+
+
 def tokens_of(choice: dict[str, Any]) -> tuple[TokenChoice, ...]:
-    """The reply's tokens with their alternatives, from either layout; empty if there are none.
+    """A reply's tokens with their alternatives, from either layout; empty if there are none.
 
     Chat: `{"content": [{"token", "logprob", "top_logprobs": [{"token", "logprob"}]}]}`. Legacy:
     `{"tokens": […], "token_logprobs": […], "top_logprobs": [{token: logprob}]}`.
@@ -93,209 +109,103 @@ def tokens_of(choice: dict[str, Any]) -> tuple[TokenChoice, ...]:
         return ()
     try:
         if isinstance(given.get("content"), list):
-            return tuple(map(_of_chat, given["content"]))
+            return tuple(
+                _token(
+                    each["token"],
+                    each.get("logprob"),
+                    {t["token"]: t["logprob"] for t in each.get("top_logprobs") or ()},
+                )
+                for each in given["content"]
+            )
         if isinstance(given.get("tokens"), list):
-            return _of_completion(given)
+            nothing = [None] * len(given["tokens"])
+            own, tops = given.get("token_logprobs"), given.get("top_logprobs")
+            rows = zip(given["tokens"], own or nothing, tops or nothing, strict=True)
+            return tuple(_token(token, logprob, top or {}) for token, logprob, top in rows)
     except (KeyError, TypeError, ValueError, AttributeError):
-        return ()  # what cannot be read is as good as not sent
+        pass  # unreadable, so as good as missing
     return ()
 
 
-def _of_chat(entry: dict[str, Any]) -> TokenChoice:
-    top = [(str(each["token"]), _log(each["logprob"])) for each in entry.get("top_logprobs") or ()]
-    return _with_itself(str(entry["token"]), entry.get("logprob"), top)
-
-
-def _of_completion(given: dict[str, Any]) -> tuple[TokenChoice, ...]:
-    tokens = given["tokens"]
-    own = given.get("token_logprobs") or [None] * len(tokens)
-    tops = given.get("top_logprobs") or [None] * len(tokens)
-    return tuple(
-        _with_itself(str(token), logprob, [(str(t), _log(lp)) for t, lp in (top or {}).items()])
-        for token, logprob, top in zip(tokens, own, tops, strict=True)
-    )
-
-
-def _with_itself(token: str, logprob: Any, top: list[tuple[str, float]]) -> TokenChoice:
-    """The alternatives with the token among them; some servers list only the others."""
-    if logprob is not None and token not in dict(top):
-        top = [(token, _log(logprob)), *top]
-    return TokenChoice(token, tuple(top))
-
-
-def _log(value: Any) -> float:
-    number = float(value)
-    if math.isnan(number):
+def _token(token: Any, logprob: Any, top: dict[Any, Any]) -> TokenChoice:
+    """With the token itself among its alternatives; some servers list only the others."""
+    if logprob is not None and token not in top:
+        top = {token: logprob, **top}
+    logs = {str(each): float(value) for each, value in top.items()}
+    if any(map(math.isnan, logs.values())):
         raise ValueError("a log probability is not a number")
-    return number
+    return TokenChoice(str(token), tuple(logs.items()))
 
 
-def guidance_for(kind: GuidanceKind, labels: Sequence[str]) -> Guidance | None:
-    """The rule that a reply with one of these labels keeps to; None where it is only asked for."""
-    if kind == "json":
-        schema = {
-            "type": "object",
-            "properties": {"answer": {"type": "string", "enum": list(labels)}},
-            "required": ["answer"],
-            "additionalProperties": False,
-        }
-        return Guidance("json", json.dumps(schema))
-    if kind == "regex":
-        return Guidance("regex", f"({'|'.join(labels)})")
-    if kind == "grammar":
-        return Guidance("grammar", f"root ::= {' | '.join(json.dumps(label) for label in labels)}")
-    return None
+def visible(text: str, key: str, *, whole: bool) -> str:
+    """A reply without thoughts, the key and surrounding white space.
 
+    Of a reply that is not whole only what stays as it is whatever follows.
 
-DONE = "[DONE]"  # the data of the last event
-THINK, THOUGHT = "<think>", "</think>"
-# Reasoning models begin with them; a reply that was cut may hold nothing else.
-THOUGHTS = re.compile(rf"\A\s*{THINK}.*?(?:{THOUGHT}|\Z)", re.DOTALL)
-
-
-def chunk_of(data: str, told: Callable[[str], str]) -> dict[str, Any]:
-    """The object that an event holds.
-
-    Raises:
-        BadReply: it holds none.
+    >>> visible("<think>Hm.</think> A mill, ", "", whole=False), visible(" <thi", "", whole=False)
+    ('A mill,', '')
     """
-    try:
-        chunk = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise BadReply(f"A piece of the reply is no JSON: {told(data)}", 200) from error
-    if not isinstance(chunk, dict):
-        raise BadReply(f"A piece of the reply is no chat completion: {told(data)}", 200)
-    return chunk
+    text = text.lstrip()
+    if text.startswith(THINK):
+        text = text.partition(THOUGHT)[2].lstrip()
+    elif not whole and THINK.startswith(text):
+        return ""
+    if key:
+        text = text.replace(key, "[key]")
+        longest = 0 if whole else min(len(key) - 1, len(text))
+        n_held = next((n for n in range(longest, 0, -1) if text.endswith(key[:n])), 0)
+        text = text[: len(text) - n_held]
+    return text.rstrip()
+
+
+def _completion(
+    text: str, ended: object, usage: object, tokens: tuple[TokenChoice, ...] = ()
+) -> Completion:
+    """A whole reply; raises BadReply if it has no text."""
+    if not text:
+        cut = " It was cut: raise max_tokens." if ended == "length" else ""
+        raise BadReply(f"The reply holds no text.{cut}", 200)
+    usage = usage if isinstance(usage, dict) else {}
+    counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
+    n_prompt, n_reply = (count if isinstance(count, int) else None for count in counts)
+    return Completion(text, ended != "length", n_prompt, n_reply, tokens)
 
 
 class Streamed:
-    """One reply on its way."""
+    """A reply that arrives in chunks."""
 
     def __init__(self, key: str) -> None:
-        self._shown = _Shown(key)
-        self._texts: list[str] = []
-        self._tokens: list[TokenChoice] = []
-        self._ended: str | None = None  # why, as the server says it
-        self._counts: list[int | None] = [None, None]
-
-    @property
-    def ended(self) -> bool:
-        """Whether the server said that this is all; not every one sends `DONE`."""
-        return self._ended is not None
+        self._key, self._text, self._n_shown = key, "", 0
+        self._usage: object = None
+        self.ended: object = None  # the server's reason; not every server sends [DONE]
 
     def add(self, chunk: dict[str, Any]) -> str:
-        """What may be shown now, after this piece.
-
-        Raises:
-            BadReply: it is no piece of a chat completion.
-        """
-        usage = chunk.get("usage")  # in the last piece, which has no choices then
-        if isinstance(usage, dict):
-            counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
-            self._counts = [count if isinstance(count, int) else None for count in counts]
+        """The new text that may be shown; raises BadReply for anything but a piece of a reply."""
+        self._usage = chunk.get("usage") or self._usage  # in the last chunk, without choices
         try:
             choice = (chunk.get("choices") or [{}])[0]
             text = (choice.get("delta") or {}).get("content")
         except (KeyError, TypeError, AttributeError) as error:
             raise BadReply("A piece of the reply is no chat completion.", 200) from error
-        self._ended = choice.get("finish_reason") or self._ended
-        self._tokens += tokens_of(choice)
-        return self._said(self._shown.add(text)) if isinstance(text, str) else ""
+        self.ended = choice.get("finish_reason") or self.ended
+        self._text += text if isinstance(text, str) else ""
+        return self._new(whole=False)
 
     def done(self) -> str:
-        """The server said `DONE`, or nothing more: the rest, which was held back."""
-        return self._said(self._shown.rest())
+        """The text that was held back."""
+        return self._new(whole=True)
 
     def whole(self) -> Completion:
-        """The reply as `generate` gives it.
+        """The whole reply; raises BadReply if it has no text."""
+        return _completion(visible(self._text, self._key, whole=True), self.ended, self._usage)
 
-        Raises:
-            BadReply: it has no text.
-        """
-        text = "".join(self._texts)
-        checked_text(text, self._ended)
-        n_prompt, n_reply = self._counts
-        tokens = tuple(self._tokens)
-        return Completion(text, self._ended != "length", n_prompt, n_reply, tokens)
-
-    def _said(self, text: str) -> str:
-        self._texts.append(text)
-        return text
+    def _new(self, *, whole: bool) -> str:
+        text = visible(self._text, self._key, whole=whole)
+        new, self._n_shown = text[self._n_shown :], len(text)
+        return new
 
 
-def checked_text(text: str, ended: object) -> str:
-    """A reply's text without what was thought before it.
-
-    Raises:
-        BadReply: nothing is left.
-    """
-    said = THOUGHTS.sub("", text).strip()
-    if not said:
-        cut = " It was cut: raise max_tokens." if ended == "length" else ""
-        raise BadReply(f"The reply holds no text.{cut}", 200)
-    return said
-
-
-class _Shown:
-    """Takes text in pieces and gives it without thoughts, the key, and white space around it."""
-
-    def __init__(self, key: str) -> None:
-        self._key, self._held = key, ""
-        self._take: Callable[[], str] = self._beginning
-
-    def add(self, text: str) -> str:
-        self._held += text
-        return self._take()
-
-    def rest(self) -> str:
-        """What was held back and turned out to be text."""
-        if self._take == self._thinking:
-            return ""
-        return self._redacted().strip()
-
-    def _beginning(self) -> str:
-        self._held = self._held.lstrip()
-        if self._held.startswith(THINK):
-            self._take = self._thinking
-        elif not THINK.startswith(self._held):
-            self._take = self._saying
-        else:
-            return ""
-        return self._take()
-
-    def _thinking(self) -> str:
-        _, mark, after = self._held.partition(THOUGHT)
-        if not mark:
-            self._held = self._held[1 - len(THOUGHT) :]  # it may be cut in two
-            return ""
-        self._held, self._take = after, self._after_thinking
-        return self._take()
-
-    def _after_thinking(self) -> str:
-        self._held = self._held.lstrip()
-        if not self._held:
-            return ""
-        self._take = self._saying
-        return self._take()
-
-    def _saying(self) -> str:
-        text = self._redacted()
-        ready = text[: len(text) - self._of_key(text)].rstrip()
-        self._held = text[len(ready) :]
-        return ready
-
-    def _redacted(self) -> str:
-        return self._held.replace(self._key, "[key]") if self._key else self._held
-
-    def _of_key(self, text: str) -> int:
-        """Characters at the end with which the key may begin."""
-        longest = min(len(self._key) - 1, len(text))
-        return next((n for n in range(longest, 0, -1) if text.endswith(self._key[:n])), 0)
-
-
-KEY_VARIABLE = "PINCITE_CHAT_KEY"
-JUDGE_KEY_VARIABLE = "PINCITE_JUDGE_KEY"  # another server may have another key
-EMBEDDINGS_KEY_VARIABLE = "PINCITE_EMBEDDINGS_KEY"
+# ── Client ───────────────────────────────────────────────────────────────────────────────────────
 
 
 class ChatClient(Client):
@@ -309,12 +219,14 @@ class ChatClient(Client):
         limits: Limits | None = None,
         dialect: Dialect = "openai",
     ) -> None:
-        """`url`: up to `/v1`; `key`: as the server gave it, or "" where it wants none."""
+        """`url`: up to `/v1`; `key`: "" for a server that wants none."""
         super().__init__(checked_url(url, "chat.url", KEY_VARIABLE), key, limits)
         if not model:
-            raise ConfigError("chat.model is empty; expected the name of a model of the server.")
+            raise ConfigError(
+                "chat.model is empty; expected the name of one of the server's models."
+            )
         self.model, self._dialect = model, dialect
-        # What the server's models do not take: the field, and its name there ("" leaves it out).
+        # Fields that the model refuses, with the names it wants instead; "" leaves them out.
         self._renamed: dict[str, str] = {}
 
     @classmethod
@@ -326,7 +238,7 @@ class ChatClient(Client):
         dialect: Dialect = "openai",
         variable: str = KEY_VARIABLE,
     ) -> "ChatClient":
-        """A client with the key that the environment's variable holds, if it holds one."""
+        """A client with the key from an environment variable, if it is set."""
         return cls(url, model, os.environ.get(variable, "").strip(), limits, dialect)
 
     def __repr__(self) -> str:
@@ -334,123 +246,108 @@ class ChatClient(Client):
 
     @property
     def fingerprint(self) -> str:
-        """`model@host`; which weights that is only the server knows."""
+        """`model@host`; only the server knows which weights these are."""
         return f"{self.model}@{urlsplit(self.url).netloc}"
 
     def generate(self, prompts: Sequence[Prompt]) -> list[Completion | ServerError]:
-        """For each prompt its reply, or why there is none; some at once, in the prompts' order.
+        """The reply to each prompt, in order, or why there is none; some are asked concurrently.
 
-        Once the server refuses one of them for good, those that were not yet sent have its error.
+        Once the server refuses one for good, prompts not yet sent get the same error.
         """
         return self._each(self._answer, prompts)
 
     def _answer(self, prompt: Prompt, call: Call) -> Completion | ServerError:
+        def attempt() -> Completion:
+            with self._accepted(prompt, call) as response:
+                body = self._body(response)
+            return self._read(body)
+
         try:
-            return self._completion(prompt, call)
+            return self._persistently(attempt, call)
         except ServerError as error:
             if isinstance(error, ServerRefused) and error.lasting:
                 call.refused = error
             return error
 
     def stream(self, prompt: Prompt) -> Iterator[str | Completion | ServerError]:
-        """A reply piece by piece while it is written, then the whole, or why there is none.
+        """A reply piece by piece, then the whole `Completion`, or the error that ended it.
 
-        The pieces together are the text of the `Completion` that ends them. A `ServerError` in its
-        place ends them too: what came before it is all that there is. Until the first piece a busy
-        server is asked again as in `generate`. Closing the iterator ends the request; its time
-        limit goes on while the caller looks at a piece.
+        The pieces together are the text of the `Completion`. Requests are retried only until the
+        first piece. Closing the iterator ends the request. The time limit includes the time that
+        the caller takes.
         """
-        call = Call()
+        call, attempt, n_told = Call(), 1, 0
         self._calls.add(call)
         try:
-            yield from self._streamed(prompt, call)
+            while True:
+                self._check_wanted(call)
+                try:
+                    for piece in self._pieces(prompt, call):
+                        n_told += 1
+                        yield piece
+                    return
+                except Retry as retry:
+                    if n_told:  # what was shown cannot be taken back
+                        raise retry.error from None
+                    self._wait(retry, attempt, call)
+                attempt += 1
         except ServerError as error:
             yield error
         finally:
             self._calls.discard(call)
 
-    def _streamed(self, prompt: Prompt, call: Call) -> Iterator[str | Completion]:
-        attempt, told = 1, False
-        while True:
-            self._check_wanted(call)
-            try:
-                for piece in self._pieces(prompt, call):
-                    told = True
-                    yield piece
-                return
-            except Retry as retry:
-                if told:  # what was shown is not taken back
-                    raise retry.error from None
-                self._wait(retry, attempt, call)
-            attempt += 1
-
     def _pieces(self, prompt: Prompt, call: Call) -> Iterator[str | Completion]:
-        """What may be shown, then the whole."""
-        reply, done = Streamed(self._key), False
-        for data in self._events(prompt, call):
-            if isinstance(data, bytes):  # from a server that does not stream
-                whole = self._without_key(_read(data, self._wire.told))
-                yield from (whole.text, whole)
-                return
-            done = data == DONE
-            if not done:
-                chunk = chunk_of(data, self._wire.told)
-                if chunk.get("error"):
-                    raise self._failure(_status_of(chunk["error"]), {}, data.encode())
-                said = reply.add(chunk)
-                if said:
+        reply, done, body = Streamed(self._key), False, b""
+        with self._accepted(prompt, call, stream=True) as response:
+            streams = response.headers.get("content-type", "").lower().startswith(EVENTS)
+            if not streams:
+                body = self._body(response)
+            for data in self._events(response) if streams else ():
+                if data == "[DONE]":
+                    done = True
+                    break
+                if said := reply.add(self._chunk(data)):
                     yield said
+        if not streams:
+            whole = self._read(body)
+            yield from (whole.text, whole)
+            return
         if not (done or reply.ended):
             raise Retry(ServerUnreachable(f"{self.url} broke off in the middle of its reply."))
-        rest = reply.done()
-        if rest:
+        if rest := reply.done():
             yield rest
-        yield self._without_key(reply.whole())
+        yield reply.whole()
 
-    def _events(self, prompt: Prompt, call: Call) -> Iterator[str | bytes]:
-        """The data of the events up to `DONE`; or the body, where the server sends no events."""
-        while True:
-            names = dict(self._renamed)
-            request = self._request(prompt, names, stream=True)
-            with self._wire.opened(request, call) as response:
-                status, headers = response.status_code, dict(response.headers)
-                if status == 200 and headers.get("content-type", "").lower().startswith(EVENTS):
-                    for data in self._wire.events(response):
-                        yield data
-                        if data == DONE:
-                            return
-                    body = None
-                else:
-                    body = self._wire.body(response)
-            if body is None:
-                return
-            if status == 200:
-                yield body
-                return
-            if not (status == 400 and self._adapted(names, body)):
-                raise self._failure(status, headers, body)
+    def _chunk(self, data: str) -> dict[str, Any]:
+        """The JSON object of an event; raises what the server says went wrong."""
+        try:
+            chunk = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            said = self._printable(data)
+            raise BadReply(f"A piece of the reply is no JSON: {said}", 200) from error
+        if not isinstance(chunk, dict):
+            said = self._printable(data)
+            raise BadReply(f"A piece of the reply is no chat completion: {said}", 200)
+        if error := chunk.get("error"):
+            code = error.get("code") if isinstance(error, dict) else None
+            status = code if isinstance(code, int) and 400 <= code < 600 else 500
+            raise self._failure(status, {}, data.encode())
+        return chunk
 
-    def _completion(self, prompt: Prompt, call: Call) -> Completion:
-        """One reply; waits and asks again where that may help.
-
-        Raises:
-            ServerError: as its kinds say.
-        """
-        return self._persistently(
-            lambda: self._without_key(_read(self._post(prompt, call), self._wire.told)), call
-        )
-
-    def _post(self, prompt: Prompt, call: Call) -> bytes:
-        """The body of a good reply; a field that the model does not take is left out or renamed."""
+    @contextmanager
+    def _accepted(
+        self, prompt: Prompt, call: Call, *, stream: bool = False
+    ) -> Iterator["httpx2.Response"]:
+        """The response 200 to a prompt; fields that the model refuses are renamed or left out."""
         while True:
             names = dict(self._renamed)  # another thread may change it meanwhile
-            with self._wire.opened(self._request(prompt, names), call) as response:
-                status, headers = response.status_code, dict(response.headers)
-                body = self._wire.body(response)
-            if status == 200:
-                return body
-            if not (status == 400 and self._adapted(names, body)):
-                raise self._failure(status, headers, body)
+            with self._response(self._request(prompt, names, stream=stream), call) as response:
+                if response.status_code == 200:
+                    yield response
+                    return
+                body = self._body(response)
+            if not (response.status_code == 400 and self._adapted(names, body)):
+                raise self._failure(response.status_code, response.headers, body)
 
     def _request(
         self, prompt: Prompt, names: dict[str, str], *, stream: bool = False
@@ -476,9 +373,9 @@ class ChatClient(Client):
         return {name: value for name, value in named.items() if name}
 
     def _adapted(self, names: dict[str, str], body: bytes) -> bool:
-        """Whether the server named a field that this model wants otherwise, and now gets so.
+        """Whether the server refused a field that can be renamed or left out, as is then done.
 
-        OpenAI's reasoning models know `max_completion_tokens` only, and no temperature.
+        OpenAI's reasoning models take `max_completion_tokens` only, and no temperature.
         """
         refused = error_of(body).get("param")
         other = {"max_tokens": "max_completion_tokens"}
@@ -488,35 +385,17 @@ class ChatClient(Client):
         self._renamed[refused] = other[refused]
         return True
 
-    def _without_key(self, reply: Completion) -> Completion:
-        """A reply that repeats the key does not reach a report or a trace with it."""
-        if not self._key:
-            return reply
-        leaked = self._key in "".join(choice.token for choice in reply.tokens)
-        tokens: tuple[TokenChoice, ...] = () if leaked else reply.tokens
-        return replace(reply, text=reply.text.replace(self._key, "[key]"), tokens=tokens)
-
-
-def _read(body: bytes, told: Callable[[str], str]) -> Completion:
-    """The first choice's text, without what a model thought before it.
-
-    Raises:
-        BadReply: it is no chat completion, or one without text.
-    """
-    try:
-        given = json.loads(body)
-        choice, usage = given["choices"][0], given.get("usage") or {}
-        text, ended = choice["message"]["content"], choice.get("finish_reason")
-        counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
-        shown = told(body[: 4 * SHOWN].decode("utf-8", "replace"))
-        raise BadReply(f"The reply is no chat completion: {shown or 'it is empty'}", 200) from error
-    said = checked_text(text if isinstance(text, str) else "", ended)
-    n_prompt, n_reply = (count if isinstance(count, int) else None for count in counts)
-    return Completion(said, ended != "length", n_prompt, n_reply, tokens_of(choice))
-
-
-def _status_of(error: object) -> int:
-    """The status that an error in the middle of a reply would have had; 500 where it has none."""
-    code = error.get("code") if isinstance(error, dict) else None
-    return code if isinstance(code, int) and 400 <= code < 600 else 500
+    def _read(self, body: bytes) -> Completion:
+        """The first choice; raises BadReply for anything but a chat completion with text."""
+        try:
+            given = json.loads(body)
+            choice, usage = given["choices"][0], given.get("usage")
+            text, ended = choice["message"]["content"], choice.get("finish_reason")
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            said = self._printable(body[: 4 * SHOWN].decode("utf-8", "replace")) or "it is empty"
+            raise BadReply(f"The reply is no chat completion: {said}", 200) from error
+        tokens = tokens_of(choice)
+        if self._key and self._key in "".join(each.token for each in tokens):
+            tokens = ()  # no report or trace gets the key
+        shown = visible(text, self._key, whole=True) if isinstance(text, str) else ""
+        return _completion(shown, ended, usage, tokens)

@@ -1,7 +1,7 @@
-"""Texts as vectors from a server: OpenAI's `/v1/embeddings`, which most speak, and TEI's `/embed`.
+"""Embeddings from a server: OpenAI's `/v1/embeddings`, which most speak, or TEI's `/embed`.
 
-Texts go only where a person set the address, and nothing is believed of a reply that is not looked
-at: as many vectors as texts, all of one length, finite, in the order of the texts.
+A reply is checked before it is used: as many vectors as texts, in the texts' order, all of one
+length and finite.
 """
 
 import hashlib
@@ -18,21 +18,21 @@ from pincite.llm.chat import EMBEDDINGS_KEY_VARIABLE
 from pincite.llm.client import SHOWN, Call, Client, Limits, checked_url
 from pincite.protocols import Floats
 
-# A server that restarts in the middle of a large corpus has half a minute; 2,048 vectors of 768
-# numbers in JSON are some 30 MB.
+# Six attempts give a server that restarts in the middle of a large corpus half a minute; 2,048
+# vectors of 768 numbers are some 30 MB of JSON.
 LIMITS = Limits(seconds=260.0, reply_bytes=64_000_000, attempts=6)
 BATCH = 32  # texts of a request
-# A text that the server finds too long is cut in half, as often as it stays longer than this. What
-# is refused still is refused for another reason.
+# A refused text is cut in half while it is longer than this; a shorter one is refused for another
+# reason than its length.
 SHORTEST = 200  # characters
 
 
 class ServedEncoder(Client):
-    """An `Encoder` that a server runs. Which weights it has only the server knows (`is_served`)."""
+    """An `Encoder` that a server runs. Only the server knows its weights (`is_served`)."""
 
     _setting, _variable = "the address of the encoder", EMBEDDINGS_KEY_VARIABLE
     _check = "Check the encoder's address (…/v1, or …/embed of TEI) and its name."
-    is_served = True  # `corpus.ingest.check_same` looks whether it is still the same
+    is_served = True  # so `corpus.ingest.check_same` compares its vectors
 
     def __init__(
         self,
@@ -43,15 +43,15 @@ class ServedEncoder(Client):
         batch: int = BATCH,
         limits: Limits | None = None,
     ) -> None:
-        """Nothing is asked yet.
+        """Nothing is sent yet.
 
         Args:
             model: its name on the server.
-            url: up to `/v1`, or TEI's that ends in `/embed`.
-            key: as the server gave it, or "" where it wants none.
+            url: up to `/v1`, or TEI's address ending in `/embed`.
+            key: "" for a server that wants none.
             prefixes: what the model wants before queries and before passages.
-            batch: texts of a request.
-            limits: None: those of this module.
+            batch: texts per request.
+            limits: None for `LIMITS`.
         """
         self._is_tei = url.rstrip("/").endswith("/embed")
         self._path = "" if self._is_tei else "/embeddings"
@@ -72,7 +72,7 @@ class ServedEncoder(Client):
         seconds: float = LIMITS.seconds,
         at_once: int = LIMITS.at_once,
     ) -> "ServedEncoder":
-        """An encoder with the key that the environment's variable holds, if it holds one."""
+        """An encoder with the key from `PINCITE_EMBEDDINGS_KEY`, if it is set."""
         key = os.environ.get(EMBEDDINGS_KEY_VARIABLE, "").strip()
         limits = replace(LIMITS, seconds=seconds, at_once=at_once)
         return cls(model, url, key, prefixes, batch, limits)
@@ -82,14 +82,14 @@ class ServedEncoder(Client):
 
     @property
     def fingerprint(self) -> str:
-        """`NAME@server`, with a hash of the prefixes if it has any: an address may change."""
+        """`NAME@server`, with a hash of the prefixes if there are any; addresses may change."""
         prefixes = list(self._prefixes.values())
         digest = hashlib.sha256(json.dumps(prefixes).encode()).hexdigest()[:8]
         return f"{self._model}@server" + (f"-{digest}" if any(prefixes) else "")
 
     @property
     def dim(self) -> int:
-        """The number of dimensions; the server is asked for a vector if none came yet."""
+        """The number of dimensions; asks the server for a vector if none came yet."""
         if not self._dim:
             self.encode(["dimensions"], "query")
         return self._dim
@@ -113,7 +113,7 @@ class ServedEncoder(Client):
         return np.concatenate(found)
 
     def _embedded(self, texts: list[str], call: Call) -> Floats:
-        """The texts' vectors; a batch, then a text, that is too large for the server in halves."""
+        """The texts' vectors. A refused batch is sent in halves; then a refused text is cut."""
         try:
             return self._persistently(lambda: self._vectors(texts, call), call)
         except ServerRefused as refused:
@@ -126,35 +126,31 @@ class ServedEncoder(Client):
         return np.concatenate([self._embedded(part, call) for part in parts])
 
     def _vectors(self, texts: list[str], call: Call) -> Floats:
-        with self._wire.opened(self._request(texts), call) as response:
-            status, headers = response.status_code, dict(response.headers)
-            body = self._wire.body(response)
-        if status != 200:
-            raise self._failure(status, headers, body)
+        request: dict[str, Any] = {"model": self._model, "input": texts, "encoding_format": "float"}
+        if self._is_tei:
+            request = {"inputs": texts, "normalize": True, "truncate": True}
+        with self._response(request, call) as response:
+            body = self._body(response)
+        if response.status_code != 200:
+            raise self._failure(response.status_code, response.headers, body)
         try:
             given = json.loads(body)
         except (ValueError, RecursionError) as error:
-            said = self._wire.told(body[: 4 * SHOWN].decode("utf-8", "replace"))
+            said = self._printable(body[: 4 * SHOWN].decode("utf-8", "replace"))
             raise self._bad(said or "nothing") from error
         return self._checked(self._in_order(given), len(texts))
-
-    def _request(self, texts: list[str]) -> dict[str, Any]:
-        if self._is_tei:
-            return {"inputs": texts, "normalize": True, "truncate": True}
-        return {"model": self._model, "input": texts, "encoding_format": "float"}
 
     def _in_order(self, given: Any) -> list[Any]:
         """The vectors of a reply; OpenAI's are ordered by their indexes."""
         rows = given.get("data") if isinstance(given, dict) else given
         if not isinstance(rows, list):
-            raise self._bad(self._wire.told(json.dumps(given)))
+            raise self._bad(self._printable(json.dumps(given)))
         if not all(isinstance(row, dict) for row in rows):
             return rows
         indexes = [row.get("index", n) for n, row in enumerate(rows)]
         if not all(type(n) is int for n in indexes) or sorted(indexes) != [*range(len(rows))]:
-            raise self._bad(f"vectors with the indexes {self._wire.told(str(indexes))}")
-        vectors = dict(zip(indexes, (row.get("embedding") for row in rows), strict=True))
-        return [vectors[n] for n in range(len(rows))]
+            raise self._bad(f"vectors with the indexes {self._printable(str(indexes))}")
+        return [rows[indexes.index(n)].get("embedding") for n in range(len(rows))]
 
     def _checked(self, rows: list[Any], n_texts: int) -> Floats:
         if len(rows) != n_texts:

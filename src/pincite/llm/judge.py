@@ -1,9 +1,8 @@
 """A language model as judge: does it find the claim in the sources?
 
-It is shown the claim with its place in the article and the sources, each fenced as data: whole
-where they fit, else their passages that share most with the claim, in the order of the text. Of
-its answer only what a plain program can check is kept: quotes that stand in a source, missing words
-that stand in the claim.
+The prompt holds the claim with its context and the sources, fenced as data: whole if they fit, else
+the passages that share most with the claim. Only what a program can check is kept of the answer:
+quotes that stand in a source, missing words that stand in the claim.
 """
 
 import json
@@ -15,8 +14,7 @@ from typing import Any
 
 from pincite.completions import Completion, Guidance, Prompt
 from pincite.judgement.fusion import CAUTIOUS, fused_evidence
-from pincite.llm.calls import Calls, tokens_of
-from pincite.llm.client import all_at_once
+from pincite.llm.calls import Calls, all_at_once, tokens_of
 from pincite.llm.replies import json_in
 from pincite.llm.templates import Templates
 from pincite.opinions import Opinion, Verdict
@@ -34,7 +32,7 @@ MOST_WORDS = 400  # characters of the sentence that says why, and of each missin
 _SHORTEST = 8  # characters of a quote: a shorter one is found anywhere
 _LONGEST = 1000
 _MOST_PASSAGES = 60
-_ALIKE = ('"“”„«»', "'’‘ʼ", "-–—‐‑−")  # signs that models put in each other's place
+_ALIKE = ('"“”„«»', "'’‘ʼ", "-–—‐‑−")  # characters that models swap
 _SCHEMA = {
     "type": "object",
     "properties": {
@@ -65,11 +63,11 @@ class Judge:
         return self.calls.model(STEP).fingerprint
 
     def prompt(self, claim: Claim, sources: Sequence[Document]) -> Prompt:
-        """What the model is asked."""
+        """The prompt."""
         return self._prompt(claim, sources, self._shown(claim, sources))
 
     def opinion(self, claim: Claim, sources: Sequence[Document]) -> Opinion | Failed:
-        """Its verdict on the claim beside these sources read together, or why there is none."""
+        """Its verdict on the claim given all these sources, or why there is none."""
         shown = self._shown(claim, sources)
         prompt = self._prompt(claim, sources, shown)
         about = {"claim": claim.claim_id, "sources": [source.url for source in sources]}
@@ -100,7 +98,7 @@ class Judge:
 
 @dataclass(frozen=True, slots=True)
 class WithSecondOpinion:
-    """A `Verifier` that asks a judge about the pairs of which another verifier is unsure."""
+    """A `Verifier` that asks a judge about the pairs of which its own verifier is unsure."""
 
     verifier: Verifier
     judge: Judge
@@ -110,12 +108,12 @@ class WithSecondOpinion:
 
     @property
     def calls(self) -> Calls:
-        """Those of the judge."""
+        """The judge's calls."""
         return self.judge.calls
 
     @property
     def fingerprint(self) -> str:
-        """Both."""
+        """Those of verifier and judge."""
         return f"{self.verifier.fingerprint} with {self.judge.model}"
 
     def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
@@ -142,39 +140,35 @@ class WithSecondOpinion:
 
 
 def excerpt(claim: str, source: Document, most_tokens: int) -> str:
-    """The whole text where it fits, else the passages that share most with the claim, in order."""
+    """The whole text if it fits, else the passages that share most with the claim, in order."""
     if tokens_of(source.text) <= most_tokens:
         return source.text
     passages = [p for p in cited_passages(source) if tokens_of(p.text) <= most_tokens]
-    chosen: list[Any] = []
+    chosen: list[Passage] = []
     for n in range(1, min(len(passages), _MOST_PASSAGES) + 1):
-        more = _apart(cascade.worth_reading(claim, passages, n))
-        if sum(tokens_of(passage.text) for passage in more) > most_tokens:
+        apart: list[Passage] = []  # those that do not overlap
+        for passage in sorted(cascade.worth_reading(claim, passages, n), key=lambda p: p.span):
+            if not apart or passage.span.start >= apart[-1].span.end:
+                apart.append(passage)
+        if sum(tokens_of(passage.text) for passage in apart) > most_tokens:
             break
-        chosen = more
+        chosen = apart
     return "\n[…]\n".join(passage.text for passage in chosen)
 
 
-def _apart(passages: Sequence[Any]) -> list[Any]:
-    """Those that do not overlap one before them."""
-    kept: list[Any] = []
-    for passage in sorted(passages, key=lambda p: p.span):
-        if not kept or passage.span.start >= kept[-1].span.end:
-            kept.append(passage)
-    return kept
-
-
 def _read(reply: Completion, claim: str, sources: Sequence[str]) -> dict[str, Any] | None:
-    """The fields of an opinion that a reply fills, checked; None if it cannot be read."""
+    """The checked fields of an opinion in a reply; None if it cannot be read."""
     said = json_in(reply.text)
     if not isinstance(said, dict) or said.get("verdict") not in list(Verdict):
         return None
     quotes = _texts(said.get("quotes"))[:MOST_QUOTES]
     found = [words for quote in quotes if (words := found_in(quote, sources))]
     missing = [_words_of(claim, words) for words in _texts(said.get("missing"))[:MOST_MISSING]]
-    why = said.get("why")
+    verdict, why = Verdict(said["verdict"]), said.get("why")
+    if verdict is Verdict.CONTRADICTED and not found:  # without a quote that is in a source
+        verdict = Verdict.NOT_SUPPORTED
     return {
-        "verdict": _borne_out(Verdict(said["verdict"]), found),
+        "verdict": verdict,
         "quotes": tuple(dict.fromkeys(found)),
         "missing": tuple(dict.fromkeys(filter(None, missing))),
         "why": " ".join(why.split())[:MOST_WORDS] if isinstance(why, str) else "",
@@ -182,15 +176,8 @@ def _read(reply: Completion, claim: str, sources: Sequence[str]) -> dict[str, An
     }
 
 
-def _borne_out(verdict: Verdict, quotes: Sequence[str]) -> Verdict:
-    """Without a quote that is in a source, "contradicted" is no more than "not supported"."""
-    if verdict is Verdict.CONTRADICTED and not quotes:
-        return Verdict.NOT_SUPPORTED
-    return verdict
-
-
 def found_in(quote: str, sources: Sequence[str]) -> str:
-    r"""The quote as a source has it, but for white space and the kind of quote marks and dashes.
+    r"""The quote as a source has it, ignoring white space and kinds of quotation marks and dashes.
 
     >>> found_in("“was opened - in 1911”", ["It was\nopened – in 1911."])
     'was\nopened – in 1911'
@@ -200,17 +187,14 @@ def found_in(quote: str, sources: Sequence[str]) -> str:
     words = quote.strip().strip("\"“”„«»'’‘.… ").split()
     if not _SHORTEST <= len(" ".join(words)) <= _LONGEST:
         return ""
-    pattern = re.compile(r"\s+".join(map(_as_pattern, words)))
+    alike = {sign: f"[{re.escape(signs)}]" for signs in _ALIKE for sign in signs}
+    patterns = ("".join(alike.get(c) or re.escape(c) for c in word) for word in words)
+    pattern = re.compile(r"\s+".join(patterns))
     return next((match[0] for source in sources if (match := pattern.search(source))), "")
 
 
-def _as_pattern(word: str) -> str:
-    of_sign = {sign: f"[{re.escape(signs)}]" for signs in _ALIKE for sign in signs}
-    return "".join(of_sign.get(sign) or re.escape(sign) for sign in word)
-
-
 def _words_of(claim: str, said: str) -> str:
-    """What was said to be missing, as the claim has it; empty if it has not."""
+    """Words said to be missing, as the claim has them; empty if it does not have them."""
     match = re.search(re.escape(said.strip(" .…\"“”'")), claim, re.IGNORECASE)
     return match[0] if match and match[0].strip() else ""
 

@@ -1,9 +1,8 @@
-"""What a language model's reply says: a list of statements, or one of several labelled options.
+"""Reads a language model's reply: a list of statements, or one of several labelled options.
 
-Models are asked for JSON and give it compact, indented, in a Markdown fence, between sentences, or
-not at all. Each of these is understood; whatever is not gives None, which is a failure of that one
-reply and never a zero. EvidenceSeeker 0.1 looked for the literal `{"answer": "` in the tokens and
-gave every option the probability 0 where a model left the space out.
+Models are asked for JSON and return it compact, indented, in a Markdown fence, between sentences,
+or not at all. An unreadable reply gives None, never a zero: EvidenceSeeker 0.1 looked for the
+literal `{"answer": "` and gave every option probability 0 if a model left the space out.
 """
 
 import json
@@ -16,14 +15,12 @@ from typing import Any
 from pincite.completions import Completion, TokenChoice
 from pincite.types import Span
 
-# The share of probability that the labels must have together at the place of the answer: where
-# most of it lies elsewhere, the place is not that of an answer.
-ENOUGH = 0.5
-_MOST_OBJECTS = 200  # places in a reply where JSON may begin that are tried
+ENOUGH = 0.5  # probability that the labels must have together where the answer stands
+_MOST_OBJECTS = 200  # places in a reply that are tried as the start of JSON
 _OPENING = re.compile(r"[\[{]")
 _DECODER = json.JSONDecoder()
 _BULLET = re.compile(r"^\s*(?:[-*•–]|\(?\d{1,2}[.)])\s+(?P<text>\S.*)$", re.MULTILINE)
-_AROUND = "\"'“”„ \t\n`*_.([{:"  # what may stand beside a label in one token with it
+_AROUND = "\"'“”„ \t\n`*_.([{:"  # may precede a label within its token
 _ANSWER = (
     r"[\"']?\b(?:final\s+)?(?:answer|antwort|option|choice)\b[\"'*`]*"
     r"\s*(?:is|ist|lautet)?\s*[:=]?\s*"
@@ -54,7 +51,7 @@ def _jsons(text: str) -> Iterator[Any]:
 def listed(text: str, key: str = "claims") -> list[str] | None:
     r"""The statements that a reply lists, each once, in order; None if it lists nothing readable.
 
-    An object with the key, an object with one list, a bare array, or lines with bullets or numbers.
+    Reads an object with the key, an object with one list, an array, or bulleted or numbered lines.
 
     >>> listed('{"claims":["A.", " A. ", "…"]}'), listed("1. A.\n2. B."), listed("I cannot.")
     (['A.'], ['A.', 'B.'], None)
@@ -138,12 +135,11 @@ def label_in(text: str, labels: Sequence[str]) -> str | None:
 
 
 def label_probabilities(reply: Completion, labels: Sequence[str]) -> dict[str, float] | None:
-    r"""For each label the probability that it would stand where the answer stands.
+    r"""Each label's probability as the answer, from the alternatives of the token that holds it.
 
-    Read from the alternatives of the one token that holds the answer; tokens that mean the same
-    label ("B", " B", "\"B") count together. None if the reply has no log probabilities, no answer,
-    or labels have less than `ENOUGH` together. A label that is not among the alternatives has 0:
-    its probability is below that of each of them.
+    Tokens that mean the same label ("B", " B", "\"B") count together; a label that is not among
+    the alternatives has 0. None if the reply has no log probabilities or no answer, or if the
+    labels have less than `ENOUGH` together.
 
     >>> token = TokenChoice("B", (("B", -0.1), (" B", -4.6), ("A", -3.0)))
     >>> found = label_probabilities(Completion("B", tokens=(token,)), ["A", "B", "C"])
@@ -151,22 +147,17 @@ def label_probabilities(reply: Completion, labels: Sequence[str]) -> dict[str, f
     {'A': 0.05, 'B': 0.915, 'C': 0.0}
     """
     whole = "".join(choice.token for choice in reply.tokens)
-    place = label_place(whole[_thoughts(whole) :], labels)
+    thoughts = re.match(r"\s*<think>.*?</think>", whole, re.DOTALL)
+    n_thoughts = thoughts.end() if thoughts else 0
+    place = label_place(whole[n_thoughts:], labels)
     if place is None:
         return None
-    at = place.start + _thoughts(whole)
-    start = 0
+    at, start = place.start + n_thoughts, 0
     for choice in reply.tokens:
         if start <= at < start + len(choice.token):
             return _shares(choice, choice.token[: at - start], labels)
         start += len(choice.token)
     return None
-
-
-def _thoughts(text: str) -> int:
-    """Characters that a model thought before it replied."""
-    match = re.match(r"\s*<think>.*?</think>", text, re.DOTALL)
-    return match.end() if match else 0
 
 
 def _shares(choice: TokenChoice, before: str, labels: Sequence[str]) -> dict[str, float] | None:
@@ -177,12 +168,12 @@ def _shares(choice: TokenChoice, before: str, labels: Sequence[str]) -> dict[str
             shares[label] += math.exp(min(0.0, logprob))
     if sum(shares.values()) < ENOUGH:
         return None
-    # Rounding of the server's: three tokens at -0.0 would sum to more than one.
+    # The server rounds: three tokens at -0.0 would sum to more than one.
     return {label: min(1.0, share) for label, share in shares.items()}
 
 
 def _label_of(token: str, before: str, labels: Sequence[str]) -> str | None:
-    """The label that a token begins with, behind what stands before the answer or behind marks."""
+    """The label that a token begins with, after `before` or after punctuation."""
     for rest in (token.removeprefix(before), token.lstrip(_AROUND)):
         for label in sorted(labels, key=len, reverse=True):
             if rest.startswith(label) and not rest[len(label) : len(label) + 1].isalnum():

@@ -1,9 +1,9 @@
-"""What language models are asked, as text files that a user can replace.
+"""The prompts for language models: text files that a user can replace.
 
-A file has a part `[system]` and a part `[user]`; `{name}` stands for a value, and other braces for
-themselves. `options.txt` holds the answers of the multiple choice, one a line, first the one whose
-probability is read. Every value but those in `_OURS` is text of others or of a model: it is put in
-fenced, and the system's part always ends with the rule that says what a fence means.
+A file has a part `[system]` and a part `[user]`. `{name}` stands for a value; other braces are
+text. `options.txt` holds the answers of the multiple choice, one per line, starting with the one
+whose probability is read. Every value except those in `_OURS` is untrusted text: it is fenced, and
+the system part always ends with the rule that explains fences.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from pincite.errors import ConfigError
 from pincite.text.prompt_quoting import DATA_RULE, fenced
 
 SHIPPED = Path(__file__).parent / "prompts"
-LANGUAGES = ("en", "de")  # in which prompts are shipped; {language} may be any other
+LANGUAGES = ("en", "de")  # of the shipped prompts; {language} may be any other
 # The values that each file may name: those of EvidenceSeeker's templates, and `analysis`.
 VARIABLES: Mapping[str, frozenset[str]] = {
     **{
@@ -38,7 +38,7 @@ VARIABLES: Mapping[str, frozenset[str]] = {
     "judge_source": frozenset({"statement", "context", "sources", "language"}),  # second opinion
 }
 OPTIONS = "options"
-# Values that are no text of others, or were fenced one by one: `text.prompt_quoting.abstract`.
+# Our own values, and sources that were fenced one by one (`text.prompt_quoting.abstract`).
 _OURS = ("language", "options", "labels", "abstracts", "sources")
 _NAME = re.compile(r"\{([a-z_]+)\}")
 _PARTS = re.compile(r"\s*\[system\]\n(?P<system>.*?)\n\s*\[user\]\n(?P<user>.+)\s*", re.DOTALL)
@@ -58,22 +58,22 @@ class Templates:
 
     @classmethod
     def load(cls, prompts: str, language: str, folder: Path | None = None) -> "Templates":
-        """The shipped prompts, with those of `folder` in the place of theirs.
+        """The shipped prompts, some replaced by files in `folder`.
 
         Args:
             prompts: language of the prompts, one of `LANGUAGES`.
-            language: ISO 639-1 code of the replies, or its name in the prompts' language.
-            folder: files with the names of the shipped ones, as few as wanted.
+            language: of the replies: its ISO 639-1 code, or its name in the prompts' language.
+            folder: may hold files with the names of the shipped ones.
 
         Raises:
-            ConfigError: a file is missing, cannot be read, or names a value that there is not.
+            ConfigError: a file is missing, cannot be read, or names an unknown value.
         """
         if prompts not in LANGUAGES:
             raise ConfigError(
                 f"prompts are in {prompts!r}; expected one of {', '.join(LANGUAGES)}."
             )
         if folder and not folder.is_dir():
-            raise ConfigError(f"{folder}, where prompts should be, is no folder.")
+            raise ConfigError(f"The folder for prompts, {folder}, is not a folder.")
         raw = {name: _read(name, prompts, folder) for name in (*VARIABLES, OPTIONS)}
         texts = {name: _parsed(name, raw[name]) for name in VARIABLES}
         options = tuple(line.strip() for line in raw[OPTIONS].splitlines() if line.strip())
@@ -111,13 +111,13 @@ def _parsed(name: str, text: str) -> tuple[str, str]:
     match = _PARTS.fullmatch(text.replace("\r\n", "\n"))
     if match is None:
         raise ConfigError(
-            f"{name}.txt has not the two parts of a prompt; expected a line [system], its text, a "
-            "line [user], its text."
+            f"{name}.txt lacks one of the two parts of a prompt; expected a line [system], its "
+            "text, a line [user], its text."
         )
     unknown = sorted(set(_NAME.findall(text)) - VARIABLES[name])
     if unknown:
         known = ", ".join(f"{{{each}}}" for each in sorted(VARIABLES[name]))
         raise ConfigError(
-            f"{name}.txt names {{{unknown[0]}}}, which it cannot have; known: {known}."
+            f"{name}.txt names {{{unknown[0]}}}, which has no value there; known: {known}."
         )
     return match["system"].strip(), match["user"].strip()

@@ -7,8 +7,7 @@ from itertools import accumulate, pairwise
 
 from pincite.completions import Completion, Prompt
 from pincite.errors import ServerError
-from pincite.llm.calls import Calls, tokens_of
-from pincite.llm.client import all_at_once
+from pincite.llm.calls import Calls, all_at_once, tokens_of
 from pincite.llm.templates import Templates
 from pincite.text.passages import passages
 from pincite.text.prompt_quoting import abstract

@@ -20,9 +20,8 @@ from pincite.completions import Completion, Prompt
 from pincite.judgement import confirmation
 from pincite.judgement.aggregation import sigmoid
 from pincite.llm import replies
-from pincite.llm.calls import Calls
+from pincite.llm.calls import Calls, all_at_once, in_calls
 from pincite.llm.chat import GuidanceKind, guidance_for
-from pincite.llm.client import all_at_once, in_calls
 from pincite.llm.templates import Templates
 from pincite.protocols import Floats, Verifier
 from pincite.settings import Probabilities

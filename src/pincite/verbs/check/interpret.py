@@ -14,8 +14,7 @@ from typing import TypeAlias
 from pincite.completions import Guidance, Prompt
 from pincite.judgement.confirmation import StatementType
 from pincite.llm import replies
-from pincite.llm.calls import Calls
-from pincite.llm.client import all_at_once, in_calls
+from pincite.llm.calls import Calls, all_at_once, in_calls
 from pincite.llm.templates import Templates
 from pincite.text.words import looks_german
 from pincite.types import Failed

@@ -22,7 +22,7 @@ from pincite.judgement import aggregation, fusion, own, parts, references
 from pincite.judgement.funnel import addresses
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions
 from pincite.library.web_pages import WebCandidates
-from pincite.llm.client import all_at_once
+from pincite.llm.calls import all_at_once
 from pincite.llm.judge import Judge
 from pincite.opinions import Opinion
 from pincite.protocols import DocumentsOf, Verifier, WordRetriever
