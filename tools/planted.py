@@ -28,7 +28,7 @@ from pincite.verbs.ask.pipeline import ref_id
 from pincite.verbs.ask.records import Checked, Reference
 
 ROOT = Path(__file__).parents[1]
-ABSTRACTS = ROOT / "src/pincite/demo_ask/abstracts.xml"
+ABSTRACTS = ROOT / "src/pincite/demo/ask/abstracts.xml"
 REWORDED = ROOT / "tests/cases/ask/reworded.json"
 KINDS = ("fabricated", "number", "negated", "uncited", "retracted")
 # A number is replaced by a new one, or, which is harder, by another of the same abstract.

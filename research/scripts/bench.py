@@ -37,7 +37,7 @@ from pincite.text.passages import passages
 from pincite.types import Document
 from pincite.wiki.article import parse_article
 
-DEMO = Path(weights.__file__).parents[1] / "demo"
+DEMO = Path(weights.__file__).parents[1] / "demo" / "verify"
 ROUNDS = 3
 N_PAIRS = 256
 N_PASSAGES, N_QUERIES, N_WORDS = 100_000, 200, 60_000

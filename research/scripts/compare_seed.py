@@ -35,7 +35,7 @@ from pincite.models import weights
 from pincite.settings import Settings
 from pincite.verbs.check import build as build_check
 
-DEMO = Path(weights.__file__).parents[1] / "demo_check"
+DEMO = Path(weights.__file__).parents[1] / "demo" / "check"
 DOCUMENTS = DEMO / "documents"
 THEIRS = Path(__file__).with_name("compare_seed_theirs.py")
 MOST_CALLS = 50_000  # then the server answers no more

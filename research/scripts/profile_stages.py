@@ -20,7 +20,7 @@ from pincite.models import weights
 
 RATE = 100  # samples a second
 OUT = Path("build/profile")
-DEMO = Path(weights.__file__).parents[1] / "demo"
+DEMO = Path(weights.__file__).parents[1] / "demo" / "verify"
 COMMANDS = {
     "demo": ["demo"],
     "check": ["demo", "--check"],

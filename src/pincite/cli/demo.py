@@ -16,9 +16,9 @@ from pincite.judgement.references import Standing
 from pincite.settings import Settings
 from pincite.verbs.ask.records import Answer, Reference
 
-DEMO = Path(__file__).parents[1] / "demo"
-DEMO_CHECK = Path(__file__).parents[1] / "demo_check"
-DEMO_ASK = Path(__file__).parents[1] / "demo_ask"
+DEMO = Path(__file__).parents[1] / "demo" / "verify"
+DEMO_CHECK = DEMO.parent / "check"
+DEMO_ASK = DEMO.parent / "ask"
 
 
 @click.command("demo", short_help="see it work on a shipped article, offline")

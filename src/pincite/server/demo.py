@@ -20,9 +20,9 @@ KNOWLEDGE = "Demo: a knowledge base"
 ABSTRACTS = "Demo: sixty abstracts"
 _ASIDE = ".demo-"  # folders in which corpora are made
 _CORPORA = {
-    WEB: (ROOT / "demo" / "corpus", "Pages of museums, newspapers and councils; for Verify."),
-    KNOWLEDGE: (ROOT / "demo_check" / "documents", "Thirty documents; for Check."),
-    ABSTRACTS: (ROOT / "demo_ask" / "abstracts.xml", "Papers, some retracted; for Ask."),
+    WEB: (ROOT / "demo" / "verify" / "corpus", "Pages of museums, newspapers and councils; for Verify."),
+    KNOWLEDGE: (ROOT / "demo" / "check" / "documents", "Thirty documents; for Check."),
+    ABSTRACTS: (ROOT / "demo" / "ask" / "abstracts.xml", "Papers, some retracted; for Ask."),
 }
 
 
@@ -65,12 +65,12 @@ def web(site: Site) -> CorpusEntry | None:
 
 def statements(site: Site) -> Tried | None:
     """Statements to check against the knowledge base; None without `--demo`."""
-    return _tried(site, KNOWLEDGE, ROOT / "demo_check", "statements", "statement")
+    return _tried(site, KNOWLEDGE, ROOT / "demo" / "check", "statements", "statement")
 
 
 def questions(site: Site) -> Tried | None:
     """Questions to the abstracts; None without `--demo`."""
-    return _tried(site, ABSTRACTS, ROOT / "demo_ask", "questions", "question")
+    return _tried(site, ABSTRACTS, ROOT / "demo" / "ask", "questions", "question")
 
 
 def own(texts: Sequence[str], corpora: Sequence[CorpusEntry]) -> Tried | None:

@@ -45,9 +45,9 @@ class Shipped:
 
 
 EXAMPLES: dict[Example, Shipped] = {
-    "article": Shipped("Varrowmouth", ROOT / "demo"),
-    "inventor": Shipped("Edda Marrick", ROOT / "demo_more" / "inventor"),
-    "vole": Shipped("Saltfen vole", ROOT / "demo_more" / "vole"),
+    "article": Shipped("Varrowmouth", ROOT / "demo" / "verify"),
+    "inventor": Shipped("Edda Marrick", ROOT / "demo" / "verify" / "inventor"),
+    "vole": Shipped("Saltfen vole", ROOT / "demo" / "verify" / "vole"),
 }
 
 

@@ -61,8 +61,8 @@ GUARDED = 300  # rows made for the comparison, where no others are given
 RESCALED = 150  # rows without a label on which scales are compared
 NEIGHBOURS = 20  # passages among which one on a like subject is looked for
 LEAST_WORDS = 7  # of a sentence that is taken for a claim
-DEMOS = Path(__file__).parents[1]
-_TEXTS = ("demo/corpus", "demo/sources", "demo_ask/abstracts.xml", "demo_check/documents")
+DEMOS = Path(__file__).parents[1] / "demo"
+_TEXTS = ("verify/corpus", "verify/sources", "ask/abstracts.xml", "check/documents")
 
 
 def split(
