@@ -20,7 +20,10 @@ KNOWLEDGE = "Demo: a knowledge base"
 ABSTRACTS = "Demo: sixty abstracts"
 _ASIDE = ".demo-"  # folders in which corpora are made
 _CORPORA = {
-    WEB: (ROOT / "demo" / "verify" / "corpus", "Pages of museums, newspapers and councils; for Verify."),
+    WEB: (
+        ROOT / "demo" / "verify" / "corpus",
+        "Pages of museums, newspapers and councils; for Verify.",
+    ),
     KNOWLEDGE: (ROOT / "demo" / "check" / "documents", "Thirty documents; for Check."),
     ABSTRACTS: (ROOT / "demo" / "ask" / "abstracts.xml", "Papers, some retracted; for Ask."),
 }
