@@ -87,7 +87,7 @@ def database(database_url: str, migrated: Path) -> Iterator[Database]:
     if found.url.database and found.is_sqlite:
         shutil.copy(migrated, found.url.database)
     else:
-        found.migrate()
+        found.create_tables()
     yield found
     found.close()
 
@@ -102,7 +102,7 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An SQLite file with the tables of this version, to be copied: migrating takes longer."""
     path = tmp_path_factory.mktemp("migrated") / "pincite.sqlite"
     database = Database(f"sqlite:///{path}")
-    database.migrate()
+    database.create_tables()
     database.close()
     assert [each.name for each in path.parent.iterdir()] == [path.name], "all is in the one file"
     return path

@@ -126,13 +126,13 @@ def test_rows_of_an_account_are_exported_and_deleted(
 def test_tables_are_made_once_and_another_version_is_left_alone(
     plugin: Plugin, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    database.migrate()
+    database.create_tables()
     with database.writing() as connection:
         connection.execute(paints.insert().values(owner="a", colour="red", recipe=""))
-    database.migrate()
+    database.create_tables()
     with database.reading() as connection:
         assert connection.execute(sa.select(paints.c.colour)).scalars().all() == ["red"]
     newer = Plugin(name="paint", tables=metadata, version=2)
     monkeypatch.setattr(plugins, "loaded", lambda: (newer,))
     with pytest.raises(DatabaseError, match="paint"):
-        database.migrate()
+        database.create_tables()

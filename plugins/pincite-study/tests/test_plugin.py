@@ -88,7 +88,7 @@ def test_tables_of_another_version_are_left_alone(
     older = plugins.Plugin(name=PLUGIN.name, tables=metadata, version=PLUGIN.version + 1)
     monkeypatch.setattr(plugins, "loaded", lambda: (older,))
     with pytest.raises(DatabaseError):
-        database.migrate()
+        database.create_tables()
 
 
 def test_everything_is_translated() -> None:

@@ -9,7 +9,7 @@ from pincite.errors import MissingExtra
 # As they are imported. What these bring with them comes after one of them in every module.
 LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "server": (
-        *("alembic", "argon2", "authlib", "fastapi", "prometheus_client", "psycopg"),
+        *("argon2", "authlib", "fastapi", "prometheus_client", "psycopg"),
         *("pydantic", "python_multipart", "sqlalchemy", "starlette", "uvicorn"),
     ),
     "mcp": ("mcp",),

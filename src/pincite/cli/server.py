@@ -143,18 +143,18 @@ def server() -> None:
 @_placed
 @click.option("--force", is_flag=True, help="Replace FILE.")
 def backup(file: Path, data: str | None, config: Path | None, force: bool) -> None:
-    """Copy everything into FILE; the server may run.
+    """Back up the data folder and its SQLite database to FILE; the server may run.
 
-    Of PostgreSQL, its client has to be installed (pg_dump). FILE is readable for you alone: it
-    holds what everybody asked.
+    A PostgreSQL database is not included: dump it with pg_dump first. FILE is readable by you
+    alone, because it holds what all users asked.
     """
     from pincite.server import backup as copies
     from pincite.server.settings import load
 
     done = copies.backup(load({"data": data}, config), file, replace=force)
-    options.say(f"{file}: {done.n_files:,} files, {done.n_bytes / 1e6:,.1f} MB before packing.")
-    for folder in done.elsewhere:
-        options.say(f"Not in it, because its owner keeps it elsewhere: {folder}")
+    options.say(f"{file}: {len(done.files):,} files, {done.n_bytes / 1e6:,.1f} MB uncompressed.")
+    if not done.database:
+        options.say("It does not include the PostgreSQL database; back that up with pg_dump.")
 
 
 @server.command("restore")
@@ -162,31 +162,31 @@ def backup(file: Path, data: str | None, config: Path | None, force: bool) -> No
 @_placed
 @click.option("--force", is_flag=True, help="Replace what is there.")
 def restore(file: Path, data: str | None, config: Path | None, force: bool) -> None:
-    """Make a server's state what it was when FILE was made.
+    """Restore the backup in FILE, while no server runs.
 
-    Into an empty place, unless told to replace; of the same kind of database; while no server
-    runs. FILE is compared with its checksums first: of a damaged one nothing is taken.
+    FILE is compared with its checksums first; a damaged backup changes nothing. Restore a
+    PostgreSQL database with pg_restore.
     """
     from pincite.server import backup as copies
     from pincite.server.settings import load
 
-    about = copies.restore(load({"data": data}, config), file, replace=force).about
-    made = datetime.fromtimestamp(about["created"], UTC).isoformat(timespec="seconds")
-    options.say(f"Restored what Pincite {about['pincite']} kept at {made}.")
+    found = copies.restore(load({"data": data}, config), file, replace=force)
+    made = datetime.fromtimestamp(found.created, UTC).isoformat(timespec="seconds")
+    options.say(f"Restored the backup that Pincite {found.pincite} made at {made}.")
 
 
 @server.command("check")
 @_placed
 @click.option("--backup", "file", type=options.FilePath, help="Check a backup instead.")
 def check(data: str | None, config: Path | None, file: Path | None) -> None:
-    """Whether all is well: database, corpora, queue, room; exit code 1 if something is not."""
+    """Check the database, corpora, queue and disk space; exit code 1 if there is a problem."""
     from pincite.server import backup as copies
     from pincite.server.operation import examined
     from pincite.server.settings import load
 
     if file:
         found = copies.inspect(file)
-        options.say(f"{file}: {len(found.files):,} files, all as they were written.")
+        options.say(f"{file}: {len(found.files):,} files, all intact.")
         return
     wrong = False
     for part in examined(load({"data": data}, config)):
@@ -308,7 +308,7 @@ def _people(config: Path | None, data: str | None) -> Iterator["People"]:
         options.say('Note: server.mode is "local", where nobody logs in. See docs/accounts.md.')
     database = Database(settings.database_url)
     try:
-        database.migrate()
+        database.create_tables()
         yield people_of(database, settings)
     finally:
         database.close()

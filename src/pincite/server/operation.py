@@ -20,7 +20,7 @@ from prometheus_client.registry import Collector
 from pincite.errors import PinciteError
 from pincite.library.private_copies import OwnCopies
 from pincite.server.corpora import CorpusRegister, fault
-from pincite.server.database import Database
+from pincite.server.database import VERSION, Database
 from pincite.server.jobs.store import JobStore, Status
 from pincite.server.jobs.tallies import BUCKETS as STAGE_BUCKETS
 from pincite.server.jobs.tallies import STAGE, STAGE_UNDER, UNCHECKED, VERDICTS, Key
@@ -62,17 +62,15 @@ def folder(settings: ServerSettings) -> Part:
 
 
 def tables(database: Database) -> Part:
-    """Whether the database answers, and is of this version."""
+    """Whether the database answers, and its tables are of this version."""
     try:
-        found = database.revision()
+        found = database.version()
     except PinciteError as error:
         return Part("database", False, str(error))
-    if found != database.newest:
-        behind = (
-            f"its tables are of {found or 'no version'}; `pincite serve` brings them up to date"
-        )
-        return Part("database", False, f"{database.shown}: {behind}")
-    return Part("database", True, f"{database.shown} ({found})")
+    if found != VERSION:
+        what = f"its tables have version {found}, expected {VERSION}" if found else "no tables yet"
+        return Part("database", False, f"{database.shown}: {what}")
+    return Part("database", True, database.shown)
 
 
 def _kept(database: Database, settings: ServerSettings) -> Iterator[Part]:

@@ -95,7 +95,7 @@ def opened(server: ServerSettings, settings: Settings) -> Site:
     """The stores, with the database's tables and the folders brought to this version."""
     made_folder(server.folder)
     database = Database(server.database_url)
-    database.migrate()
+    database.create_tables()
     each = server.queue_each if server.mode == "server" else 0
     jobs = JobStore(database, queue=server.queue, each=each)
     corpora = CorpusRegister(database, server.folder / "corpora")

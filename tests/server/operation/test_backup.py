@@ -16,7 +16,6 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
 from server.own_copies import copy_of
-from server.postgres import binaries
 from server.processes import Served
 
 from pincite.cli import cli
@@ -32,13 +31,6 @@ from pincite.server.tables import jobs
 from pincite.settings import Settings
 
 WORDS = "What somebody asked."
-
-
-@pytest.fixture(autouse=True)
-def _clients(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PostgreSQL's programs, where Debian hides them."""
-    if there := binaries():
-        monkeypatch.setenv("PATH", f"{there}:/usr/bin:/bin")
 
 
 @contextmanager
@@ -61,31 +53,22 @@ def fill(settings: ServerSettings) -> tuple[str, str]:
         return job.job_id, entry.corpus_id
 
 
-def elsewhere(settings: ServerSettings, tmp_path: Path) -> ServerSettings:
-    """The same server in a new place; PostgreSQL stays where it is."""
-    return ServerSettings(data=str(tmp_path / "new"), database=settings.database)
-
-
 @pytest.fixture
-def settings(database_url: str, tmp_path: Path) -> ServerSettings:
-    database = "" if database_url.startswith("sqlite") else database_url
-    return ServerSettings(data=str(tmp_path / "data"), database=database)
+def settings(tmp_path: Path) -> ServerSettings:
+    return ServerSettings(data=str(tmp_path / "data"))
 
 
 def test_everything_comes_back(settings: ServerSettings, tmp_path: Path) -> None:
     job_id, corpus_id = fill(settings)
     file = tmp_path / "copy.pincite"
     done = backup(settings, file)
-    assert done.n_files == 2
+    assert len(done.files) == 2
     assert file.stat().st_mode & 0o777 == 0o600
-    assert len(inspect(file).files) == 2
-    with open_site(settings) as site:  # what happened after it is not in it
+    assert inspect(file) == done
+    with open_site(settings) as site:  # what happened afterwards is not in it
         later, _ = site.jobs.submit("local", "verify", "later", {"text": "x"})
-    target = elsewhere(settings, tmp_path)
-    if settings.database:
-        with pytest.raises(InputError, match="there already"):
-            restore(target, file)
-    restore(target, file, replace=bool(settings.database))
+    target = ServerSettings(data=str(tmp_path / "new"))
+    restore(target, file)
     with open_site(target) as site:
         job = site.jobs.get(job_id)
         assert job
@@ -99,6 +82,21 @@ def test_everything_comes_back(settings: ServerSettings, tmp_path: Path) -> None
         new, _ = site.jobs.submit("local", "verify", "goes on", {"text": "x"})
         assert new.ahead == 0
     assert all(part.well for part in examined(target)), list(examined(target))
+
+
+@pytest.mark.xdist_group("postgresql")
+def test_with_postgresql_it_holds_the_folder_only(tmp_path: Path, postgres_url: str) -> None:
+    settings = ServerSettings(data=str(tmp_path / "data"), database=postgres_url)
+    _, corpus_id = fill(settings)
+    file = tmp_path / "copy"
+    done = backup(settings, file)
+    assert not done.database
+    assert list(done.files) == [f"files/corpora/{corpus_id}/g1/documents"]
+    shutil.rmtree(settings.folder / "corpora")
+    restore(settings, file)
+    assert (settings.folder / "corpora" / corpus_id / "g1" / "documents").is_file()
+    with pytest.raises(ConfigError):
+        restore(ServerSettings(data=str(tmp_path / "new")), file)
 
 
 def test_nothing_is_replaced_unless_told(settings: ServerSettings, tmp_path: Path) -> None:
@@ -149,38 +147,49 @@ def test_a_damaged_copy_is_told_and_changes_nothing(tmp_path: Path) -> None:
     file = tmp_path / "copy.pincite"
     backup(settings, file)
     whole = file.read_bytes()
-    target = elsewhere(settings, tmp_path)
+    target = ServerSettings(data=str(tmp_path / "new"))
     for broken in (whole[: len(whole) // 2], b"", b"nonsense", whole[:-40]):
         file.write_bytes(broken)
-        with pytest.raises(DamagedArchive, match="no whole backup"):
+        with pytest.raises(DamagedArchive):
             inspect(file)
         with pytest.raises(DamagedArchive):
             restore(target, file)
     assert [p.name for p in target.folder.iterdir()] == ["in-use"]
 
 
+LISTED: dict[str, object] = {
+    "format": 1,
+    "tables": 1,
+    "pincite": "1",
+    "created": 0,
+    "database": False,
+    "files": {},
+    "n_bytes": 0,
+}
+
+
 @pytest.mark.parametrize(
-    ("name", "data", "message"),
+    ("name", "listed"),
     [
-        ("../outside", b"x", "leads out"),
-        ("/outside", b"x", "leads out"),
-        ("files/corpora/a/more", b"x", "1 files"),
-        (LIST, b'{"format": 2}', "format 2"),
+        ("../outside", LISTED),
+        ("/outside", LISTED),
+        ("files/corpora/a/more", LISTED),
+        ("files/x", LISTED | {"format": 2}),
+        ("files/x", LISTED | {"tables": 2}),
+        ("files/x", LISTED | {"files": []}),
+        ("files/x", {"format": 1}),
     ],
 )
-def test_an_archive_that_somebody_made_up_is_refused(
-    tmp_path: Path, name: str, data: bytes, message: str
+def test_an_archive_that_was_made_up_is_refused(
+    tmp_path: Path, name: str, listed: dict[str, object]
 ) -> None:
     file = tmp_path / "made-up"
-    listed = {"format": 1, "about": {}, "files": {}, "bytes": 0}
     with tarfile.open(file, "w:gz") as tar:
-        for each, content in ((name, data), (LIST, json.dumps(listed).encode())):
+        for each, content in ((name, b"x"), (LIST, json.dumps(listed).encode())):
             entry = tarfile.TarInfo(each)
             entry.size = len(content)
             tar.addfile(entry, io.BytesIO(content))
-            if name == LIST:
-                break
-    with pytest.raises(DamagedArchive, match=message):
+    with pytest.raises(DamagedArchive):
         inspect(file)
     assert not (tmp_path.parent / "outside").exists()
 
@@ -191,30 +200,8 @@ def test_links_in_an_archive_are_refused(tmp_path: Path) -> None:
         entry = tarfile.TarInfo("files/link")
         entry.type, entry.linkname = tarfile.SYMTYPE, "/etc"
         tar.addfile(entry)
-    with pytest.raises(DamagedArchive, match="no file"):
+    with pytest.raises(DamagedArchive):
         inspect(file)
-
-
-@pytest.mark.xdist_group("postgresql")
-def test_a_copy_of_another_kind_of_database_is_refused(tmp_path: Path, postgres_url: str) -> None:
-    settings = ServerSettings(data=str(tmp_path / "data"))
-    fill(settings)
-    backup(settings, tmp_path / "copy")
-    target = ServerSettings(data=str(tmp_path / "new"), database=postgres_url)
-    with pytest.raises(ConfigError, match="of SQLite"):
-        restore(target, tmp_path / "copy")
-
-
-@pytest.mark.xdist_group("postgresql")
-def test_without_postgresql_s_client_it_says_what_to_install(
-    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = ServerSettings(data=str(tmp_path / "data"), database=postgres_url)
-    fill(settings)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ConfigError, match="apt-get install postgresql-client"):
-        backup(settings, tmp_path / "copy")
-    assert not list(tmp_path.glob("copy*")), "nothing is left behind"
 
 
 def test_a_corpus_that_is_being_written_is_not_copied_half(tmp_path: Path) -> None:
@@ -225,13 +212,6 @@ def test_a_corpus_that_is_being_written_is_not_copied_half(tmp_path: Path) -> No
         pytest.raises(CorpusError, match="being written"),
     ):
         backup(settings, tmp_path / "copy")
-
-
-def test_corpora_that_lie_elsewhere_are_named(tmp_path: Path) -> None:
-    settings = ServerSettings(data=str(tmp_path / "data"))
-    with open_site(settings) as site:
-        site.corpora.add("local", "Linked", address=tmp_path / "mine")
-    assert backup(settings, tmp_path / "copy").elsewhere == (str(tmp_path / "mine"),)
 
 
 def test_what_is_not_well_is_said(settings: ServerSettings) -> None:
@@ -252,9 +232,9 @@ def test_what_is_not_well_is_said(settings: ServerSettings) -> None:
     assert set(wrong) == {"corpora", "jobs"}
     assert wrong["jobs"].startswith("1 running, 1 done; of 1 no worker has given a sign of life")
     with open_site(settings) as site, site.database.writing() as connection:
-        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+        connection.execute(sa.text("UPDATE pincite_version SET version = 9999"))
     (part,) = [part for part in examined(settings) if not part.well]
-    assert "newer Pincite" in part.what
+    assert part.name == "database"
 
 
 def test_the_commands(tmp_path: Path) -> None:
@@ -267,9 +247,9 @@ def test_the_commands(tmp_path: Path) -> None:
         return result.output
 
     assert "2 files" in run("backup", file, "--data", data)
-    assert "all as they were written" in run("check", "--backup", file)
+    assert "all intact" in run("check", "--backup", file)
     new = str(tmp_path / "new")
-    assert "Restored what Pincite" in run("restore", file, "--data", new)
+    assert "Restored the backup" in run("restore", file, "--data", new)
     assert run("check", "--data", new).splitlines()[1].startswith("ok    database")
     shutil.rmtree(tmp_path / "new" / "corpora")
     assert "1; `pincite corpus verify FOLDER` looks into one; nothing is in" in run(

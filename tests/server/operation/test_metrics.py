@@ -160,7 +160,7 @@ def test_ready_says_which_part_is_not(make_site: Callable[..., Site]) -> None:
         ready = client.get("/readyz").json()
         assert ready["parts"] == {"database": "ok", "folder": "ok", "worker": "ok"}
         with site.database.writing() as connection:
-            connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+            connection.exec_driver_sql("UPDATE pincite_version SET version = 9999")
         answer = client.get("/readyz")
         assert answer.status_code == 503
         assert [each["where"] for each in answer.json()["errors"]] == ["database"]

@@ -60,7 +60,7 @@ def opened(given: Mapping[str, object], config: Path | None) -> Iterator[Stores]
     settings = load(given, config)
     database = Database(settings.database_url)
     try:
-        database.migrate()
+        database.create_tables()
         yield Stores(StudyStore(database), JobStore(database))
     finally:
         database.close()
