@@ -53,6 +53,10 @@ def collected(folder: Path = SERVER) -> Catalog:
             catalog.add(message, locations=[(file, 0)])
     if folder != SERVER:
         return catalog
+    options = {"*.j2": {"trimmed": "true", "silent": "false"}}
+    macros = extract_from_dir(SERVER.parent / "report", [("*.j2", "jinja2")], options)
+    for file, _, message, _, _ in sorted(macros, key=lambda each: (each[0], each[1])):
+        catalog.add(message, locations=[(f"report/{file}", 0)])
     for verb in ("ask", "check"):  # what their wordings give to `say` and `plural`
         path = SERVER.parent / "verbs" / verb / "wording.py"
         for _, message, _, _ in extract_from_file("python", path, CALLS):

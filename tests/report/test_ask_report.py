@@ -80,7 +80,7 @@ def everything_shown() -> list[str]:
 def in_every_format(report: AnswerReport) -> list[str]:
     """Without line breaks, as a reader sees them."""
     written = [
-        ask_html.to_html(report),
+        ask_html.to_html(report).replace('<span aria-hidden="true">', "").replace("</span>", ""),
         ask_markdown.to_markdown(report).replace("\\", ""),
         shown(report, width=1000),
     ]

@@ -1,12 +1,13 @@
-"""Jinja2, for pages and for Markdown that a user may lay out.
+"""Jinja2 templates: HTML for report files and the server's pages, Markdown that users may replace.
 
-Every value on a page is escaped (autoescape is on for the whole environment). Templates of a user
-run in a sandbox, and what they print of a value cannot become markup.
+HTML escapes every value (autoescape is on for the whole environment). Templates of a user run in a
+sandbox, and the values that they print cannot become markup.
 """
 
 import re
 from collections.abc import Sequence
 from functools import cache
+from gettext import NullTranslations
 from pathlib import Path
 
 from jinja2 import (
@@ -20,7 +21,10 @@ from jinja2 import (
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 
+from pincite import notes
 from pincite.errors import ConfigError
+from pincite.notes import Note
+from pincite.report import cells
 from pincite.report.cells import one_line
 
 FOLDER = Path(__file__).parent
@@ -29,23 +33,48 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!$])")
 
 @cache
 def page(name: str) -> Template:
-    """A shipped page by the name of its file."""
-    return environment([FOLDER]).get_template(name)
+    """A report file's template, in English."""
+    return environment().get_template(name)
 
 
-def environment(folders: Sequence[Path], *extensions: str) -> Environment:
-    """For pages: every value is escaped, and one that is not there is an error."""
-    return Environment(
-        loader=FileSystemLoader(folders),
+def environment(
+    folders: Sequence[Path] = (), texts: NullTranslations | None = None, language: str = "en"
+) -> Environment:
+    """For HTML: every value is escaped, and a missing one is an error.
+
+    Args:
+        folders: more templates than those of this package.
+        texts: translations of what the templates say; None: English.
+        language: its code.
+    """
+
+    def said(found: Note | Sequence[Note]) -> Markup:
+        """Notes in words; what has no translation is marked as English."""
+        each = [found] if isinstance(found, Note) else found
+        return Markup("; ").join(map(in_words, each))
+
+    def in_words(note: Note) -> str:
+        words = notes.said(note, texts.gettext)
+        if note.code != notes.AS_WRITTEN or language == "en":
+            return words
+        return Markup('<span lang="en">{}</span>').format(words)
+
+    texts = texts or NullTranslations()
+    found = Environment(
+        loader=FileSystemLoader([*folders, FOLDER]),
         autoescape=True,
         undefined=StrictUndefined,
-        extensions=extensions,
+        extensions=["jinja2.ext.i18n"],
     )
+    found.install_gettext_translations(texts, newstyle=True)  # type: ignore[attr-defined]
+    found.globals |= {"link": cells.safe_link, "n_of": cells.n_of}
+    found.filters |= {"said": said, "one_line": one_line, "percent": cells.percent}
+    return found
 
 
 @cache
 def style(*more: str) -> Markup:
-    """The style sheet of all pages, and those of one page behind it."""
+    """The style sheet of all pages, followed by those named."""
     names = ("report.css", *more)
     text = "".join((FOLDER / name).read_text(encoding="utf-8") for name in names)
     return Markup(text)  # noqa: S704 - our files

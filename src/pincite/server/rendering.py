@@ -30,8 +30,6 @@ from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
 
 from pincite import notes
-from pincite.judgement.confirmation import Outcome, StatementType
-from pincite.judgement.references import Retraction, Standing, Support, standing
 from pincite.notes import Language
 from pincite.report import cells, templates
 from pincite.report.reasons import BARS, REASONS
@@ -45,9 +43,7 @@ from pincite.server.routing import Router, csrf_for
 from pincite.types import Label, Reason
 from pincite.verbs.ask import bibliography
 from pincite.verbs.ask import wording as ask_wording
-from pincite.verbs.ask.records import AnswerReport, Checked
 from pincite.verbs.check import wording as check_wording
-from pincite.verbs.check.records import CheckReport
 from pincite.verbs.verify import wording
 
 LOCALE = Path(__file__).parent / "locale"
@@ -220,59 +216,10 @@ SHARED: tuple[Mapping[Any, str], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """What pages of `check` and `ask` say, in one language."""
-
-    language: Language
-
-    def _(self, text: str) -> str:
-        return self.language.say(text)
-
-    # ── check ────────────────────────────────────────────────────────────────────────────────────
-
-    def outcome(self, outcome: Outcome) -> str:
-        """The result of a reading."""
-        return self._(check_wording.LABELS[outcome])
-
-    def kind(self, kind: StatementType) -> str:
-        """What kind of statement a reading is."""
-        return self._(check_wording.KINDS[kind])
-
-    def advice(self, report: CheckReport | AnswerReport) -> str:
-        """What a reader must know of every result."""
-        if isinstance(report, CheckReport):
-            return self._(check_wording.ADVICE)
-        return self._(ask_wording.advice(report.answers))
-
-    # ── ask ──────────────────────────────────────────────────────────────────────────────────────
-
-    def standing(self, standing: Standing) -> str:
-        """How a sentence stands."""
-        return self._(ask_wording.LABELS[standing])
-
-    def label(self, checked: Checked) -> str:
-        """The same, with the source of what was copied."""
-        return ask_wording.label(checked, self._)
-
-    def short(self, standing: Standing) -> str:
-        """The same where sentences are counted."""
-        return self._(ask_wording.SHORT[standing])
-
-    def support(self, support: Support) -> str:
-        """What a reference says of a sentence, with its sign."""
-        return f"{ask_wording.SIGNS[standing([support])]} {self._(ask_wording.VERDICTS[support])}"
-
-    def retraction(self, retraction: Retraction) -> str:
-        """The mark of a reference; empty for most."""
-        mark = bibliography.RETRACTIONS[retraction]
-        return f"⚠ {self._(mark)}" if mark else ""
-
-
-def words_of(request: Request) -> Words:
-    """In the language of whoever asks."""
+def words_of(request: Request) -> Language:
+    """The language of a request."""
     texts = translations(language_of(request))
-    return Words(Language(texts.gettext, texts.ngettext))
+    return Language(texts.gettext, texts.ngettext)
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,16 +295,14 @@ def rendered(name: str, language: str, **values: Any) -> str:
 
 @cache
 def _environment(language: str) -> Any:
-    folders = [TEMPLATES, *plugins.folders("templates")]
-    environment = templates.environment(folders, "jinja2.ext.i18n", "jinja2.ext.do")
     texts = translations(language)
-    environment.install_gettext_translations(texts, newstyle=True)  # type: ignore[attr-defined]
+    folders = [TEMPLATES, *plugins.folders("templates")]
+    environment = templates.environment(folders, texts, language)
     environment.globals |= {
         "static": address,
         "sign": lambda label: wording.SIGNS[Label(label)],
         "word": lambda label: texts.gettext(wording.LABELS[Label(label)]),
         "meaning": lambda label: texts.gettext(wording.LEGEND[Label(label)]),
-        "link": cells.safe_link,
         "when": when,
         "moment": lambda text: when(datetime.fromisoformat(text).timestamp()),
         "wording": wording,
@@ -369,12 +314,8 @@ def _environment(language: str) -> Any:
         "where": lambda result: wording.where(result.place, result.label, texts.gettext),
         "what_changed": lambda result: wording.what_changed(result, texts.gettext),
         "second_opinion": lambda finding: wording.second_opinion(finding, texts.gettext),
-        "in_words": lambda note: notes.said(note, texts.gettext),
-        "AS_WRITTEN": notes.AS_WRITTEN,
         "ORDER": wording.ORDER,
     }
-    environment.filters["one_line"] = cells.one_line
-    environment.filters["percent"] = cells.percent
     return environment
 
 

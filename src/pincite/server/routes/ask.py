@@ -16,7 +16,7 @@ from pincite.server.forms import Form
 from pincite.server.identity import Identity, Reader, Runner
 from pincite.server.jobs.store import Event
 from pincite.server.problems import Problem, not_found
-from pincite.server.rendering import Look, Words, page, words_of
+from pincite.server.rendering import Look, page, words_of
 from pincite.server.requests import AskRequest
 from pincite.server.routes import corpora
 from pincite.server.routes.check import filled
@@ -24,7 +24,7 @@ from pincite.server.routes.jobs import readable, started
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.verbs.ask import bibliography, data, html, markdown, wording
-from pincite.verbs.ask.records import Answer, AnswerReport, Checked, Reference
+from pincite.verbs.ask.records import Answer, AnswerReport
 
 router = Router(include_in_schema=False)
 EXPORTS = {
@@ -95,25 +95,23 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
     report = _report(result)
     if report is None:
         return None
-    words, who = words_of(request), look.who
     answers = report.answers if look.is_own else tuple(map(_without_texts, report.answers))
     return page(
         request,
         "answered.html",
-        who,
+        look.who,
         look=look,
         job=look.job,
         report=report,
-        answers=[_worded(html.view(answer), answer, words) for answer in answers],
-        words=words,
+        answers=html.views(answers, words_of(request), with_texts=True),
+        advice=wording.advice(report.answers),
         used=cells.asked(report.usage),
-        covers=corpora.covered(site, look.job.request.get("corpus"), who) if who else [],
+        covers=corpora.covered(site, look.job.request.get("corpus"), look.who) if look.who else [],
     )
 
 
-def so_far(request: Request, events: Sequence[Event]) -> dict[str, Any]:
+def so_far(events: Sequence[Event]) -> dict[str, Any]:
     """What of an answer stands already, for the page of a job that runs: verified, and waiting."""
-    words = words_of(request)
     told = [event.data for event in events if event.kind == "sentence"]
     verified = [codec.from_values(SentenceRecord, each) for each in told]
     drafts = [event.data for event in events if event.kind == "draft"]
@@ -121,7 +119,7 @@ def so_far(request: Request, events: Sequence[Event]) -> dict[str, Any]:
     if drafts:
         after, texts = int(drafts[-1]["after"]), list(drafts[-1]["texts"])
         waiting = texts[max(0, len(verified) - after) :]
-    return {"sentences": [_live(each, words) for each in verified], "waiting": waiting}
+    return {"sentences": [_live(each) for each in verified], "waiting": waiting}
 
 
 def _without_texts(answer: Answer) -> Answer:
@@ -132,12 +130,12 @@ def _without_texts(answer: Answer) -> Answer:
     return replace(answer, references=references)
 
 
-def _live(sentence: SentenceRecord, words: Words) -> dict[str, Any]:
+def _live(sentence: SentenceRecord) -> dict[str, Any]:
     return {
         "text": sentence.text,
         "tone": html.TONES[sentence.standing],
         "sign": wording.SIGNS[sentence.standing],
-        "label": words.standing(sentence.standing),
+        "label": wording.LABELS[sentence.standing],
     }
 
 
@@ -162,43 +160,10 @@ def _exported(report: AnswerReport, ending: str) -> str:
 
 
 def _modes(request: Request) -> list[tuple[str, str]]:
-    _ = words_of(request)._
+    _ = words_of(request).say
     return [
         ("", _("balanced: words and meaning")),
         ("rrf", _("equal: the place in either ranking counts")),
         ("verifai", _("mostly meaning, as Verif.ai")),
         ("union", _("wide: the best of each, in turn")),
     ]
-
-
-def _worded(view: dict[str, Any], answer: Answer, words: Words) -> dict[str, Any]:
-    """The reports' view of an answer, its words in the reader's language."""
-    view["by"] = wording.written_by(answer, words._)
-    view["incomplete"] = wording.cautions(answer, words._)
-    view["unknown"] = wording.unknown_retractions(answer.references, words._)
-    view["counts"] = [
-        (n, html.TONES[standing], wording.SIGNS[standing], words.short(standing))
-        for standing, n in wording.counts(answer.sentences)
-    ]
-    for name, checked in (("sentences", answer.sentences), ("dropped", answer.dropped)):
-        for shown, each in zip(view[name], checked, strict=True):
-            _word_sentence(shown, each, words)
-    by_number = {reference.number: reference for reference in answer.references}
-    for shown in (*view["references"], *view["unnamed"]):
-        _word_reference(shown, by_number[shown["number"]], words)
-    for shown, reference in zip(view["left_out"], answer.left_out, strict=True):
-        _word_reference(shown, reference, words)
-    return view
-
-
-def _word_sentence(shown: dict[str, Any], checked: Checked, words: Words) -> None:
-    shown["label"] = words.label(checked)
-    shown["standing"] = checked.standing.value
-    for verdict, each in zip(shown["verdicts"], checked.verdicts, strict=True):
-        verdict |= {"words": words.support(each.support), "why": each.why_coded}
-        verdict["place"] = each.number
-
-
-def _word_reference(shown: dict[str, Any], reference: Reference, words: Words) -> None:
-    shown["mark"] = words.retraction(reference.retraction)
-    shown["text"] = reference.document.text[: html.MOST_TEXT]

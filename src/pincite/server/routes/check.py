@@ -14,103 +14,23 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from pincite.contract import codec
 from pincite.errors import InputError
-from pincite.judgement import confirmation
-from pincite.judgement.confirmation import StatementType, Weighed
-from pincite.library.feedback import SIGNS
+from pincite.judgement.confirmation import StatementType
 from pincite.report import cells
-from pincite.report.cells import safe_link
 from pincite.server import demo, forms
 from pincite.server.corpora import CorpusEntry
 from pincite.server.forms import Form
 from pincite.server.identity import Identity, Reader, Runner
 from pincite.server.jobs.store import Job
 from pincite.server.problems import Problem, not_found
-from pincite.server.rendering import Look, Words, page, words_of
+from pincite.server.rendering import Look, page, words_of
 from pincite.server.requests import CheckRequest, corpora_in
 from pincite.server.routes import corpora
 from pincite.server.routes.jobs import readable, started
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.tables import Kind
-from pincite.text.hosts import host_of
-from pincite.text.page_numbers import PageNumber, number_at
-from pincite.types import CopyKind, Document, Failed, Span
 from pincite.verbs.check import data, exports, html, wording
-from pincite.verbs.check import wording as check_wording
-from pincite.verbs.check.records import CheckReport, Interpretation, ReadingResult
-
-Places = Sequence[int]
-SIDES = (
-    {"word": "for", "sign": "▲", "tone": "supported"},
-    {"word": "against", "sign": "▽", "tone": "refuted"},
-    {"word": "neutral", "sign": "○", "tone": "unchecked"},
-)
-
-
-def sides(result: ReadingResult, threshold: float) -> list[dict[str, Any]]:
-    """For, against and neutral, each with its documents; empty where nothing was judged."""
-    items = result.items
-    for_it, against = confirmation.sides(items, threshold)
-    speaking = {items[place].passage.doc_id for place in (*for_it, *against)}
-    judged = [n for n, item in enumerate(items) if not isinstance(item.outcome, Failed)]
-    neutral = [n for n in judged if items[n].passage.doc_id not in speaking]
-    if not judged:
-        return []
-    return [
-        {**side, "documents": _documents(result, places)}
-        for side, places in zip(SIDES, (for_it, against, neutral), strict=True)
-    ]
-
-
-def _documents(result: ReadingResult, places: Places) -> list[dict[str, Any]]:
-    """The documents of the passages at these places, in their order."""
-    grouped: dict[str, list[int]] = {}
-    for place in places:
-        grouped.setdefault(result.items[place].passage.doc_id, []).append(place)
-    return [_document(result, of_one) for of_one in grouped.values()]
-
-
-def _document(result: ReadingResult, places: Places) -> dict[str, Any]:
-    item = result.items[places[0]]
-    passage, href = item.passage, safe_link(item.passage.url)
-    source = (item.meta.get(name, "") for name in ("author", "publisher", "site"))
-    return {
-        "name": cells.one_line(passage.title) or passage.url,
-        "href": href,
-        "host": host_of(passage.url) if href and passage.title else "",
-        "published": item.published,
-        "source": " · ".join(dict.fromkeys(part for part in source if part)),
-        "copies": item.copies,
-        "online": item.origin is CopyKind.LIVE,
-        "passages": [_passage(result, place) for place in places],
-    }
-
-
-def _passage(result: ReadingResult, place: int) -> dict[str, Any]:
-    item = result.items[place]
-    outcome, text = item.outcome, item.passage.text
-    assert not isinstance(outcome, Failed)
-    start, end = outcome.quote or Span(0, 0)
-    degree = confirmation.degree_of(item) or 0.0
-    return {
-        "degree": check_wording.signed(degree),
-        "share": round(abs(degree) * 100),
-        "strong": place in result.weight.contradictions,
-        "page": page_of(item),
-        "head": text[:start],
-        "quote": text[start:end],
-        "tail": text[end:],
-        "reasons": outcome.reasons_coded,
-        "analysis": outcome.analysis,
-    }
-
-
-def page_of(item: Weighed) -> PageNumber | None:
-    """The page on which the quote stands, else the passage; None of what has no pages."""
-    quote = None if isinstance(item.outcome, Failed) else item.outcome.quote
-    document = Document(item.passage.url, item.passage.title, "", meta=dict(item.meta))
-    return number_at(document, item.passage.span.start + (quote.start if quote else 0))
-
+from pincite.verbs.check.records import CheckReport, Interpretation
 
 router = Router(include_in_schema=False)
 MOST_READINGS = 20  # as `CheckRequest`
@@ -206,17 +126,13 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
         look=look,
         job=job,
         report=report,
-        checks=[
-            _worded(html.view(check, threshold), check.results, words, threshold)
-            for check in report.checks
-        ],
-        words=words,
-        legend=wording.legend(threshold, words.language) if wording.has_degrees(report) else "",
+        checks=html.views(report, words),
+        advice=wording.ADVICE,
+        legend=wording.legend(threshold, words) if wording.has_degrees(report) else "",
         used=cells.asked(report.usage),
         covers=corpora.covered(site, job.request.get("corpus"), who) if who else [],
         footnotes=exports.to_footnotes(report),
         claimreview=exports.to_claimreview(report),
-        signs=SIGNS,
     )
 
 
@@ -284,7 +200,7 @@ def _edited(
         rows=rows,
         failures=failures,
         kinds=KINDS,
-        words=words_of(request),
+        meanings=wording.KINDS,
         most=MOST_READINGS,
     )
 
@@ -316,26 +232,3 @@ def _merged(rows: Sequence[Row], chosen: set[Any]) -> list[Row]:
     text = " ".join(rows[n].text for n in places)
     merged = replace(rows[first], text=text, negation="", keep=True)
     return [merged if n == first else row for n, row in enumerate(rows) if n not in rest]
-
-
-def _worded(
-    view: dict[str, Any], results: Sequence[ReadingResult], words: Words, threshold: float
-) -> dict[str, Any]:
-    """The reports' view of a check, its words in the reader's language."""
-    for shown, result in zip(view["readings"], results, strict=True):
-        shown |= {
-            "outcome": result.weight.outcome.value,
-            "label": words.outcome(result.weight.outcome),
-            "meaning": words.kind(result.reading.kind),
-            "summary": wording.mean_degree(result, words.language)
-            or wording.sentence(result, words.language),
-            "sides": sides(result, threshold),
-            "warning": wording.warning(result, words.language),
-            "unused": wording.unused_pages(result, words.language.say),
-            "reading_id": result.reading.reading_id,
-            "years": [
-                (year, wording.signed(then.doc), words.outcome(then.outcome))
-                for year, then in result.as_of
-            ],
-        }
-    return view

@@ -10,13 +10,13 @@ from fastapi import Request, Response
 from pydantic import BaseModel, model_validator
 
 from pincite.judgement import aggregation
-from pincite.notes import said
+from pincite.notes import Language, said
 from pincite.report import cells
 from pincite.report.reasons import REASONS
 from pincite.server.identity import Identity, Reader, Runner
 from pincite.server.jobs.store import Job, Status
 from pincite.server.problems import ProblemBody, not_found
-from pincite.server.rendering import STEPS, Words, words_of
+from pincite.server.rendering import STEPS, words_of
 from pincite.server.requests import Body, Line, Revision, Tuning, VerifyRequest
 from pincite.server.routes.jobs import OF_STARTING, JobBody, readable, started
 from pincite.server.routes.verify import Verified, verified_in
@@ -191,14 +191,14 @@ def _citing(job: Job, verified: Verified, note: str | None, site: Site) -> list[
 
 
 def _claims(
-    job_id: str, verified: Verified, findings: Iterable[Finding], words: Words
+    job_id: str, verified: Verified, findings: Iterable[Finding], words: Language
 ) -> list[ClaimBody]:
     names, today = verified.view.get("names", {}), date.today()
     return [_claim(job_id, finding, names, words, today) for finding in findings]
 
 
 def _claim(
-    job_id: str, finding: Finding, names: Mapping[str, str], words: Words, today: date
+    job_id: str, finding: Finding, names: Mapping[str, str], words: Language, today: date
 ) -> ClaimBody:
     support = aggregation.support(finding)
     absent, _ = wording.absent_and_denied(finding.missing)
@@ -207,7 +207,7 @@ def _claim(
         claim_id=finding.claim.claim_id,
         claim=finding.claim.text,
         label=str(finding.label),
-        verdict=words.language.say(wording.LABELS[finding.label]),
+        verdict=words.say(wording.LABELS[finding.label]),
         support=None if support is None else cells.percent(support),
         missing=[part.span.of(finding.claim.text) for part in absent],
         citations=[_cited(result, names, words) for result in finding.citations],
@@ -216,7 +216,7 @@ def _claim(
     )
 
 
-def _cited(result: CitationResult, names: Mapping[str, str], words: Words) -> CitedBody:
+def _cited(result: CitationResult, names: Mapping[str, str], words: Language) -> CitedBody:
     cited, outcome, copy = result.citation, result.outcome, result.copy
     evidence = outcome if isinstance(outcome, Evidence) else None
     why = outcome if isinstance(outcome, Unchecked) else None
@@ -230,11 +230,9 @@ def _cited(result: CitationResult, names: Mapping[str, str], words: Words) -> Ci
         copy_url=cells.safe_link(copy.url) if copy and copy.url != cited.url else None,
         quote=text if quoted else "",
         near="" if quoted else text,
-        reasons=[said(note, words.language.say) for note in evidence.reasons_coded]
-        if evidence
-        else [],
-        unchecked=words.language.say(REASONS[why.reason]) if why else None,
-        step=words.language.say(STEPS[why.reason]) if why else "",
+        reasons=[said(note, words.say) for note in evidence.reasons_coded] if evidence else [],
+        unchecked=words.say(REASONS[why.reason]) if why else None,
+        step=words.say(STEPS[why.reason]) if why else "",
     )
 
 

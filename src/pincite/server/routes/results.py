@@ -200,7 +200,7 @@ def _progress(request: Request, site: Site, job: Job) -> dict[str, Any]:
         "done": counted.get("done", 0),
         "total": counted.get("total", 0),
         "steps": steps[-MAX_STEPS - 1 : -1],
-        **(ask.so_far(request, events) if job.kind == "ask" else {}),
+        **(ask.so_far(events) if job.kind == "ask" else {}),
         **_judged(events if job.kind == "verify" else ()),
         **_words(request),
     }

@@ -1,14 +1,20 @@
-"""Answers as one self-contained HTML page: no script, no request, everything escaped."""
+"""Answers as one self-contained HTML page, and the values that the server's page shows.
 
+The page has no script and makes no request; every value is escaped.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from pincite.judgement.references import Retraction, Standing, Support, Verdict, standing
+from pincite.notes import IN_ENGLISH, Language
 from pincite.report import cells, templates
 from pincite.report.cells import safe_link
 from pincite.types import Document, Evidence, Span
 from pincite.verbs.ask import bibliography
 from pincite.verbs.ask import wording as ask_wording
-from pincite.verbs.ask.records import Answer, AnswerReport, Change, Checked, Reference, shown
+from pincite.verbs.ask.records import Answer, AnswerReport, Checked, Reference, shown
 
 MOST_TEXT = 6000  # characters of a text that is shown whole: an abstract is, a paper is not
 # Classes of the style sheet, which knows the tones of `verify`.
@@ -29,71 +35,89 @@ def to_html(report: AnswerReport) -> str:
     """The page as text."""
     return templates.page("ask.html.j2").render(
         report=report,
-        settings=[
-            (name, ", ".join(value) if isinstance(value, tuple) else value)
-            for name, value in report.settings.items()
-        ],
-        answers=[shown(view, answer) for answer in report.answers],
+        answers=views(report.answers),
         advice=ask_wording.advice(report.answers),
-        left_out=ask_wording.LEFT_OUT,
-        no_answer=ask_wording.NO_ANSWER,
-        inherited=ask_wording.INHERITED,
         used=cells.asked(report.usage),
         css=templates.style("ask.css"),
     )
 
 
-def view(answer: Answer) -> dict[str, Any]:
-    """What a page shows of one answer, in the names of its template."""
+def views(
+    answers: Sequence[Answer], words: Language = IN_ENGLISH, *, with_texts: bool = False
+) -> list[dict[str, Any]]:
+    """What a page shows of each answer, in the names of `answer.html.j2`.
+
+    Args:
+        answers: of a report.
+        words: the reader's language.
+        with_texts: whether references hold the beginning of their texts.
+    """
+    view = partial(_view, say=words.say, with_texts=with_texts)
+    return [shown(view, answer) for answer in answers]
+
+
+def _view(answer: Answer, say: Callable[[str], str], with_texts: bool) -> dict[str, Any]:
     known = {reference.number: reference.document for reference in answer.references}
     named, unnamed = ask_wording.named_and_not(answer)
+    references = partial(_reference, answer=answer, say=say, with_texts=with_texts)
     return {
         "question": answer.question,
-        "by": ask_wording.written_by(answer),
+        "by": ask_wording.written_by(answer, say),
         "abstained": answer.abstained_coded,
-        "incomplete": ask_wording.cautions(answer),
+        "incomplete": ask_wording.cautions(answer, say),
         "counts": [
-            (n, TONES[standing], ask_wording.SIGNS[standing], ask_wording.SHORT[standing])
+            (n, TONES[standing], ask_wording.SIGNS[standing], say(ask_wording.SHORT[standing]))
             for standing, n in ask_wording.counts(answer.sentences)
         ],
-        "sentences": [_sentence(sentence, known) for sentence in answer.sentences],
-        "references": [_reference(reference, answer) for reference in named],
-        "unnamed": [_reference(reference, answer) for reference in unnamed],
-        "left_out": [_reference(reference, answer) for reference in answer.left_out],
-        "unknown": ask_wording.unknown_retractions(answer.references),
-        "dropped": [_sentence(sentence, known) for sentence in answer.dropped],
-        "changes": [_change(change) for change in answer.changes],
+        "sentences": [_sentence(sentence, known, say) for sentence in answer.sentences],
+        "references": [references(each) | {"is_named": True} for each in named],
+        "unnamed": list(map(references, unnamed)),
+        "left_out": list(map(references, answer.left_out)),
+        "unknown": ask_wording.unknown_retractions(answer.references, say),
+        "dropped": [_sentence(sentence, known, say) for sentence in answer.dropped],
+        "changes": [
+            {
+                "pieces": ask_wording.difference(each.before.sentence.text, each.after),
+                "why": each.why_coded,
+            }
+            for each in answer.changes
+        ],
         "searched": ask_wording.searched(answer),
     }
 
 
-def _sentence(checked: Checked, known: dict[int, Document]) -> dict[str, object]:
+def _sentence(
+    checked: Checked, known: Mapping[int, Document], say: Callable[[str], str]
+) -> dict[str, object]:
     standing = checked.standing
     return {
         "text": checked.sentence.text,
+        "standing": standing.value,
         "tone": TONES[standing],
         "sign": ask_wording.SIGNS[standing],
-        "label": ask_wording.label(checked),
+        "label": ask_wording.label(checked, say),
         "is_copied": standing is Standing.VERBATIM,
-        "numbers": ask_wording.numbers(checked),
-        "known": {str(number) for number in known},
         "notes": checked.notes_coded,
         "inherited": checked.inherited,
-        "verdicts": [_verdict(verdict, known) for verdict in checked.verdicts],
+        "verdicts": [_verdict(verdict, known, say) for verdict in checked.verdicts],
         # What is supported need not be looked at; all else waits for a reader.
         "open": standing not in (Standing.SUPPORTED, Standing.VERBATIM),
     }
 
 
-def _verdict(verdict: Verdict, known: dict[int, Document]) -> dict[str, object]:
+def _verdict(
+    verdict: Verdict, known: Mapping[int, Document], say: Callable[[str], str]
+) -> dict[str, object]:
     document = known.get(verdict.number or 0)
     evidence = verdict.evidence
+    sign = ask_wording.SIGNS[standing([verdict.support])]
     return {
         "number": verdict.number if document else None,
         "written": verdict.written,
         "title": cells.one_line(document.title) or document.url if document else "",
         "tone": TONES[standing([verdict.support])],
-        "words": ask_wording.verdict(verdict),
+        "words": f"{sign} {say(ask_wording.VERDICTS[verdict.support])}",
+        "why": verdict.why_coded,
         "shares": ask_wording.shares(evidence)
         if evidence and verdict.support is not Support.VERBATIM
         else None,
@@ -120,29 +144,24 @@ def _marked(evidence: Evidence, document: Document | None) -> dict[str, str]:
     return {"head": text[:start], "quote": text[start:end], "tail": text[end:]}
 
 
-def _reference(reference: Reference, answer: Answer) -> dict[str, object]:
+def _reference(
+    reference: Reference, answer: Answer, say: Callable[[str], str], with_texts: bool
+) -> dict[str, object]:
     document = reference.document
+    mark = bibliography.RETRACTIONS[reference.retraction]
     return {
         "number": reference.number,
         "title": cells.one_line(document.title) or document.url,
         "href": safe_link(document.url),
         "line": ask_wording.published_in(reference),
         "links": bibliography.links(document.meta),
-        "mark": ask_wording.retraction(reference),
+        "mark": f"⚠ {say(mark)}" if mark else "",
         "mark_tone": _RETRACTION_TONES.get(reference.retraction, "refuted"),
         "notices": document.meta.get("notices", ""),
         "says": [
-            (verb, ask_wording.places_of(reference, answer.sentences, support))
-            for verb, support in (
-                ("quoted in", Support.VERBATIM),
-                ("supports", Support.SUPPORTS),
-                ("contradicts", Support.CONTRADICTS),
-            )
+            (support.value, ask_wording.places_of(reference, answer.sentences, support))
+            for support in (Support.VERBATIM, Support.SUPPORTS, Support.CONTRADICTS)
         ],
-        "bears_out": ask_wording.bears_out(reference, answer.sentences),
+        "is_named": False,
+        "text": document.text[:MOST_TEXT] if with_texts else "",
     }
-
-
-def _change(change: Change) -> dict[str, object]:
-    before = change.before.sentence.text
-    return {"pieces": ask_wording.difference(before, change.after), "why": change.why_coded}
