@@ -387,7 +387,7 @@ def test_sentences_wait_in_grey_until_they_are_verified(client: TestClient, site
     assert "Two." in shown
     assert "One" not in shown
     assert wording.LABELS[checked.standing] in shown
-    assert shown.count("being compared") == 1
+    assert shown.count(">… ") == 1
 
 
 # ── Corpora ──────────────────────────────────────────────────────────────────────────────────────
