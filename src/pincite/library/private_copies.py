@@ -1,14 +1,14 @@
-"""The user's own copies of paid papers and books, and the sources that they stand for.
+"""The user's own copies of sources that cannot be fetched, such as paid papers and books.
 
-A folder that only its owner can read: `index.sqlite` says which sources each copy stands for, and
-`files/` holds the bytes under their SHA-256, so no name from outside becomes a path. A file is
-complete before the index names it, and a change of the index is one transaction: a kill at any
-moment leaves the copy attached or not, and at most a file that the next change clears away.
+They lie in a folder that only the user can read: `index.sqlite` records which sources each copy
+stands for, and `files/` holds the bytes under their SHA-256, so that no name from outside becomes a
+path. A file is complete before the index names it, and each change of the index is one transaction:
+a killed process leaves a copy attached or not, and at most a file that the next change deletes.
 
-A source is known by keys, each a kind and a value: `url:`, `doi:`, `pmid:`, `isbn:`, and `work:`
-(title and author) for books and papers that have none of these; one in common is enough. It may
-have several files, as chapters; the pages that a citation names choose among them, and what is
-chosen is read as one document, whose pages keep the numbers that are printed on them.
+A source is known by keys: `url:`, `doi:`, `pmid:`, `isbn:`, and `work:` (title and author) where
+there is none of these; one key in common is enough. A source may have several files, such as
+chapters. The pages that a citation names choose among them, and the chosen files are read as one
+document, whose pages keep their printed numbers.
 """
 
 import contextlib
@@ -16,10 +16,11 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import sqlite3
 import stat
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -166,24 +167,19 @@ def _keys_of_address(url: str) -> list[str]:
     return keys
 
 
-LAYOUT = 2  # of the tables
 INDEX, FILES = "index.sqlite", "files"
 _PART = ".part-"
-# Windows has neither; there the checksum alone says that a link leads to what was attached.
+# Windows has neither flag; there the checksum alone shows that a link leads to what was attached.
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _OURS = re.compile(rf"[0-9a-f]{{64}}|{re.escape(_PART)}\w+")
-_TABLES = """
-CREATE TABLE IF NOT EXISTS copies (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, sha256 TEXT NOT NULL, copy TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS keys (
-    key TEXT NOT NULL, copy INTEGER NOT NULL REFERENCES copies ON DELETE CASCADE,
-    PRIMARY KEY (key, copy)) WITHOUT ROWID;
-"""
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS copies (id INTEGER PRIMARY KEY AUTOINCREMENT, copy TEXT NOT NULL)"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class OwnCopy:
-    """One file that a user has attached to a source."""
+    """A file that a user has attached to a source."""
 
     ref: str  # the source as the user named it
     keys: tuple[str, ...]  # by which citations find it: "doi:10.1000/x", "isbn:978…"
@@ -191,23 +187,23 @@ class OwnCopy:
     sha256: str
     n_bytes: int
     pages: tuple[int, int] | None  # numbers printed on its first and last page, if known
-    n_pages: int  # 0: a kind of file without pages
+    n_pages: int  # 0: a format without pages
     n_words: int
-    language: str  # ISO 639-1; empty if it is not known
+    language: str  # ISO 639-1; empty if unknown
     title: str  # as the file states it
     added: str = ""  # ISO timestamp, UTC; given by `attach`
     copy_id: int = 0
 
 
 class OwnCopies:
-    """Copies by the sources that they stand for; safe to use from several processes."""
+    """A folder of private copies; safe to use from several processes."""
 
     def __init__(self, folder: Path) -> None:
-        """Opens nothing and makes nothing before the first copy is attached."""
+        """Nothing is created before the first copy is attached."""
         self.folder = folder
 
     def attach(self, copy: OwnCopy, data: bytes) -> OwnCopy:
-        """Keep a file; in place of an earlier attachment of the same bytes to the same source.
+        """Keep a file; it replaces an earlier attachment of the same bytes to the same source.
 
         Raises:
             ConfigError: the folder cannot be written.
@@ -216,45 +212,37 @@ class OwnCopies:
         copy = replace(copy, keys=tuple(sorted(set(copy.keys))), added=added)
         with self._changing() as db:
             self._write(copy.sha256, data)
-            known = _select(db, "WHERE sha256 = ?", (copy.sha256,))
+            known = [each for each in _copies_in(db) if each.sha256 == copy.sha256]
             again = [(c.copy_id,) for c in known if set(c.keys) & set(copy.keys)]
             db.executemany("DELETE FROM copies WHERE id = ?", again)
-            values = copy.sha256, json.dumps(asdict(copy))
-            key = db.execute("INSERT INTO copies VALUES (NULL, ?, ?)", values).lastrowid
-            db.executemany("INSERT INTO keys VALUES (?, ?)", [(k, key) for k in copy.keys])
-        return replace(copy, copy_id=key or 0)
+            stored = json.dumps(asdict(copy))
+            row = db.execute("INSERT INTO copies (copy) VALUES (?)", (stored,))
+        return replace(copy, copy_id=row.lastrowid or 0)
 
     def all(self) -> list[OwnCopy]:
-        """Every copy, in the order in which they were attached."""
-        with self._reading() as db:
-            return _select(db) if db else []
+        """Every copy, oldest first."""
+        if not (self.folder / INDEX).is_file():
+            return []
+        with self._opened() as db:
+            return _copies_in(db)
 
     def of(self, keys: Sequence[str]) -> list[OwnCopy]:
-        """The copies that stand for one of the keys, in the order of all."""
-        with self._reading() as db:
-            if not db or not keys:
-                return []
-            marks = ", ".join("?" * len(keys))
-            return _select(
-                db,
-                f"WHERE id IN (SELECT copy FROM keys WHERE key IN ({marks}))",  # noqa: S608 - ditto
-                keys,
-            )
+        """The copies that stand for one of the keys, oldest first."""
+        return [copy for copy in self.all() if set(copy.keys) & set(keys)]
 
     def remove(self, copies: Sequence[OwnCopy]) -> None:
         """Forget copies, and delete the files that no other source has."""
-        if not self._exists():
+        if not (self.folder / INDEX).is_file():
             return
         with self._changing() as db:
             db.executemany("DELETE FROM copies WHERE id = ?", [(c.copy_id,) for c in copies])
         with self._changing():
-            pass  # with the rows gone for good, their files are cleared away
+            pass  # deletes the files, now that the rows are gone for good
 
     def read(self, copy: OwnCopy) -> bytes | None:
-        """The bytes of a copy; None if its file is gone or is not what was attached."""
-        path = self.path_of(copy)
-        try:  # a link may lead anywhere, so none is followed
-            number = os.open(path, os.O_RDONLY | _NO_LINK)
+        """The bytes of a copy; None if its file is missing or was changed."""
+        try:  # follows no link
+            number = os.open(self.path_of(copy), os.O_RDONLY | _NO_LINK)
         except OSError:
             return None
         with os.fdopen(number, "rb") as file:
@@ -264,101 +252,116 @@ class OwnCopies:
         return data if hashlib.sha256(data).hexdigest() == copy.sha256 else None
 
     def path_of(self, copy: OwnCopy) -> Path:
-        """Where its file lies."""
+        """The path of its file."""
         return self.folder / FILES / copy.sha256
 
     def fingerprint(self) -> str:
-        """16 hex digits over what is attached to what; empty if nothing is."""
+        """16 hex digits that change with what is attached to what; empty if nothing is."""
         known = sorted((c.sha256, c.pages, c.keys) for c in self.all())
         return hashlib.sha256(repr(known).encode()).hexdigest()[:16] if known else ""
 
     def faults(self) -> int:
-        """How many copies have no file, or one of another size; looks into none."""
+        """How many copies have no file or one of another size; does not read the files."""
         sizes = [(self.path_of(copy), copy.n_bytes) for copy in self.all()]
         return sum(not path.is_file() or path.stat().st_size != size for path, size in sizes)
 
     @contextmanager
     def still(self) -> Iterator[bytes]:
-        """The bytes of the index as a file; inside the block nobody changes what is attached."""
+        """The bytes of the index; nothing can be attached or removed inside the block."""
         with self._changing() as db:
             yield db.serialize()
 
-    def _exists(self) -> bool:
-        return (self.folder / INDEX).is_file()
-
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection | None]:
-        """The index; None if nothing was ever attached."""
-        if not self._exists():
-            yield None
-            return
-        with self._told(), contextlib.closing(self._connected()) as db:
-            yield db
-
     @contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction, alone among all processes; clears away what kills left behind."""
-        with self._told():
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            (self.folder / FILES).mkdir(mode=0o700, exist_ok=True)
-            os.close(os.open(self.folder / INDEX, os.O_CREAT | os.O_RDWR, 0o600))
-            with contextlib.closing(self._connected()) as db:
-                db.execute("BEGIN IMMEDIATE")
-                try:
-                    self._clear(db)
-                    yield db
-                except BaseException:
-                    db.execute("ROLLBACK")
-                    raise
-                db.execute("COMMIT")
+        """A transaction that locks out other writers; first deletes what killed ones left."""
+        with self._opened(create=True) as db:
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                named = {copy.sha256 for copy in _copies_in(db)}
+                for path in (self.folder / FILES).iterdir():
+                    if _OURS.fullmatch(path.name) and path.name not in named:
+                        path.unlink()
+                yield db
+            except BaseException:
+                db.execute("ROLLBACK")
+                raise
+            db.execute("COMMIT")
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _opened(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
         try:
-            yield
+            if create:
+                self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                (self.folder / FILES).mkdir(mode=0o700, exist_ok=True)
+                os.close(os.open(self.folder / INDEX, os.O_CREAT | os.O_RDWR, 0o600))
+            index = sqlite3.connect(self.folder / INDEX, isolation_level=None, timeout=30)
+            with contextlib.closing(index) as db:
+                db.execute("PRAGMA synchronous=FULL")
+                db.execute(_TABLE)
+                yield db
         except (OSError, sqlite3.Error) as error:
-            what = f"{self.folder} cannot be used for your own copies: {error}."
+            what = f"{self.folder} cannot hold your own copies: {error}."
             raise ConfigError(f"{what} Set library.own_copies to another folder.") from error
 
-    def _connected(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self.folder / INDEX, isolation_level=None, timeout=30)
-        db.execute("PRAGMA foreign_keys=ON")
-        db.execute("PRAGMA synchronous=FULL")
-        (layout,) = db.execute("PRAGMA user_version").fetchone()
-        if layout not in (0, LAYOUT):
-            db.close()
-            raise ConfigError(f"{self.folder} was made by another version of Pincite.")
-        if layout == 0:
-            db.executescript(f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version={LAYOUT}; COMMIT;")
-        return db
-
     def _write(self, digest: str, data: bytes) -> None:
-        """The file under its final name, complete and on the disk."""
         files = self.folder / FILES
-        number, beside = tempfile.mkstemp(prefix=_PART, dir=files)  # mode 0600
+        number, part = tempfile.mkstemp(prefix=_PART, dir=files)  # mode 0600
         with os.fdopen(number, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(number)
-        Path(beside).replace(files / digest)
+        Path(part).replace(files / digest)
         sync(files)
 
-    def _clear(self, db: sqlite3.Connection) -> None:
-        """Delete the files of ours that the index does not name; no other file, whatever it is."""
-        named = {digest for (digest,) in db.execute("SELECT sha256 FROM copies")}
-        for path in (self.folder / FILES).iterdir():
-            if _OURS.fullmatch(path.name) and path.name not in named:
-                path.unlink()
 
-
-def _select(db: sqlite3.Connection, where: str = "", values: Sequence[str] = ()) -> list[OwnCopy]:
-    rows = db.execute(f"SELECT id, copy FROM copies {where} ORDER BY id", values).fetchall()  # noqa: S608 - our own words
+def _copies_in(db: sqlite3.Connection) -> list[OwnCopy]:
     found = []
-    for key, text in rows:
+    for copy_id, text in db.execute("SELECT id, copy FROM copies ORDER BY id"):
         stored = json.loads(text)
         keys, pages = tuple(stored["keys"]), stored["pages"] and tuple(stored["pages"])
-        found.append(OwnCopy(**{**stored, "keys": keys, "pages": pages, "copy_id": key}))
+        found.append(OwnCopy(**{**stored, "keys": keys, "pages": pages, "copy_id": copy_id}))
     return found
+
+
+OF_ACCOUNTS = "own"  # in a server's data folder: a folder of copies for each account
+_DELETED = "deleted"  # a file in the folder of an account that is being deleted
+_ACCOUNT = re.compile(r"[A-Za-z0-9_-]{1,40}")
+
+
+@dataclass(frozen=True, slots=True)
+class AccountCopies:
+    """The private copies of a server's accounts, in a folder for each account's id.
+
+    A folder is deleted in steps, so that a killed process or a restored database loses nothing:
+    it is marked, then the account goes, then `tidy` removes marked folders without an account.
+    """
+
+    root: Path
+    local: Path | None = None  # local mode: the one folder, that of `pincite source`
+
+    def folder(self, account_id: str) -> Path:
+        """The folder of an account's copies; it may not exist yet."""
+        if self.local:
+            return self.local
+        if not _ACCOUNT.fullmatch(account_id):
+            raise ValueError(f"{account_id!r} is not an account's id")
+        return self.root / account_id
+
+    def of(self, account_id: str) -> OwnCopies:
+        """The copies of an account."""
+        return OwnCopies(self.folder(account_id))
+
+    def mark_deleted(self, account_id: str) -> None:
+        """Have `tidy` remove the folder as soon as the account is gone."""
+        folder = self.folder(account_id)
+        if folder.is_dir():
+            (folder / _DELETED).touch()
+
+    def tidy(self, is_account: Callable[[str], bool]) -> None:
+        """Remove the folders of accounts that were deleted."""
+        for mark in self.root.glob(f"*/{_DELETED}"):
+            if not is_account(mark.parent.name):
+                shutil.rmtree(mark.parent, ignore_errors=True)
 
 
 _BETWEEN = "\n\n"  # two files

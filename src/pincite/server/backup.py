@@ -25,9 +25,8 @@ from typing import Any
 
 from pincite.corpus.durable import WriterLock, checksum
 from pincite.errors import ConfigError, InputError, PinciteError
-from pincite.library.private_copies import INDEX, OwnCopies
+from pincite.library.private_copies import INDEX, OF_ACCOUNTS, OwnCopies
 from pincite.server.database import VERSION, Database, DatabaseError, made_folder
-from pincite.server.private_copies import SHELVES
 from pincite.server.settings import ServerSettings
 from pincite.server.tables import now
 
@@ -35,7 +34,7 @@ FORMAT = 1
 LIST = "manifest.json"
 DATABASE = "database.sqlite"
 LOCKED = ("corpora", "uploads")  # folders of folders that a writer's lock protects
-KEPT = (*LOCKED, SHELVES)  # of the data folder
+KEPT = (*LOCKED, OF_ACCOUNTS)  # of the data folder
 IN_USE = "in-use"
 
 
@@ -181,7 +180,7 @@ def _sources(database: Database, folder: Path) -> Iterator[tuple[Path, str]]:
             except sqlite3.Error as error:
                 raise DatabaseError(f"{database.shown} cannot be copied: {error}.") from error
             yield copy, DATABASE
-        for shelf in _folders(folder / SHELVES):
+        for shelf in _folders(folder / OF_ACCOUNTS):
             with OwnCopies(shelf).still() as index:
                 copy = Path(temporary) / INDEX
                 copy.write_bytes(index)
@@ -223,10 +222,10 @@ def _unpacked(path: Path, folder: Path) -> Contents:
         with gzip.open(path) as stream, tarfile.open(fileobj=stream, mode="r:") as tar:
             for entry in tar:
                 source = tar.extractfile(entry) if entry.isreg() else None
-                name = PurePosixPath(entry.name)
-                if source is None or name.is_absolute() or ".." in name.parts:
+                inside = PurePosixPath(entry.name)
+                if source is None or inside.is_absolute() or ".." in inside.parts:
                     raise ValueError(f"{entry.name!r} is not a file inside the archive")
-                target = folder / name
+                target = folder / inside
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with source, target.open("xb") as file:
                     shutil.copyfileobj(source, file)

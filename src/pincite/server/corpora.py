@@ -38,9 +38,9 @@ from pincite.errors import (
     PinciteError,
     StaleCorpus,
 )
+from pincite.library.private_copies import AccountCopies
 from pincite.protocols import Encoder
 from pincite.server.database import Database
-from pincite.server.private_copies import OwnShelves
 from pincite.server.settings import ServerSettings
 from pincite.server.tables import corpora, corpus_problems, new_id, now
 from pincite.server.uploads import Uploads
@@ -518,7 +518,7 @@ class AccountFull(PinciteError):
 class Quotas:
     """Of one server's data folder. Safe to use from several threads."""
 
-    def __init__(self, server: ServerSettings, library: Library, own: OwnShelves) -> None:
+    def __init__(self, server: ServerSettings, library: Library, own: AccountCopies) -> None:
         """`server`: how much is to stay free, and how much an account may take."""
         self._folder, self._library, self._own = server.folder, library, own
         self._spare = server.disk_free_megabytes * 1e6

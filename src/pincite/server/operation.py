@@ -18,13 +18,12 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
 from pincite.errors import PinciteError
-from pincite.library.private_copies import OwnCopies
+from pincite.library.private_copies import OF_ACCOUNTS, OwnCopies
 from pincite.server.corpora import CorpusRegister, fault
 from pincite.server.database import VERSION, Database
 from pincite.server.jobs.store import JobStore, Status
 from pincite.server.jobs.tallies import BUCKETS as STAGE_BUCKETS
 from pincite.server.jobs.tallies import STAGE, STAGE_UNDER, UNCHECKED, VERDICTS, Key
-from pincite.server.private_copies import SHELVES
 from pincite.server.settings import ServerSettings
 
 
@@ -84,7 +83,7 @@ def _kept(database: Database, settings: ServerSettings) -> Iterator[Part]:
     waiting = counts[Status.QUEUED] < settings.queue
     yield Part("jobs", waiting and not lost, told if waiting else f"{told}; the queue is full")
     yield _corpora(CorpusRegister(database, settings.folder / "corpora"))
-    yield _copies(settings.folder / SHELVES)
+    yield _copies(settings.folder / OF_ACCOUNTS)
 
 
 def _corpora(register: CorpusRegister) -> Part:

@@ -13,12 +13,11 @@ from typing import IO, Any
 
 import sqlalchemy as sa
 
-from pincite.library.private_copies import OwnCopies
+from pincite.library.private_copies import AccountCopies, OwnCopies
 from pincite.server import plugins
 from pincite.server.accounts import spare_last_admin
 from pincite.server.corpora import Shared
 from pincite.server.database import Database
-from pincite.server.private_copies import OwnShelves
 from pincite.server.tables import (
     accounts,
     api_keys,
@@ -83,7 +82,7 @@ def export(database: Database, account_id: str, copies: OwnCopies, into: IO[byte
         _add_copies(packed, copies)
 
 
-def forget(database: Database, account_id: str, shelves: OwnShelves) -> bool:
+def forget(database: Database, account_id: str, copies: AccountCopies) -> bool:
     """Delete an account and what is its own; False if there is none.
 
     Jobs with their results, feedback, private corpora, own copies and rows of plugins are
@@ -102,7 +101,7 @@ def forget(database: Database, account_id: str, shelves: OwnShelves) -> bool:
         this = accounts.c.account_id == account_id
         if db.execute(accounts.delete().where(this)).rowcount != 1:
             return False
-        shelves.mark_deleted(account_id)
+        copies.mark_deleted(account_id)
         gone = {"deleted": now(), "name": sa.literal("deleted ") + corpora.c.corpus_id}
         db.execute(corpora.update().where(private, corpora.c.deleted.is_(None)).values(gone))
         for corpus_id in db.execute(sa.select(corpora.c.corpus_id).where(mine)).scalars().all():

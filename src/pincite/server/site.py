@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from pincite import runtime
+from pincite.library.private_copies import OF_ACCOUNTS, AccountCopies, folder_of
 from pincite.server.accounts import Accounts, AuditLog, Logins
 from pincite.server.corpora import CorpusPool, CorpusRegister, Library, Quotas
 from pincite.server.database import Database, made_folder
@@ -14,7 +15,6 @@ from pincite.server.feedback import FeedbackStore
 from pincite.server.jobs.store import JobStore
 from pincite.server.jobs.tallies import Tallies
 from pincite.server.oauth import Provider, providers
-from pincite.server.private_copies import OwnShelves
 from pincite.server.sessions import DAY, ApiKeys, LoginAttempts, Sessions, ShareLinks
 from pincite.server.settings import ServerSettings
 from pincite.server.tables import now
@@ -78,7 +78,7 @@ class Site:
     jobs: JobStore
     corpora: CorpusRegister
     library: Library
-    own: OwnShelves
+    own: AccountCopies
     quotas: Quotas
     feedback: FeedbackStore
     people: People  # of server mode; empty in local mode
@@ -91,6 +91,12 @@ class Site:
         self.people.forget_old()
 
 
+def copies_of(server: ServerSettings, settings: Settings) -> AccountCopies:
+    """The private copies of a server's accounts; in local mode those of `pincite source`."""
+    local = folder_of(settings.library.own_copies) if server.mode == "local" else None
+    return AccountCopies(server.folder / OF_ACCOUNTS, local)
+
+
 def opened(server: ServerSettings, settings: Settings) -> Site:
     """The stores, with the database's tables and the folders brought to this version."""
     made_folder(server.folder)
@@ -101,7 +107,7 @@ def opened(server: ServerSettings, settings: Settings) -> Site:
     corpora = CorpusRegister(database, server.folder / "corpora")
     pool = CorpusPool(lambda: runtime.encoder(settings))
     library = Library(corpora, Uploads(server.folder / "uploads"), jobs, pool)
-    own = OwnShelves(server, settings)
+    own = copies_of(server, settings)
     quotas = Quotas(server, library, own)
     feedback, people = FeedbackStore(database), people_of(database, server)
     stores = (jobs, corpora, library, own, quotas, feedback, people, Tallies(database))

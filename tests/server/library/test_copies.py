@@ -14,9 +14,16 @@ from server.conftest import client_of
 from server.own_copies import BOOK, checked, cited, copy_of, hand_in, page_of, run_next
 from server.people_of_tests import PASSWORD, SERVER, Somebody, program, somebody
 
-from pincite.library.private_copies import OwnCopies, OwnCopy, named
+from pincite.library import private_copies
+from pincite.library.private_copies import (
+    OF_ACCOUNTS,
+    AccountCopies,
+    OwnCopies,
+    OwnCopy,
+    attach,
+    named,
+)
 from pincite.server.identity import May, Role
-from pincite.server.private_copies import SHELVES, Given, OwnShelves, attached
 from pincite.server.site import Site
 from pincite.server.tables import accounts, feedback
 from pincite.settings import Settings
@@ -198,7 +205,7 @@ def test_what_the_servers_own_user_has_attached_is_not_for_jobs(
     key = named("https://a.example/tram")
     path = tmp_path / "tram.txt"
     path.write_text("The tram reached the harbour in 1922. " * 5)
-    assert isinstance(attached(shelf, key, Given(path, "tram.txt", None)), OwnCopy)
+    assert isinstance(attach(shelf, key, path), OwnCopy)
     site = make_site(Settings.of(own_copies=str(shelf.folder)), **SERVER)
     ada = somebody(site, Role.EDITOR, "Ada")
     job_id = checked(ada.client, site)
@@ -207,7 +214,7 @@ def test_what_the_servers_own_user_has_attached_is_not_for_jobs(
 
 @pytest.mark.parametrize("owner", ["", "..", "../x", "a/b", "/etc", "a\0", "x" * 41, "a\n"])
 def test_an_id_that_is_none_becomes_no_path(site: Site, owner: str) -> None:
-    with pytest.raises(ValueError, match="no id"):
+    with pytest.raises(ValueError, match="account's id"):
         site.own.folder(owner)
 
 
@@ -260,7 +267,7 @@ def test_many_copies_come_page_by_page(site: Site, ada: Somebody) -> None:
 def test_a_shelf_that_cannot_be_written(site: Site, ada: Somebody) -> None:
     job_id = checked(ada.client, site)
     book, *_ = cited(ada.client, job_id)
-    shelves = site.server.folder / SHELVES
+    shelves = site.server.folder / OF_ACCOUNTS
     shelves.write_bytes(b"no folder")
     reply = hand_in(ada.client, job_id, book, ("a.txt", b"The bridge opened."))
     assert (reply.status_code, reply.json()["code"]) == (503, "not_kept")
@@ -287,7 +294,7 @@ def test_who_leaves_leaves_no_copy(
         site.own.of(who.account.account_id).attach(copy_of(n), b"x")
     shelf = site.own.folder(ada.account.account_id)
     if killed:
-        monkeypatch.setattr(OwnShelves, "tidy", lambda *_: None)
+        monkeypatch.setattr(AccountCopies, "tidy", lambda *_: None)
     assert ada.client.request("DELETE", "/api/v1/me", json={"password": PASSWORD}).is_success
     assert shelf.exists() == killed
     monkeypatch.undo()
@@ -300,14 +307,14 @@ def test_who_leaves_while_a_copy_is_read_leaves_none(site: Site, ada: Somebody) 
     job_id = checked(ada.client, site)
     book, *_ = cited(ada.client, job_id)
 
-    def slowly(*given: Any) -> Any:
-        kept = attached(*given)
+    def slowly(*given: Any, **named: Any) -> Any:
+        kept = attach(*given, **named)
         with site.database.writing() as db:
             db.execute(accounts.delete().where(accounts.c.account_id == ada.account.account_id))
         return kept
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pincite.server.routes.copies.attached", slowly)
+        patch.setattr(private_copies, "attach", slowly)
         assert hand_in(ada.client, job_id, book, ("a.txt", b"The bridge.")).status_code == 404
     assert not site.own.folder(ada.account.account_id).exists()
 

@@ -11,11 +11,8 @@ from fastapi.testclient import TestClient
 from server.conftest import client_of
 from server.own_copies import ARTICLE, checked, cited, hand_in, page_of
 
-from pincite.library.private_copies import OwnCopies, named
-from pincite.server.private_copies import Given, attached
 from pincite.server.site import Site
 from pincite.settings import Settings
-from pincite.types import Reason, Unchecked
 
 NAMES = ["../../../etc/x.txt", "<img src=x onerror=alert(1)>.txt", "\u202egpj.txt", "x" * 2_000]
 NAMES += ["C:\\a\\b.txt", "a\r\nb.txt", "con", ".hidden", "%00.txt", '"; DROP.txt', "n\0ul.txt"]
@@ -128,28 +125,6 @@ def test_hostile_texts_are_kept_or_refused(client: TestClient, site: Site, numbe
     assert client.get("/api/v1/copies").status_code == 200
     assert "<script>alert" not in client.get("/copies").text
     checked(client, site)
-
-
-def test_a_reader_that_hangs_or_dies_costs_the_file_and_no_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shelf, key = OwnCopies(tmp_path / "own"), named("https://a.example/x")
-    pipe = tmp_path / "a.txt"
-    pipe.write_text("The bridge opened in 1911.")
-    hung = attached(shelf, key, Given(pipe, "a.txt", None), seconds=0.01)
-    assert isinstance(hung, Unchecked)
-    assert hung.reason is Reason.TIMED_OUT
-    bomb = tmp_path / "bomb.txt"
-    with bomb.open("wb") as file:
-        file.truncate(60_000_000)
-    big = attached(shelf, key, Given(bomb, "bomb.txt", None))
-    assert isinstance(big, Unchecked)
-    assert big.reason is Reason.TOO_LARGE
-    monkeypatch.setattr("pincite.server.private_copies.sys.executable", "/bin/false")
-    died = attached(shelf, key, Given(pipe, "a.txt", None))
-    assert isinstance(died, Unchecked)
-    assert died.reason is Reason.UNDECODABLE
-    assert shelf.all() == []
 
 
 def test_what_is_too_much_is_refused(make_site: Callable[..., Site]) -> None:

@@ -29,10 +29,10 @@ from pincite.server.database import Database, DatabaseError
 from pincite.server.jobs import ingesting, work
 from pincite.server.jobs.store import Job, JobStore, Status
 from pincite.server.jobs.tallies import Key, Stopwatch, Tallies, of_result
-from pincite.server.private_copies import OwnShelves
 from pincite.server.requests import corpora_in
 from pincite.server.settings import ServerSettings
 from pincite.server.settings import load as load_server_settings
+from pincite.server.site import copies_of
 from pincite.server.uploads import Uploads
 from pincite.settings import Settings
 
@@ -94,7 +94,7 @@ class Runner:
         self._tallies = Tallies(database)
         self._corpora = CorpusRegister(database, server.folder / "corpora")
         self._uploads = Uploads(server.folder / "uploads")
-        self._own = OwnShelves(server, settings)
+        self._own = copies_of(server, settings)
 
     def run(self, job_id: str) -> None:
         """Do a job and keep its result; what goes wrong is kept as its problem.

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import anyio
 from anyio.to_thread import run_sync
@@ -20,7 +20,6 @@ from pincite.server import forms
 from pincite.server.forms import Form
 from pincite.server.identity import Identity, Reader, Runner
 from pincite.server.jobs.store import Job
-from pincite.server.private_copies import Given, attached
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.rendering import Look, page
 from pincite.server.requests import (
@@ -61,6 +60,14 @@ FORM = form_schema(
     ["claim_id", "citation_id"],
     "Either `file` or `text`.",
 )
+
+
+class Given(NamedTuple):
+    """A file as it came."""
+
+    path: Path
+    name: str  # as its sender calls it; only its ending says something
+    pages: tuple[int, int] | None  # printed on its first and last page
 
 
 class CopyBody(Shown):
@@ -239,7 +246,9 @@ def _given(form: SentForm, folder: Path) -> Given:
 
 def _kept(site: Site, who: Identity, source: Named, given: Given) -> OwnCopy | Unchecked:
     try:
-        kept = attached(site.own.of(who.account_id), source, given)
+        kept = private_copies.attach(
+            site.own.of(who.account_id), source, given.path, given.pages, name=given.name
+        )
     except InputError as error:
         raise Problem(422, "invalid_pages", str(error)) from error
     except ConfigError as error:
