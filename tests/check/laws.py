@@ -8,8 +8,8 @@ from support.laws import check_evidence
 
 from pincite.judgement.confirmation import from_answers
 from pincite.types import Evidence, Failed, Passage
-from pincite.verbs.check.interpret import Interpreter
-from pincite.verbs.check.records import Judge, Reading
+from pincite.verbs.check.confirm import ModelJudge, VerifierJudge
+from pincite.verbs.check.records import Interpretation, Reading
 
 _WORD = re.compile(r"\w+")
 
@@ -39,24 +39,19 @@ class FakeJudge:
         return from_answers(passage, round(len(shared) / len(words), 2), 0.0)
 
 
-def check_interpreter(interpreter: Interpreter, statements: Sequence[str]) -> None:
-    """One interpretation a statement, in order; readings have ids r1, r2, … and a text each."""
-    assert interpreter.fingerprint, "the fingerprint is empty"
-    assert interpreter.interpret([]) == [], "no statements should give no interpretations"
-    given = list(statements)
-    found = interpreter.interpret(given)
-    assert given == list(statements), "interpret changed its statements"
-    assert len(found) == len(statements), f"{len(found)} results for {len(statements)} statements"
-    for interpretation in found:
-        ids = [reading.reading_id for reading in interpretation.readings]
-        assert ids == [f"r{n}" for n in range(1, len(ids) + 1)], f"ids should be r1, …, are {ids}"
-        assert interpretation.by, "it is not said who found the readings"
-        for reading in interpretation.readings:
-            assert reading.text.strip(), "a reading without text"
-            assert reading.negation != reading.text, "a reading is its own negation"
+def check_interpretation(found: Interpretation) -> None:
+    """Readings have ids r1, r2, … and a text each, which is not its negation."""
+    ids = [reading.reading_id for reading in found.readings]
+    assert ids == [f"r{n}" for n in range(1, len(ids) + 1)]
+    assert found.by
+    for reading in found.readings:
+        assert reading.text.strip()
+        assert reading.negation != reading.text
 
 
-def check_judge(judge: Judge, pairs: Sequence[tuple[Reading, Passage]]) -> None:
+def check_judge(
+    judge: "VerifierJudge | ModelJudge | FakeJudge", pairs: Sequence[tuple[Reading, Passage]]
+) -> None:
     """Evidence or a failure a pair, in order; probabilities sum to one; quotes exist."""
     assert judge.fingerprint, "the fingerprint is empty"
     assert judge.judge([]) == [], "no pairs should give no judgements"

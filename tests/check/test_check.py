@@ -13,9 +13,7 @@ from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.judgement.confirmation import Outcome, StatementType
 from pincite.types import Document, Failed, Passage, Span
 from pincite.verbs.check import readings
-from pincite.verbs.check.evidence import PassageFinder, WindowFinder, found_in
-from pincite.verbs.check.interpret import RuleInterpreter
-from pincite.verbs.check.pipeline import CheckPipeline
+from pincite.verbs.check.pipeline import CheckPipeline, PassageFinder, WindowFinder, found_in
 from pincite.verbs.check.records import Reading
 
 TEXT = (
@@ -41,7 +39,7 @@ def corpus(tmp_path: Path) -> Iterator[EmbeddedCorpus]:
 
 def pipeline(corpus: EmbeddedCorpus, **parts: Any) -> CheckPipeline:
     finder = PassageFinder(corpus.by("hybrid"), corpus.get)
-    return replace(CheckPipeline(RuleInterpreter(), finder, FakeJudge()), **parts)
+    return replace(CheckPipeline(finder, FakeJudge()), **parts)
 
 
 def test_a_text_that_two_pages_carry_is_found_once_with_both_addresses(

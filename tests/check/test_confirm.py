@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
-from check.laws import check_interpreter, check_judge
+from check.laws import check_interpretation, check_judge
 from check_replies import Model, choice, fenced_in, step_of
 from models.chat_server import Answer, Server, good, refusal, serving
 
@@ -19,7 +19,7 @@ from pincite.llm.templates import Templates
 from pincite.notes import Note
 from pincite.types import Claim, Evidence, Failed, Passage, Span
 from pincite.verbs.check.confirm import Asking, ModelJudge, VerifierJudge, drawn
-from pincite.verbs.check.interpret import ModelInterpreter, RuleInterpreter
+from pincite.verbs.check.readings import ModelInterpreter, by_rules
 from pincite.verbs.check.records import Reading
 
 KEY = "sk-very-secret"
@@ -273,7 +273,7 @@ def interpreter_of(server: Server, **models: str) -> ModelInterpreter:
 def test_the_seeds_steps(server: Server) -> None:
     model = Model()
     server.by_request = model
-    (found,) = interpreter_of(server).interpret(["The bridge is of stone and should stay so."])
+    found = interpreter_of(server).interpret("The bridge is of stone and should stay so.")
     assert [(r.reading_id, str(r.kind), r.text, r.negation) for r in found.readings] == [
         ("r1", "descriptive", "The bridge is of stone.", "The bridge is not of stone."),
         ("r2", "normative", "The bridge should be of stone.", "The bridge should not be of stone."),
@@ -293,13 +293,13 @@ def test_the_seeds_steps(server: Server) -> None:
 def test_lists_however_they_are_written(server: Server, written: str) -> None:
     model = Model(instead={"list_ascriptive_statements": lambda _: good(written)})
     server.by_request = model
-    (found,) = interpreter_of(server).interpret(["A."])
+    found = interpreter_of(server).interpret("A.")
     assert "A is." in [r.text for r in found.readings if r.kind == "ascriptive"]
 
 
 def test_a_step_that_fails_costs_its_readings_alone(server: Server) -> None:
     server.by_request = Model(instead={"list_normative_statements": lambda _: good("Sorry.")})
-    (found,) = interpreter_of(server).interpret(["The bridge is of stone."])
+    found = interpreter_of(server).interpret("The bridge is of stone.")
     assert [str(r.kind) for r in found.readings] == ["descriptive"]
     (failure,) = found.failures
     assert failure.step == "reply"
@@ -308,14 +308,14 @@ def test_a_step_that_fails_costs_its_readings_alone(server: Server) -> None:
 def test_a_flood_of_readings_is_cut_and_told_of(server: Server) -> None:
     many = {"descriptive": [f"{n} is so." for n in range(30)], "ascriptive": [], "normative": []}
     server.by_request = Model(readings=many)
-    (found,) = interpreter_of(server).interpret(["Many things are so."])
+    found = interpreter_of(server).interpret("Many things are so.")
     assert len(found.readings) == 20
     assert "20 of 30" in found.failures[0].detail
 
 
 def test_where_a_model_finds_nothing_the_rules_stand_in(server: Server) -> None:
     server.answers = [refusal(401)]
-    (found,) = interpreter_of(server).interpret(["The bridge is of stone."])
+    found = interpreter_of(server).interpret("The bridge is of stone.")
     assert found.by == "rules"
     assert [r.text for r in found.readings] == ["The bridge is of stone."]
     assert found.readings[0].negation == "The bridge is not of stone."
@@ -325,7 +325,7 @@ def test_where_a_model_finds_nothing_the_rules_stand_in(server: Server) -> None:
 
 def test_a_negation_that_fails_is_made_by_rule(server: Server) -> None:
     server.by_request = Model(instead={"negate_claim": lambda _: good("I\nwould\nrather not.")})
-    (found,) = interpreter_of(server).interpret(["The bridge is of stone."])
+    found = interpreter_of(server).interpret("The bridge is of stone.")
     assert found.readings[0].negation == "The bridge is not of stone."
     assert [failure.step for failure in found.failures] == ["negation", "negation"]
 
@@ -333,7 +333,7 @@ def test_a_negation_that_fails_is_made_by_rule(server: Server) -> None:
 def test_a_step_may_have_a_model_of_its_own(server: Server) -> None:
     server.by_request = Model()
     interpreter = interpreter_of(server, negate_claim="large")
-    interpreter.interpret(["The bridge is of stone."])
+    interpreter.interpret("The bridge is of stone.")
     models = {
         (step_of(request["messages"][-1]["content"]) == "negate_claim", request["model"])
         for request in server.asked
@@ -344,8 +344,9 @@ def test_a_step_may_have_a_model_of_its_own(server: Server) -> None:
 def test_the_laws_of_interpreters(server: Server) -> None:
     server.by_request = Model()
     statements = ["The bridge is of stone.", "", "Holm says that it rains."]
-    check_interpreter(RuleInterpreter(), statements)
-    check_interpreter(interpreter_of(server), statements)
+    for statement in statements:
+        check_interpretation(by_rules(statement))
+        check_interpretation(interpreter_of(server).interpret(statement))
 
 
 # ── Prompts and the rest ─────────────────────────────────────────────────────────────────────────

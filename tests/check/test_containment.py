@@ -16,9 +16,7 @@ from pincite.judgement.confirmation import Outcome, StatementType, Weighed, from
 from pincite.types import Claim, Evidence, Failed, Passage, Span
 from pincite.verbs.check import data, exports, html, terminal
 from pincite.verbs.check.confirm import VerifierJudge
-from pincite.verbs.check.evidence import Found
-from pincite.verbs.check.interpret import RuleInterpreter
-from pincite.verbs.check.pipeline import CheckPipeline
+from pincite.verbs.check.pipeline import CheckPipeline, Found
 from pincite.verbs.check.records import Check, CheckReport, Interpretation, Reading
 
 BAD = "unlucky"
@@ -58,12 +56,12 @@ class BadReader:
 class BadInterpreter:
     fingerprint = "bad"
 
-    def interpret(self, statements: Sequence[str]) -> list[Interpretation]:
-        raise RuntimeError(statements)
+    def interpret(self, statement: str) -> Interpretation:
+        raise RuntimeError(statement)
 
 
 def pipeline(**parts: Any) -> CheckPipeline:
-    whole = CheckPipeline(RuleInterpreter(), FoundTexts(), VerifierJudge(WordVerifier()))
+    whole = CheckPipeline(FoundTexts(), VerifierJudge(WordVerifier()))
     return replace(whole, **parts)
 
 

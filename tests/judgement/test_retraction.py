@@ -4,7 +4,7 @@ import pytest
 
 from pincite.judgement.references import Retraction, marked, retraction_of
 from pincite.types import Document, Evidence, Passage, Reason, Span, Unchecked
-from pincite.verbs.check.evidence import found_in
+from pincite.verbs.check.pipeline import found_in
 
 BODY = "Almond oil shortened the sleep of 40 adults.\n\nThey were followed for a year."
 

@@ -1,16 +1,16 @@
-"""How far a passage confirms a reading: a local verifier's answer, or a language model's.
+"""How far a passage confirms a reading: by a local verifier, or by a language model.
 
-With a model, EvidenceSeeker's steps for the reading and again for its negation:
+A model takes EvidenceSeeker's steps, for the reading and again for its negation:
 
     (passage, I) ─▶ free analysis ─▶ multiple choice ─▶ P(first option | I, D)
 
-The options stand in random order, so that a liking for "A" does not count as evidence; the order
-is drawn from the pair itself, so that the same question is asked the same way again.
+The options stand in random order, so that a preference for "A" is not evidence. The order is
+derived from the pair, so that the same question is asked the same way again.
 """
 
 import hashlib
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, TypeAlias
@@ -27,19 +27,19 @@ from pincite.protocols import Floats, Verifier
 from pincite.settings import Probabilities
 from pincite.text import words
 from pincite.types import Claim, Evidence, Failed, Passage
-from pincite.verbs.check.records import Reading
+from pincite.verbs.check.records import STOPPED, Reading
 
 FEW_REPETITIONS = 30  # for `estimate`: EvidenceSeeker's guide asks for at least as many
 ANALYSIS_TOKENS, CHOICE_TOKENS = 500, 60
-_CHUNK = 16  # pairs between two looks at the keyboard: a second of a verifier on two cores
-_ENOUGH = 0.5  # of the repetitions must be readable
-_PROMPTED_TOKENS = 260  # of a choice where nothing keeps a model from explaining itself
+_CHUNK = 16  # pairs between two checks for Ctrl-C: a second of a verifier on two cores
+_ENOUGH = 0.5  # share of the repetitions that must be readable
+_PROMPTED_TOKENS = 260  # of a choice if nothing keeps a model from explaining itself
 
 _Branch: TypeAlias = tuple[float, str] | Failed  # P(first option), the analysis
 
 
 class SentenceReader(Protocol):
-    """What a `Verifier` of one's own can say of a sentence beside its evidence."""
+    """What the local verifier offers beside evidence."""
 
     def log_odds(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
         """(n_pairs, 2): of support, and of refuted against neutral."""
@@ -50,14 +50,13 @@ class SentenceReader(Protocol):
 class VerifierJudge:
     """DOC = supported - refuted, by a local verifier; the negation is not asked for.
 
-    What confirms is read again, a sentence at a time (`confirmation.borne_out`): by `reader`, or by
-    the verifier where there is none.
+    What confirms is read again sentence by sentence (`confirmation.borne_out`), by `reader`, or by
+    the verifier if there is none.
     """
 
     verifier: Verifier
     reader: SentenceReader | None = None
-    language: str = "en"
-    tell: Callable[[int, int], None] | None = None
+    on_progress: Callable[[int, int], None] | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -65,81 +64,81 @@ class VerifierJudge:
         return self.verifier.fingerprint
 
     def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Evidence | Failed]:
-        """Each pair's evidence, decided together with what was found of the same document."""
+        """The evidence in each pair, decided with everything found in the same document."""
         found: list[Evidence] = []
         try:
             for start in range(0, len(pairs), _CHUNK):
-                found += self._evidence(pairs[start : start + _CHUNK])
-                if self.tell:
-                    self.tell(len(found), len(pairs))
-            outcomes = [confirmation.decided(*each) for each in _of_documents(pairs, found)]
-            borne_out = self._borne_out([reading.text for reading, _ in pairs], outcomes)
-            return [containment.failure(each) or each for each in borne_out]
+                chunk = pairs[start : start + _CHUNK]
+                claims = [(Claim.alone(reading.text), passage) for reading, passage in chunk]
+                found += self.verifier.verify(claims)
+                if self.on_progress:
+                    self.on_progress(len(found), len(pairs))
+            decided = self._borne_out(pairs, _decided(pairs, found))
         except KeyboardInterrupt:
-            return [Failed("stopped", "the run was stopped") for _ in pairs]
+            return [STOPPED] * len(pairs)
+        return [containment.failure(each) or each for each in decided]
 
-    def _evidence(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Evidence]:
-        return self.verifier.verify([(Claim.alone(r.text), passage) for r, passage in pairs])
-
-    def _borne_out(self, readings: Sequence[str], found: Sequence[Evidence]) -> Iterator[Evidence]:
-        """The evidence; what confirms quotes a sentence that does so alone, or is neutral."""
+    def _borne_out(
+        self, pairs: Sequence[tuple[Reading, Passage]], found: Sequence[Evidence]
+    ) -> list[Evidence]:
+        """What confirms quotes a sentence that does so alone, or becomes neutral."""
         spans = [
-            confirmation.readable_alone(reading, evidence.passage)
-            if evidence.prob_supported
-            else []
-            for reading, evidence in zip(readings, found, strict=True)
+            confirmation.readable_alone(reading.text, each.passage) if each.prob_supported else []
+            for (reading, _), each in zip(pairs, found, strict=True)
         ]
-        asked = [
-            (Claim.alone(reading), replace(evidence.passage, text=span.of(evidence.passage.text)))
-            for reading, evidence, of_one in zip(readings, found, spans, strict=True)
+        alone = [
+            (Claim.alone(reading.text), replace(passage, text=span.of(passage.text)))
+            for (reading, passage), of_one in zip(pairs, spans, strict=True)
             for span in of_one
         ]
-        answers = iter(self._alone(asked))
-        for evidence, of_one in zip(found, spans, strict=True):
-            alone = [confirmation.ReadAlone(span, *next(answers)) for span in of_one]
-            yield confirmation.borne_out(evidence, alone) if evidence.prob_supported else evidence
+        shares = iter(self._shares(alone))
+        return [
+            confirmation.borne_out(
+                each, [confirmation.ReadAlone(span, *next(shares)) for span in of_one]
+            )
+            if each.prob_supported
+            else each
+            for each, of_one in zip(found, spans, strict=True)
+        ]
 
-    def _alone(self, asked: Sequence[tuple[Claim, Passage]]) -> list[tuple[float, float]]:
-        """How likely each sentence supports its reading, and refutes it."""
+    def _shares(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[tuple[float, float]]:
+        """The probabilities that a sentence supports its reading, and that it refutes it."""
         if self.reader is None:
-            found = self.verifier.verify(asked)
+            found = self.verifier.verify(pairs)
             return [(each.prob_supported, each.prob_refuted) for each in found]
-        odds = ((sigmoid(a), sigmoid(b)) for a, b in self.reader.log_odds(asked).tolist())
+        odds = ((sigmoid(a), sigmoid(b)) for a, b in self.reader.log_odds(pairs).tolist())
         return [(supported, (1 - supported) * refuted) for supported, refuted in odds]
 
 
-def _of_documents(
-    pairs: Sequence[tuple[Reading, Passage]], found: Sequence[Evidence]
-) -> list[tuple[str, Evidence, str, list[Evidence]]]:
-    """The reading, what the passage says, and what was found of its document and says of it."""
+def _decided(pairs: Sequence[tuple[Reading, Passage]], found: Sequence[Evidence]) -> list[Evidence]:
+    """The evidence, each decided with the texts and evidence of all its document's passages."""
     keys = [(reading.text, passage.doc_id) for reading, passage in pairs]
     texts: dict[tuple[str, str], list[str]] = {}
-    says: dict[tuple[str, str], list[Evidence]] = {}
-    for key, (_, passage) in zip(keys, pairs, strict=True):
+    of_document: dict[tuple[str, str], list[Evidence]] = {}
+    for key, (_, passage), evidence in zip(keys, pairs, found, strict=True):
         texts.setdefault(key, [passage.about]).append(passage.text)
-    for key, evidence in zip(keys, found, strict=True):
-        says.setdefault(key, []).append(evidence)
+        of_document.setdefault(key, []).append(evidence)
     return [
-        (key[0], evidence, "\n".join(texts[key]), says[key])
+        confirmation.decided(key[0], evidence, "\n".join(texts[key]), of_document[key])
         for key, evidence in zip(keys, found, strict=True)
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How a model is asked for a choice; the settings of EvidenceSeeker's confirmation analyser."""
+    """The settings of EvidenceSeeker's confirmation analyser."""
 
     probabilities: Probabilities = "logprobs"
     guidance: GuidanceKind = "json"
     repetitions: int = 1  # of the multiple choice, each with its own order
     labels: tuple[str, ...] = ("A", "B", "C")  # as many as there are options are drawn
     delimiter: str = "."  # between a label and its option
-    with_source: bool = True  # title, author and year stand before a passage
+    with_source: bool = True  # title, author and year precede a passage
     top_logprobs: int = 5
     temperature: float = 0.2
     at_once: int = 16
     seed: int = 13
-    tokens: Mapping[str, int] = field(default_factory=dict)  # by step: other limits of the reply
+    tokens: Mapping[str, int] = field(default_factory=dict)  # by step: limits of the reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,25 +148,25 @@ class ModelJudge:
     calls: Calls
     templates: Templates
     how: Asking = field(default_factory=Asking)
-    tell: Callable[[int, int], None] | None = None  # how many calls of how many are done
+    on_progress: Callable[[int, int], None] | None = None  # calls done, of how many
 
     @property
     def fingerprint(self) -> str:
-        """The models' of both steps, and where the probabilities come from."""
+        """The models of both steps, and where the probabilities come from."""
         steps = ("freetext_confirmation_analysis", "multiple_choice_confirmation_analysis")
         models = dict.fromkeys(self.calls.model(step).fingerprint for step in steps)
         return f"{' + '.join(models)} by {self.how.probabilities}"
 
     def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Evidence | Failed]:
-        """Both branches of all pairs, as many at once as `how.at_once` says."""
+        """Both branches of all pairs, `how.at_once` at a time."""
         branches = [
             (reading, statement, passage)
             for reading, passage in pairs
             for statement in (reading.text, reading.negation)
         ]
         asking = [partial(self._branch, *branch) for branch in branches]
-        tell = in_calls(self.tell, 1 + self.how.repetitions)
-        answers = iter(all_at_once(asking, self.how.at_once, self.calls, tell))
+        progress = in_calls(self.on_progress, 1 + self.how.repetitions)
+        answers = iter(all_at_once(asking, self.how.at_once, self.calls, progress))
         return [_joined(next(answers), next(answers), *pair) for pair in pairs]
 
     def _branch(self, reading: Reading, statement: str, passage: Passage) -> _Branch:
@@ -199,7 +198,9 @@ class ModelJudge:
     ) -> float | Failed:
         """P(first option) of one multiple choice."""
         step = "multiple_choice_confirmation_analysis"
-        seed = _seed(self.how.seed, about["passage"], statement, about["repetition"])
+        pair = (self.how.seed, about["passage"], statement, about["repetition"])
+        content = "\0".join(map(str, pair)).encode("utf-8", "replace")
+        seed = int.from_bytes(hashlib.sha256(content).digest()[:8], "big")
         chance = random.Random(seed)  # noqa: S311 - no secret
         labels, order = drawn(len(self.templates.options), self.how.labels, chance)
         delimiter, wording = self.how.delimiter, self.templates.options
@@ -243,33 +244,23 @@ class ModelJudge:
 def drawn(
     n_options: int, labels: Sequence[str], chance: random.Random
 ) -> tuple[list[str], list[int]]:
-    """As many labels in their order, and the numbers of the options that they stand for.
-
-    The labels themselves keep their order, since a list from C to A would be odd to read; which
-    option has which is random all the same.
-    """
+    """So many labels in their order, and the options that they stand for, at random."""
     places = sorted(chance.sample(range(len(labels)), n_options))
     order = list(range(n_options))
     chance.shuffle(order)
     return [labels[place] for place in places], order
 
 
-def _seed(*parts: object) -> int:
-    content = "\0".join(map(str, parts))
-    return int.from_bytes(hashlib.sha256(content.encode("utf-8", "replace")).digest()[:8], "big")
-
-
 def _joined(
     of_reading: _Branch | None, of_negation: _Branch | None, reading: Reading, passage: Passage
 ) -> Evidence | Failed:
-    for branch in (of_reading, of_negation):
-        if branch is None:
-            return Failed("stopped", "the run was stopped")
-        if isinstance(branch, Failed):
-            return branch
-    assert isinstance(of_reading, tuple)
-    assert isinstance(of_negation, tuple)
-    # The quote is found by a program in the passage's own text; what a model quotes is not shown.
+    if of_reading is None or of_negation is None:
+        return STOPPED
+    if isinstance(of_reading, Failed):
+        return of_reading
+    if isinstance(of_negation, Failed):
+        return of_negation
+    # A program finds the quote in the passage; what a model quotes is not shown.
     quote = words.best_quote(reading.text, passage.text)
     found = confirmation.from_answers(passage, of_reading[0], of_negation[0], quote)
     return replace(found, analysis=of_reading[1])

@@ -1,63 +1,100 @@
 """`check`: what does a knowledge base say for and against each reading of a statement?
 
-statement ─▶ readings ─▶ passages that may be evidence ─▶ DOC of each pair ─▶ a result a reading
+statement ─▶ readings ─▶ passages that may be evidence ─▶ DOC of each pair ─▶ a result per reading
+
+Whatever raises costs itself (`containment`): a passage, a reading, or the statement.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pincite import containment
-from pincite.contract.codec import made
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, StatementType, Weighed, Weight
+from pincite.judgement.references import Retraction, retraction_of
+from pincite.library.exclusions import Exclusions
+from pincite.library.web_pages import WebCandidates
+from pincite.protocols import DocumentsOf, Encoder, Retriever
 from pincite.retrieval.copies import grouped
-from pincite.types import Evidence, Failed, Hit, Passage
-from pincite.verbs.check import data
-from pincite.verbs.check.evidence import Finder, Found, Online, SearchedWeb, reads
-from pincite.verbs.check.interpret import Interpreter
-from pincite.verbs.check.records import (
-    Check,
-    Interpretation,
-    Judge,
-    Reading,
-    ReadingResult,
-    failed,
+from pincite.text.passages import WIDE_WORDS, around
+from pincite.text.sentences import sentences
+from pincite.types import (
+    Claim,
+    CopyKind,
+    Document,
+    Evidence,
+    Exclusion,
+    Failed,
+    Hit,
+    Passage,
+    Reason,
+    Span,
+    Unchecked,
 )
+from pincite.verbs.check import data
+from pincite.verbs.check.confirm import ModelJudge, VerifierJudge
+from pincite.verbs.check.readings import ModelInterpreter, by_rules
+from pincite.verbs.check.records import Check, Interpretation, Reading, ReadingResult, failed
 
-Record = Callable[[Mapping[str, Any]], None]
+# Passages considered per passage kept: one long document may hold all the first ones.
+CROWDED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A passage and its origin; `lost` says why it cannot be used, if so."""
+
+    passage: Passage
+    published: str | None = None
+    language: str | None = None
+    meta: Mapping[str, str] = field(default_factory=dict)
+    copies: tuple[str, ...] = ()  # addresses of pages with the same words
+    origin: CopyKind = CopyKind.CORPUS
+    lost: str = ""
+    corpus: str = ""  # its name, if several are searched
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """What was found for a reading; pages of the web that are not evidence are listed too."""
+
+    found: tuple[Found, ...] = ()
+    unread: tuple[Unchecked, ...] = ()
+    excluded: tuple[Exclusion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class CheckPipeline:
     """The parts that `check` is made of."""
 
-    interpreter: Interpreter
-    finder: Finder | None  # None: there is no corpus
-    judge: Judge
+    finder: "PassageFinder | WindowFinder | None"  # None: there is no corpus
+    judge: VerifierJudge | ModelJudge
+    interpreter: ModelInterpreter | None = None  # None: by rules
+    language: str = "en"  # of the statements
     ignored: frozenset[StatementType] = frozenset({StatementType.NORMATIVE})
     threshold: float = confirmation.THRESHOLD
     count_copies: bool = False  # every passage counts, as in EvidenceSeeker
-    languages: frozenset[str] | None = None  # that the judge reads; None: it does not say
-    record: Record | None = None
-    online: SearchedWeb | None = None  # asked for each reading, besides the corpus
+    languages: frozenset[str] | None = None  # that the judge reads; None: unknown
+    record: Callable[[Mapping[str, Any]], None] = lambda event: None
+    online: "SearchedWeb | None" = None  # searched for each reading, beside the corpus
 
     def interpretation(self, statement: str) -> Interpretation:
         """The readings of a statement, which a person may change before `check`."""
 
         def as_stated(why: Failed) -> Interpretation:
-            text = " ".join(statement.split())
-            return Interpretation(
-                (Reading("r1", text, StatementType.DESCRIPTIVE),), "rules", (why,)
-            )
+            reading = Reading("r1", " ".join(statement.split()), StatementType.DESCRIPTIVE)
+            return Interpretation((reading,), "rules", (why,))
 
-        return containment.attempted(lambda: self.interpreter.interpret([statement])[0], as_stated)
+        def interpreted() -> Interpretation:
+            if self.interpreter is None:
+                return by_rules(statement, self.language)
+            return self.interpreter.interpret(statement)
+
+        return containment.attempted(interpreted, as_stated)
 
     def check(self, statement: str, interpretation: Interpretation | None = None) -> Check:
-        """Every reading with its evidence; readings of ignored types are listed, not judged.
-
-        What raises costs itself (`containment`): a passage, a reading, or the statement.
-        """
+        """Every reading with its evidence; readings of ignored types are listed, not judged."""
         given = interpretation or self.interpretation(statement)
 
         def unjudged(why: Failed) -> Check:
@@ -67,21 +104,21 @@ class CheckPipeline:
         return containment.attempted(lambda: self._checked(statement, given), unjudged)
 
     def _checked(self, statement: str, interpretation: Interpretation) -> Check:
-        self._record(
+        self.record(
             {"event": "statement", "statement": statement, "interpretation": asdict(interpretation)}
         )
         readings = [r for r in interpretation.readings if r.kind not in self.ignored]
-        pages = containment.each(self._found, readings, lambda _, why: why)
-        found = dict(zip(readings, pages, strict=True))
+        retrieved = containment.each(self._retrieved, readings, lambda _, why: why)
+        found = dict(zip(readings, retrieved, strict=True))
         pairs = [
             (reading, passage)
-            for reading, of in found.items()
-            if isinstance(of, Online)
-            for passage in of.found
+            for reading, of_reading in found.items()
+            if isinstance(of_reading, Retrieved)
+            for passage in of_reading.found
         ]
         outcomes = self._outcomes(pairs)
         for (reading, passage), outcome in zip(pairs, outcomes, strict=True):
-            self._record(
+            self.record(
                 {
                     "event": "judged",
                     "reading": reading.reading_id,
@@ -98,62 +135,58 @@ class CheckPipeline:
             count_copies=self.count_copies,
         )
 
-    def _found(self, readings: Sequence[Reading]) -> list[Online | Failed]:
+    def _retrieved(self, readings: Sequence[Reading]) -> list[Retrieved | Failed]:
         """What was found for each reading, in the corpus and then in the web."""
         if not readings:
             return []
         stored = self.finder.find(readings) if self.finder else [[] for _ in readings]
-        return [self._online(*pair) for pair in zip(readings, stored, strict=True)]
-
-    def _online(self, reading: Reading, stored: Sequence[Found]) -> Online:
         if self.online is None:
-            return Online(tuple(stored))
-        pages = self.online.find(reading, {each.passage.url for each in stored})
-        self._record(
-            {
-                "event": "searched",
-                "reading": reading.reading_id,
-                "unread": [asdict(page) for page in pages.unread],
-                "excluded": [asdict(page) for page in pages.excluded],
-            }
-        )
-        return replace(pages, found=(*stored, *pages.found))
+            return [Retrieved(tuple(found)) for found in stored]
+        both = list[Retrieved | Failed]()
+        for reading, found in zip(readings, stored, strict=True):
+            pages = self.online.find(reading, {each.passage.url for each in found})
+            self.record(
+                {
+                    "event": "searched",
+                    "reading": reading.reading_id,
+                    "unread": [asdict(page) for page in pages.unread],
+                    "excluded": [asdict(page) for page in pages.excluded],
+                }
+            )
+            both.append(replace(pages, found=(*found, *pages.found)))
+        return both
 
     def _outcomes(self, pairs: Sequence[tuple[Reading, Found]]) -> list[Evidence | Failed]:
         """What each passage says of its reading, judged in one batch."""
         failures = [self._unusable(found) for _, found in pairs]
-        asked = [
+        usable = [
             (reading, found.passage)
             for (reading, found), failure in zip(pairs, failures, strict=True)
             if failure is None
         ]
-        answers = iter(containment.each(self.judge.judge, asked, lambda _, why: why))
+        answers = iter(containment.each(self.judge.judge, usable, lambda _, why: why))
         return [failure or next(answers) for failure in failures]
 
     def _unusable(self, found: Found) -> Failed | None:
         if found.lost:
             return Failed("source", found.lost)
-        if not reads(self.languages, found.language):
-            known = ", ".join(sorted(self.languages or ()))
-            language = (found.language or "").split("-")[0]
-            return Failed("language", f"the page is in {language!r}, the model reads {known}")
-        return None
-
-    def _record(self, event: Mapping[str, Any]) -> None:
-        if self.record:
-            self.record(event)
+        if reads(self.languages, found.language):
+            return None
+        known = ", ".join(sorted(self.languages or ()))
+        language = (found.language or "").split("-")[0]
+        return Failed("language", f"the page is in {language!r}, the model reads {known}")
 
 
 def combined(
     statement: str,
     interpretation: Interpretation,
-    found: Mapping[Reading, Online | Failed],
+    found: Mapping[Reading, Retrieved | Failed],
     outcomes: Sequence[Evidence | Failed],
     *,
     threshold: float,
     count_copies: bool,
 ) -> Check:
-    """The check in what was found and judged.
+    """The check that follows from what was found and judged.
 
     Args:
         statement: what is checked.
@@ -164,40 +197,206 @@ def combined(
         count_copies: every passage counts, as in EvidenceSeeker.
     """
     answers = iter(outcomes)
-
-    def result(reading: Reading, of: Online | Failed) -> ReadingResult:
-        if isinstance(of, Failed):
-            return failed(reading)
-        ids = _text_ids([each.passage for each in of.found])
+    results = list[ReadingResult]()
+    for reading in interpretation.readings:
+        if reading not in found:
+            left_alone = Weight(outcome=Outcome.NOT_JUDGED, doc=None, n_texts=0)
+            results.append(ReadingResult(reading, (), left_alone))
+            continue
+        retrieved = found[reading]
+        if isinstance(retrieved, Failed):
+            results.append(failed(reading))
+            continue
+        ids = _text_ids([each.passage for each in retrieved.found])
         items = tuple(
-            made(Weighed, each, outcome=next(answers), text_id=text_id)
-            for each, text_id in zip(of.found, ids, strict=True)
+            Weighed(
+                passage=each.passage,
+                outcome=next(answers),
+                text_id=text_id,
+                published=each.published,
+                meta=each.meta,
+                copies=each.copies,
+                corpus=each.corpus,
+                origin=each.origin,
+            )
+            for each, text_id in zip(retrieved.found, ids, strict=True)
         )
         text = reading.text
         weight = confirmation.weighed_together(items, threshold, reading=text, each=count_copies)
         years = confirmation.by_year(items, threshold, reading=text, each=count_copies)
-        return ReadingResult(reading, items, weight, years, of.unread, of.excluded)
-
-    results = {reading: result(reading, of) for reading, of in found.items()}
-    left_alone = Weight(Outcome.NOT_JUDGED, None, 0)
+        results.append(
+            ReadingResult(reading, items, weight, years, retrieved.unread, retrieved.excluded)
+        )
     lost = [each for each in found.values() if isinstance(each, Failed)]
-    return Check(
-        statement,
-        tuple(results.get(r) or ReadingResult(r, (), left_alone) for r in interpretation.readings),
-        interpretation.by,
-        (*interpretation.failures, *lost),
-    )
+    failures = (*interpretation.failures, *lost)
+    return Check(statement, tuple(results), interpretation.by, failures)
 
 
 def _text_ids(passages: Sequence[Passage]) -> list[int]:
     """A number for each passage, equal for those of one document and for copies of one text."""
     ids = confirmation.text_ids(passages)
-    return containment.attempted(lambda: _with_copies(passages, ids), lambda _: ids)
+
+    def with_copies() -> list[int]:
+        merged = ids
+        hits = [Hit(passage, 1.0 / rank, rank) for rank, passage in enumerate(passages, 1)]
+        for group in grouped(hits):
+            same = {merged[hit.rank - 1] for hit in group}
+            merged = [min(same) if number in same else number for number in merged]
+        return merged
+
+    return containment.attempted(with_copies, lambda _: ids)
 
 
-def _with_copies(passages: Sequence[Passage], ids: list[int]) -> list[int]:
-    hits = [Hit(passage, 1.0 / rank, rank) for rank, passage in enumerate(passages, 1)]
-    for first, *copies in grouped(hits):
-        same = {ids[hit.rank - 1] for hit in (first, *copies)}
-        ids = [min(same) if number in same else number for number in ids]
-    return ids
+# ── Retrieval ────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class PassageFinder:
+    """Passages of a corpus; a text that several pages carry is found once."""
+
+    search: Retriever
+    documents_of: DocumentsOf
+    top_k: int = 8
+    passages: int = 200  # of the search
+    words: int = WIDE_WORDS  # of the text that is judged, around the passage
+    count_copies: bool = False
+
+    def find(self, readings: Sequence[Reading]) -> list[list[Found]]:
+        """For each reading at most `top_k` texts, best first."""
+        found = self.search.retrieve([reading.text for reading in readings], self.passages)
+        how = self.top_k, self.words, self.count_copies
+        return [distinct_texts(hits, self.documents_of, *how) for hits in found]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowFinder:
+    """EvidenceSeeker's retrieval: the nearest sentences, each with `window` others on either side.
+
+    A corpus has vectors of passages: the sentences are those of the `depth` nearest ones.
+    """
+
+    dense: Retriever
+    encoder: Encoder
+    documents_of: DocumentsOf
+    top_k: int = 8
+    window: int = 3
+    depth: int = 100
+
+    def find(self, readings: Sequence[Reading]) -> list[list[Found]]:
+        """For each reading at most `top_k` windows, best first."""
+        texts = [reading.text for reading in readings]
+        found = self.dense.retrieve(texts, self.depth)
+        return [self._nearest(text, hits) for text, hits in zip(texts, found, strict=True)]
+
+    def _nearest(self, text: str, hits: Sequence[Hit]) -> list[Found]:
+        places = [
+            (hit.passage, span, span.of(hit.passage.text))
+            for hit in hits
+            for span in sentences(hit.passage.text)
+        ]
+        if not places:
+            return []
+        (query,) = self.encoder.encode([text], "query")
+        scores = self.encoder.encode([sentence for *_, sentence in places], "passage") @ query
+        order = sorted(
+            range(len(places)), key=lambda n: (-scores[n], places[n][0].passage_id, places[n][1])
+        )
+        chosen = [places[n] for n in order[: self.top_k]]
+        documents = self.documents_of([passage.url for passage, *_ in chosen])
+        return [
+            found_in(document, self._around(document, passage, span))
+            for (passage, span, _), document in zip(chosen, documents, strict=True)
+        ]
+
+    def _around(self, document: Document | None, passage: Passage, span: Span) -> Passage:
+        """The sentence with its neighbours, as a passage of the document."""
+        if document is None:
+            return passage
+        place = span.moved(passage.span.start)
+        spans = sentences(document.text, document.language or "en")
+        within = [n for n, each in enumerate(spans) if each.overlaps(place)]
+        if not within:
+            return passage
+        first, last = max(0, within[0] - self.window), within[-1] + self.window
+        wide = Span(spans[first].start, spans[min(last, len(spans) - 1)].end)
+        return replace(passage, text=wide.of(document.text), span=wide)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedWeb:
+    """Pages that a search engine finds. A page that cannot be read is no evidence."""
+
+    candidates: WebCandidates
+    exclusions: Exclusions
+    top_k: int = 8
+    words: int = WIDE_WORDS
+    count_copies: bool = False
+    languages: frozenset[str] | None = None  # that the judge reads; None: unknown
+
+    def find(self, reading: Reading, known: Collection[str]) -> Retrieved:
+        """At most `top_k` texts; `known`: addresses already found elsewhere."""
+        came = self.candidates.of(Claim.alone(reading.text), known, self.exclusions)
+        how = self.top_k, self.words, self.count_copies
+        found, unread = list[Found](), list[Unchecked]()
+        for each in distinct_texts(came.hits, self.candidates.get, *how):
+            if reads(self.languages, each.language):
+                found.append(replace(each, origin=CopyKind.LIVE))
+            elif each.passage.url not in {page.url for page in unread}:
+                page = Unchecked(each.passage.url, Reason.LANGUAGE, each.language or "")
+                unread.append(page)
+        return Retrieved(tuple(found), (*came.unread, *unread), came.excluded)
+
+
+def distinct_texts(
+    hits: Sequence[Hit], documents_of: DocumentsOf, top_k: int, words: int, count_copies: bool
+) -> list[Found]:
+    """The first `top_k` texts, leaving out passages that an earlier one contains."""
+    groups = [[hit] for hit in hits] if count_copies else grouped(hits)
+    chosen: list[Found] = []
+    # A portion at a time: documents may be long, and the first portion is mostly enough.
+    for start in range(0, CROWDED * top_k, top_k):
+        portion = groups[start : start + top_k]
+        documents = documents_of([group[0].passage.url for group in portion])
+        for group, document in zip(portion, documents, strict=True):
+            found = found_in(document, group[0].passage, [hit.passage.url for hit in group[1:]])
+            if any(_contains(other.passage, found.passage) for other in chosen):
+                continue
+            if document and not found.lost:
+                span = around(document, found.passage.span, words)
+                wide = replace(found.passage, text=span.of(document.text), span=span)
+                found = replace(found, passage=wide)
+            chosen.append(found)
+            if len(chosen) == top_k:
+                return chosen
+    return chosen
+
+
+def found_in(document: Document | None, passage: Passage, copies: Sequence[str] = ()) -> Found:
+    """A passage with its document's facts, if the stored text has it word for word."""
+    if document is None or passage.span.of(document.text) != passage.text:
+        return Found(passage, lost="the passage does not stand in the stored text")
+    if retraction_of(document) is Retraction.YES:
+        return Found(passage, lost="the source was retracted")
+    others = tuple(url for url in dict.fromkeys(copies) if url != passage.url)
+    return Found(
+        passage,
+        document.published,
+        document.language,
+        dict(document.meta),
+        others,
+        corpus=document.corpus,
+    )
+
+
+def _contains(text: Passage, passage: Passage) -> bool:
+    within = text.span.start <= passage.span.start and passage.span.end <= text.span.end
+    return text.doc_id == passage.doc_id and within
+
+
+def reads(languages: Collection[str] | None, language: str | None) -> bool:
+    """Whether a judge reads a page; assumed if the page's language is unknown.
+
+    >>> reads({"en"}, "en-GB"), reads({"en"}, "de"), reads(None, "de"), reads({"en"}, None)
+    (True, False, True, True)
+    """
+    return not languages or not language or language.split("-")[0] in languages

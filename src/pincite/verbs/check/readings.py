@@ -1,22 +1,34 @@
-"""How a statement may be read, by rules: what it says, who is said to say it, what it values.
+"""The readings of a statement: by rules, or by EvidenceSeeker's steps with a language model.
 
-EvidenceSeeker lets a language model find descriptive, ascriptive and normative interpretations
-with the negation of each. These rules find fewer, but the same ones every time and without any
-model: the statement itself, what somebody is said to say or believe, and the parts of “X and Y”.
-They read English and German; of other languages the statement alone.
+The rules find the statement itself, what somebody is said to say or believe, and the parts of
+“X and Y”. They find fewer readings than a model, but always the same ones. They read English and
+German; of other languages they take the statement alone.
+
+A model is asked for descriptive, ascriptive and normative readings at once:
+
+    statement ─▶ free analysis ─▶ list ─▶ negation of each reading
+
+A step that fails costs its own readings and is reported; if a model finds none at all, the rules'
+readings are used.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 
+from pincite.completions import Guidance, Prompt
 from pincite.judgement.confirmation import ReadingOrigin, StatementType
+from pincite.llm import replies
+from pincite.llm.calls import Calls, all_at_once, in_calls
+from pincite.llm.templates import Templates
 from pincite.text import syntax
 from pincite.text.clauses import clauses
 from pincite.text.sentences import sentences
 from pincite.text.syntax import Sentence, Verb
-from pincite.types import Span
-from pincite.verbs.check.records import Reading
+from pincite.text.words import looks_german
+from pincite.types import Failed, Span
+from pincite.verbs.check.records import STOPPED, Interpretation, Reading
 
 _SAY = (
     "say claim believe think deny doubt argue assert state maintain insist announce admit suggest "
@@ -57,8 +69,8 @@ _ATTRIBUTIONS = {
         re.compile(r"\s*[^,]{1,80}\s+zufolge\s+.+"),
     ),
 }
-# What says how things should be, or values them. Words that as often describe ("fair")
-# are left out: a descriptive reading lost to them would not be checked.
+# Words that demand or value. Those that as often describe ("fair") are left out: a descriptive
+# reading taken for a normative one would not be checked.
 _NORMATIVE = {
     "en": frozenset(
         "should shouldn't ought must mustn't immoral unjust unfair unacceptable outrageous "
@@ -71,8 +83,8 @@ _NORMATIVE = {
     ),
 }
 _DOING = "run|managed|designed|planned|made|written|handled|governed"
-# Opinions in other words. "Good", "too high" and "the best" value what they are said of by "is";
-# elsewhere they describe: "better survival", "in good shape", "too small to be seen".
+# Opinions. "Good", "too high" and "the best" value after "is"; elsewhere they describe: "better
+# survival", "in good shape", "too small to be seen".
 _OPINION = {
     "en": re.compile(
         r"\b(?:brilliantly|admirably|sadly|unfortunately|foolish(?:ly)?|ugly|beautiful"
@@ -159,11 +171,21 @@ _NO_NAMES = frozenset(
 _NUMBERS = frozenset("one two three four five six seven eight nine ten half".split())
 _SHORTEST = 2  # words of something that can be said
 _LONGEST = 1_500  # characters: what is longer is no sentence that these rules were written for
+_NO_READING = "no reading: this says nothing that can be true or false; write it as a statement"
 _NOT_SO = {"en": "It is not the case that ", "de": "Es trifft nicht zu: "}
 
 
+def by_rules(statement: str, language: str = "en") -> Interpretation:
+    """The rules' readings; none for a question."""
+    if language == "en" and looks_german(statement):
+        language = "de"
+    found = () if is_question(statement) else readings(statement, language)
+    failures = () if found else (Failed("statement", _NO_READING),)
+    return Interpretation(tuple(found), "rules", failures)
+
+
 def readings(statement: str, language: str = "en") -> list[Reading]:
-    """The statement itself first, then what rules find in it; none of a statement without words.
+    """The statement itself first, then what rules find in it; none in a statement without words.
 
     >>> [(str(r.kind), r.text) for r in readings("Holm says that the mill closed.")]
     [('ascriptive', 'Holm says that the mill closed.'), ('descriptive', 'the mill closed')]
@@ -171,20 +193,18 @@ def readings(statement: str, language: str = "en") -> list[Reading]:
     text = " ".join(statement.split())
     if not _WORD.search(text):
         return []
-    found: list[tuple[str, ReadingOrigin]] = [(text, "statement")]
     said = content_of(text, language)
-    if said is not None:
-        found += [(part, "rule") for part in (said, *_parts(said, language)) if part]
-    else:
-        found += [(part, "rule") for part in _parts(text, language)]
+    inside = _parts(text, language) if said is None else [said, *_parts(said, language)]
+    origins: list[tuple[str, ReadingOrigin]] = [(text, "statement")]
+    origins += [(part, "rule") for part in inside if part]
     return numbered(
         Reading("", each, kind_of(each, language), negation(each, language), origin)
-        for each, origin in found
+        for each, origin in origins
     )
 
 
 def is_question(text: str) -> bool:
-    """Whether a text only asks: one sentence with a question mark.
+    """Whether a text is one sentence with a question mark.
 
     >>> is_question("Who closed the mill?"), is_question("Who closed it? It was Holm.")
     (True, False)
@@ -193,8 +213,8 @@ def is_question(text: str) -> bool:
     return text.endswith("?") and len(text) <= _LONGEST and len(sentences(text)) == 1
 
 
-def numbered(found: Sequence[Reading] | Iterator[Reading]) -> list[Reading]:
-    """The readings with ids "r1", "r2", …, each text and kind once."""
+def numbered(found: Iterable[Reading]) -> list[Reading]:
+    """The readings with ids "r1", "r2", …, without repeated ones."""
     kept: dict[tuple[str, str], Reading] = {}
     for reading in found:
         kept.setdefault((reading.text.strip(_MARKS).casefold(), reading.kind), reading)
@@ -202,13 +222,13 @@ def numbered(found: Sequence[Reading] | Iterator[Reading]) -> list[Reading]:
 
 
 def of_user(text: str, language: str = "en", kind: StatementType | None = None) -> Reading:
-    """A reading that a person worded; its kind by rule where none is given."""
+    """A reading that a user worded; its kind is found by rule unless given."""
     text = " ".join(text.split())
     return Reading("", text, kind or kind_of(text, language), negation(text, language), "user")
 
 
 def kind_of(text: str, language: str = "en") -> StatementType:
-    """What kind of statement a text is.
+    """The kind of statement that a text is.
 
     >>> [str(kind_of(t)) for t in ("Coal must be banned.", "She said: “It must be banned.”")]
     ['normative', 'ascriptive']
@@ -225,7 +245,7 @@ def kind_of(text: str, language: str = "en") -> StatementType:
 
 
 def content_of(text: str, language: str = "en") -> str | None:
-    """What somebody is said to say; "" where it is no sentence by itself; None of no ascription.
+    """What somebody is said to say; "" if it is not a sentence, None if nothing is ascribed.
 
     >>> content_of("According to Holm, the mill closed."), content_of("The mill closed.")
     ('the mill closed', None)
@@ -234,23 +254,18 @@ def content_of(text: str, language: str = "en") -> str | None:
         match = pattern.fullmatch(text)
         if match is None:
             continue
-        bare = _bare(match.groupdict().get("what") or "")
+        what = match.groupdict().get("what") or ""
+        bare = what.strip(_MARKS)
+        if sum(bare.count(mark) for mark in _QUOTATION_MARKS) % 2:  # of a quotation inside
+            bare = what.strip(" \t\n.;")
         said = _said_by(match, bare) if "verb" in pattern.groupindex else bare
         if said is not None and (said == "" or len(said.split()) >= _SHORTEST):
             return said
     return None
 
 
-def _bare(said: str) -> str:
-    """What is said without the marks around it; those of a quotation inside of it stay."""
-    bare = said.strip(_MARKS)
-    if sum(bare.count(mark) for mark in _QUOTATION_MARKS) % 2:
-        return said.strip(" \t\n.;")
-    return bare
-
-
 def _said_by(match: re.Match[str], said: str) -> str | None:
-    """What stands behind “X says”: a sentence, "" of a thing, None where nothing is ascribed."""
+    """What follows “X says”: a sentence, "" for a thing, None if nothing is ascribed."""
     who = match["who"].lower().split()
     if _NO_SPEAKER.intersection(who):
         return None  # "the man who said so", "if he thinks so"
@@ -271,10 +286,9 @@ def _said_by(match: re.Match[str], said: str) -> str | None:
 
 
 def _parts(text: str, language: str) -> list[str]:
-    """The clauses of “X and Y”; none of a single one. The rules that cut know English only.
+    """The clauses of “X and Y” (English only); none if there is one.
 
-    Of “X did this and should do that” the fact alone: the whole is normative, and would else take
-    the fact with it where such readings are left alone.
+    Of “X did this and should do that” only the fact: the whole is normative and might be ignored.
     """
     found = [clause.text for clause in clauses(text)] if language == "en" else []
     if len(found) > 1:
@@ -288,9 +302,9 @@ def _parts(text: str, language: str) -> list[str]:
 
 
 def _halves(text: str) -> list[str]:
-    """The sides of a bare “and” or “but”, if each surely is a sentence; else none.
+    """The sides of a bare “and” or “but” if each surely is a sentence; else none.
 
-    `verify` does not cut there: a citation may stand for either side. A reading more costs little.
+    `verify` does not cut there, since a citation may belong to either side.
     """
     if len(text) > _LONGEST:
         return []
@@ -309,7 +323,7 @@ def _halves(text: str) -> list[str]:
 
 
 def _surely_opens_a_sentence(text: str) -> bool:
-    """Whether a subject and its finite verb stand first, of which there is no doubt."""
+    """Whether it begins with a subject and an unambiguous finite verb."""
     sentence = _read(text)
     start = sentence.verbs[0].start if sentence.verbs else 0
     first = sentence.word(0)  # no pronoun: "it was closed" alone speaks of nothing
@@ -328,11 +342,11 @@ def _read(text: str) -> Sentence:
 
 
 def negation(text: str, language: str = "en") -> str:
-    """The text denied; "" in a language that these rules do not know.
+    """The text negated; "" in a language that these rules do not know.
 
-    “not” stands behind the first auxiliary, or goes if it is there already; “causes” becomes “does
-    not cause”. Where that may say something else (“all … are not”, two clauses), the whole is
-    denied. Of “X believes Y” it is the believing that is denied.
+    “not” follows the first auxiliary, or goes if it is there; “causes” becomes “does not cause”.
+    Where that may mean something else (“all … are not”, two clauses), the whole is negated. Of “X
+    believes Y” the believing is negated.
 
     >>> negation("The bridge was built in 1911."), negation("All bridges were closed.")
     ('The bridge was not built in 1911.', 'It is not the case that all bridges were closed.')
@@ -341,15 +355,15 @@ def negation(text: str, language: str = "en") -> str:
     """
     if language not in _NOT_SO or not text:
         return ""
-    if language == "en":
-        ascribed = content_of(text) is not None
-        denied = _denied_saying(text) if ascribed else _denied_inside(text)
-        return denied or _NOT_SO[language] + _lowered(text)
-    return _NOT_SO[language] + text
+    if language != "en":
+        return _NOT_SO[language] + text
+    ascribed = content_of(text) is not None
+    denied = _denied_saying(text) if ascribed else _denied_inside(text)
+    return denied or _NOT_SO[language] + _lowered(text)
 
 
 def _denied_saying(text: str) -> str | None:
-    """“X says Y” denied: “X does not say Y”; None of anything else."""
+    """“X does not say Y” for “X says Y”; None for anything else."""
     match = next(filter(None, (each.fullmatch(text) for each in _ATTRIBUTIONS["en"][:2])), None)
     if match is None or sum(text.count(mark) for mark in '"“') > 1:
         return None
@@ -407,9 +421,9 @@ def _denied_inside(text: str) -> str | None:
 
 
 def _only_verb(sentence: Sentence) -> tuple[Verb | None, int]:
-    """The verb of a sentence of one clause, and the token where it ends; None of any other.
+    """The verb of a sentence of one clause, and the token where the clause ends.
 
-    What “that” opens behind the verb belongs to it: "it was announced that the mill closed".
+    A clause with “that” behind the verb belongs to it: "it was announced that the mill closed".
     """
     end, found = len(sentence.tokens), sentence.verbs or _present_in(sentence)
     if not sentence.balanced:
@@ -423,7 +437,7 @@ def _only_verb(sentence: Sentence) -> tuple[Verb | None, int]:
 
 
 def _present_in(sentence: Sentence) -> list[Verb]:
-    """The presents of a sentence without a sure verb: a lone one is its verb ("coffee causes")."""
+    """Possible present forms in a sentence without a sure verb ("coffee causes")."""
     words = [token.word for token in sentence.tokens]
     return [
         Verb(n, n + 1)
@@ -434,7 +448,7 @@ def _present_in(sentence: Sentence) -> list[Verb]:
 
 
 def _takes_not(sentence: Sentence, start: int, end: int) -> bool:
-    """Whether "not" behind the first word of the verb denies the sentence: "had built", "is"."""
+    """Whether "not" after the verb's first word negates the sentence: "had built", "is"."""
     word = sentence.word(start)
     if word in syntax.BE:
         return True
@@ -450,7 +464,7 @@ _COMMON = re.compile(  # endings of words that are hardly ever names
 
 
 def _lowered(text: str) -> str:
-    """The text as it stands behind "that": a small letter, but for names."""
+    """The text as it stands after "that": its first letter in lower case, except of a name."""
     first, second = (*text.split(" ", 2), "", "")[:2]
     word = first.lower().rstrip(",")
     known = syntax.DETERMINERS | syntax.PRONOUNS | syntax.PREPOSITIONS | syntax.SUBORDINATORS
@@ -461,3 +475,96 @@ def _lowered(text: str) -> str:
     if word == "i" or not (common or plural or _COMMON.fullmatch(first)):
         return text
     return text[:1].lower() + text[1:]
+
+
+# ── By a language model ──────────────────────────────────────────────────────────────────────────
+
+MOST_READINGS = 20  # of one statement; each costs up to 2·k·(1 + repetitions) calls
+ANALYSIS_TOKENS, LIST_TOKENS, NEGATION_TOKENS = 700, 500, 200
+_CLAIMS = (
+    '{"type":"object","properties":{"claims":{"type":"array","items":{"type":"string"}}},'
+    '"required":["claims"],"additionalProperties":false}'
+)
+_NEGATION = (
+    '{"type":"object","properties":{"negation":{"type":"string"}},'
+    '"required":["negation"],"additionalProperties":false}'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInterpreter:
+    """EvidenceSeeker's preprocessor."""
+
+    calls: Calls
+    templates: Templates
+    language: str = "en"
+    guided: bool = True  # whether lists are asked for with a JSON Schema
+    temperature: float = 0.2
+    at_once: int = 16
+    tokens: Mapping[str, int] = field(default_factory=dict)  # by step: limits of the reply
+    on_progress: Callable[[int, int], None] | None = None  # calls done, of how many
+
+    @property
+    def fingerprint(self) -> str:
+        """The models of the steps."""
+        steps = ("freetext_descriptive_analysis", "list_descriptive_statements", "negate_claim")
+        return " + ".join(dict.fromkeys(self.calls.model(step).fingerprint for step in steps))
+
+    def interpret(self, statement: str) -> Interpretation:
+        """The model's readings with their negations; the rules' where it gave none."""
+        tasks = [partial(self._listed, statement, kind) for kind in StatementType]
+        lists = all_at_once(tasks, self.at_once, self.calls, in_calls(self.on_progress, 2))
+        found, failures = list[Reading](), list[Failed]()
+        for kind, listed in zip(StatementType, lists, strict=True):
+            if isinstance(listed, list):
+                found += [Reading("", text, kind, "", "model") for text in listed]
+            else:
+                failures.append(listed or STOPPED)
+        kept, by = numbered(found), self.fingerprint
+        if not kept:
+            kept, by = readings(statement, self.language), "rules"
+        if len(kept) > MOST_READINGS:
+            cut = f"the first {MOST_READINGS} of {len(kept)} readings are kept"
+            failures.append(Failed("budget", cut))
+            kept = kept[:MOST_READINGS]
+        denying = [partial(self._negated, reading) for reading in kept]
+        negated = all_at_once(denying, self.at_once, self.calls, self.on_progress)
+        for n, answer in enumerate(negated):
+            if isinstance(answer, str):
+                kept[n] = replace(kept[n], negation=answer)
+                continue
+            text, why = kept[n].text, (answer or STOPPED).detail
+            failures.append(Failed("negation", f"negation of “{text}” by rule: {why}"))
+            by_rule = kept[n].negation or negation(text, self.language)
+            kept[n] = replace(kept[n], negation=by_rule)
+        return Interpretation(tuple(kept), by, tuple(failures))
+
+    def _listed(self, text: str, kind: StatementType) -> list[str] | Failed:
+        """The readings of one kind."""
+        about = {"statement": text, "type": str(kind)}
+        step = f"freetext_{kind}_analysis"
+        prompt = self._prompt(step, ANALYSIS_TOKENS, claim=text)
+        analysis = self.calls.read(step, prompt, about, lambda reply: reply.text)
+        if isinstance(analysis, Failed):
+            return analysis
+        step = f"list_{kind}_statements"
+        prompt = self._prompt(step, LIST_TOKENS, claim=text, **{f"{kind}_analysis": analysis})
+        prompt = replace(prompt, guidance=Guidance("json", _CLAIMS) if self.guided else None)
+        return self.calls.read(step, prompt, about, lambda reply: replies.listed(reply.text))
+
+    def _negated(self, reading: Reading) -> str | Failed:
+        prompt = self._prompt("negate_claim", NEGATION_TOKENS, statement=reading.text)
+        # A user's prompt says itself how it wants the answer; EvidenceSeeker's wants plain text.
+        guided = self.guided and "negate_claim" not in self.templates.own
+        prompt = replace(prompt, guidance=Guidance("json", _NEGATION) if guided else None)
+
+        def read(text: str) -> str | None:
+            said = replies.statement_in(text, "negation")
+            return None if said is None or said.casefold() == reading.text.casefold() else said
+
+        about = {"reading": reading.text}
+        return self.calls.read("negate_claim", prompt, about, lambda reply: read(reply.text))
+
+    def _prompt(self, step: str, max_tokens: int, **values: str) -> Prompt:
+        system, user = self.templates.filled(step, **values)
+        return Prompt(user, system, self.tokens.get(step, max_tokens), self.temperature)

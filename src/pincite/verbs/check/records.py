@@ -1,11 +1,8 @@
-"""The records of `check`: a statement, its readings, and what a knowledge base says of each.
+"""The records of `check`: a statement, its readings, and what a knowledge base says of each."""
 
-All are frozen and complete when constructed.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from pincite import containment
 from pincite.completions import Usage
@@ -17,9 +14,10 @@ from pincite.judgement.confirmation import (
     Weight,
 )
 from pincite.notes import Note, texts
-from pincite.types import Evidence, Exclusion, Failed, Passage, Span, Unchecked
+from pincite.types import Exclusion, Failed, Passage, Span, Unchecked
 
 T = TypeVar("T")
+STOPPED = Failed("stopped", "the run was stopped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +107,7 @@ class CheckReport:
 
 def failed(reading: Reading) -> ReadingResult:
     """A reading that could not be judged at all."""
-    return ReadingResult(reading, (), Weight(Outcome.FAILED, None, 0))
+    return ReadingResult(reading, (), Weight(outcome=Outcome.FAILED, doc=None, n_texts=0))
 
 
 def shown(render: Callable[[Check], T], check: Check) -> T:
@@ -151,21 +149,4 @@ def _showable(
 def _blank(item: Weighed, why: Failed) -> Weighed:
     """The place of a passage that cannot be shown."""
     passage = Passage(item.passage.doc_id, str(item.passage.url), "", "", Span(0, 0))
-    return Weighed(passage, why, item.text_id)
-
-
-class Judge(Protocol):
-    """For each (reading, passage) pair what the passage says, or why that could not be judged.
-
-    One that cannot be judged fails alone: never with a zero, and never with an exception. Ctrl-C
-    ends the asking; the pairs that are left fail with "stopped".
-    """
-
-    @property
-    def fingerprint(self) -> str:
-        """What it is, for a report."""
-        ...
-
-    def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Evidence | Failed]:
-        """In the pairs' order."""
-        ...
+    return Weighed(passage=passage, outcome=why, text_id=item.text_id)

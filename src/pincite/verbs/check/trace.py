@@ -1,19 +1,19 @@
-"""A trace: everything that a run of `check` asked, was told and decided, as it happens.
+"""A trace: everything that a run of `check` asked and decided, written as it happens.
 
-One JSON object a line. The first of a run has the event "run" with settings and versions; then come
+One JSON object per line. A run begins with the event "run" (settings and versions); then come
 "statement" (with its readings), "call" (a prompt and its reply), "unreadable" (a call whose reply
-could not be used), "searched" (pages of the web that are no evidence, and why), "judged" (a passage
-and what it says) and at last "report". A second run with
-the same file is written behind the first and asks for no reply that stands in it already. Keys of
-servers are in none of it.
+could not be used), "searched" (pages of the web that are not evidence, and why), "judged" (a
+passage and what it says) and finally "report". A second run with the same file is appended and
+reuses the replies. Keys of servers are never written.
 
-`replayed` makes the checks of the last run anew, from the replies up, without any model.
+`replayed` computes the checks of the last run again from the recorded replies, without a model.
 """
 
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,41 +22,34 @@ from pincite.completions import Completion, Prompt, Usage
 from pincite.contract import codec
 from pincite.contract.check import CheckReportRecord
 from pincite.errors import ConfigError, InputError, NotAsked, ServerError
-from pincite.judgement.confirmation import StatementType
 from pincite.llm.calls import Calls, completion_of, key_of
 from pincite.llm.templates import Templates
-from pincite.types import Evidence, Exclusion, Failed, Passage, Unchecked
+from pincite.types import Evidence, Exclusion, Failed, Unchecked
 from pincite.verbs.check import data
 from pincite.verbs.check.confirm import Asking, ModelJudge
-from pincite.verbs.check.evidence import Found, Online
-from pincite.verbs.check.pipeline import combined
+from pincite.verbs.check.pipeline import Found, Retrieved, combined
 from pincite.verbs.check.records import Check, CheckReport, Interpretation, Reading
 
 VERSION = 1
 
 
-class TraceWriter:
+class TraceWriter(AbstractContextManager["TraceWriter"]):
     """Appends events to a file, each whole; safe to use from several threads."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file at the end of what it holds.
+        """Open the file at its end, dropping what a kill left of its last line.
 
         Raises:
             ConfigError: it cannot be written.
         """
         self._lock = threading.Lock()
         try:
-            self._cut_half_a_line(path)
+            if path.exists() and (content := path.read_bytes()) and not content.endswith(b"\n"):
+                with path.open("r+b") as file:
+                    file.truncate(content.rfind(b"\n") + 1)
             self._file = path.open("a", encoding="utf-8", errors="replace")
         except OSError as error:
             raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
-
-    @staticmethod
-    def _cut_half_a_line(path: Path) -> None:
-        """What a kill left of the last line goes, so that the next one begins a line."""
-        if path.exists() and (content := path.read_bytes()) and not content.endswith(b"\n"):
-            with path.open("r+b") as file:
-                file.truncate(content.rfind(b"\n") + 1)
 
     def record(self, event: Mapping[str, Any]) -> None:
         """Write an event now."""
@@ -65,29 +58,28 @@ class TraceWriter:
             self._file.write(line)
             self._file.flush()
 
-    def close(self) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close the file."""
         self._file.close()
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A trace as it was read."""
+    """A trace file as read."""
 
     run: Mapping[str, Any]  # the last run's first event
     events: Sequence[Mapping[str, Any]]  # that follow it
     replies: Mapping[str, Completion]  # of all runs, by key
-    errors: Mapping[str, str]
     unreadable: frozenset[str]  # keys of replies that could not be used
 
     @property
     def memory(self) -> dict[str, Completion]:
-        """Replies worth using again."""
+        """Replies that can be reused."""
         return {key: r for key, r in self.replies.items() if key not in self.unreadable}
 
     @property
     def report(self) -> CheckReportRecord | None:
-        """What the run reported; None if it was stopped before.
+        """What the run reported; None if it was killed before.
 
         Raises:
             InputError: it is no report of this version.
@@ -101,10 +93,10 @@ def read_trace(path: Path) -> Trace:
     """The trace in a file.
 
     Raises:
-        InputError: it is not there, or a line is no event; names the line.
+        InputError: the file is missing, or a line is no event; names the line.
     """
     runs: list[tuple[Mapping[str, Any], list[Mapping[str, Any]]]] = []
-    replies, errors, unreadable = dict[str, Completion](), dict[str, str](), set[str]()
+    replies, unreadable = dict[str, Completion](), set[str]()
     for number, event in _events(path):
         try:
             kind = event["event"]
@@ -113,11 +105,9 @@ def read_trace(path: Path) -> Trace:
             elif kind == "call" and event["reply"]:
                 replies[event["key"]] = completion_of(event["reply"])
                 unreadable.discard(event["key"])
-            elif kind == "call":
-                errors[event["key"]] = str(event["error"])
             elif kind == "unreadable":
                 unreadable.add(event["key"])
-            else:
+            elif kind != "call":
                 runs[-1][1].append(event)
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise _no_trace(path, number, error) from error
@@ -127,7 +117,7 @@ def read_trace(path: Path) -> Trace:
     if head.get("trace_version") != VERSION:
         found = head.get("trace_version")
         raise InputError(f"{path} is a trace of version {found}; this program reads {VERSION}.")
-    return Trace(head, events, replies, errors, frozenset(unreadable))
+    return Trace(head, events, replies, frozenset(unreadable))
 
 
 def _events(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -156,72 +146,56 @@ def _no_trace(path: Path, number: int, error: Exception) -> InputError:
 
 
 def replayed(trace: Trace) -> CheckReport:
-    """The last run's report, from its replies up: probabilities, DOC, groups and levels.
+    """The last run's report, computed from its replies: probabilities, DOC, groups and levels.
 
-    What failed stays failed. Readings and passages are those that were recorded.
+    Readings and passages are the recorded ones, and what failed stays failed.
 
     Raises:
-        InputError: the trace lacks what it should hold.
+        InputError: the trace is not what it should be.
     """
     run, recorded = trace.run, trace.report
+    statements: list[tuple[Mapping[str, Any], list[Mapping[str, Any]]]] = []
     try:
-        checks = [_check(trace, *of_statement) for of_statement in _statements(trace)]
-        return CheckReport(
-            checks=tuple(checks),
-            n_statements=recorded.n_statements if recorded else len(checks),
-            usage=recorded.usage if recorded else Usage(),
-            warnings_coded=notes.stored(recorded.warnings_coded, *recorded.warnings)
-            if recorded
-            else notes.as_written(*run["warnings"]),
-            settings=run["settings"],
-            versions=run["versions"],
-            created=recorded.created if recorded else run["created"],
-        )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        for event in trace.events:
+            if event["event"] == "statement":
+                statements.append((event, []))
+            elif event["event"] in ("judged", "searched"):
+                statements[-1][1].append(event)
+        checks = tuple(_check(trace, *of_statement) for of_statement in statements)
+        if recorded:
+            return replace(data.report_of(recorded), checks=checks)
+        warnings = notes.as_written(*run["warnings"])
+        about = {name: run[name] for name in ("settings", "versions", "created")}
+        return CheckReport(checks, len(checks), Usage(), warnings, **about)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
             f"The trace cannot be replayed ({type(error).__name__}: {error})."
         ) from error
 
 
-_Events = list[Mapping[str, Any]]
-
-
-def _statements(trace: Trace) -> list[tuple[Mapping[str, Any], _Events, _Events]]:
-    """Each statement with what was judged, and what was searched."""
-    found: list[tuple[Mapping[str, Any], _Events, _Events]] = []
-    for event in trace.events:
-        if event["event"] == "statement":
-            found.append((event, [], []))
-        elif event["event"] == "judged":
-            found[-1][1].append(event)
-        elif event["event"] == "searched":
-            found[-1][2].append(event)
-    return found
-
-
-def _check(trace: Trace, statement: Mapping[str, Any], judged: _Events, searched: _Events) -> Check:
+def _check(
+    trace: Trace, statement: Mapping[str, Any], events: Sequence[Mapping[str, Any]]
+) -> Check:
     interpretation = codec.from_values(Interpretation, statement["interpretation"])
     how = trace.run["check"]
-    ignored = frozenset(StatementType(kind) for kind in how["ignored"])
-    found = dict[Reading, Online]()
-    pairs, outcomes = list[tuple[Reading, Passage]](), list[Evidence | Failed]()
+    found, outcomes = dict[Reading, Retrieved](), list[Evidence | Failed]()
     for reading in interpretation.readings:
-        if reading.kind in ignored:
+        if str(reading.kind) in how["ignored"]:
             continue
-        own = [event for event in judged if event["reading"] == reading.reading_id]
-        passages = tuple(codec.from_values(Found, event["found"]) for event in own)
-        pages = [event for event in searched if event["reading"] == reading.reading_id]
-        found[reading] = Online(
-            passages,
-            tuple(codec.from_values(Unchecked, p) for event in pages for p in event["unread"]),
-            tuple(codec.from_values(Exclusion, p) for event in pages for p in event["excluded"]),
+        own = [event for event in events if event["reading"] == reading.reading_id]
+        judged = [event for event in own if event["event"] == "judged"]
+        searched = [event for event in own if event["event"] == "searched"]
+        found[reading] = Retrieved(
+            tuple(codec.from_values(Found, event["found"]) for event in judged),
+            tuple(codec.from_values(Unchecked, p) for event in searched for p in event["unread"]),
+            tuple(codec.from_values(Exclusion, p) for event in searched for p in event["excluded"]),
         )
-        pairs += [(reading, each.passage) for each in passages]
         outcomes += [
             data.outcome_of(event["outcome"], each.passage)
-            for event, each in zip(own, passages, strict=True)
+            for event, each in zip(judged, found[reading].found, strict=True)
         ]
     if model := _model_judge(trace):  # what failed stays so; the rest is computed again
+        pairs = [(reading, each.passage) for reading, of in found.items() for each in of.found]
         judgeable = [
             pair for pair, old in zip(pairs, outcomes, strict=True) if isinstance(old, Evidence)
         ]
@@ -238,7 +212,7 @@ def _check(trace: Trace, statement: Mapping[str, Any], judged: _Events, searched
 
 
 def _model_judge(trace: Trace) -> ModelJudge | None:
-    """The judge that asked a model, with a model that knows the recorded replies."""
+    """The run's judge, if it asked a model, with the recorded replies in place of the model."""
     how = trace.run["check"]["model"]
     if how is None:
         return None
@@ -251,7 +225,7 @@ def _model_judge(trace: Trace) -> ModelJudge | None:
 
 
 def model_of(judge: ModelJudge, models: Mapping[str, str]) -> dict[str, Any]:
-    """What a trace must keep of a judge that asks a model; `models`: fingerprints by step."""
+    """What `_model_judge` needs of a judge; `models`: fingerprints by step."""
     names = ("options", "language", "fingerprint")
     given = {name: getattr(judge.templates, name) for name in names}
     templates = {**given, "texts": dict(judge.templates.texts)}
@@ -260,7 +234,7 @@ def model_of(judge: ModelJudge, models: Mapping[str, str]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Replies:
-    """A generator that replies what is recorded."""
+    """A generator of recorded replies."""
 
     fingerprint: str
     trace: Trace
