@@ -111,10 +111,38 @@ def test_a_front_page_gives_its_headlines() -> None:
     assert all(headline in found.text for headline in headlines)
 
 
-def test_a_list_of_definitions_and_a_very_short_page() -> None:
-    assert (
-        "Opened" in document("<html><body><dl><dt>Opened</dt><dd>1931</dd></dl></body></html>").text
-    )
+HOURS = f"""<table><tr><th>Monday</th><td><ul><li>10:00 - 20:00</li></ul></td></tr>
+<tr><th>Tuesday</th><td>Closed</td></tr></table><p>{PARAGRAPHS[0]}</p>"""
+
+
+@pytest.mark.parametrize(
+    ("markup", "lines"),
+    [
+        (
+            "<dl><dt>Built</dt><dd>1650</dd><dt>By</dt><dd>Moor</dd></dl>",
+            ["Built: 1650", "By: Moor"],
+        ),
+        ("<dl><dt><b>Built</b>:</dt><dd><p>1650</p></dd></dl>", ["Built: 1650"]),
+        ("<dl><dt>Owner</dt><dd>Moor</dd><dd>Reed</dd></dl>", ["Owner: Moor", "Owner: Reed"]),
+        ("<dl><div><dt>Mill</dt><dt>Weir</dt><dd>1650</dd></div></dl>", ["Mill, Weir: 1650"]),
+        ("<dl><dt style='display:none'>Built</dt><dd>1650</dd></dl>", ["1650"]),
+        ("<dl><dt id=x>Built</dt><dd>1650</dd></dl>", ["Built", "1650"]),
+        (HOURS, ["Monday: 10:00 - 20:00", "Tuesday: Closed"]),
+    ],
+)
+@pytest.mark.parametrize("running", ["", f"<p>{PARAGRAPHS[0]}</p><p>{PARAGRAPHS[1]}</p>"])
+def test_a_term_and_its_value_are_one_line(markup: str, lines: list[str], running: str) -> None:
+    found = document(f"<html><body><main><h1>The mill</h1>{running}{markup}</main></body></html>")
+    assert set(lines) <= {line.removeprefix("- ") for line in found.text.split("\n")}
+
+
+def test_a_row_below_column_headers_keeps_its_cells() -> None:
+    rows = "<tr><th>Day</th><th>Hours</th></tr><tr><td>Monday</td><td>10:00</td></tr>"
+    lines = document(f"<html><body><table>{rows}</table></body></html>").text.split("\n")
+    assert lines == ["Day | Hours", "Monday | 10:00"]
+
+
+def test_a_very_short_page() -> None:
     assert document("<p>Opened in 1931.</p>").text == "Opened in 1931."
 
 

@@ -103,6 +103,8 @@ _COMMENTS = re.compile(
     r"([-_]?(area|body|content|list|section|thread|text|wrapper|\d+))?(?!\S)",
     re.IGNORECASE,
 )
+MAX_TERM_CHARS = 100  # of a term in a definition list; longer ones are sentences
+_VALUE_BLOCKS = frozenset("div p ul ol li".split())  # that may hold the value of a term
 Piece = tuple[str, str]  # text that may begin with a line break, and the part it is in
 
 
@@ -289,6 +291,48 @@ def addresses_in(source: str) -> list[str]:
     return list(dict.fromkeys(url for url in map(one_line, found) if _is_web_address(url)))
 
 
+def join_terms(page: Page) -> None:
+    """Put each term of a definition list, and the header of a two-cell row, before its value.
+
+    `Built: 1650` says something as a line; "Built" and "1650" on their own cannot be quoted.
+    """
+    terms, label, joined = list[Any](), None, list[Any]()  # None: no value has come yet
+    for element in page.tree.iter("dt", "dd"):
+        beside = bool(terms) and terms[-1].getparent() is element.getparent()
+        if element.tag == "dt":
+            terms = [*terms, element] if beside and label is None else [element]
+            label = None
+        elif beside:
+            if label is None and (label := _label(terms)):
+                joined += terms
+            if label:
+                _begin(element, label)
+    headers = "//tr[count(*)=2]/*[1][self::th[not(@rowspan or @colspan)]][following-sibling::td]"
+    for header in page.tree.xpath(headers):
+        if label := _label([header]):
+            _begin(header.getnext(), label)
+            joined.append(header)
+    for element in joined:
+        element.drop_tree()
+
+
+def _label(terms: Sequence[Any]) -> str:
+    """The words of terms; empty if they are long, hidden, structured, or an anchor's target."""
+    for element in (inner for term in terms for inner in term.iter()):
+        if element not in terms and element.tag not in _INLINE_TAGS:
+            return ""
+        if any(element.get(name) is not None for name in ("style", "hidden", "id")):
+            return ""
+    label = ", ".join(one_line(term.text_content()).rstrip(": ") for term in terms)
+    return label if len(label) <= MAX_TERM_CHARS else ""
+
+
+def _begin(value: Any, label: str) -> None:
+    while len(value) and not (value.text or "").strip() and value[0].tag in _VALUE_BLOCKS:
+        value = value[0]
+    value.text = f"{label}: {(value.text or '').lstrip()}"
+
+
 def drop_hidden(page: Page) -> None:
     """Take elements that are styled away out of the tree: what no reader sees is no evidence."""
     for element in page.tree.xpath("//body//*[@hidden or @style]"):
@@ -466,6 +510,7 @@ def read_html(body: Body) -> Document | Unchecked:
     if page is None:
         return Unchecked(body.url, Reason.EMPTY, "the page has no text")
     drop_camouflaged(page)
+    join_terms(page)
     seen, names, pieces = visible(page, MAX_ANCHORS)
     seen = without_banner(seen)
     signs = markup_of(page, title_of(page), seen)
