@@ -642,9 +642,8 @@ class Sources:
                 self._add(record.url, partial(_read_archived, path, record.offset, self.limits))
 
     def _index_lines(self, path: Path, known: jsonl.LineFormat) -> None:
-        if known is jsonl.QUERIES:
-            for unread in known.read(path, self.limits):
-                self._problem(path, 0, unread.detail if isinstance(unread, Unchecked) else "")
+        if known.refusal:
+            self._problem(path, 0, known.refusal)
             return
         places: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
         for line, url in jsonl.addresses(path, known, self.limits):

@@ -1,4 +1,4 @@
-"""Collections with a record a line, as JSON or as a table, packed with gzip or not.
+"""Files with a record a line, as JSON or as a table, packed with gzip or not.
 
 | format | a line | what becomes a document |
 |---|---|---|
@@ -8,14 +8,13 @@
 | Sphere (Piktus et al. 2021) | `url`, `raw`: a chunk of 100 words, `sha`, `id` | chunks of a url |
 | DPR's `psgs_w100.tsv` (Karpukhin et al. 2020) | id, text and title, by tabs | rows of a title |
 
-Names say little (Sphere comes as .jsonl and as .json): the first line that is a record of one of
+Names say little (Sphere comes as .jsonl and as .json), so the first line that is a record of one of
 the formats decides. Files of any length are read line by line, and a bad line costs only itself.
 
 Pieces of a page mostly stand in adjacent lines, and these are joined. A page that comes back later
-in the file (or is longer than a document may be) becomes further documents, whose addresses are
-the page's with `#` and the document's id: nothing is lost, since a later document would otherwise
-take the place of an earlier one with its address, and the same file always gives the same
-addresses. A page whose pieces are spread over several *files* is beyond this: the last file counts.
+in the file (or is longer than a document may be) becomes further documents, whose addresses are the
+page's with `#` and the document's id: a later document would otherwise replace an earlier one with
+its address. Pieces of a page in several *files* are not joined: the last file counts.
 """
 
 import csv
@@ -45,22 +44,27 @@ from pincite.errors import InputError
 from pincite.types import Document, Reason, Unchecked
 
 Found = Document | Unchecked
+Record = Mapping[str, Any]
 JSONL_ENDINGS = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 _ENDINGS = (*JSONL_ENDINGS, ".json", ".json.gz", ".tsv", ".tsv.gz")
 FIRST_LINES = 20
 FIRST_BYTES = 8_000_000  # a page of KILT has 6 kB, the longest articles with all links some 3 MB
 _CCNET_TEXT, _CCNET_DATE = "raw_content", "date_download"
-_OWN = frozenset(
-    [*"url text title published date language lang kind fetched".split(), _CCNET_TEXT, _CCNET_DATE]
-)
 _IDS = ("id", "_id")
+_NOT_META = frozenset(
+    f"url text title published date language lang kind fetched id _id {_CCNET_TEXT} "
+    f"{_CCNET_DATE}".split()
+)
 _HEADING, _ITEM = "Section::::", "BULLET::::"  # KILT's
 _BETWEEN_HEADINGS = re.compile(r"\.:|::+")
-_COLUMNS = ["id", "text", "title"]  # DPR's
+_COLUMNS = ("id", "text", "title")  # DPR's
 # A Bloom filter (Bloom 1970): 2^27 bits and 7 hashes take 14 million pages with 1 % errors,
 # (1 − e^(−7n/m))^7. An error costs a page its plain address, never its text.
 SEEN_BYTES = 1 << 24
 N_HASHES = 7
+
+
+# ── Lines and records ────────────────────────────────────────────────────────────────────────────
 
 
 class Line(NamedTuple):
@@ -70,115 +74,6 @@ class Line(NamedTuple):
     offset: int  # in the unpacked file, for `document_at`
     data: bytes
     broken: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class LineFormat:
-    """How the lines of a file become documents."""
-
-    name: str
-    documents: Callable[[Iterable[Line], Path, Limits], Iterator[Found]]
-    fits: Callable[[Mapping[str, Any]], bool] = lambda record: False
-    address: Callable[[Mapping[str, Any]], str] = lambda record: ""
-
-    def read(self, path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Found]:
-        """The documents of a file in order, or what is wrong with a line."""
-        return self.documents(lines(path, limits), path, limits)
-
-
-# ── Which format ─────────────────────────────────────────────────────────────────────────────────
-
-
-def format_of(path: Path) -> LineFormat | None:
-    """The format of a file of records; None if it is another kind of file.
-
-    A .json or .tsv that is none of the known collections is another kind of file; a .jsonl is read
-    line by line in any case, and each line says what it lacks.
-    """
-    name = path.name.lower()
-    if not name.endswith(_ENDINGS):
-        return None
-    head = list(_first_lines(path))
-    if head and _is_header(head[0]):
-        return DPR
-    records = [record for data in head if (record := _object(data)) is not None]
-    if name.endswith(JSONL_ENDINGS) and _are_queries(name, records):
-        return QUERIES
-    fitting = (known for record in records for known in _JSON_FORMATS if known.fits(record))
-    found = next(fitting, PLAIN)
-    return found if found is not PLAIN or name.endswith(JSONL_ENDINGS) else None
-
-
-def first_records(path: Path) -> list[dict[str, Any]]:
-    """The objects among the first lines of a file."""
-    return [record for data in _first_lines(path) if (record := _object(data)) is not None]
-
-
-def addresses(path: Path, known: LineFormat, limits: Limits) -> Iterator[tuple[Line, str]]:
-    """The lines of a file with the address of the page that each is of; empty if it has none.
-
-    Ends with a broken line where thousands in a row have none.
-    """
-    in_a_row = 0
-    for line in lines(path, limits):
-        if known is DPR:
-            if _is_header(line.data):
-                continue
-            row = _passage(line, path, limits)
-            address = row.url if isinstance(row, Piece) else ""
-        else:
-            record = _object(line.data)
-            address = known.address(record) if record is not None else ""
-        yield line, address
-        in_a_row = 0 if address else in_a_row + 1
-        if in_a_row == MAX_REFUSED_IN_A_ROW:
-            fault = f"{in_a_row:,} lines in a row hold no address; the rest is not read"
-            yield line._replace(broken=fault), ""
-            return
-
-
-def document_at(
-    path: Path, known: LineFormat, places: Sequence[tuple[int, int]], limits: Limits
-) -> Found:
-    """The page in the lines at `places` (number, offset): the first that can be read."""
-    with opened(path) as file:
-        chosen = list[Line]()
-        for number, offset in places:
-            file.seek(offset)
-            chosen.append(Line(number, offset, file.readline(limits.line_bytes + 1)))
-    found = list(known.documents(chosen, path, limits))
-    return next((page for page in found if isinstance(page, Document)), found[0])
-
-
-def _are_queries(name: str, records: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether these are BEIR's queries: by the file's name *and* by the fields.
-
-    A query has the fields of a document without a title, which BEIR allows, so the fields alone do
-    not tell; and a file of this name may hold documents, which have a title or an address.
-    """
-    with_id = any("_id" in record for record in records)
-    titled = any("title" in record or "url" in record for record in records)
-    return "queries" in name and with_id and not titled
-
-
-def _first_lines(path: Path) -> Iterator[bytes]:
-    """At most FIRST_LINES lines with something in them, FIRST_BYTES together."""
-    left, n_lines = FIRST_BYTES, 0
-    try:
-        with opened(path) as file:
-            for _ in range(MAX_REFUSED_IN_A_ROW):
-                data = file.readline(left)
-                left -= len(data)
-                if data.strip():
-                    n_lines += 1
-                    yield data
-                if not data or n_lines == FIRST_LINES:
-                    return
-    except (EOFError, OSError, zlib.error):
-        return  # reading it says what is broken
-
-
-# ── Lines and records ────────────────────────────────────────────────────────────────────────────
 
 
 @contextmanager
@@ -204,7 +99,7 @@ def lines(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Line]:
                 number += 1
                 length, rest = len(data), data
                 while length > limits.line_bytes and rest and not rest.endswith(b"\n"):
-                    rest = file.readline(1 << 20)  # on to the end of a line that is too long
+                    rest = file.readline(1 << 20)  # skip the rest of a line that is too long
                     length += len(rest)
                 n_blank += 1
                 if data.strip():
@@ -226,73 +121,195 @@ def place(line: Line, path: Path) -> str:
 
 def record_of(line: Line, path: Path, limits: Limits) -> dict[str, Any] | Unchecked:
     """The JSON object in a line, whatever its fields are, or what is wrong with the line."""
+    return _parsed(line, path, limits, json.loads)
+
+
+def _parsed(
+    line: Line, path: Path, limits: Limits, parse: Callable[[bytes], Any]
+) -> dict[str, Any] | Unchecked:
     where = place(line, path)
-    if unread := _unreadable(line, where, limits):
-        return unread
-    try:
-        record = json.loads(line.data)
-    except (ValueError, RecursionError) as error:
-        return Unchecked(where, Reason.UNDECODABLE, f"{where}: no JSON: {error}")
-    if not isinstance(record, dict):
-        return Unchecked(where, Reason.UNDECODABLE, f"{where}: an object was expected")
-    return record
-
-
-def _unreadable(line: Line, where: str, limits: Limits) -> Unchecked | None:
-    """What is wrong with a line before anybody looks into it: too long, or cut off by the file."""
     if len(line.data) > limits.line_bytes:
         return too_large(where, len(line.data), limits.line_bytes, f"{where}: it")
-    return Unchecked(where, Reason.UNDECODABLE, f"{where}: {line.broken}") if line.broken else None
+    fault, record = line.broken, None
+    if not fault:
+        try:
+            record = parse(line.data)
+        except (ValueError, RecursionError, csv.Error) as error:
+            fault = f"{'no JSON: ' if parse is json.loads else ''}{error}"
+        else:
+            fault = "" if isinstance(record, dict) else "an object was expected"
+    return Unchecked(where, Reason.UNDECODABLE, f"{where}: {fault}") if fault else record or {}
 
 
-def _object(data: bytes) -> dict[str, Any] | None:
-    try:
-        record = json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-    return record if isinstance(record, dict) else None
+def _columns(data: bytes) -> dict[str, str]:
+    """The columns of a row of DPR's table."""
+    row = data.decode().rstrip("\r\n")
+    cells = next(csv.reader([row], delimiter="\t"), [])
+    if len(cells) != len(_COLUMNS):  # a text that only begins with a quotation mark
+        cells = row.split("\t")
+    if len(cells) != len(_COLUMNS) or not cells[2].strip():
+        raise ValueError(f"{len(cells)} columns; id, text and title were expected")
+    return dict(zip(_COLUMNS, cells, strict=True))
 
 
-def field_of(record: Mapping[str, Any], *names: str) -> str | None:
+def _is_header(data: bytes) -> bool:
+    """Whether a line is the first one of DPR's table."""
+    return data.removeprefix(b"\xef\xbb\xbf").strip().decode("latin-1").split("\t") == [*_COLUMNS]
+
+
+def field_of(record: Record, *names: str) -> str | None:
     """The first of the fields that holds a string with something in it, or a number."""
-    values = (record.get(name) for name in names)
-    usable = (v for v in values if (isinstance(v, str) and v.strip()) or type(v) is int)
-    value = next(usable, None)
-    return None if value is None else str(value)
+    for name in names:
+        value = record.get(name)
+        if (isinstance(value, str) and value.strip()) or type(value) is int:
+            return str(value)
+    return None
 
 
-def _fields_of(record: Mapping[str, Any], *names: str) -> dict[str, str]:
+def _fields_of(record: Record, *names: str) -> dict[str, str]:
     return {name: one_line(value) for name in names if (value := field_of(record, name))}
 
 
-# ── A document a line: JSON lines, BEIR, CCNet, KILT ─────────────────────────────────────────────
+def _objects(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    for data in lines:
+        try:
+            record = json.loads(data)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(record, dict):
+            yield record
 
 
-def _a_line(
-    document: Callable[[Mapping[str, Any], str, Limits], Found],
-) -> Callable[[Iterable[Line], Path, Limits], Iterator[Found]]:
-    def documents(chosen: Iterable[Line], path: Path, limits: Limits) -> Iterator[Found]:
-        for line in chosen:
-            record = record_of(line, path, limits)
+# ── Formats ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class LineFormat:
+    """How the lines of a file become documents."""
+
+    name: str
+    page: Callable[[Record, str, Limits], Found]  # of a record, and its file and line
+    address: Callable[[Record], str]
+    fits: Callable[[Record], bool] = lambda record: False
+    parse: Callable[[bytes], Any] = json.loads
+    glue: str = ""  # between the pieces of a page; empty: each line is a document
+    refusal: str = ""  # why such files are not read
+
+    def read(self, path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Found]:
+        """The documents of a file in order, or what is wrong with a line."""
+        if self.refusal:
+            detail = f"{path.name}: {self.refusal}"
+            yield Unchecked(path.resolve().as_uri(), Reason.UNSUPPORTED_TYPE, detail)
+        else:
+            yield from self.documents(lines(path, limits), path, limits)
+
+    def documents(self, chosen: Iterable[Line], path: Path, limits: Limits) -> Iterator[Found]:
+        """The documents in some lines of a file; bad lines between pieces do not part a page."""
+        pages = self._pages(chosen, path, limits)
+        return _joined(pages, self.glue, limits) if self.glue else pages
+
+    def _pages(self, chosen: Iterable[Line], path: Path, limits: Limits) -> Iterator[Found]:
+        for line, record in self.records(chosen, path, limits):
             if isinstance(record, Unchecked):
                 yield record
             else:
-                yield document(record, place(line, path), limits)
+                yield self.page(record, place(line, path), limits)
 
-    return documents
+    def records(
+        self, chosen: Iterable[Line], path: Path, limits: Limits
+    ) -> Iterator[tuple[Line, dict[str, Any] | Unchecked]]:
+        """Lines with their records, a table's header left out."""
+        for line in chosen:
+            if self.parse is json.loads or not _is_header(line.data):
+                yield line, _parsed(line, path, limits, self.parse)
 
 
-def document_in(
-    record: Mapping[str, Any], where: str, limits: Limits, kind: str = "jsonl"
+def format_of(path: Path) -> LineFormat | None:
+    """The format of a file of records; None if it is another kind of file.
+
+    A .json or .tsv that is none of the known collections is another kind of file; a .jsonl is read
+    line by line in any case, and each line says what it lacks.
+    """
+    name = path.name.lower()
+    if not name.endswith(_ENDINGS):
+        return None
+    head = list(_first_lines(path))
+    if head and _is_header(head[0]):
+        return DPR
+    records = list(_objects(head))
+    is_jsonl = name.endswith(JSONL_ENDINGS)
+    # A query of BEIR's has the fields of a document without a title, which BEIR allows, so it takes
+    # the file's name *and* its fields to tell; a file of this name may hold documents.
+    titled = any("title" in record or "url" in record for record in records)
+    if is_jsonl and "queries" in name and not titled and any("_id" in r for r in records):
+        return QUERIES
+    fitting = (known for record in records for known in _JSON_FORMATS if known.fits(record))
+    found = next(fitting, PLAIN)
+    return found if found is not PLAIN or is_jsonl else None
+
+
+def first_records(path: Path) -> list[dict[str, Any]]:
+    """The objects among the first lines of a file."""
+    return list(_objects(_first_lines(path)))
+
+
+def _first_lines(path: Path) -> Iterator[bytes]:
+    """At most FIRST_LINES lines with something in them, FIRST_BYTES together."""
+    left, n_lines = FIRST_BYTES, 0
+    try:
+        with opened(path) as file:
+            for _ in range(MAX_REFUSED_IN_A_ROW):
+                data = file.readline(left)
+                left -= len(data)
+                if data.strip():
+                    n_lines += 1
+                    yield data
+                if not data or n_lines == FIRST_LINES:
+                    return
+    except (EOFError, OSError, zlib.error):
+        return  # reading the file reports what is broken
+
+
+def addresses(path: Path, known: LineFormat, limits: Limits) -> Iterator[tuple[Line, str]]:
+    """The lines of a file with the address of the page that each is of; empty if it has none.
+
+    Ends with a broken line where thousands in a row have none.
+    """
+    in_a_row = 0
+    for line, record in known.records(lines(path, limits), path, limits):
+        address = "" if isinstance(record, Unchecked) else known.address(record)
+        yield line, address
+        in_a_row = 0 if address else in_a_row + 1
+        if in_a_row == MAX_REFUSED_IN_A_ROW:
+            fault = f"{in_a_row:,} lines in a row hold no address; the rest is not read"
+            yield line._replace(broken=fault), ""
+            return
+
+
+def document_at(
+    path: Path, known: LineFormat, places: Sequence[tuple[int, int]], limits: Limits
 ) -> Found:
+    """The page in the lines at `places` (number, offset): the first that can be read."""
+    with opened(path) as file:
+        chosen = list[Line]()
+        for number, offset in places:
+            file.seek(offset)
+            chosen.append(Line(number, offset, file.readline(limits.line_bytes + 1)))
+    found = list(known.documents(chosen, path, limits))
+    return next((page for page in found if isinstance(page, Document)), found[0])
+
+
+# ── Pages in one line ────────────────────────────────────────────────────────────────────────────
+
+
+def document_in(record: Record, where: str, limits: Limits, kind: str = "jsonl") -> Found:
     """The document that a record holds; `where` is its file and line, `kind` if it names none.
 
     Of an article of BEIR's that has a title only, the title is the text.
     """
     url, text = _url(record), record.get("text", record.get(_CCNET_TEXT))
     if not url or not isinstance(text, str):
-        missing = "text" if url else "url (or id)"
-        return Unchecked(url or where, Reason.UNDECODABLE, f"{where}: no {missing}")
+        return _incomplete(url, where, "text" if url else "url (or id)")
     title = one_line(field_of(record, "title"))
     text = cleaned(text) or (title if "_id" in record else "")
     if fault := unusable(text, url, where, limits):
@@ -300,7 +317,7 @@ def document_in(
     meta = {
         key: one_line(value)
         for key, value in record.items()
-        if isinstance(value, str) and key not in _OWN and key not in _IDS
+        if isinstance(value, str) and key not in _NOT_META
     }
     return Document(
         url=url,
@@ -315,29 +332,30 @@ def document_in(
     )
 
 
-def _url(record: Mapping[str, Any]) -> str:
+def _incomplete(url: str, where: str, missing: str) -> Unchecked:
+    return Unchecked(url or where, Reason.UNDECODABLE, f"{where}: no {missing}")
+
+
+def _url(record: Record) -> str:
     return one_line(_stated_url(record) or field_of(record, *_IDS))
 
 
-def _stated_url(record: Mapping[str, Any]) -> str | None:
+def _stated_url(record: Record) -> str | None:
     metadata = record.get("metadata")
     inner = field_of(metadata, "url") if isinstance(metadata, dict) else None
     return field_of(record, "url") or inner
 
 
-def _kilt_page(record: Mapping[str, Any], where: str, limits: Limits) -> Found:
+def _kilt_page(record: Record, where: str, limits: Limits) -> Found:
     """A page of Wikipedia of August 2019; its address is that of the revision, else by its id."""
     title = one_line(field_of(record, "wikipedia_title"))
     url, paragraphs = _kilt_url(record), record.get("text")
     if not url:
-        detail = f"{where}: no wikipedia_id or history.url"
-        return Unchecked(where, Reason.UNDECODABLE, detail)
+        return _incomplete("", where, "wikipedia_id or history.url")
     if not isinstance(paragraphs, list) or not all(isinstance(p, str) for p in paragraphs):
-        return Unchecked(url, Reason.UNDECODABLE, f"{where}: no text, a list of paragraphs")
+        return _incomplete(url, where, "text, a list of paragraphs")
     text = kilt_text(paragraphs, title)
-    if fault := unusable(text, url, where, limits):
-        return fault
-    return Document(
+    return unusable(text, url, where, limits) or Document(
         url=url,
         title=title,
         text=text,
@@ -348,11 +366,11 @@ def _kilt_page(record: Mapping[str, Any], where: str, limits: Limits) -> Found:
     )
 
 
-def _revision(record: Mapping[str, Any]) -> Mapping[str, Any]:
+def _revision(record: Record) -> Record:
     return record["history"] if isinstance(record.get("history"), dict) else {}
 
 
-def _kilt_url(record: Mapping[str, Any]) -> str:
+def _kilt_url(record: Record) -> str:
     page_id = field_of(record, "wikipedia_id")
     by_id = f"https://en.wikipedia.org/?curid={page_id}" if page_id else ""
     return one_line(field_of(_revision(record), "url") or by_id)
@@ -380,55 +398,55 @@ def kilt_text(paragraphs: Sequence[str], title: str) -> str:
     return cleaned("".join(parts))
 
 
-# ── A page in pieces: Sphere, DPR ────────────────────────────────────────────────────────────────
+# ── Pages in pieces: Sphere, DPR ─────────────────────────────────────────────────────────────────
 
 
-class Piece(NamedTuple):
-    """A part of a page; `where` is file and line, for messages."""
-
-    where: str
-    url: str
-    title: str
-    text: str  # cleaned
-    meta: Mapping[str, str]
-
-
-def _in_pieces(
-    piece: Callable[[Line, Path, Limits], Piece | Unchecked], glue: str, kind: str
-) -> Callable[[Iterable[Line], Path, Limits], Iterator[Found]]:
-    """Runs of pieces of one page as documents; a bad line within a run does not end it."""
-
-    def documents(chosen: Iterable[Line], path: Path, limits: Limits) -> Iterator[Found]:
-        seen, run, n_chars = Seen(), list[Piece](), 0
-        for line in chosen:
-            if _is_header(line.data):
-                continue
-            found = piece(line, path, limits)
-            if isinstance(found, Unchecked):
-                yield found
-                continue
-            if fault := unusable(found.text, found.url, found.where, limits):
-                yield fault
-                continue
-            n_more = len(glue) + len(found.text)
-            if run and (found.url != run[0].url or n_chars + n_more > limits.max_chars):
-                yield _joined(run, glue, kind, seen)
-                run, n_chars = [], 0
-            n_chars += n_more if run else len(found.text)
-            run.append(found)
-        if run:
-            yield _joined(run, glue, kind, seen)
-
-    return documents
+def _chunk(record: Record, where: str, limits: Limits) -> Found:
+    """A line of Sphere; its vector is ignored, since the corpus has its own encoder."""
+    url, raw = one_line(field_of(record, "url")), record.get("raw")
+    if not url or not isinstance(raw, str):
+        return _incomplete(url, where, "raw, the text of the chunk" if url else "url")
+    title, text = one_line(field_of(record, "title")), cleaned(raw)
+    meta = _fields_of(record, "id", "sha")
+    return unusable(text, url, where, limits) or Document(url, title, text, "jsonl", meta=meta)
 
 
-def _joined(run: Sequence[Piece], glue: str, kind: str, seen: "Seen") -> Document:
-    first, text = run[0], glue.join(piece.text for piece in run)
-    language = language_of(text)
-    document = Document(first.url, first.title, text, kind, language=language, meta=first.meta)
-    if seen.add(first.url):
-        return replace(document, url=f"{first.url}#{document.doc_id}")
-    return document
+def _passage(record: Record, where: str, limits: Limits) -> Found:
+    """A row of DPR's."""
+    url, title, text = _passage_url(record), one_line(record["title"]), cleaned(record["text"])
+    meta = {"id": record["id"]}
+    return unusable(text, url, where, limits) or Document(url, title, text, "tsv", meta=meta)
+
+
+def _passage_url(record: Record) -> str:
+    name = one_line(record["title"]).replace(" ", "_")
+    return "https://en.wikipedia.org/wiki/" + quote(name, safe="/:(),'!*;@$")
+
+
+def _joined(pieces: Iterable[Found], glue: str, limits: Limits) -> Iterator[Found]:
+    """Runs of pieces of one page as documents."""
+    seen, run, n_chars = Seen(), list[Document](), 0
+
+    def page() -> Document:
+        text = glue.join(piece.text for piece in run)
+        document = replace(run[0], text=text, language=language_of(text))
+        if seen.add(document.url):
+            return replace(document, url=f"{document.url}#{document.doc_id}")
+        return document
+
+    for piece in pieces:
+        if isinstance(piece, Unchecked):
+            yield piece
+            continue
+        n_chars += len(glue) + len(piece.text)
+        if run and (piece.url != run[0].url or n_chars > limits.max_chars):
+            yield page()
+            run.clear()
+        if not run:
+            n_chars = len(piece.text)
+        run.append(piece)
+    if run:
+        yield page()
 
 
 class Seen:
@@ -448,88 +466,51 @@ class Seen:
         return known
 
 
-def _chunk(line: Line, path: Path, limits: Limits) -> Piece | Unchecked:
-    """A line of Sphere; its vector is ignored, since the corpus has its own encoder."""
-    record = record_of(line, path, limits)
-    if isinstance(record, Unchecked):
-        return record
-    where = place(line, path)
-    url, raw = one_line(field_of(record, "url")), record.get("raw")
-    if not url or not isinstance(raw, str):
-        missing = "raw, the text of the chunk" if url else "url"
-        return Unchecked(url or where, Reason.UNDECODABLE, f"{where}: no {missing}")
-    meta = _fields_of(record, "id", "sha")
-    return Piece(where, url, one_line(field_of(record, "title")), cleaned(raw), meta)
-
-
-def _passage(line: Line, path: Path, limits: Limits) -> Piece | Unchecked:
-    """A row of DPR's; passages end within sentences, so they are joined with a space."""
-    where = place(line, path)
-    if unread := _unreadable(line, where, limits):
-        return unread
-    try:
-        row = line.data.decode().rstrip("\r\n")
-        fields = next(csv.reader([row], delimiter="\t"), [])
-    except (UnicodeDecodeError, csv.Error) as error:
-        return Unchecked(where, Reason.UNDECODABLE, f"{where}: no table row: {error}")
-    if len(fields) != len(_COLUMNS):  # a text that only begins with a quotation mark
-        fields = row.split("\t")
-    if len(fields) != len(_COLUMNS) or not fields[2].strip():
-        detail = f"{where}: {len(fields)} columns; id, text and title were expected"
-        return Unchecked(where, Reason.UNDECODABLE, detail)
-    passage_id, text, title = fields[0], cleaned(fields[1]), one_line(fields[2])
-    url = "https://en.wikipedia.org/wiki/" + quote(title.replace(" ", "_"), safe="/:(),'!*;@$")
-    return Piece(where, url, title, text, {"id": passage_id})
-
-
-def _is_header(data: bytes) -> bool:
-    """Whether a line is the first one of DPR's table."""
-    return data.removeprefix(b"\xef\xbb\xbf").strip().split(b"\t") == [b"id", b"text", b"title"]
-
-
-def _refusal(chosen: Iterable[Line], path: Path, limits: Limits) -> Iterator[Unchecked]:
-    detail = (
-        f"{path.name}: these are the queries of a BEIR collection, not documents. Add its "
-        "corpus.jsonl; what is found for the queries, `pincite eval beir` measures"
-    )
-    yield Unchecked(path.resolve().as_uri(), Reason.UNSUPPORTED_TYPE, detail)
-
-
-def _strings(record: Mapping[str, Any], *names: str) -> bool:
+def _strings(record: Record, *names: str) -> bool:
     return all(isinstance(record.get(name), str) for name in names)
 
 
 SPHERE = LineFormat(
     "sphere",
-    _in_pieces(_chunk, "\n\n", "jsonl"),
-    lambda r: _strings(r, "url", "raw") and "text" not in r and ("sha" in r or "id" in r),
+    _chunk,
     _url,
+    lambda r: _strings(r, "url", "raw") and "text" not in r and ("sha" in r or "id" in r),
+    glue="\n\n",
 )
 KILT = LineFormat(
     "kilt",
-    _a_line(_kilt_page),
-    lambda r: "wikipedia_title" in r and isinstance(r.get("text"), list),
+    _kilt_page,
     _kilt_url,
+    lambda r: "wikipedia_title" in r and isinstance(r.get("text"), list),
 )
-CCNET = LineFormat("ccnet", _a_line(document_in), lambda r: _strings(r, "url", _CCNET_TEXT), _url)
+CCNET = LineFormat("ccnet", document_in, _url, lambda r: _strings(r, "url", _CCNET_TEXT))
 PLAIN = LineFormat(
     "jsonl",
-    _a_line(document_in),
-    lambda r: bool(_url(r)) and isinstance(r.get("text", r.get(_CCNET_TEXT)), str),
+    document_in,
     _url,
+    lambda r: bool(_url(r)) and isinstance(r.get("text", r.get(_CCNET_TEXT)), str),
 )
-DPR = LineFormat("dpr", _in_pieces(_passage, " ", "tsv"))
-QUERIES = LineFormat("queries", _refusal)
+# Passages end within sentences, so they are joined with a space.
+DPR = LineFormat("dpr", _passage, _passage_url, parse=_columns, glue=" ")
+QUERIES = LineFormat(
+    "queries",
+    document_in,
+    _url,
+    refusal="these are the queries of a BEIR collection, not documents. Add its corpus.jsonl; "
+    "`pincite eval beir` measures what is found for the queries",
+)
 _JSON_FORMATS = (SPHERE, KILT, CCNET, PLAIN)
 documents = PLAIN.read
 
 
-LABELS = ("support", "refute", "nei", "partial", "not_support")
+# ── Claims with evidence and a label: what verifiers are trained on and measured with ────────────
+
+LABELS = ("support", "refute", "nei", "partial", "not_support")  # the last: refute or nei
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledClaim:
-    """A claim, its evidence as one text, and what people said of them."""
+    """A claim, its evidence as one text, and how people labelled them."""
 
     row_id: str
     claim: str
@@ -541,44 +522,39 @@ class LabelledClaim:
 def read_labelled(
     path: Path, on_bad: Callable[[InputError], None] | None = None
 ) -> Iterator[LabelledClaim]:
-    """The rows of a file in order.
+    """The rows of a file (`id, evidence, claim, label` and optionally `meta`) in order.
 
     Args:
-        path: the file.
-        on_bad: hears of each row that cannot be used, which is then skipped; None: it is raised.
+        path: JSON lines, plain or .gz.
+        on_bad: called with each row that cannot be used, which is then skipped; None: it is raised.
 
     Raises:
         InputError: names the file, the line, and what is missing or wrong.
     """
-    opened = gzip.open if path.suffix == ".gz" else open
     try:
-        with opened(path, "rb") as lines:
-            for number, line in enumerate(lines, 1):
-                if not line.strip():
-                    continue
-                try:
-                    yield _row(line, f"{path} line {number}")
-                except InputError as bad:
-                    if on_bad is None:
-                        raise
-                    on_bad(bad)
-    except (OSError, EOFError, zlib.error) as error:
+        for line in lines(path):
+            if line.broken:
+                raise OSError(line.broken)
+            try:
+                yield _labelled(line.data, f"{path} line {line.number}")
+            except InputError as bad:
+                if on_bad is None:
+                    raise
+                on_bad(bad)
+    except OSError as error:
         raise InputError(f"{path} cannot be read: {error}") from error
 
 
-def _row(line: bytes, place: str) -> LabelledClaim:
+def _labelled(line: bytes, place: str) -> LabelledClaim:
     try:
         value = json.loads(line)
-        row = LabelledClaim(
-            str(value["id"]),
-            value["claim"],
-            value["evidence"],
-            value["label"],
-            value.get("meta") or {},
-        )
+        fields = (value["claim"], value["evidence"], value["label"], value.get("meta") or {})
+        row = LabelledClaim(str(value["id"]), *fields)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        fields = "id, evidence, claim, label"
-        raise InputError(f"{place}: expected a JSON object with {fields}; got {error!r}") from error
+        expected = "id, evidence, claim, label"
+        raise InputError(
+            f"{place}: expected a JSON object with {expected}; got {error!r}"
+        ) from error
     if not isinstance(row.claim, str) or not isinstance(row.evidence, str):
         raise InputError(f"{place}: claim and evidence must be strings.")
     try:

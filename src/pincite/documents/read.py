@@ -153,15 +153,17 @@ def xml_reader_of(path: Path) -> Reader | None:
         start = opened.read(512)
     if start[:2] != b"\x1f\x8b" and not start.lstrip(_BEFORE).startswith(_MARK):
         return None  # most files; lxml is then not even loaded
-    from pincite.documents import jats, pubmed, xml_records
+    from pincite.documents import papers, xml_records
 
     head = xml_records.head_of(path)
-    if xml_records.root_of(head) in pubmed.ROOTS:
-        return lambda file, limits: sandbox.read_many(pubmed.RECORD, pubmed.bodies(file, limits))
-    if not jats.is_article(head):
+    if xml_records.root_of(head) in papers.PUBMED_ROOTS:
+        return lambda file, limits: sandbox.read_many(
+            papers.PUBMED_RECORD, papers.pubmed_bodies(file, limits)
+        )
+    if not papers.is_jats(head):
         return None
     return lambda file, limits: map(
-        with_language, sandbox.read_many(jats.RECORD, jats.bodies(file, limits))
+        with_language, sandbox.read_many(papers.JATS_RECORD, papers.jats_bodies(file, limits))
     )
 
 

@@ -42,9 +42,9 @@ _READERS = {
     Format.DOCX: ("docx", "read_docx"),
     Format.TEXT: ("text", "read_text"),
     Format.MARKDOWN: ("text", "read_markdown"),
-    Format.JATS: ("jats", "read_jats"),
-    "jats record": ("jats", "read_record"),
-    "pubmed record": ("pubmed", "read_record"),
+    Format.JATS: ("papers", "read_jats"),
+    "jats record": ("papers", "read_jats_record"),
+    "pubmed record": ("papers", "read_pubmed_record"),
 }
 _ENDING_SECONDS = 5.0  # what has closed its pipes needs milliseconds to be gone
 _TOGETHER, _TOGETHER_BYTES = 64, 1 << 20

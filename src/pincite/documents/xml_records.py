@@ -16,7 +16,6 @@ import io
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -50,6 +49,25 @@ _ROOT = re.compile(
     rb"(?>\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>)*+<([A-Za-z][\w.-]*)(?=[\s/>])",
     re.DOTALL,
 )
+_COMMENT_END = re.compile(b"(-)(-)>")  # with as many groups as the pattern for tags
+_EMPTY = re.compile(rb"\s*/>")
+
+
+class Broken(Exception):
+    """A record that is no well-formed XML within the limits; says why."""
+
+
+class Record(NamedTuple):
+    """A record's element as it stands in the file; `broken` says why there is none."""
+
+    number: int  # from 1
+    name: str  # of the element; empty if what is broken is the file
+    data: bytes
+    broken: str = ""
+    is_large: bool = False  # broken by being over the limit
+
+
+# ── Parsing ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def xml_parser(encoding: str | None = None) -> etree.XMLParser:
@@ -69,9 +87,8 @@ def xml_parser(encoding: str | None = None) -> etree.XMLParser:
 
 
 def no_fault_of_memory(error: etree.XMLSyntaxError) -> None:
-    """Raise MemoryError where libxml2 had none left, which it tells as a fault of the text."""
-    code = getattr(error, "code", None)  # the stubs do not know it
-    if code == etree.ErrorTypes.ERR_NO_MEMORY:
+    """Raise MemoryError where libxml2 had none left, which it reports as a syntax error."""
+    if getattr(error, "code", None) == etree.ErrorTypes.ERR_NO_MEMORY:  # the stubs lack `code`
         raise MemoryError from error
 
 
@@ -86,18 +103,44 @@ def parsed_xml(data: bytes) -> Any:
     return None if docinfo.doctype else root
 
 
-class Broken(Exception):
-    """A record that is no well-formed XML within the limits; says why."""
+def parsed(record: Record) -> Any:
+    """The record's element, without namespaces, comments and processing instructions.
+
+    Raises:
+        Broken: It is not well-formed, or has too many tags; libxml2's own limits of depth and of
+            the size of a text stay on.
+    """
+    if record.broken:
+        raise Broken(record.broken)
+    if (n_tags := record.data.count(b"<")) > MAX_TAGS:
+        raise Broken(f"it has {n_tags:,} tags, the limit is {MAX_TAGS:,}")
+    try:
+        root = _element(record.data)
+    except Broken:
+        root = _element(_NAMED.sub(_as_number, record.data))
+    for element in root.iter():
+        if element.tag[0] == "{":
+            element.tag = element.tag.rpartition("}")[2]
+    return root
 
 
-class Record(NamedTuple):
-    """A record's element as it stands in the file; `broken` says why there is none."""
+def _element(data: bytes) -> Any:
+    try:
+        return etree.fromstring(_NAMESPACES + data + b"</r>", xml_parser("utf-8"))[0]
+    except etree.XMLSyntaxError as error:
+        no_fault_of_memory(error)
+        raise Broken(f"it is no well-formed XML: {error.msg}") from error
 
-    number: int  # from 1
-    name: str  # of the element; empty if what is broken is the file
-    data: bytes
-    broken: str = ""
-    is_large: bool = False  # broken by being over the limit
+
+def _as_number(match: re.Match[bytes]) -> bytes:
+    """The number of a named sign; an unknown name stays as it is written."""
+    signs = html.entities.html5.get(match[1].decode("ascii") + ";")
+    if signs is None:
+        return b"&amp;" + match[0][1:]
+    return "".join(f"&#{ord(sign)};" for sign in signs).encode("ascii")
+
+
+# ── Records of a file ────────────────────────────────────────────────────────────────────────────
 
 
 def root_of(head: bytes) -> str:
@@ -131,70 +174,22 @@ def records(source: Path | bytes, names: Sequence[str], limits: Limits) -> Itera
     or bytes that are not. Raises OSError if the file cannot be opened.
     """
     head = source[:HEAD_BYTES] if isinstance(source, bytes) else head_of(source)
-    root = root_of(head)
     with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
-        cutter = _Cutter(_reading(file, head), root, names, limits.line_bytes)
-        try:
-            yield from cutter.records()
-        except (EOFError, OSError, zlib.error) as error:
-            yield Record(cutter.number + 1, "", b"", f"the file breaks off: {error}")
-            return
-    if not cutter.closed:
-        detail = f"the file ends without </{root}>: it may be cut off"
-        yield Record(cutter.number + 1, "", b"", detail)
+        yield from _cut(_utf8(file, head), root_of(head), names, limits.line_bytes)
 
 
-def parsed(record: Record) -> Any:
-    """The record's element, without namespaces, comments and processing instructions.
-
-    Raises:
-        Broken: It is not well-formed, or has too many tags; libxml2's own limits of depth and of
-            the size of a text stay on.
-    """
-    if record.broken:
-        raise Broken(record.broken)
-    if (n_tags := record.data.count(b"<")) > MAX_TAGS:
-        raise Broken(f"it has {n_tags:,} tags, the limit is {MAX_TAGS:,}")
-    try:
-        root = _element(record.data)
-    except Broken:
-        root = _element(_NAMED.sub(_as_number, record.data))
-    for element in root.iter():
-        if element.tag[0] == "{":
-            element.tag = element.tag.rpartition("}")[2]
-    return root
-
-
-def _element(data: bytes) -> Any:
-    try:
-        return etree.fromstring(_NAMESPACES + data + b"</r>", _parser())[0]
-    except etree.XMLSyntaxError as error:
-        no_fault_of_memory(error)
-        raise Broken(f"it is no well-formed XML: {error.msg}") from error
-
-
-@cache
-def _parser() -> etree.XMLParser:
-    return xml_parser("utf-8")
-
-
-def _as_number(match: re.Match[bytes]) -> bytes:
-    """A named sign by its number; a name that nobody knows as it is written."""
-    signs = html.entities.html5.get(match[1].decode("ascii") + ";")
-    if signs is None:
-        return b"&amp;" + match[0][1:]
-    return "".join(f"&#{ord(sign)};" for sign in signs).encode("ascii")
-
-
-def _reading(file: IO[bytes], head: bytes) -> Callable[[int], bytes]:
+def _utf8(file: IO[bytes], head: bytes) -> Callable[[int], bytes]:
     """Reads the file as UTF-8, whatever it is packed or written in."""
     packed = file.read(2) == b"\x1f\x8b"
     file.seek(0)
     # `read1` gives what there is before it finds that a packed file is cut off; `read` loses it.
     unpacked: Callable[[int], bytes] = gzip.GzipFile(fileobj=file).read1 if packed else file.read
-    encoding = _encoding(head)
-    if encoding is None:
-        return unpacked
+    match = _ENCODING.match(head)
+    encoding = match[1].decode("ascii") if match else ""
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        encoding = "utf-16"
+    elif not _KNOWN_ENCODING.fullmatch(encoding):
+        return unpacked  # the parser refuses a record whose bytes are no UTF-8
     decoder = codecs.getincrementaldecoder(encoding)("replace")
 
     def read(n: int) -> bytes:
@@ -204,119 +199,69 @@ def _reading(file: IO[bytes], head: bytes) -> Callable[[int], bytes]:
     return read
 
 
-def _encoding(head: bytes) -> str | None:
-    """What the file is written in, where that is not UTF-8; one that is not known is taken for it.
+def _cut(
+    read: Callable[[int], bytes], root: str, names: Sequence[str], limit: int
+) -> Iterator[Record]:
+    """The records in bytes that come chunk by chunk; no more than one of them is held."""
+    alternatives = "|".join(map(re.escape, {root, *names}))
+    tag = re.compile(rf"<(?:!--|(/?)({alternatives})(?=[\s/>]))".encode())
+    buffer, at, faults = b"", 0, list[str]()
+    number, closed = 0, root in names  # whether the root's end tag came
+    name, size = "", 0  # of the record that we are in; the buffer holds what follows `size` bytes
+    in_comment = False
+    for chunk in _chunks(read, faults):
+        buffer += chunk
+        while match := (_COMMENT_END if in_comment else tag).search(buffer, at):
+            if chunk and match.end() + _TAG > len(buffer):
+                break  # the tag may go on behind the chunk
+            begin, at, in_comment = match.start(), match.end(), match[0] == b"<!--" and not name
+            is_end, found = match[1] == b"/", (match[2] or b"").decode()
+            closed |= is_end and found == root
+            if is_end and found == name:
+                at = buffer.find(b">", at) + 1 or at
+                yield _record(number, name, buffer[:at], size + at, limit)
+                name, buffer, at = "", buffer[at:], 0
+            elif not is_end and found in names and not _EMPTY.match(buffer, at):
+                if name:
+                    detail = f"</{name}> is missing after {size + begin} bytes"
+                    yield Record(number, name, b"", detail)
+                number, name, size = number + 1, found, 0
+                buffer, at = buffer[begin:], at - begin
+        else:
+            at = max(at, len(buffer) - _TAG)
+        if not name or size + len(buffer) > limit:
+            size += at
+            buffer, at = buffer[at:], 0
+    if name and not faults:
+        yield Record(number, name, b"", "the file ends within it")
+    if faults or not closed:
+        detail = faults[0] if faults else f"the file ends without </{root}>: it may be cut off"
+        yield Record(number + 1, "", b"", detail)
 
-    A record whose bytes are no UTF-8 is then refused by the parser.
-    """
-    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return "utf-16"
-    match = _ENCODING.match(head)
-    name = match[1].decode("ascii") if match else ""
-    return name if _KNOWN_ENCODING.fullmatch(name) else None
+
+def _chunks(read: Callable[[int], bytes], faults: list[str]) -> Iterator[bytes]:
+    """What is read, piece by piece, with an empty piece at the end."""
+    try:
+        while chunk := read(_CHUNK):
+            yield chunk
+    except (EOFError, OSError, zlib.error) as error:
+        faults.append(f"the file breaks off: {error}")
+    yield b""
 
 
-class _Cutter:
-    """Finds records in bytes that come chunk by chunk, and holds no more than one of them."""
+def _record(number: int, name: str, data: bytes, size: int, limit: int) -> Record:
+    if size <= limit:
+        return Record(number, name, data)
+    return Record(number, name, b"", too_large("", size, limit, "it").detail, True)
 
-    def __init__(
-        self, read: Callable[[int], bytes], root: str, names: Sequence[str], limit: int
-    ) -> None:
-        self.number = 0
-        self.closed = root in names  # whether the root's end tag came
-        self._read, self._limit = read, limit
-        self._buffer, self._at = b"", 0
-        joined = b"|".join(re.escape(name.encode()) for name in names)
-        end = re.escape(root.encode())
-        self._mark = re.compile(
-            rb"<!--|</" + end + rb"\s*>|<(" + joined + rb")(?:\s*(/>)|(?=[\s>]))"
-        )
 
-    def records(self) -> Iterator[Record]:
-        """The records and what is broken of them."""
-        while match := self._next():
-            self._at = match.end()
-            if match[0] == b"<!--":
-                self._skip(b"-->")
-            elif match[1] is None:
-                self.closed = True
-            elif not match[2]:  # else it is empty: <DeleteCitation/>
-                self.number += 1
-                self._at = match.start()
-                yield self._record(match[1])
-
-    def _next(self) -> re.Match[bytes] | None:
-        """The next comment, or tag of a record or the root, from where we are."""
-        while True:
-            match = self._mark.search(self._buffer, self._at)
-            if match and match.end() + _TAG < len(self._buffer):  # it may go on behind the chunk
-                return match
-            if not match:
-                self._at = max(self._at, len(self._buffer) - _TAG)
-            if not self._fill():
-                return match
-
-    def _fill(self) -> bool:
-        """Read on, letting go of what lies behind us; whether there was more."""
-        chunk = self._read(_CHUNK)
-        if chunk:  # else every place that somebody holds stays where it is
-            self._buffer, self._at = self._buffer[self._at :] + chunk, 0
-        return bool(chunk)
-
-    def _record(self, name: bytes) -> Record:
-        closing, searched = b"</" + name + b">", 1
-        while True:
-            end = self._buffer.find(closing, self._at + searched)
-            inner = self._opened_again(name, searched, len(self._buffer) if end < 0 else end)
-            if inner:
-                n_bytes, self._at = inner - self._at, inner
-                detail = f"</{name.decode()}> is missing after {n_bytes} bytes"
-                return Record(self.number, name.decode(), b"", detail)
-            if end >= 0:
-                end += len(closing)
-                data, self._at = self._buffer[self._at : end], end
-                return self._limited(name, data)
-            searched = max(searched, len(self._buffer) - self._at - _TAG)
-            if searched > self._limit:
-                data = self._buffer[self._at : self._at + searched]
-                self._skip(closing)
-                return self._limited(name, data)
-            if not self._fill():
-                self._at = len(self._buffer)
-                return Record(self.number, name.decode(), b"", "the file ends within it")
-
-    def _limited(self, name: bytes, data: bytes) -> Record:
-        if len(data) <= self._limit:
-            return Record(self.number, name.decode(), data)
-        detail = too_large("", len(data), self._limit, "it").detail
-        return Record(self.number, name.decode(), b"", detail, True)
-
-    def _opened_again(self, name: bytes, first: int, end: int) -> int:
-        """Where, between `first` bytes from here and `end`, such a record begins; else 0."""
-        at = self._at + first
-        while (at := self._buffer.find(b"<" + name, at, end)) >= 0:
-            behind = at + len(name) + 1
-            if self._buffer[behind : behind + 1] in (b">", b" ", b"\n"):
-                return at
-            at = behind
-        return 0
-
-    def _skip(self, closing: bytes) -> None:
-        """Go on behind the next `closing`, or to the end of the file."""
-        while (end := self._buffer.find(closing, self._at)) < 0:
-            self._at = max(self._at, len(self._buffer) - _TAG)
-            if not self._fill():
-                self._at = len(self._buffer)
-                return
-        self._at = end + len(closing)
-
+# ── The words of an element ──────────────────────────────────────────────────────────────────────
 
 PICTURE = "[formula]"  # stands for a formula of which there is only a picture
 _RAISED = frozenset({"sup", "superscript"})
 _FORMULAS = frozenset({"inline-formula", "disp-formula", "DispFormula", "chem-struct"})
-_UNREAD = frozenset(
-    {"graphic", "inline-graphic", "media", "object-id", "alt-text", "long-desc", "annotation"}
-)
+_PICTURES = frozenset({"graphic", "inline-graphic", "media"})
+_UNREAD = _PICTURES | {"object-id", "alt-text", "long-desc", "annotation"}
 _TEX = ("\\begin{document}", "\\end{document}")
 
 Aside = Callable[[Any], bool]
@@ -329,38 +274,45 @@ def line_of(element: Any) -> str:
     return one_line(element.text if not len(element) else flat(element))
 
 
-def flat(element: Any, aside: Aside | None = None) -> str:
+def flat(element: Any, aside: Aside = lambda element: False) -> str:
     """The words in an element as they follow each other, white space as it stands.
 
-    `aside` is shown each element within, and takes those for which it says so: their words are then
-    not among these.
+    Elements within for which `aside` is true are left out.
     """
     parts: list[str] = []
     _collect(element, parts, aside)
     return "".join(parts)
 
 
-def _collect(element: Any, parts: list[str], aside: Aside | None) -> None:
+def _collect(element: Any, parts: list[str], aside: Aside) -> None:
     parts.append(element.text or "")
     for child in element:
         name = child.tag
-        if aside and aside(child):
+        cites = name == "xref" and child.get("ref-type") == "bibr"
+        if aside(child):
             parts.append(" ")
         elif name in _RAISED:
-            refs = (e for e in child.iter("xref") if e.get("ref-type") == "bibr")
-            parts.append(_raised(flat(child, aside), parts, next(refs, None) is not None))
-        elif name == "xref" and child.get("ref-type") == "bibr" and _is_raised(child):
+            parts.append(_raised(child, flat(child, aside), parts))
+        elif cites and len(child) == 1 and child[0].tag in _RAISED and not child.text:
             parts.append(f"[{one_line(flat(child, aside))}]")
-        elif name in _FORMS:
-            parts.append(_FORMS[name](child, aside))
+        elif name in _FORMULAS:
+            parts.append(_formula(child, aside))
+        elif name == "alternatives":
+            parts.append(_chosen(child, aside))
+        elif name == "math":
+            parts.append(math(child) or PICTURE)
+        elif name == "tex-math":
+            parts.append(_tex(child))
+        elif name == "break":
+            parts.append(" ")
         elif name not in _UNREAD:
             _collect(child, parts, aside)
         parts.append(child.tail or "")
 
 
-def _raised(text: str, parts: list[str], cites: bool) -> str:
+def _raised(element: Any, text: str, parts: list[str]) -> str:
     """What is raised, made plain; the number of a reference must not become part of a word."""
-    if cites:
+    if any(e.get("ref-type") == "bibr" for e in element.iter("xref")):
         return f"[{one_line(text)}]"
     before = next((part for part in reversed(parts) if part), "")
     signs = text.strip().lstrip("+-−–")
@@ -368,22 +320,16 @@ def _raised(text: str, parts: list[str], cites: bool) -> str:
     return f"^{text.strip()}" if before[-1:].isdecimal() and is_power else text
 
 
-def _is_raised(reference: Any) -> bool:
-    """Whether a reference holds its number as a raised one, and nothing else."""
-    return len(reference) == 1 and reference[0].tag in _RAISED and not reference.text
-
-
-def _formula(element: Any, aside: Aside | None) -> str:
-    """A formula, one that stands in its own line with its number and spaces around it."""
-    label = next((child for child in element if child.tag == "label"), None)
-    words = flat(element, lambda e: e is label or (aside is not None and aside(e)))
-    if not words.strip() and _has_picture(element):
+def _formula(element: Any, aside: Aside) -> str:
+    label = element.find("label")
+    words = flat(element, lambda e: e is label or aside(e))
+    if not words.strip() and any(e.tag in _PICTURES for e in element.iter()):
         words = PICTURE
     return f" {line_of(label)} {words} " if element.tag == "disp-formula" else words
 
 
-def _chosen(alternatives: Any, aside: Aside | None) -> str:
-    """Of several forms of the same MathML, else the first that is written in letters."""
+def _chosen(alternatives: Any, aside: Aside) -> str:
+    """Of several forms of the same MathML, else TeX, else the first that is written in letters."""
     forms = {e.tag: e for e in reversed(list(alternatives))}
     if "math" in forms:
         return math(forms["math"])
@@ -400,27 +346,10 @@ def _tex(element: Any) -> str:
     return one_line(body.strip().strip("$"))
 
 
-def _has_picture(element: Any) -> bool:
-    return any(e.tag in ("graphic", "inline-graphic", "media") for e in element.iter())
-
-
-_FORMS: dict[str, Callable[[Any, Aside | None], str]] = {
-    **dict.fromkeys(_FORMULAS, _formula),
-    "alternatives": _chosen,
-    "math": lambda element, aside: math(element) or PICTURE,
-    "tex-math": lambda element, aside: _tex(element),
-    "break": lambda element, aside: " ",
-}
-
-
-# ── MathML ───────────────────────────────────────────────────────────────────────────────────────
-
-
 def math(element: Any) -> str:
-    r"""A formula as one line: x^2, (a+b)/c, √(x).
+    r"""A MathML formula as one line: x^2, (a+b)/c, √(x).
 
-    Nothing is lost but what cannot be read aloud; an expression of several signs stands in
-    parentheses where its place would else be unclear.
+    An expression of several signs stands in parentheses where its place would else be unclear.
     """
     return one_line(_math(element))
 
@@ -431,20 +360,16 @@ def _math(element: Any) -> str:
         text = element.text or ""
         return " " if name == "mspace" else text if name == "mtext" else text.strip()
     parts = [_math(child) for child in element]
-    write = _WRITTEN.get(name)
-    return write(parts) if write else "".join(_with_marks(element, name, parts))
-
-
-def _with_marks(element: Any, name: str, parts: list[str]) -> Iterator[str]:
+    if name in _WRITTEN:
+        return _WRITTEN[name](parts)
     if name == "mmultiscripts":
         names = [child.tag for child in element]
         at = names.index("mprescripts") if "mprescripts" in names else len(names)
-        yield from (*parts[at + 1 :], *parts[:at])
-    elif name == "mfenced":
-        sign = (element.get("separators") or ",")[:1]
-        yield f"{element.get('open', '(')}{sign.join(parts)}{element.get('close', ')')}"
-    else:
-        yield from parts
+        return "".join((*parts[at + 1 :], *parts[:at]))
+    if name == "mfenced":
+        inside = (element.get("separators") or ",")[:1].join(parts)
+        return f"{element.get('open', '(')}{inside}{element.get('close', ')')}"
+    return "".join(parts)
 
 
 def _grouped(text: str) -> str:

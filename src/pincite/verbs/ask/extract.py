@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import partial
 
 from pincite import containment
-from pincite.documents.pubmed import in_own_words
+from pincite.documents.papers import in_own_words
 from pincite.protocols import Encoder, Reader
 from pincite.settings import LEAST_ANSWER
 from pincite.text import words as wording

@@ -1,0 +1,767 @@
+"""Scholarly articles in XML: PubMed's records (NLM's DTD), and full text in JATS.
+
+PubMed: baseline and update files, and what E-utilities send. A document is a record's abstract,
+with the labels of its sections and with abstracts in other languages. A record with a title only is
+no source and is passed over with its own reason; so is one that PubMed deleted. The order of the
+files is `documents.collection`'s business.
+
+JATS and NLM's older DTDs, as PMC, PLOS and other publishers give them away: one article, or PMC's
+sets of them. The text is the abstract and then the body as a reader sees it; references, reviewers'
+reports and translations in `sub-article` are left out, so that nothing another article says is
+taken for this one's. What floats (figures, tables, lists, notes within a paragraph) follows its
+paragraph, so that sentences stay whole.
+
+Values that an article has several of stand in one text with "; " between them, which filters take
+apart (`retrieval.filters`). An article that is marked as retracted, corrected or of concern says
+so; of a JATS article without a mark nothing is known, since publishers seldom change a file that
+they have given away.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lxml import etree
+
+from pincite.documents.body import Body, Limits, mismatch, unusable
+from pincite.documents.dates import first_date, iso_date, stated_date
+from pincite.documents.text import cleaned, code_of, language_of, one_line
+from pincite.documents.xml_records import Broken, Record, flat, line_of, parsed, records, root_of
+from pincite.judgement.references import is_retracted_title
+from pincite.retrieval.filters import SEPARATOR
+from pincite.types import Document, Reason, Unchecked
+
+PUBMED_RECORD, JATS_RECORD = "pubmed record", "jats record"  # what `sandbox.read_here` calls them
+# `retracted` is one of these; the first that applies counts.
+STATUS_RANKS = ("yes", "partly", "expression of concern", "corrected", "no")
+MANY_AUTHORS = 2  # more are "et al."
+_INITIALISM = re.compile(r"(?:\b[A-Z]\.){2,}$")
+
+
+# ── What both formats share ──────────────────────────────────────────────────────────────────────
+
+
+class Authors(NamedTuple):
+    """Names of people as "Holm, Ida Marie, Jr", and of groups, in the order of the record."""
+
+    names: list[str]
+    groups: list[str]  # those of the names that are no person's
+
+    def meta(self) -> dict[str, str]:
+        """As metadata; `author` as a reader knows them, "I. Holm and P. Berg", "I. Holm et al."."""
+        shown = []
+        for name in self.names[:2]:
+            last, *fore = [name] if name in self.groups else name.split(", ")
+            initials = " ".join(f"{word[0]}." for word in (fore[0].split() if fore else ()))
+            shown.append(f"{initials} {last}".strip())
+        short = f"{shown[0]} et al." if len(self.names) > MANY_AUTHORS else " and ".join(shown)
+        return {"author": short, "authors": joined(self.names), "groups": joined(self.groups)}
+
+
+def joined(values: Iterable[str]) -> str:
+    """Several values as one text that filters take apart."""
+    return SEPARATOR.join(value for value in values if value)
+
+
+def all_of(elements: Iterable[Any]) -> str:
+    """The words of elements as one text that filters take apart."""
+    return joined(map(one_of, elements))
+
+
+def one_of(element: Any) -> str:
+    """The words of an element, in which nothing looks like the border between two values."""
+    return line_of(element).replace(SEPARATOR, ", ")
+
+
+def cleaned_title(title: str) -> str:
+    """A title without the brackets of a translation and without its full stop.
+
+    >>> cleaned_title("[Trams and sleep.]"), cleaned_title("[Sic] and so on?")
+    ('Trams and sleep', '[Sic] and so on?')
+    """
+    title = _without_stop(title)
+    if title.startswith("[") and title.endswith("]"):
+        depths, depth = [], 0
+        for sign in title:
+            depth += (sign == "[") - (sign == "]")
+            depths.append(depth)
+        if all(depths[:-1]):  # the bracket that opens it is closed by the last sign, not before
+            return _without_stop(title[1:-1].strip())
+    return title
+
+
+def _without_stop(title: str) -> str:
+    if title.endswith("...") or _INITIALISM.search(title):
+        return title
+    return title.removesuffix(".").rstrip()
+
+
+Table = dict[str, list[Any]]  # by field the paths where it may stand
+
+
+def _table(rows: str) -> Table:
+    """From lines with a field's name and its paths; the first path that has words counts."""
+    named = (line.split() for line in rows.strip().splitlines())
+    return {name: [etree.XPath(path) for path in paths] for name, *paths in named}
+
+
+def _fields(table: Table, element: Any) -> dict[str, str]:
+    return {name: _first(paths, element) for name, paths in table.items()}
+
+
+def _first(paths: Iterable[Any], element: Any) -> str:
+    for path in paths:
+        for found in path(element)[:1]:
+            if words := one_line(found) if isinstance(found, str) else line_of(found):
+                return words
+    return ""
+
+
+def _refusal(record: Record, url: str, detail: str) -> Unchecked:
+    return Unchecked(url, Reason.TOO_LARGE if record.is_large else Reason.UNDECODABLE, detail)
+
+
+# ── PubMed ───────────────────────────────────────────────────────────────────────────────────────
+
+PUBMED_ROOTS = frozenset({"PubmedArticleSet", "PubmedBookArticleSet", "PubmedArticle"})
+_PUBMED_RECORDS = ("PubmedArticle", "PubmedBookArticle", "DeleteCitation", "DeleteDocument")
+_PMID = re.compile(rb"<PMID[^>]{0,50}>\s*(\d{1,12})\s*</PMID>")
+_NO_LABEL = frozenset({"", "UNLABELLED", "UNLABELED", "UNASSIGNED"})
+_OTHER = re.compile(r"\n\nAbstract \([^()\n]{1,40}\)\n\n")  # as `_pubmed_text` writes it
+_NO_TITLE = frozenset({"", "Not Available"})
+# ISO 639-2 (bibliographic), as PubMed states it, to ISO 639-1: the 40 most frequent languages.
+_LANGUAGES = dict(
+    pair.split(":")
+    for pair in (
+        "eng:en ger:de fre:fr spa:es ita:it por:pt rus:ru chi:zh jpn:ja pol:pl dut:nl dan:da "
+        "swe:sv nor:no fin:fi cze:cs slo:sk hun:hu rum:ro bul:bg ukr:uk tur:tr gre:el heb:he "
+        "ara:ar per:fa kor:ko hrv:hr srp:sr slv:sl ice:is est:et lav:lv lit:lt cat:ca tha:th "
+        "vie:vi ind:id may:ms afr:af"
+    ).split()
+)
+# Of `CommentsCorrections`, by what the other article is to this one.
+_PUBMED_STATUS = {
+    "RetractionIn": "yes",
+    "RetractedandRepublishedIn": "yes",
+    "PartialRetractionIn": "partly",
+    "ExpressionOfConcernIn": "expression of concern",
+    "ErratumIn": "corrected",
+    "CorrectedandRepublishedIn": "corrected",
+}
+_OTHER_WAY = {
+    "RetractionOf": "retracts",
+    "PartialRetractionOf": "retracts",
+    "RetractedandRepublishedFrom": "retracts",
+    "UpdateIn": "updated_by",
+}
+_ARTICLE = _table("""
+version               MedlineCitation/PMID[@Version!='1']/@Version
+doi                   PubmedData/ArticleIdList/ArticleId[@IdType='doi'] \
+                      MedlineCitation/Article/ELocationID[@EIdType='doi'][not(@ValidYN='N')]
+pmc                   PubmedData/ArticleIdList/ArticleId[@IdType='pmc']
+journal               MedlineCitation/Article/Journal/Title
+journal_abbreviation  MedlineCitation/Article/Journal/ISOAbbreviation \
+                      MedlineCitation/MedlineJournalInfo/MedlineTA
+issn                  MedlineCitation/Article/Journal/ISSN
+volume                MedlineCitation/Article/Journal/JournalIssue/Volume
+issue                 MedlineCitation/Article/Journal/JournalIssue/Issue
+""")
+_BOOK = _table("""
+doi        PubmedBookData/ArticleIdList/ArticleId[@IdType='doi'] \
+           BookDocument/ArticleIdList/ArticleId[@IdType='doi']
+bookshelf  PubmedBookData/ArticleIdList/ArticleId[@IdType='bookaccession'] \
+           BookDocument/ArticleIdList/ArticleId[@IdType='bookaccession']
+publisher  BookDocument/Book/Publisher/PublisherName
+""")
+
+
+def pubmed_bodies(path: Path, limits: Limits) -> Iterator[Body | Unchecked]:
+    """The records of a file of PubMed's; of a broken one, why there is none.
+
+    A file that does not fit the checksum beside it (`.md5`) is not read at all.
+    """
+    file = path.resolve().as_uri()
+    if fault := mismatch(path):
+        yield Unchecked(file, Reason.UNDECODABLE, fault)
+        return
+    for record in records(path, _PUBMED_RECORDS, limits):
+        where = f"{path.name} record {record.number}"
+        if record.broken:
+            yield _refusal(record, where if record.name else file, f"{where}: {record.broken}")
+        else:
+            yield Body(where, record.data, limits=limits)
+
+
+def read_pubmed_record(body: Body) -> list[Document | Unchecked]:
+    """What is in a record of a file; `body.url` says which it is."""
+    where, record = body.url, Record(1, "", body.data)
+    try:
+        element = parsed(record)
+        if not element.tag.startswith("Delete"):
+            return [_pubmed_document(element, where, body.limits)]
+        detail = f"deleted by PubMed in {where.rpartition(' record ')[0]}"
+        numbers = filter(None, (one_line(pmid.text) for pmid in element.iterfind("PMID")))
+        return [Unchecked(address(number), Reason.WITHDRAWN, detail) for number in numbers]
+    except (Broken, RecursionError) as error:
+        pmid = _PMID.search(record.data)
+        url = address(pmid[1].decode()) if pmid else where
+        return [_refusal(record, url, f"{where}: {error}")]
+
+
+def address(pmid: str) -> str:
+    """Where PubMed shows a record."""
+    return f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"
+
+
+def _pubmed_document(record: Any, where: str, limits: Limits) -> Document | Unchecked:
+    is_book = record.tag == "PubmedBookArticle"
+    citation = record.find("BookDocument" if is_book else "MedlineCitation")
+    pmid = one_line(citation.findtext("PMID")) if citation is not None else ""
+    article = citation if is_book or citation is None else citation.find("Article")
+    if article is None or not pmid.isdecimal():
+        return Unchecked(where, Reason.UNDECODABLE, f"{where}: no PMID or no article in it")
+    text, language = _pubmed_text(citation, article)
+    url = address(pmid)
+    if not text:
+        return Unchecked(url, Reason.TITLE_ONLY, f"{where}: it has no abstract")
+    if fault := unusable(text, url, where, limits):
+        return fault
+    date, meta = _of_book(record, citation) if is_book else _of_article(record, citation, article)
+    meta = {"pmid": pmid, **meta, **_of_both(citation, article), "coverage": "abstract"}
+    # The title in English; where there is none, that of the original, or of the book.
+    tags = ("ArticleTitle", "VernacularTitle", "Book/BookTitle")
+    titles = (cleaned_title(line_of(article.find(tag))) for tag in tags)
+    return Document(
+        url=url,
+        title=next((title for title in titles if title not in _NO_TITLE), ""),
+        text=text,
+        kind="pubmed",
+        published=date or None,
+        language=language,
+        meta={name: value for name, value in meta.items() if value},
+    )
+
+
+def _pubmed_text(citation: Any, article: Any) -> tuple[str, str | None]:
+    """The abstract, then its other forms, each under a line that names it; and the language."""
+    own = _sections(article.find("Abstract"))
+    others = list[str]()
+    for other in citation.iterfind("OtherAbstract"):
+        if sections := _sections(other):
+            stated = one_line(other.get("Language"))
+            kind = "Plain-language summary" if "plain" in other.get("Type", "") else "Abstract"
+            others += [f"{kind} ({stated})" if stated else kind, *sections]
+    text = "\n\n".join((*own, *others))  # of lines that are cleaned
+    if not text:
+        return "", None
+    if own:
+        # PubMed's abstracts are English; few of articles in other languages are not.
+        codes = _languages(article)
+        return text, "en" if "en" in codes or not codes else language_of(text, "en")
+    code = citation.find("OtherAbstract").get("Language", "").lower()
+    return text, language_of(text.partition("\n\n")[2], _LANGUAGES.get(code, code))
+
+
+def _sections(abstract: Any) -> list[str]:
+    sections = []
+    for part in abstract.iterfind("AbstractText") if abstract is not None else ():
+        label, words = one_line(part.get("Label")), line_of(part)
+        if words and label.upper() not in _NO_LABEL:
+            words = f"{label.rstrip(':')}: {words}"
+        sections.append(words)
+    return [words for words in sections if words]
+
+
+def in_own_words(text: str) -> str:
+    r"""The text of a PubMed document without the abstracts in other languages behind its own.
+
+    >>> in_own_words("The rate fell.\n\nAbstract (fre)\n\nLe taux a baissé.")
+    'The rate fell.'
+    """
+    return _OTHER.split(text, maxsplit=1)[0]
+
+
+def _of_article(record: Any, citation: Any, article: Any) -> tuple[str, dict[str, str]]:
+    """The day on which a journal's article first came out, and its metadata."""
+    printed = article.find("Journal/JournalIssue/PubDate")
+    dates = [*map(_pubmed_date, article.iterfind("ArticleDate")), _pubmed_date(printed)]
+    parts = {child.tag: one_line(child.text) for child in (printed if printed is not None else ())}
+    shown = (parts.get(tag) for tag in ("Year", "Season", "Month", "Day", "MedlineDate"))
+    return first_date(dates), {
+        **_fields(_ARTICLE, record),
+        **_pubmed_authors(article.iterfind("AuthorList/Author")).meta(),
+        "pubdate": " ".join(filter(None, shown)),  # as PubMed shows it: "1998 Dec-1999 Jan"
+        **_mesh(citation.iterfind("MeshHeadingList/MeshHeading")),
+    }
+
+
+def _of_book(record: Any, citation: Any) -> tuple[str, dict[str, str]]:
+    """The date of a chapter of a book on NLM's Bookshelf, and its metadata."""
+    lists = {tag.get("Type", ""): tag for tag in citation.iterfind("AuthorList")}
+    authors = lists.get("authors", lists.get(""))
+    dates = (_pubmed_date(citation.find(path)) for path in ("ContributionDate", "Book/PubDate"))
+    return next(filter(None, dates), ""), {
+        **_fields(_BOOK, record),
+        **_pubmed_authors(authors if authors is not None else ()).meta(),
+        "book": cleaned_title(line_of(citation.find("Book/BookTitle"))),
+        "isbn": all_of(citation.iterfind("Book/Isbn")),
+    }
+
+
+def _of_both(citation: Any, article: Any) -> dict[str, str]:
+    types = [line_of(t) for t in article.iterfind("PublicationTypeList/PublicationType")]
+    types += [line_of(t) for t in article.iterfind("PublicationType")]
+    ends = (article.findtext(f"Pagination/{tag}") for tag in ("StartPage", "EndPage"))
+    pages = "-".join(page for page in map(one_line, ends) if page)
+    return {
+        "pages": one_line(article.findtext("Pagination/MedlinePgn")) or pages,
+        "publication_type": joined(types),
+        "keywords": joined(dict.fromkeys(map(one_of, citation.iterfind("KeywordList/Keyword")))),
+        "article_language": joined(_languages(article)),
+        "vernacular_title": cleaned_title(line_of(article.find("VernacularTitle"))),
+        "revised": _pubmed_date(citation.find("DateRevised")),
+        **_corrections(citation, types),
+    }
+
+
+def _pubmed_authors(elements: Iterable[Any]) -> Authors:
+    """The authors of an AuthorList; names that NLM marks as misspelt (ValidYN="N") are left out."""
+    found = Authors([], [])
+    for author in elements:
+        if author.get("ValidYN") == "N":
+            continue
+        if group := one_of(author.find("CollectiveName")):
+            found.groups.append(group)
+        parts = (one_of(author.find(tag)) for tag in ("LastName", "ForeName", "Suffix"))
+        if name := group or ", ".join(filter(None, parts)):
+            found.names.append(name)
+    return found
+
+
+def _pubmed_date(element: Any) -> str:
+    """The ISO date in an element with Year, Month, Day or with a MedlineDate; empty for None."""
+    if element is None:
+        return ""
+    parts = {child.tag: child.text or "" for child in element}
+    if parts.get("MedlineDate"):
+        return stated_date(one_line(parts["MedlineDate"]))
+    return iso_date(*(parts.get(tag, "") for tag in ("Year", "Month", "Day")))
+
+
+def _mesh(headings: Iterable[Any]) -> dict[str, str]:
+    """MeSH headings, alone and with their qualifiers; under `mesh_major` the main topics."""
+    found, major = dict[str, None](), dict[str, None]()
+    for heading in headings:
+        name = ""
+        for part in heading:  # the descriptor, then its qualifiers
+            words = one_of(part)
+            is_descriptor = part.tag == "DescriptorName"
+            name = words if is_descriptor else name
+            topic = name if is_descriptor else f"{name}/{words}"
+            if name and words:
+                found[topic] = None
+                if part.get("MajorTopicYN") == "Y":
+                    major[name] = major[topic] = None
+    return {"mesh": joined(found), "mesh_major": joined(major)}
+
+
+def _corrections(citation: Any, types: Iterable[str]) -> dict[str, str]:
+    """Whether the article is retracted, by what notices; what it retracts, if it is a notice."""
+    status, notices = ["no"], []
+    others: dict[str, list[str]] = {"retracts": [], "updated_by": []}
+    if "Retracted Publication" in types:
+        status.append("yes")
+    for element in citation.iterfind("CommentsCorrectionsList/CommentsCorrections"):
+        kind = element.get("RefType", "")
+        pmid, source = one_line(element.findtext("PMID")), one_of(element.find("RefSource"))
+        other = f"PMID {pmid} ({source})" if pmid and source else f"PMID {pmid}" if pmid else source
+        if kind in _PUBMED_STATUS:
+            status.append(_PUBMED_STATUS[kind])
+            notices.append(f"{kind}: {other}")
+        elif kind in _OTHER_WAY:
+            others[_OTHER_WAY[kind]].append(other)
+    values = {name: joined(references) for name, references in others.items()}
+    return {"retracted": min(status, key=STATUS_RANKS.index), "notices": joined(notices)} | values
+
+
+def _languages(article: Any) -> list[str]:
+    """The languages of the article, ISO 639-1 where PubMed's code has a frequent one.
+
+    The abstract is nearly always English, whatever the article is written in.
+    """
+    codes = (one_line(element.text).lower() for element in article.iterfind("Language"))
+    return [_LANGUAGES.get(code, code) for code in codes if code]
+
+
+# ── JATS: the article and its front matter ───────────────────────────────────────────────────────
+
+_JATS_ROOTS = frozenset({"article", "pmc-articleset", "OAI-PMH"})
+# DocBook has articles too; only these have journals.
+_JOURNAL = re.compile(rb"//NLM//DTD|\bJATS\b|<(journal-meta|article-meta)[\s>]")
+_XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+_HREF = "{http://www.w3.org/1999/xlink}href"
+# Of `pub-date`: not the day on which the article first came out.
+_OTHER_DATES = re.compile(
+    r"pmc-release|nihms|retract|correct|received|accepted|preprint|update|open-access",
+    re.IGNORECASE,
+)
+# What stands in a work that the article reviews or cites is none of its own fields.
+_FRONT: Table = {
+    name: [
+        etree.XPath(
+            f".//{path}[not(ancestor::product|ancestor::related-article|ancestor::related-object)]"
+        )
+        for path in paths.split()
+    ]
+    for name, paths in {
+        "journal": "journal-title",
+        "journal_abbreviation": "journal-id[@journal-id-type='nlm-ta'] abbrev-journal-title",
+        "issn": "issn",
+        "publisher": "publisher-name",
+        "volume": "volume",
+        "issue": "issue",
+        "first_page": "fpage",
+        "last_page": "lpage",
+        "pages": "elocation-id",
+    }.items()
+}
+_CONTRIBUTORS: Any = etree.XPath(
+    ".//contrib[not(@contrib-type) or @contrib-type='author']"
+    "[not(ancestor::collab or ancestor::contrib)]"
+)
+_TYPES = {
+    "research-article": "Journal Article",
+    "review-article": "Review",
+    "systematic-review": "Systematic Review",
+    "case-report": "Case Reports",
+    "brief-report": "Journal Article",
+    "letter": "Letter",
+    "reply": "Letter",
+    "editorial": "Editorial",
+    "article-commentary": "Comment",
+    "book-review": "Book Review",
+    "news": "News",
+    "retraction": "Retraction Notice",
+    "correction": "Published Erratum",
+    "addendum": "Published Erratum",
+    "expression-of-concern": "Expression of Concern",
+}
+# Of `related-article`: what happened to this one, and where that is published.
+_JATS_STATUS = {
+    "retraction-forward": "yes",
+    "partial-retraction-forward": "partly",
+    "concern-forward": "expression of concern",
+    "expression-of-concern-forward": "expression of concern",
+    "correction-forward": "corrected",
+    "corrected-forward": "corrected",
+    "erratum-forward": "corrected",
+}
+_RETRACTS = frozenset({"retracted-article", "partially-retracted-article", "partial-retraction"})
+
+
+def is_jats(head: bytes) -> bool:
+    """Whether a file that begins like this holds articles in JATS."""
+    return root_of(head) in _JATS_ROOTS and bool(_JOURNAL.search(head))
+
+
+def jats_bodies(path: Path, limits: Limits) -> Iterator[Body | Unchecked]:
+    """The articles of a file; of a broken one, why there is none."""
+    for record in records(path, ("article",), limits):
+        where = path.resolve().as_uri() + (f"#{record.number}" if record.number > 1 else "")
+        if record.broken:
+            yield _refusal(record, where, record.broken)
+        else:
+            yield Body(where, record.data, limits=limits)
+
+
+def read_jats_record(body: Body) -> Document | Unchecked:
+    """The article in a record of a file, at the address that it states for itself."""
+    return _read_jats(Record(1, "article", body.data), body, stated=True)
+
+
+def read_jats(body: Body) -> Document | Unchecked:
+    """The first article in a body, at the body's own address."""
+    for record in records(body.data, ("article",), body.limits):
+        return _read_jats(record, body, stated=False)
+    return Unchecked(body.url, Reason.UNDECODABLE, "there is no article in it")
+
+
+def _read_jats(record: Record, body: Body, *, stated: bool) -> Document | Unchecked:
+    try:
+        return _jats_document(parsed(record), body, stated=stated)
+    except (Broken, RecursionError) as error:
+        return _refusal(record, body.url, str(error))
+
+
+def _jats_document(article: Any, found: Body, *, stated: bool) -> Document | Unchecked:
+    parts = {child.tag: child for child in article}
+    front = parts.get("front", etree.Element("front"))
+    ids = _identifiers(front)
+    url = (_stated_address(ids) if stated else "") or found.url
+    body = [b for name in ("body", "floats-group") for b in _blocks(parts.get(name))]
+    blocks = [*_abstracts(front), *body, *_blocks(parts.get("back"))]
+    # Without those that say the same as the one before them.
+    kept = [block for before, block in zip(["", *blocks], blocks, strict=False) if block != before]
+    text = cleaned("\n\n".join(kept))
+    titles = (
+        next(front.iterfind(f".//title-group/{t}"), None) for t in ("article-title", "subtitle")
+    )
+    lines = (one_line(flat(t, lambda e: e.tag in ("fn", "xref"))) for t in titles if t is not None)
+    title = cleaned_title(": ".join(filter(None, lines)))
+    if not text and title:
+        return Unchecked(url, Reason.TITLE_ONLY, "the article has no text")
+    if fault := unusable(text, url, "the article", found.limits):
+        return fault
+    meta = {**ids, **_jats_meta(article, front, title)}
+    meta["coverage"] = "full text" if body else "abstract"
+    dates = (
+        _jats_date(element)
+        for element in front.iter("pub-date")
+        if not _OTHER_DATES.search(f"{element.get('pub-type', '')} {element.get('date-type', '')}")
+    )
+    return Document(
+        url=url,
+        title=title,
+        text=text,
+        kind="jats",
+        published=first_date(dates) or None,
+        language=code_of(article.get(_XML_LANG)) or "en",
+        meta={name: value for name, value in meta.items() if value},
+    )
+
+
+def _identifiers(front: Any) -> dict[str, str]:
+    found = dict.fromkeys(("pmid", "pmc", "doi"), "")
+    for element in front.iter("article-id"):
+        kind = (element.get("pub-id-type") or "").lower().replace("pmcid", "pmc")
+        if kind in found and (value := one_line(element.text)):
+            is_bare = kind == "pmc" and not value.upper().startswith("PMC")
+            found[kind] = f"PMC{value}" if is_bare else value
+    return found
+
+
+def _stated_address(ids: dict[str, str]) -> str:
+    """Where the full text is: at PMC, else under its DOI; empty if it states neither."""
+    if pmc := ids["pmc"]:
+        return f"https://pmc.ncbi.nlm.nih.gov/articles/{pmc}/"
+    return f"https://doi.org/{ids['doi']}" if ids["doi"] else ""
+
+
+def _jats_meta(article: Any, front: Any, title: str) -> dict[str, str]:
+    kind = article.get("article-type") or ""
+    values = _fields(_FRONT, front)
+    ends = (values.pop("first_page"), values.pop("last_page"))
+    licences = [front.find(".//license"), front.find(".//license_ref")]
+    # Of a licence its address: its prose is no metadata.
+    addresses = [e.get(_HREF) if e.tag == "license" else e.text for e in licences if e is not None]
+    subjects = front.iterfind(".//subj-group[@subj-group-type='heading']//subject")
+    return {
+        **_jats_authors(front).meta(),
+        **values,
+        "licence": next(filter(None, map(one_line, addresses)), ""),
+        "pages": "-".join(filter(None, dict.fromkeys(ends))) or values["pages"],
+        "article_type": kind,
+        "publication_type": _TYPES.get(kind, ""),
+        "subject": all_of(subjects),
+        "keywords": all_of(front.iter("kwd")),
+        **_retraction(front, title),
+    }
+
+
+def _retraction(front: Any, title: str) -> dict[str, str]:
+    """Whether it is retracted or corrected as far as it says so, and what it retracts itself."""
+    status = ["yes"] if is_retracted_title(title) else []
+    notices, retracts = [], []
+    for element in front.iter("related-article"):
+        kind = (element.get("related-article-type") or "").lower()
+        where = one_line(element.get(_HREF) or line_of(element)).removeprefix("info:doi/")
+        if kind in _JATS_STATUS:
+            status.append(_JATS_STATUS[kind])
+            notices.append(f"{kind}: {where}" if where else kind)
+        elif kind in _RETRACTS and where:
+            retracts.append(where)
+    return {
+        "retracted": min(status, key=STATUS_RANKS.index, default=""),
+        "notices": joined(notices),
+        "retracts": joined(retracts),
+    }
+
+
+def _jats_authors(front: Any) -> Authors:
+    """People and groups; the members that a group lists are no authors of their own."""
+    found = Authors([], [])
+    for contrib in _CONTRIBUTORS(front):
+        collab = contrib.find("collab")
+        if collab is not None:
+            if group := one_line(flat(collab, lambda e: e.tag == "contrib-group")):
+                found.groups.append(group.replace(SEPARATOR, ", "))
+                found.names.append(found.groups[-1])
+            continue
+        for element in contrib.iter("name", "string-name"):
+            stated = (line_of(element.find(tag)) for tag in ("surname", "given-names", "suffix"))
+            if name := ", ".join(filter(None, stated)) or line_of(element):
+                found.names.append(name)
+            break
+    return found
+
+
+def _jats_date(element: Any) -> str:
+    parts = {child.tag: line_of(child) for child in element}
+    if parts.get("year"):
+        month = parts.get("month") or parts.get("season", "")
+        return iso_date(parts["year"], month, parts.get("day", ""))
+    return iso_date(*(element.get("iso-8601-date") or "").split("-")[:3]) or stated_date(
+        parts.get("string-date", "")
+    )
+
+
+# ── JATS: the text ───────────────────────────────────────────────────────────────────────────────
+
+# Elements that stand beside the paragraph that holds them.
+_BESIDE = frozenset(
+    "boxed-text bibr def-list disp-quote disp-formula-group fig fig-group fn fn-group list p "
+    "preformat sec speech statement supplementary-material table-wrap table-wrap-group table "
+    "verse-group chem-struct-wrap array question answer floats-group".split()
+)
+_UNREAD = frozenset(
+    "ref-list ref bio graphic media object-id sub-article response xref-group sec-meta "
+    "alt-text long-desc permissions kwd-group subj-group related-article related-object "
+    "processing-meta contrib-group aff author-notes".split()
+)
+_LABELLED = frozenset(
+    "fig table-wrap boxed-text supplementary-material statement fn chem-struct-wrap".split()
+)
+
+
+def _abstracts(front: Any) -> Iterator[str]:
+    """The abstract, then summaries for other readers and in other languages, named as such."""
+    found = list(front.iter("abstract", "trans-abstract"))
+    for element in sorted(found, key=lambda e: bool(_kind(e)) + 2 * (e.tag != "abstract")):
+        inside = list(_blocks(element))
+        if inside and _kind(element) and element.find("title") is None:
+            yield _kind(element)
+        yield from inside
+
+
+def _kind(abstract: Any) -> str:
+    """What a reader must know of an abstract that is not the main one."""
+    kind = (abstract.get("abstract-type") or "").replace("-", " ")
+    if kind in ("toc", "teaser", "web summary", "short"):  # as the table of contents has it
+        kind = "summary"
+    language = abstract.get(_XML_LANG, "") if abstract.tag == "trans-abstract" else ""
+    named = kind.capitalize() or ("Abstract" if language else "")
+    return f"{named} ({language})" if language else named
+
+
+def _blocks(element: Any, done: Iterable[Any] = ()) -> Iterator[str]:
+    """The text of an element that may be missing, block by block, without labels `done`."""
+    if element is not None:
+        yield from filter(None, _children(element, list(done)))
+
+
+def _children(element: Any, done: list[Any]) -> Iterator[str]:
+    label = ""
+    loose: list[str] = [element.text or ""]
+    for child in element:
+        name = child.tag
+        if name == "label":
+            label = "" if child in done else line_of(child)
+        elif name == "title":
+            if child not in done:
+                yield _headed(label, _line(child))
+                label = ""
+            yield from _asides(child)
+        elif name not in _UNREAD:
+            if name not in _BESIDE and not any(e in done or _is_beside(e) for e in child.iter()):
+                loose += [_line(child), child.tail or ""]
+                continue
+            yield one_line(" ".join(loose))
+            loose.clear()
+            yield from _block(child, label, done)
+            label = ""
+        loose.append(child.tail or "")
+    yield _headed(label, one_line(" ".join(loose)))
+
+
+def _block(element: Any, label: str = "", done: Iterable[Any] = ()) -> Iterator[str]:
+    name = element.tag
+    if name == "p":
+        yield _headed(label, _line(element))
+        yield from _asides(element)
+    elif name in ("list", "def-list"):
+        yield from _list(element)
+    elif name in ("table", "array"):
+        yield "\n".join(_rows(element))
+    elif name in _LABELLED:
+        yield from _labelled(element)
+    else:
+        if label:
+            yield label
+        yield from _children(element, list(done))
+
+
+def _line(paragraph: Any) -> str:
+    return one_line(flat(paragraph, _is_beside))
+
+
+def _is_beside(element: Any) -> bool:
+    return element.tag in _BESIDE
+
+
+def _asides(element: Any) -> Iterator[str]:
+    """The blocks that stand within a paragraph, outermost ones only."""
+    for child in element:
+        if child.tag in _BESIDE:
+            yield from _block(child)
+        elif child.tag not in _UNREAD:
+            yield from _asides(child)
+
+
+def _labelled(element: Any) -> Iterator[str]:
+    """A figure, a table, a note: its label and title in one line, then all that it holds."""
+    label, titles = element.find("label"), element.xpath("title | caption/title")[:1]
+    title = "".join(map(_line, titles))
+    inside = list(_blocks(element, [label, *titles]))
+    if not title and label is not None and inside and "\n" not in inside[0]:
+        title = inside.pop(0)
+    yield _headed(line_of(label), title)
+    yield from inside
+
+
+def _headed(label: str, text: str) -> str:
+    """`Figure 1. What it shows`; one of the two alone where the other is missing."""
+    if not (label and text):
+        return label or text
+    return f"{label}. {text}" if label[-1:].isalnum() else f"{label} {text}"
+
+
+def _list(element: Any) -> Iterator[str]:
+    """The items as lines, each with its label or a dash; lists within follow as lines too."""
+    lines = list[str]()
+    for item in element:
+        name = item.tag
+        if name == "title":
+            yield _line(item)
+        elif name == "list-item":
+            label = item.find("label")
+            words = " ".join(_blocks(item, [label]))
+            lines.append(f"{'-' if label is None else line_of(label)} {words}" if words else "")
+        elif name == "def-item":  # `term: what it means`
+            terms = ", ".join(map(_line, item.iterfind("term")))
+            meanings = " ".join(b for child in item.iterfind("def") for b in _blocks(child))
+            lines.append(": ".join(filter(None, (terms, meanings))))
+        elif name not in ("term-head", "def-head", "label"):
+            lines += _blocks(item)
+    yield "\n".join(filter(None, lines))
+
+
+def _rows(table: Any) -> Iterator[str]:
+    """The rows of a table; of one within a cell the rows follow in the cell."""
+    for row in table.iter():
+        tables = row.iterancestors("table", "array")
+        if row.tag.lower() == "tr" and next(tables, None) is table:
+            cells = (cell for cell in row if cell.tag.lower() in ("td", "th"))
+            texts = (one_line(" ".join([_line(cell), *_asides(cell)])) for cell in cells)
+            if line := " | ".join(filter(None, texts)):
+                yield line
