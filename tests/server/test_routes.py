@@ -111,7 +111,7 @@ def things(site: Site, owner: str) -> dict[str, str]:
     site.people.sessions.begin(owner, "a browser")
     corpus = site.corpora.add(owner, "c", shared=Shared.PRIVATE)
     opinion = Opinion(**{field.name: "{}" for field in fields(Opinion)})
-    said = site.feedback.add(owner, job.job_id, "right", None, opinion)
+    said = site.feedback.add(owner, job.job_id, "right", opinion)
     return {
         "account_id": owner,
         "feedback_id": said.feedback_id,

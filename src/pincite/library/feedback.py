@@ -1,6 +1,6 @@
-"""What people think of results, kept in one SQLite file in the user's data folder.
+"""Opinions on results, kept in an SQLite file in the user's data folder, and exported as rows.
 
-An opinion holds the statement, the passage and what was said of them, so it stays useful when the
+An opinion holds the statement, the passage and the verdict on them, so it stays useful when the
 result, the corpus or the model are gone. Nothing here leaves the machine.
 """
 
@@ -10,7 +10,7 @@ import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, astuple, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -26,8 +26,8 @@ from pincite.types import Claim, Passage, Span
 
 SIGNS = ("confirmed", "disconfirmed", "inconclusive")  # of a reading, as `eval check` takes them
 UP, DOWN = "up", "down"
-# What was said of a passage → the label of a row that agrees. Of a thumb down only that label is
-# known to be wrong, not which is right: it makes no row.
+# Verdict on a passage → label of a row that agrees. A thumb down says only that the verdict is
+# wrong, not which is right, so it makes no row.
 _AGREED = {
     "supported": "support",
     "partly_supported": "partial",
@@ -44,14 +44,14 @@ _AGREED = {
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """One person's word on a result, or on one item of it; fields in the order of the table."""
+    """One person's opinion on a result, or on one item of it."""
 
     created: str
     given: str  # "up", "down" or a label
     note: str
-    who: str  # as they call themselves; empty: they did not say
+    who: str  # their name, if they gave one
     correction: str  # what should stand there instead: a quote, a sentence, an answer
-    kind: str  # verify, check
+    kind: str  # verify, check, ask
     item_id: str  # empty: the whole result
     statement: str
     statement_type: str
@@ -65,19 +65,15 @@ class Opinion:
 
     @property
     def about(self) -> tuple[str, str]:
-        """Opinions on the same thing have this in common, whatever result it stood in."""
+        """The same for all opinions on one statement and passage, in whatever result."""
         return self.statement, self.passage
 
 
-_COLUMNS = tuple(field.name for field in fields(Opinion))
-_TABLE = (
-    "CREATE TABLE IF NOT EXISTS opinions (key INTEGER PRIMARY KEY AUTOINCREMENT, "
-    f"{', '.join(f'{name} TEXT NOT NULL' for name in _COLUMNS)})"
-)
+_TABLE = "CREATE TABLE IF NOT EXISTS opinions (key INTEGER PRIMARY KEY, opinion TEXT NOT NULL)"
 
 
 class Words(NamedTuple):
-    """What somebody adds to a label in words."""
+    """What a person adds to a label in words."""
 
     note: str = ""
     who: str = ""
@@ -87,24 +83,30 @@ class Words(NamedTuple):
 def opinion(
     data: bytes, result: Result, given: str, item: Item | None, words: Words | None = None
 ) -> Opinion:
-    """What somebody says of a result, or of one item of it.
+    """A person's opinion on a result, or on one item of it.
 
     Args:
-        data: the result's JSON, to know it again.
-        result: what it says.
+        data: the result's JSON.
+        result: the same, read.
         given: "up", "down" or a label.
-        item: what of it is meant; None: the whole.
-        words: in addition.
+        item: the item; None: the whole result.
+        words: note, name and correction.
 
     Raises:
-        ConfigError: a label that this cannot have; names those that it can.
+        ConfigError: the item cannot have this label; lists those that it can have.
     """
     of_passage = item is not None and bool(item.passage)
     of_reading = item is not None and not of_passage and result.kind == "check"
     labels = LABELS if of_passage else SIGNS if of_reading else ()
     if given not in (UP, DOWN, *labels):
-        what = "a passage" if of_passage else "a reading" if of_reading else "what has no passage"
-        raise ConfigError(f"{given!r} is no label of {what}; {_expected(labels, item)}")
+        what = (
+            "a passage"
+            if of_passage
+            else "a reading"
+            if of_reading
+            else "an item without a passage"
+        )
+        raise ConfigError(f"{given!r} is not a label of {what}; {_expected(labels, item)}")
     item = item or Item("", "", "")
     return Opinion(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -125,18 +127,17 @@ def _expected(labels: Iterable[str], item: Item | None) -> str:
 
 
 class Opinions(AbstractContextManager["Opinions"]):
-    """The file of opinions, made when it is missing; a context manager."""
+    """The user's file of opinions, created if it does not exist; a context manager."""
 
     def __init__(self, path: Path) -> None:
-        """Raises InputError where it cannot be made or is something else."""
+        """Raises InputError if the file cannot be created or is something else."""
         self._path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"{path.parent} cannot be made: {error.strerror}") from error
+            raise InputError(f"{path.parent} cannot be created: {error.strerror}") from error
         with self._reported():
-            self._connection = sqlite3.connect(path, isolation_level=None)
-            self._connection.execute("PRAGMA busy_timeout=10000")
+            self._connection = sqlite3.connect(path, isolation_level=None, timeout=10)
             self._connection.execute(_TABLE)
 
     def __exit__(self, *error: object) -> None:
@@ -144,16 +145,15 @@ class Opinions(AbstractContextManager["Opinions"]):
 
     def add(self, given: Opinion) -> None:
         """Keep one; it is on the disk when this returns."""
-        marks = ", ".join("?" for _ in _COLUMNS)
-        sql = f"INSERT INTO opinions ({', '.join(_COLUMNS)}) VALUES ({marks})"  # noqa: S608 - ours
+        row = (json.dumps(asdict(given)),)
         with self._reported():
-            self._connection.execute(sql, astuple(given))
+            self._connection.execute("INSERT INTO opinions (opinion) VALUES (?)", row)
 
     def all(self) -> list[Opinion]:
         """Every opinion, oldest first."""
-        sql = f"SELECT {', '.join(_COLUMNS)} FROM opinions ORDER BY key"  # noqa: S608 - ours
         with self._reported():
-            return [Opinion(*row) for row in self._connection.execute(sql)]
+            rows = self._connection.execute("SELECT opinion FROM opinions ORDER BY key")
+            return [Opinion(**json.loads(text)) for (text,) in rows]
 
     @contextmanager
     def _reported(self) -> Iterator[None]:
@@ -176,11 +176,11 @@ def file_of(setting: str) -> Path:
 def most_telling(
     items: Sequence[Item], verifier: Verifier, threshold: float
 ) -> list[tuple[int, float]]:
-    """Which items a label would teach most about: their numbers and how likely they are supported.
+    """The items whose labels would teach most: their numbers and probabilities of support.
 
-    First of each source the one nearest to the threshold (uncertainty sampling, Lewis and Gale
-    1994), the nearest first; then the second of each, and so on, so that one page does not fill the
-    list. A statement with the same passage counts once.
+    The item of each source that is nearest to the threshold (uncertainty sampling, Lewis and Gale
+    1994), nearest first; then the second of each source, and so on, so that one page does not fill
+    the list. A pair of statement and passage counts once.
     """
     pairs = [
         (Claim("", i.statement), Passage("", i.url, "", i.passage, Span(0, len(i.passage))))

@@ -100,13 +100,8 @@ feedback = sa.Table(
     sa.Column("feedback_id", ID, primary_key=True),
     sa.Column("owner", OWNER, nullable=False),
     sa.Column("job_id", ID, sa.ForeignKey("jobs.job_id", ondelete="SET NULL")),
-    sa.Column("item", sa.String(200), nullable=False),  # of the result: a claim, reading, sentence
     sa.Column("verdict", sa.String(10), nullable=False),  # right, wrong
-    sa.Column("label", sa.String(30)),  # the correct one, if it was said
-    sa.Column("quote", sa.Text),  # a better one
-    sa.Column("note", sa.Text),
-    sa.Column("row", sa.JSON, nullable=False),  # as `pincite feedback` keeps it: what to train on
-    sa.Column("versions", sa.JSON, nullable=False),  # of what was judged
+    sa.Column("opinion", sa.JSON, nullable=False),  # library.feedback.Opinion
     sa.Column("created", sa.Double, nullable=False),
     sa.Index("ix_feedback_owner_created", "owner", "created"),
 )

@@ -92,7 +92,7 @@ def test_corpora_files_and_feedback(visit: Watch, there: Furnished) -> None:
     found = {**counts, "n_problems": len(TEXTS), "problems": problems, "complete": True}
     job_id = result(site.jobs, ada, TEXTS[0], json.dumps(filled(Ingested, found)), kind="ingest")
     opinion = replace(Opinion(*TEXTS[: len(Opinion.__slots__)]), versions="{}")
-    said = site.feedback.add(ada, job_id, "wrong", None, opinion)
+    said = site.feedback.add(ada, job_id, "wrong", opinion)
     assert said.feedback_id
     with visit() as seen:
         page = seen.page()

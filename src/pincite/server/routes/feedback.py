@@ -1,17 +1,20 @@
 """`/api/v1/feedback` and its form: is a result right, and what would be right."""
 
 import json
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import Query, Request, Response
 from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, Field
 
+from pincite.documents.jsonl import LABELS
 from pincite.errors import InputError
 from pincite.library import feedback as opinions
 from pincite.library.feedback import Words
+from pincite.library.results import result_in
 from pincite.server import forms
-from pincite.server.feedback import Said, Thumb, opinion_on
+from pincite.server.feedback import Feedback, Verdict
 from pincite.server.forms import Form
 from pincite.server.identity import Identity, Reader, Runner, owned
 from pincite.server.problems import Problem, ProblemBody
@@ -36,7 +39,7 @@ class NewFeedback(Body):
     # As `pincite feedback` names items: CLAIM/r3 or CLAIM/s1 of `verify`, 1.r2 or 1.r2/e1 of
     # `check`, 1, 1.s2 or 1.s2/r3 of `ask`; empty: the whole result.
     item: Annotated[Text, Field(max_length=200)] = ""
-    verdict: Thumb
+    verdict: Verdict
     label: Annotated[Text, Field(max_length=30)] | None = None  # what would be right
     quote: Annotated[Text, Field(max_length=20_000)] | None = None  # a better one
     note: Line | None = None
@@ -48,7 +51,7 @@ class FeedbackBody(BaseModel):
     feedback_id: str
     job_id: str | None
     item: str
-    verdict: Thumb
+    verdict: Verdict
     label: str | None
     quote: str | None
     note: str | None
@@ -129,40 +132,52 @@ def delete_feedback(feedback_id: Id, who: Runner, site: Stores) -> None:
     site.feedback.remove(_theirs(site, feedback_id, who).feedback_id)
 
 
-def kept_feedback(site: Site, who: Identity, body: NewFeedback) -> Said:
-    """What somebody says, kept; also for the pages."""
+def kept_feedback(site: Site, who: Identity, body: NewFeedback) -> Feedback:
+    """Keep a user's opinion; also for the pages.
+
+    A better quote that stands in the passage replaces the one that was shown.
+
+    Raises:
+        Problem: 409, the job has no result; 422, the result has no such item.
+        ConfigError: the item cannot have this label.
+    """
     job = readable(site, body.job_id, who)
     result = site.jobs.result(job.job_id)
     if result is None:
-        raise Problem(409, "no_result", "The job has no result that one could have an opinion on.")
+        raise Problem(409, "no_result", "The job has no result yet.")
     words = Words(note=body.note or "", correction=body.quote or "")
+    given = body.label or {"right": opinions.UP, "wrong": opinions.DOWN}[body.verdict]
     try:
-        row = opinion_on(result, body.item, body.verdict, body.label, words)
+        found = result_in(result, "the result")
+        item = found.chosen(body.item, passage=body.label in LABELS) if body.item else None
     except InputError as error:
         raise Problem(422, "unknown_item", str(error)) from error
-    return site.feedback.add(who.account_id, job.job_id, body.verdict, body.label, row)
+    opinion = opinions.opinion(result, found, given, item, words)
+    if words.correction and words.correction in opinion.passage:
+        opinion = replace(opinion, quote=words.correction)
+    return site.feedback.add(who.account_id, job.job_id, body.verdict, opinion)
 
 
-def feedback_body(said: Said) -> FeedbackBody:
-    """What somebody said, as the API shows it."""
-    opinion = said.opinion
+def feedback_body(kept: Feedback) -> FeedbackBody:
+    """Feedback as the API shows it."""
+    opinion = kept.opinion
     return FeedbackBody(
-        feedback_id=said.feedback_id,
-        job_id=said.job_id,
-        item=said.item,
-        verdict=said.verdict,
-        label=said.label,
-        quote=said.quote,
-        note=said.note,
+        feedback_id=kept.feedback_id,
+        job_id=kept.job_id,
+        item=opinion.item_id,
+        verdict=kept.verdict,
+        label=None if opinion.given in (opinions.UP, opinions.DOWN) else opinion.given,
+        quote=opinion.correction or None,
+        note=opinion.note or None,
         statement=whole(opinion.statement),
         said=opinion.said,
         url=whole(opinion.url),
-        versions=dict(said.versions),
-        created=iso(said.created),
+        versions=json.loads(opinion.versions),
+        created=iso(kept.created),
     )
 
 
-def _theirs(site: Site, feedback_id: str, who: Identity) -> Said:
+def _theirs(site: Site, feedback_id: str, who: Identity) -> Feedback:
     return owned(site.feedback.get(feedback_id), who)
 
 
