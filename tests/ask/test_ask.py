@@ -21,12 +21,13 @@ from pincite.types import Document, Hit
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer
 from pincite.verbs.ask.build import AskRun
 from pincite.verbs.ask.extract import Extractor
-from pincite.verbs.ask.literature import Found as Found_
-from pincite.verbs.ask.literature import FoundDocument, LiteratureFinder
 from pincite.verbs.ask.pipeline import (
     AskPipeline,
+    FoundDocument,
+    LiteratureFinder,
     numbered,
 )
+from pincite.verbs.ask.pipeline import Found as Found_
 from pincite.verbs.ask.records import Checked, Reference, Searched
 from pincite.verbs.ask.writers import Written
 

@@ -16,8 +16,7 @@ from pincite.types import Claim, Document, Evidence, Hit, Passage, Span
 from pincite.verbs.ask import bibliography, data, html, markdown, terminal
 from pincite.verbs.ask.answer_check import AnswerChecker
 from pincite.verbs.ask.extract import Extractor
-from pincite.verbs.ask.literature import LiteratureFinder
-from pincite.verbs.ask.pipeline import AskPipeline
+from pincite.verbs.ask.pipeline import AskPipeline, LiteratureFinder
 from pincite.verbs.ask.records import Answer, AnswerReport, Searched
 from pincite.verbs.ask.writers import Written
 

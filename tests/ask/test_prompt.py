@@ -17,8 +17,7 @@ from pincite.llm.templates import Templates
 from pincite.models import weights
 from pincite.text.passages import passages
 from pincite.types import Document, Hit
-from pincite.verbs.ask.literature import FoundDocument, LiteratureFinder
-from pincite.verbs.ask.pipeline import numbered
+from pincite.verbs.ask.pipeline import FoundDocument, LiteratureFinder, numbered
 from pincite.verbs.ask.records import Reference
 from pincite.verbs.ask.writers import ModelWriter, within_budget
 

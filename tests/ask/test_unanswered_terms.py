@@ -2,7 +2,7 @@
 
 import pytest
 
-from pincite.verbs.ask.literature import unanswered_terms
+from pincite.verbs.ask.questions import unanswered_terms
 
 READ = (
     "Migraines of women were treated by therapists. Hypertensive patients had high low-density "

@@ -16,8 +16,7 @@ from pincite.protocols import Retriever
 from pincite.retrieval.retrievers import Fused, Reranked
 from pincite.types import Document, Evidence
 from pincite.verbs.ask.answer_check import AnswerChecker
-from pincite.verbs.ask.literature import LiteratureFinder
-from pincite.verbs.ask.pipeline import AskPipeline
+from pincite.verbs.ask.pipeline import AskPipeline, LiteratureFinder
 from pincite.verbs.ask.records import Answer
 
 PARTS = ("retrieval", "decisions", "found", "citations")

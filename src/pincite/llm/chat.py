@@ -328,8 +328,8 @@ class ChatClient(Client):
         if not isinstance(chunk, dict):
             said = self._printable(data)
             raise BadReply(f"A piece of the reply is no chat completion: {said}", 200)
-        if error := chunk.get("error"):
-            code = error.get("code") if isinstance(error, dict) else None
+        if failed := chunk.get("error"):
+            code = failed.get("code") if isinstance(failed, dict) else None
             status = code if isinstance(code, int) and 400 <= code < 600 else 500
             raise self._failure(status, {}, data.encode())
         return chunk

@@ -27,8 +27,7 @@ from pincite.text.passages import passages
 from pincite.text.prompt_quoting import abstract
 from pincite.types import Span
 from pincite.verbs.ask.data import read_answers
-from pincite.verbs.ask.literature import WHOLE
-from pincite.verbs.ask.records import EXTRACT, Answer, Checked, Reference
+from pincite.verbs.ask.records import EXTRACT, WHOLE, Answer, Checked, Reference
 from pincite.verbs.ask.writers import excerpt
 
 PARTS = {"test": 0.1, "dev": 0.2, "train": 1.0}  # up to which share of the questions: 10, 10, 80 %

@@ -1,8 +1,8 @@
-"""Every sentence of an answer against each of its references, and what is done where they fail it.
+"""Verifies every sentence of an answer against each of its references, and repairs the answer.
 
-sentence ─▶ its marks ─▶ passages of each reference ─▶ verifier ─▶ a verdict a reference ─▶ standing
+sentence ─▶ its marks ─▶ passages of each reference ─▶ verifier ─▶ verdict per reference ─▶ standing
 
-A mark that names nothing the writer was given is no such reference: a finding, never an error.
+A mark that names no reference that the writer was given is a finding, not an error.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from pincite.judgement.references import (
     standing,
     support_of,
 )
-from pincite.llm.calls import Calls, tokens_of
+from pincite.llm.calls import CHAT_TOKENS, Calls, tokens_of
 from pincite.llm.templates import Templates
 from pincite.notes import Note, as_written
 from pincite.protocols import Verifier
@@ -30,13 +30,11 @@ from pincite.text.citation_marks import Sentence
 from pincite.text.passages import around, cited_passages
 from pincite.types import Claim, Document, Evidence, Failed, Passage, Span, about
 from pincite.verbs.ask.records import Answer, Change, Checked, Reference
-from pincite.verbs.ask.writers import CHAT_TOKENS
 
 REWRITE = "rewrite_sentence"
 REPLY_TOKENS = 150
 _SILENT = Note("references_silent")
-_UNFOUNDED = (Standing.NO_EVIDENCE, Standing.FABRICATED)
-_CODES = {  # of what became of a reference
+_RETRACTION_NOTES = {
     Retraction.YES: "retracted",
     Retraction.PARTLY: "retracted_partly",
     Retraction.CONCERN: "concern",
@@ -46,7 +44,7 @@ _CODES = {  # of what became of a reference
 
 @dataclass(slots=True)
 class AnswerChecker:
-    """Checks sentences against references; what was judged is not judged again."""
+    """Checks sentences against references; verdicts are kept for the answer's later versions."""
 
     verifier: Verifier
     languages: frozenset[str] = frozenset({"en"})
@@ -54,7 +52,7 @@ class AnswerChecker:
     contradicted_from: float = CONTRADICTED_FROM
     read: int = cascade.READ
     neighbours: bool = False  # whether uncited sentences take their neighbour's references
-    _known: dict[tuple[str, str], Verdict] = field(default_factory=dict)
+    _known: dict[tuple[str, str], Verdict] = field(default_factory=dict)  # by text and ref_id
 
     def checked(
         self, sentences: Sequence[Sentence], references: Sequence[Reference]
@@ -62,76 +60,64 @@ class AnswerChecker:
         """Each sentence with its verdicts, in order."""
         ids = {reference.ref_id: reference.number for reference in references}
         by_number = {reference.number: reference for reference in references}
+
+        def named(sentence: Sentence) -> list[tuple[str, Reference | None]]:
+            resolved = ((each, citation_marks.resolved(each, ids) or 0) for each in sentence.ids)
+            return [(written, by_number.get(number)) for written, number in resolved]
+
+        def likeness(sentence: Sentence, neighbour: Sentence) -> float:
+            """The share of the sentence's words in the neighbour's best source."""
+            sources = [f"{r.document.title}\n{r.document.text}" for _, r in named(neighbour) if r]
+            return max((1 - words.missing_words(sentence.text, s) for s in sources), default=0.0)
+
         given = [(sentence, False) for sentence in sentences]
         if self.neighbours:
-            given = citation_marks.with_neighbours(
-                sentences, lambda one, other: self._likeness(one, other, ids, by_number)
-            )
-        found = [self._named(sentence, ids, by_number) for sentence, _ in given]
-        self._judge(
-            [(s.text, r) for (s, _), named in zip(given, found, strict=True) for _, r in named if r]
-        )
-        return [
-            self._one(sentence, inherited, named)
-            for (sentence, inherited), named in zip(given, found, strict=True)
-        ]
-
-    def _named(
-        self, sentence: Sentence, ids: dict[str, int], by_number: dict[int, Reference]
-    ) -> list[tuple[str, Reference | None]]:
-        """The references of a sentence as written, each with what it names."""
-        return [
-            (written, by_number.get(citation_marks.resolved(written, ids) or 0))
-            for written in sentence.ids
-        ]
-
-    def _likeness(
-        self,
-        sentence: Sentence,
-        neighbour: Sentence,
-        ids: dict[str, int],
-        by_number: dict[int, Reference],
-    ) -> float:
-        """The share of the sentence's words that the best of the neighbour's sources has."""
-        sources = [r for _, r in self._named(neighbour, ids, by_number) if r]
-        texts = [f"{r.document.title}\n{r.document.text}" for r in sources]
-        return max((1 - words.missing_words(sentence.text, text) for text in texts), default=0.0)
-
-    def _judge(self, pairs: Sequence[tuple[str, Reference]]) -> None:
-        """Fill `_known` for all pairs that are new, in one batch."""
+            given = citation_marks.with_neighbours(sentences, likeness)
+        found = [named(sentence) for sentence, _ in given]
         new = {
-            (text, reference.ref_id): reference
-            for text, reference in pairs
-            if (text, reference.ref_id) not in self._known
+            (sentence.text, reference.ref_id): reference
+            for (sentence, _), of_sentence in zip(given, found, strict=True)
+            for _, reference in of_sentence
+            if reference and (sentence.text, reference.ref_id) not in self._known
         }
-        found = self.evidence([(text, new[text, ref_id].document) for text, ref_id in new])
-        for (key, reference), evidence in zip(new.items(), found, strict=True):
-            self._known[key] = self._verdict(key[0], reference, evidence)
+        evidence = self.evidence([(text, each.document) for (text, _), each in new.items()])
+        for (key, reference), of_pair in zip(new.items(), evidence, strict=True):
+            self._known[key] = self._verdict(key[0], reference, of_pair)
+        return [
+            self._checked(sentence, inherited, of_sentence)
+            for (sentence, inherited), of_sentence in zip(given, found, strict=True)
+        ]
 
     def evidence(self, pairs: Sequence[tuple[str, Document]]) -> list[list[Evidence]]:
-        """For each (sentence, document) what the passages that are worth reading say, in order.
+        """For each (sentence, document) what the passages worth reading say, in one batch.
 
-        All pairs are one batch. Nothing of a document that cannot be read.
+        Empty for a document that cannot be read.
         """
-        read = containment.each(
-            lambda of: [self._passages(text, document) for text, document in of],
-            pairs,
-            lambda pair, why: [_unread(pair[1], why)],
-        )
+
+        def unread(pair: tuple[str, Document], why: Failed) -> list[Passage | Evidence]:
+            """In place of the passages of a document that could not be cut into any."""
+            document = pair[1]
+            passage = Passage(document.doc_id, document.url, "", "", Span(0, 0))
+            return [containment.not_judged(passage, why)]
+
+        def passages(of: Sequence[tuple[str, Document]]) -> list[list[Passage | Evidence]]:
+            return [self._passages(text, document) for text, document in of]
+
+        read = containment.each(passages, pairs, unread)
         flat = [
             (Claim.alone(text), passage)
-            for (text, _), passages in zip(pairs, read, strict=True)
-            for passage in passages
+            for (text, _), of_pair in zip(pairs, read, strict=True)
+            for passage in of_pair
             if isinstance(passage, Passage)
         ]
         answers = iter(containment.verified(self.verifier.verify, flat))
         return [[p if isinstance(p, Evidence) else next(answers) for p in of] for of in read]
 
-    def _passages(self, text: str, document: Document) -> Sequence[Passage | Evidence]:
+    def _passages(self, text: str, document: Document) -> list[Passage | Evidence]:
         if self._unreadable(document):
             return []
         found = cascade.likely(text, cited_passages(document))
-        return cascade.worth_reading(text, found, self.read)
+        return list(cascade.worth_reading(text, found, self.read))
 
     def _unreadable(self, document: Document) -> tuple[Note, ...]:
         language = (document.language or "").split("-")[0]
@@ -144,14 +130,15 @@ class AnswerChecker:
     def _verdict(self, text: str, reference: Reference, evidence: Sequence[Evidence]) -> Verdict:
         judged = [each for each in evidence if not containment.failure(each)]
         found = containment.attempted(
-            lambda: support_of(text, judged, self.supported_from, self.contradicted_from), _fault
+            lambda: support_of(text, judged, self.supported_from, self.contradicted_from),
+            lambda why: Verdict(Support.NOT_CHECKED, why_coded=containment.notes_of(why)),
         )
         if judged or found.why_coded:
             return found
         unjudged = tuple(note for each in evidence for note in each.reasons_coded)[:1]
         return replace(found, why_coded=unjudged or self._unreadable(reference.document))
 
-    def _one(
+    def _checked(
         self,
         sentence: Sentence,
         inherited: bool,
@@ -170,21 +157,8 @@ class AnswerChecker:
         return Checked(sentence, tuple(verdicts), together, inherited, tuple(notes))
 
 
-def _fault(why: Failed) -> Verdict:
-    return Verdict(Support.NOT_CHECKED, why_coded=containment.notes_of(why))
-
-
-def _unread(document: Document, why: Failed) -> Evidence:
-    """In the place of the passages of a document that could not be cut into any."""
-    passage = Passage(document.doc_id, document.url, "", "", Span(0, 0))
-    return containment.not_judged(passage, why)
-
-
 def copied(sentence: Sentence, reference: Reference, span: Span, score: float) -> Checked:
-    """A sentence that was copied from `span` of its reference: nothing is left to be judged.
-
-    `score`: log-odds that it answers the question.
-    """
+    """A sentence copied from `span` of its reference; `score`: log-odds that it answers."""
     document = reference.document
     near = around(document, span)
     passage = Passage(
@@ -203,8 +177,7 @@ def copied(sentence: Sentence, reference: Reference, span: Span, score: float) -
 
 
 def _notes(reference: Reference) -> tuple[Note, ...]:
-    """What became of a reference, if a reader has to know."""
-    code = _CODES.get(reference.retraction)
+    code = _RETRACTION_NOTES.get(reference.retraction)
     return (Note(code, {"n": reference.number}),) if code else ()
 
 
@@ -213,33 +186,30 @@ def _notes(reference: Reference) -> tuple[Note, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Repairer:
-    """Repairs an answer; without a model by striking out alone.
+    """Repairs an answer.
 
-    What is contradicted is dropped, and shown as dropped. What has no evidence is rewritten by a
-    model to what the reference says, and verified again; if it still has none, as where there is no
-    model or no such reference, it is struck out. `dropped` and `changes` of the answer have it all.
+    What is contradicted is dropped. What has no evidence is rewritten by a model to what the
+    reference says and verified again. If it still has none, or if there is no model or no such
+    reference, it is struck out. The answer lists all this in `dropped` and `changes`.
     """
 
     calls: Calls | None = None
     templates: Templates | None = None
     language: str = "en"
-    prompt_tokens: int = 6000  # of a prompt, all in all
+    prompt_tokens: int = 6000  # of a whole prompt
 
     def repaired(self, answer: Answer, checker: AnswerChecker) -> Answer:
         """The answer without what its references do not support."""
-        kept: list[str] = []
-        dropped: list[Checked] = []
-        changes: list[Change] = []
+        kept, dropped, changes = list[str](), list[Checked](), list[Change]()
         for checked in answer.sentences:
-            written = checked.sentence.span.of(answer.text)
             if checked.standing is Standing.CONTRADICTED:
                 dropped.append(checked)
-            elif checked.standing in _UNFOUNDED:
+            elif checked.standing in (Standing.NO_EVIDENCE, Standing.FABRICATED):
                 change = self._changed(checked, answer.references, checker)
                 changes.append(change)
                 kept += [change.after] if change.after else []
             else:
-                kept.append(written)
+                kept.append(checked.sentence.span.of(answer.text))
         text = " ".join(kept)
         sentences = citation_marks.cited_sentences(text, self.language)
         return replace(
@@ -257,7 +227,7 @@ class Repairer:
             return Change(checked, "", (Note("references_do_not_exist"),))
         if self.calls is None or self.templates is None:
             return Change(checked, "", (_SILENT,))
-        after = self._rewritten(checked)
+        after = self._rewritten(checked, self.calls, self.templates)
         if isinstance(after, Failed):
             return Change(checked, "", (_SILENT, *as_written(after.detail)))
         marks = "".join(f"[{v.number}]" for v in checked.verdicts if v.number)
@@ -267,19 +237,16 @@ class Repairer:
             return Change(checked, proposed, (Note("rewritten"),))
         return Change(checked, "", (Note("references_still_silent"),))
 
-    def _asked(self, checked: Checked, texts: Sequence[str]) -> tuple[str, str]:
-        assert self.templates
-        return self.templates.filled(
-            REWRITE, statement=checked.sentence.text, evidence_item="\n\n".join(texts)
-        )
-
-    def _rewritten(self, checked: Checked) -> str | Failed:
-        assert self.calls
+    def _rewritten(self, checked: Checked, calls: Calls, templates: Templates) -> str | Failed:
         texts = [v.evidence.passage.text for v in checked.verdicts if v.evidence]
-        system, user = self._asked(checked, texts)
-        while texts and tokens_of(system + user) + CHAT_TOKENS > self.prompt_tokens:
-            system, user = self._asked(checked, texts := texts[:-1])
-        if not texts:
+        while texts:
+            system, user = templates.filled(
+                REWRITE, statement=checked.sentence.text, evidence_item="\n\n".join(texts)
+            )
+            if tokens_of(system + user) + CHAT_TOKENS <= self.prompt_tokens:
+                break
+            texts.pop()
+        else:
             return Failed("budget", "ask.prompt_tokens leaves no room for a reference")
 
         def read(reply: Completion) -> str | None:
@@ -291,4 +258,4 @@ class Repairer:
             return said if reply.complete and 0 < len(said) < 1000 else None
 
         prompt = Prompt(user, system, REPLY_TOKENS)
-        return self.calls.read(REWRITE, prompt, {"sentence": checked.sentence.text}, read)
+        return calls.read(REWRITE, prompt, {"sentence": checked.sentence.text}, read)

@@ -1,7 +1,7 @@
 """`ask` from settings and questions to their report; nothing else makes one.
 
-`asking` opens what the settings name; `AskRun.ask` then does what there is to do for questions.
-The command line, the Python API and the server's jobs call it.
+`asking` opens what the settings name; `AskRun.ask` makes the report. The command line, the Python
+API and the server's jobs call them.
 """
 
 import time
@@ -16,17 +16,15 @@ from pincite.completions import Usage
 from pincite.corpus.multi_corpus import Corpora
 from pincite.llm.calls import Calls
 from pincite.llm.judge import WithSecondOpinion
-from pincite.llm.templates import Templates
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.notes import Note
-from pincite.protocols import Encoder, Progress, Verifier
+from pincite.protocols import Progress, Verifier
 from pincite.retrieval.retrievers import OF_ONE, Reranked
 from pincite.settings import Settings, recorded
 from pincite.text.words import looks_german
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer
 from pincite.verbs.ask.extract import Extractor
-from pincite.verbs.ask.literature import LiteratureFinder
-from pincite.verbs.ask.pipeline import AskPipeline, Draft, Tell
+from pincite.verbs.ask.pipeline import AskPipeline, LiteratureFinder, OnDraft, OnSentence
 from pincite.verbs.ask.records import Answer, AnswerReport, Searched
 from pincite.verbs.ask.writers import ModelWriter
 
@@ -46,10 +44,10 @@ class AskRun:
         self,
         questions: Sequence[str],
         on_progress: Progress = lambda step, done, total: None,
-        on_sentence: Tell | None = None,
-        on_draft: Draft | None = None,
+        on_sentence: OnSentence | None = None,
+        on_draft: OnDraft | None = None,
     ) -> AnswerReport:
-        """The report of answers; after Ctrl-C, those there are so far (`AnswerReport.stopped`).
+        """The answers; after Ctrl-C, those so far (`AnswerReport.stopped`).
 
         Args:
             questions: each is answered on its own.
@@ -65,13 +63,17 @@ class AskRun:
                 if answers[-1].stopped:
                     break
         except KeyboardInterrupt:
-            pass  # what there is makes the report
+            pass  # the report has what was done so far
         usage = sum((calls.usage for calls in self.calls), Usage())
+        german = sum(looks_german(answer.question) for answer in answers)
+        warnings = self.warnings
+        if german:
+            warnings += (Note("german_questions", {"n": german, "all": len(answers)}),)
         return AnswerReport(
             answers=tuple(answers),
             n_questions=len(questions),
             usage=replace(usage, seconds=round(time.monotonic() - self.started, 1)),
-            warnings_coded=(*self.warnings, *_of_questions(answers)),
+            warnings_coded=warnings,
             settings=recorded(self.settings),
             versions=self.versions,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -85,56 +87,72 @@ def asking(settings: Settings, corpus: runtime.Places, *, keep: bool = True) -> 
     Args:
         settings: all of them.
         corpus: where to look, folders or open ones.
-        keep: whether judged pairs are kept in `runtime.judgements_file()`.
+        keep: whether judged pairs are cached in `runtime.judgements_file()`.
     """
+    chosen, language = settings.ask, settings.language
     with ExitStack() as stack:
         verifier = runtime.verifier(settings.models, keep=keep)
         stack.callback(verifier.close)
         stored = stack.enter_context(runtime.opened(settings, corpus))
-        encoder = stored.encoder or runtime.encoder(settings)
-        versions = stored.versions()
-        languages = runtime.languages(settings.models)
-        calls = None
-        templates = None
-        if settings.ask.answer == "model":
-            models = runtime.clients(settings.chat)
-            calls = Calls(models, settings.budget.limits)
-            templates = runtime.templates(settings.chat, settings.language)
-        writer = _writer(settings, verifier, encoder, calls, templates)
         judging = stack.enter_context(runtime.seconded(settings, verifier))
+        second = judging.calls if isinstance(judging, WithSecondOpinion) else None
+        calls = templates = None
+        writer: ModelWriter | Extractor
+        if chosen.answer == "model":
+            calls = Calls(runtime.clients(settings.chat), settings.budget.limits)
+            templates = runtime.templates(settings.chat, language)
+            writer = ModelWriter(
+                calls,
+                templates,
+                chosen.prompt_tokens,
+                chosen.answer_tokens,
+                settings.chat.temperature,
+                settings.chat.at_once if chosen.summaries else 0,
+            )
+        else:
+            encoder = stored.encoder or runtime.encoder(settings)
+            writer = Extractor(
+                verifier, encoder, chosen.sentences, chosen.least_answer, chosen.rerank
+            )
+        of_corpus = stored.versions()
+        repairer = Repairer(calls, templates, language, chosen.prompt_tokens)
         pipeline = AskPipeline(
             finder=finder(settings, stored, verifier),
             writer=writer,
-            checker=checker(settings, judging, languages),
+            checker=checker(settings, judging, runtime.languages(settings.models)),
             searched=Searched(
-                versions["corpus"],
+                of_corpus["corpus"],
                 stored.n_documents,
                 settings.retrieval.fusion,
                 str(settings.filters.chosen),
             ),
-            repairer=Repairer(calls, templates, settings.language, settings.ask.prompt_tokens)
-            if settings.ask.repair
-            else None,
-            least_relevance=settings.ask.least_relevance,
-            language=settings.language,
+            repairer=repairer if chosen.repair else None,
+            least_relevance=chosen.least_relevance,
+            language=language,
         )
         versions = {
             "pincite": version("pincite"),
             "verifier": judging.fingerprint,
             "writer": writer.fingerprint,
-            **versions,
+            **of_corpus,
         }
         if templates:
             versions["prompts"] = templates.fingerprint
-        second = judging.calls if isinstance(judging, WithSecondOpinion) else None
-        asked = tuple(filter(None, (calls, second)))
-        yield AskRun(settings, pipeline, versions, _warnings(settings), asked, time.monotonic())
+        undated = settings.filters.chosen.leaves_out_undated
+        yield AskRun(
+            settings=settings,
+            pipeline=pipeline,
+            versions=versions,
+            warnings=(Note("undated_not_read"),) if undated else (),
+            calls=tuple(filter(None, (calls, second))),
+            started=time.monotonic(),
+        )
 
 
 def checker(
     settings: Settings, verifier: Verifier, languages: frozenset[str] = frozenset({"en"})
 ) -> AnswerChecker:
-    """What judges the sentences of an answer; `languages` are those that the verifier reads."""
+    """What judges the sentences of an answer; `languages`: those that the verifier reads."""
     return AnswerChecker(
         verifier,
         languages,
@@ -145,18 +163,11 @@ def checker(
     )
 
 
-def _of_questions(answers: Sequence[Answer]) -> tuple[Note, ...]:
-    german = sum(looks_german(answer.question) for answer in answers)
-    if not german:
-        return ()
-    return (Note("german_questions", {"n": german, "all": len(answers)}),)
-
-
 def finder(
     settings: Settings, corpora: Corpora, verifier: CrossEncoderVerifier
 ) -> LiteratureFinder:
     """What finds the documents of an answer; `verifier` reads what was found."""
-    # Wikipedia is no source for Wikipedia, but may well be one of a user's own corpus.
+    # Wikipedia is no source for Wikipedia, but may well be one in a user's own corpus.
     search = runtime.search(settings, corpora, settings.filters.exclude_hosts)
     return LiteratureFinder(
         search=Reranked(search, verifier, settings.retrieval.judged, OF_ONE)
@@ -169,32 +180,3 @@ def finder(
         exact_first=settings.ask.exact_first,
         include_retracted=settings.ask.include_retracted,
     )
-
-
-def _writer(
-    settings: Settings,
-    verifier: CrossEncoderVerifier,
-    encoder: Encoder,
-    calls: Calls | None,
-    templates: Templates | None,
-) -> ModelWriter | Extractor:
-    if calls is None or templates is None:
-        return Extractor(
-            verifier,
-            encoder,
-            settings.ask.sentences,
-            settings.ask.least_answer,
-            settings.ask.rerank,
-        )
-    return ModelWriter(
-        calls,
-        templates,
-        settings.ask.prompt_tokens,
-        settings.ask.answer_tokens,
-        settings.chat.temperature,
-        settings.chat.at_once if settings.ask.summaries else 0,
-    )
-
-
-def _warnings(settings: Settings) -> tuple[Note, ...]:
-    return (Note("undated_not_read"),) if settings.filters.chosen.leaves_out_undated else ()

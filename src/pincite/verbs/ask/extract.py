@@ -1,7 +1,4 @@
-"""An answer made of sentences that stand in the sources: chosen, without repetition, in order.
-
-No model writes here, so nothing is invented; what is said is said by a source, word for word.
-"""
+"""An answer made of sentences copied from the sources, so that nothing is invented."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,19 +14,16 @@ from pincite.text import words as wording
 from pincite.text.figures import figures
 from pincite.text.sentences import joined, sentences
 from pincite.types import Claim, Document, Failed, Passage, Span
-from pincite.verbs.ask.literature import WHOLE
-from pincite.verbs.ask.records import EXTRACT, Reference
+from pincite.verbs.ask.records import EXTRACT, WHOLE, Reference
 
-# A sentence that shares more of its content words with one that was chosen repeats it. Sentences
-# that differ in a figure or in polarity stay both: they may contradict each other.
+# Share of common content words from which a sentence repeats another. Sentences that differ in a
+# figure or in polarity do not: they may contradict each other.
 REPEATS = 0.75
 # Log-odds that a sentence answers its question: a logistic regression on 30 of PubMedQA's dev
-# questions, the sentences of the right paper's conclusion against those of its background and
-# methods and of other papers. The place in an abstract weighs less than it gives (4.1), and what
-# nobody judged, `is_open` and `goes_on`, was set by reading the answers of that half. The verifier
-# of the first round was read then; its log-odds were 1.14 times today's of sentences, and 1.26
-# times, and 0.2 more, of documents (80 questions; correlation 0.95 and 0.97).
-# `lacks`, and the bias with it, were chosen on 70 others of its questions (research/check-and-ask).
+# questions: the sentences of the right paper's conclusion against those of its background and
+# methods and of other papers. `depth` weighs less than fitted (4.1); `is_open` and `goes_on` were
+# set by reading answers; `lacks` and the bias were chosen on 70 other questions
+# (research/check-and-ask).
 BIAS = -7.8
 WEIGHTS = {
     "relevance": 0.57,
@@ -44,30 +38,28 @@ WEIGHTS = {
 }
 # Chosen on the same half: few sentences answer that are so far behind the best.
 BEHIND = 2.0
-REPEATED = 1.0  # of a sentence all of whose words were said before
-MOST_OF_AN_ABSTRACT = 30  # sentences: in a longer text the place of one says nothing
+REPEATED = 1.0  # log-odds lost by a sentence all of whose words were said before
+MOST_OF_AN_ABSTRACT = 30  # sentences: in a longer text their place says nothing
 MIDDLE = 0.5
 LATE = 0.75  # conclusions begin about there, most often with what was found
 READ = 100  # sentences, the nearest to the question in meaning, that the network reads
-# Passages whose sentences may be quoted: of one long document, and of all of them together, best
-# first. Of 20 full articles, 40 gave the sentences that 100 did; research/check-and-ask.md.
+# Passages whose sentences may be quoted: of one long document, and of all together, best first. Of
+# 20 full articles, 40 gave the same sentences as 100 (research/check-and-ask.md).
 OF_ONE, OF_ALL = 40, 60
-# Log-odds behind the best document from which on none of a document's sentences is taken: its
-# sentences would be further behind than `BEHIND`.
-TOO_FAR = 5.0
+TOO_FAR = 5.0  # log-odds below the best document: its sentences would be further than `BEHIND`
 UNREAD = -99.0  # log-odds of a sentence that could not be read
 FEWEST_WORDS, MOST_WORDS = 6, 70  # of a sentence that can stand alone and be read
-# What a sentence points at may stand in the one before, which is not there in an extract.
+# Words that point at the sentence before, which is missing in an extract.
 _POINTS_BACK = frozenset(
     "this these those it its they their he his she her such both latter former".split()
 )
-# What opens so goes on from the sentence before, but can be read without it.
+# Openings that continue the sentence before, but can be read without it.
 _GOES_ON = re.compile(
     r"(?:however|nevertheless|nonetheless|conversely|in contrast|in addition|moreover|furthermore|"
     r"similarly|also|but|yet|although|for example)\b",
     re.IGNORECASE,
 )
-# What nobody knows yet, or ought to find out or to do, is no finding.
+# What is not known yet, or ought to be found out or done, is not a finding.
 _OPEN = re.compile(
     r"\b(?:(?:further|future|more|additional|larger|prospective) (?:\w+ )?(?:stud|research|data|"
     r"work|trial|campaign)\w*|needs? (?:to|for) further|(?:is|are) (?:needed|required|warranted)|"
@@ -78,7 +70,7 @@ _OPEN = re.compile(
 )
 _THIS = frozenset({"this", "these", "those"})
 _POINT_BACK_TOGETHER = frozenset({("the", "latter"), ("the", "former"), ("the", "same")})
-# Words of the labels that open a section of an abstract, with a colon behind them or without.
+# Words of the labels that open a section of an abstract, with or without a colon.
 _LABELS = frozenset(
     "abstract aim aims and background conclusion conclusions context data design discussion "
     "findings hypothesis importance interpretation intervention interventions introduction "
@@ -86,15 +78,15 @@ _LABELS = frozenset(
     "participants patients primary purpose rationale relevance result results setting settings "
     "significance study the".split()
 )
-# "This study shows that …" points at the paper itself, which is named behind the sentence.
+# "This study shows that …" points at the paper itself, which the answer names.
 _OWN_PAPER = frozenset(
     "analyses analysis article audit case cohort data evidence experiment experiments finding "
     "findings investigation meta-analysis model observation observations paper report research "
     "result results review series study studies survey systematic trial work".split()
 )
-# The rest of a sentence that was cut at an abbreviation, or a mark that belongs to the one before.
+# The rest of a sentence cut at an abbreviation, or a mark that belongs to the one before.
 _FRAGMENT = re.compile(r"[a-z]+[ ,;]|[\[,;)]")
-# What a study set out to do says nothing of what it found.
+# What a study set out to do is not what it found.
 _STUDY = (
     r"(?:present |current |prospective |retrospective |pilot )?(?:study|paper|article|work|trial)"
 )
@@ -142,7 +134,7 @@ _FOUND = re.compile(
 )
 
 
-# What most questions ask, whatever they are about; both forms where the first six letters differ.
+# Words of most questions, whatever they are about; both forms if the first six letters differ.
 _GENERAL = frozenset(
     wording.content_words(
         "affect affects associated benefit better best cause causes changes compared correlate "
@@ -157,7 +149,7 @@ _SHORT = ("al.", "vs.", "cf.", "e.g.", "i.e.", "Fig.", "approx.", "resp.")  # a 
 
 
 class Part(StrEnum):
-    """What a sentence is in its paper, as far as labels and wording tell."""
+    """The part of its paper that a sentence belongs to, by labels and wording."""
 
     AIM = "aim"
     METHOD = "method"
@@ -176,7 +168,7 @@ _PART_OF = {word: part for part, words in _PARTS.items() for word in words.split
 
 @dataclass(frozen=True, slots=True)
 class Quotable:
-    """A sentence of a source that may stand in an answer."""
+    """A sentence of a source that may be quoted."""
 
     text: str
     source: int  # place of its document in the order of relevance, from 0
@@ -207,7 +199,7 @@ class Quotable:
 
 
 def lacks(question: str, source: str) -> float:
-    """The share of the words that say what a question is about which its source does not have.
+    """The share of a question's subject words that a source lacks.
 
     >>> lacks("Does coffee cause cancer?", "Fibroblasts have an effect on cancer cells.")
     0.5
@@ -222,7 +214,7 @@ _FORM = re.compile(r"(?:ie|y)\Z")  # of the first six letters: "carry" and "carr
 
 
 def can_stand_alone(text: str) -> bool:
-    """Whether a sentence can be understood without those around it, as far as rules can tell.
+    """Whether rules let a sentence stand without those around it.
 
     >>> can_stand_alone("The rate fell by 12% in the treated group."), can_stand_alone("It fell.")
     (True, False)
@@ -254,14 +246,14 @@ def is_cut(before: str, after: str) -> bool:
 
 
 def depth(place: int, n_sentences: int) -> float:
-    """How far into an abstract a sentence stands, 0 to 1; half-way in all longer texts."""
+    """How far into an abstract a sentence stands, 0 to 1; `MIDDLE` in longer texts."""
     if not 1 < n_sentences <= MOST_OF_AN_ABSTRACT:
         return MIDDLE
     return min(LATE, place / (n_sentences - 1))
 
 
 def parts(sentences: Sequence[str]) -> Iterator[Part]:
-    """What each sentence of a document is in it: by the labels of its sections, else by wording.
+    """The part that each sentence belongs to, by the labels of sections, else by wording.
 
     >>> [str(part) for part in parts(["AIM: To see.", "RESULTS: It fell.", "CONCLUSION: So."])]
     ['aim', 'other', 'conclusion']
@@ -308,30 +300,28 @@ def chosen(
 ) -> list[Quotable]:
     """At most `most` sentences that answer the question and do not repeat each other, best first.
 
-    A sentence is taken while it answers the question well enough, `least` as log-odds, and hardly
-    worse than the best does (`BEHIND`). What was said already counts against it (Carbonell &
-    Goldstein 1998: maximal marginal relevance).
+    A sentence must answer the question with log-odds of `least`, and not be more than `BEHIND`
+    below the best. Repeated words count against it (Carbonell & Goldstein 1998: maximal marginal
+    relevance).
     """
     found: list[Quotable] = []
     left = [c for c in candidates if c.answers >= least]
     best = max((c.answers for c in left), default=0.0)
+
+    def repeated(one: Quotable) -> float:
+        words = set(wording.content_words(one.text))
+        others = (set(wording.content_words(other.text)) for other in found)
+        shares = (len(words & other) / max(1, len(words)) for other in others)
+        return REPEATED * max(shares, default=0.0)
+
     while left and len(found) < most:
-        worth = {id(c): c.answers - _said_already(c, found) for c in left}
+        worth = {id(c): c.answers - repeated(c) for c in left}
         first = min(left, key=lambda c: (-worth[id(c)], c.source, c.place))
         if worth[id(first)] < max(least, best - BEHIND):
             break
         found.append(first)
         left = [c for c in left if c is not first and not repeats(c.text, first.text)]
     return found
-
-
-def _said_already(one: Quotable, found: Sequence[Quotable]) -> float:
-    """How much log-odds the likeness to the sentences before takes away."""
-    words = set(wording.content_words(one.text))
-    shares = [
-        len(words & set(wording.content_words(other.text))) / max(1, len(words)) for other in found
-    ]
-    return REPEATED * max(shares, default=0.0)
 
 
 def repeats(one: str, other: str) -> bool:
@@ -367,10 +357,7 @@ class Extractor:
     def quotes(
         self, question: str, references: Sequence[Reference]
     ) -> tuple[list[Quotable], list[Failed]]:
-        """One to `sentences` of them, the most answering first; none if none answers it.
-
-        Beside them what kept documents or sentences of theirs from being read.
-        """
+        """Up to `sentences` of them, best first; and why some could not be read."""
         best = max((each.relevance for each in references), default=0.0)
         near = [
             (source, reference)
@@ -398,7 +385,7 @@ class Extractor:
         candidates: Sequence[Quotable],
         failures: list[Failed],
     ) -> list[Quotable]:
-        """Those of the candidates that are nearest to the question, as the network reads them."""
+        """The candidates nearest to the question in meaning, as the network reads them."""
         if not candidates:
             return []
         asked = self.encoder.encode([question], "query")[0]
@@ -406,7 +393,11 @@ class Extractor:
         order = sorted(range(len(candidates)), key=lambda i: (-float(likeness[i]), i))[:READ]
         near = [replace(candidates[i], likeness=float(likeness[i])) for i in order]
         claim = Claim.alone(question)
-        pairs = [(claim, _passage(references[each.source].document, each)) for each in near]
+        pairs = []
+        for each in near:
+            of = references[each.source].document
+            passage = Passage(of.doc_id, of.url, of.title, each.text, each.span)
+            pairs.append((claim, passage))
 
         def unread(_: tuple[Claim, Passage], why: Failed) -> float:
             failures.append(why)
@@ -416,7 +407,7 @@ class Extractor:
             return [float(score) for score in self.reader.relevance(of)]
 
         odds = containment.each(relevance, pairs, unread)
-        best = dict[int, float]()  # of each document, where nobody has read it as a whole
+        best = dict[int, float]()  # of each document that was not read as a whole
         for each, score in zip(near, odds, strict=True):
             best[each.source] = max(score, best.get(each.source, score))
         if self.documents_read:
@@ -428,32 +419,31 @@ class Extractor:
 
 
 def _quotable(question: str, source: int, reference: Reference, most: int) -> list[Quotable]:
-    """The sentences of a reference that may be quoted, with what of the question it lacks."""
-    spans = _chosen(reference, most)
-    found = quotable(source, reference.document, spans)
-    text = reference.document.text
-    read = [reference.document.title, *(s.of(text) for s in spans or [Span(0, len(text))])]
-    lacking = lacks(question, "\n".join(read))
+    """The quotable sentences of a reference; of a long one those in its best passages."""
+    document, spans = reference.document, list[Span]()
+    if len(document.text) > WHOLE:
+        spans = sorted(passage.span for passage in reference.passages[: max(1, most)])
+    found = quotable(source, document, spans)
+    read = [span.of(document.text) for span in spans] or [document.text]
+    lacking = lacks(question, "\n".join([document.title, *read]))
     return [replace(each, lacks=lacking) for each in found]
 
 
-def _chosen(reference: Reference, most: int) -> list[Span]:
-    """The passages of a long document that are worth reading, in its order; none: all of it."""
-    if len(reference.document.text) <= WHOLE:
-        return []
-    return sorted(passage.span for passage in reference.passages[: max(1, most)])
-
-
 def quotable(source: int, document: Document, within: Sequence[Span] = ()) -> list[Quotable]:
-    """The sentences of a document that can stand alone, without what other languages say.
+    """The sentences of a document that can stand alone, except those in other languages.
 
-    `within`: of these passages only; none: of all of it.
+    `within`: only in these passages; none: in the whole text.
     """
     text = in_own_words(document.text)
+
+    def cut(left: Span, right: Span) -> bool:
+        on_one_line = "\n" not in text[left.end : right.start]
+        return on_one_line and is_cut(left.of(text), right.of(text))
+
     found = []
     for piece in within or [Span(0, len(text))]:
-        cut = sentences(piece.of(text), document.language or "en")
-        spans = _whole_ones(text, [span.moved(piece.start) for span in cut])
+        spans = sentences(piece.of(text), document.language or "en")
+        spans = joined([span.moved(piece.start) for span in spans], cut)
         kinds = parts([span.of(text) for span in spans])
         for n, (span, part) in enumerate(zip(spans, kinds, strict=True)):
             said = unlabelled(span.of(text))
@@ -461,17 +451,3 @@ def quotable(source: int, document: Document, within: Sequence[Span] = ()) -> li
             far = MIDDLE if within else depth(n, len(spans))
             found.append(Quotable(said, source, own.start, depth=far, part=part, span=own))
     return [place for place in found if can_stand_alone(place.text)]
-
-
-def _whole_ones(text: str, spans: Sequence[Span]) -> list[Span]:
-    """The spans, those put together that were cut within a sentence."""
-
-    def cut(left: Span, right: Span) -> bool:
-        on_one_line = "\n" not in text[left.end : right.start]
-        return on_one_line and is_cut(left.of(text), right.of(text))
-
-    return joined(spans, cut)
-
-
-def _passage(document: Document, sentence: Quotable) -> Passage:
-    return Passage(document.doc_id, document.url, document.title, sentence.text, sentence.span)

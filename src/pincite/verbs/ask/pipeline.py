@@ -3,9 +3,9 @@
 question ─▶ documents ─┬▶ a model writes ─▶ sentences ─▶ verdicts ─▶ repair ─┬▶ answer
                        └▶ sentences of theirs that answer it, word for word ─┘
 
-Where nothing relevant is found there is no answer. A model's answer streams: each sentence is
-verified as soon as the next one begins. A sentence that was copied is not verified, since its
-source says it; marks that stand in it are its paper's own, and text.
+If nothing relevant is found, there is no answer. A model's answer streams: each sentence is
+verified as soon as the next one begins. A copied sentence is not verified, since its source says
+it; citation marks inside it are the paper's own, and stay text.
 """
 
 import re
@@ -14,61 +14,58 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from pincite import containment
+from pincite.judgement.references import Retraction, retraction_of
 from pincite.notes import Note
+from pincite.protocols import DocumentsOf, Nearest, Retriever
+from pincite.retrieval.fusion import kept
 from pincite.text import citation_marks
-from pincite.types import Document, Failed
+from pincite.text import words as wording
+from pincite.text.passages import passages
+from pincite.types import Document, Failed, Hit, Passage, Span
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer, copied
 from pincite.verbs.ask.extract import Extractor
-from pincite.verbs.ask.literature import (
-    Found,
-    FoundDocument,
-    LiteratureFinder,
-    plainer,
-    unanswered_terms,
-)
-from pincite.verbs.ask.records import Answer, Checked, Reference, Searched, fault
+from pincite.verbs.ask.questions import plainer, unanswered_terms
+from pincite.verbs.ask.records import WHOLE, Answer, Checked, Reference, Searched, fault
 from pincite.verbs.ask.writers import ModelWriter, Written
 
-Tell = Callable[[Checked], None]
-Draft = Callable[[int, Sequence[str]], None]  # how many sentences are verified, those after them
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerListener:
-    """What is called while an answer is written."""
-
-    tell: Tell
-    draft: Draft
+RANKED = 100  # passages of a long text: a prompt of 15,000 tokens
+_QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{2,200})[\"”“»]")
+OnSentence = Callable[[Checked], None]
+OnDraft = Callable[[int, Sequence[str]], None]  # number of verified sentences, those after them
 
 
 @dataclass(frozen=True, slots=True)
 class AskPipeline:
     """The parts that `ask` is made of."""
 
-    finder: LiteratureFinder
+    finder: "LiteratureFinder"
     writer: ModelWriter | Extractor
     checker: AnswerChecker
-    searched: Searched  # what is known of it before anything was found
+    searched: Searched  # what is known before anything was found
     repairer: Repairer | None = None  # None: sentences are labelled and left as they are
     least_relevance: float = 0.0  # log-odds of the best document, below which there is no answer
     language: str = "en"
 
-    def ask(self, question: str, tell: Tell | None = None, draft: Draft | None = None) -> Answer:
-        """The answer; `tell` is called with each sentence as soon as it is verified, once.
+    def ask(
+        self, question: str, on_sentence: OnSentence | None = None, on_draft: OnDraft | None = None
+    ) -> Answer:
+        """The answer.
 
-        `draft` is called with sentences that wait to be verified, if `tell` is given.
+        What is there is returned even if the answer is not finished (Ctrl-C, a server that went
+        away); it then says so. What raises costs itself: a document, a sentence, or the question.
 
-        An answer that is not written to its end (Ctrl-C, a server that went away) is returned with
-        what there is of it, and says so. What raises costs itself (`containment`): a document, a
-        sentence, or the question.
+        Args:
+            question: in one sentence or more.
+            on_sentence: called with each sentence once, as soon as it is verified.
+            on_draft: called, beside `on_sentence`, with sentences that wait to be verified.
         """
 
         def failed(why: Failed) -> Answer:
             by = self.writer.fingerprint
             return Answer(question, "", (), (), by, self.searched, failure=fault(why))
 
-        def answered(asked: str) -> Answer:
-            return containment.attempted(lambda: self._ask(asked, tell, draft), failed)
+        def answered(text: str) -> Answer:
+            return containment.attempted(lambda: self._ask(text, on_sentence, on_draft), failed)
 
         answer = answered(question)
         plain = plainer(question)
@@ -77,23 +74,33 @@ class AskPipeline:
             answer = answer if again.abstained_coded else replace(again, question=question)
         return answer
 
-    def _ask(self, question: str, tell: Tell | None, draft: Draft | None) -> Answer:
+    def _ask(
+        self, question: str, on_sentence: OnSentence | None, on_draft: OnDraft | None
+    ) -> Answer:
         found = self.finder.found(question) if re.search(r"\w", question) else Found(())
         references = numbered(found.documents)
         best = max((each.relevance for each in found.documents), default=None)
         read = "\n".join(f"{r.document.title}\n{r.document.text}" for r in references)
-        searched = replace(
-            self.searched,
-            found=tuple(r.ref_id for r in references),
-            best=best,
-            absent=containment.attempted(
-                lambda: tuple(unanswered_terms(question, read)), lambda _: ()
-            )
-            if references
-            else (),
+        absent = containment.attempted(lambda: unanswered_terms(question, read), lambda _: [])
+        left_out = [each for each in found.left_out if each.relevance >= self.least_relevance]
+        silent = Answer(
+            question=question,
+            text="",
+            sentences=(),
+            references=(),
+            by=self.writer.fingerprint,
+            searched=replace(
+                self.searched,
+                found=tuple(r.ref_id for r in references),
+                best=best,
+                absent=tuple(absent) if references else (),
+            ),
+            abstained_coded=(Note("nothing_answers"),),
+            left_out=tuple(
+                Reference(0, ref_id(e.document), replace(e.document, text=""), e.relevance)
+                for e in left_out
+            ),
         )
-        left_out = tuple(e for e in found.left_out if e.relevance >= self.least_relevance)
-        silent = _silent(question, self.writer.fingerprint, searched, left_out)
         if best is None or best < self.least_relevance:
             code = "nothing_filtered" if self.searched.filters else "nothing_found"
             if left_out:
@@ -101,30 +108,27 @@ class AskPipeline:
             elif best is not None:
                 code = "nothing_relevant"
             return replace(silent, abstained_coded=(Note(code),))
-        listener = AnswerListener(tell, draft or (lambda n_told, waiting: None)) if tell else None
         if isinstance(self.writer, Extractor):
-            answer = self._extracted(self.writer, silent, references, listener)
-        else:
-            text, ending = self._written(self.writer, question, references, listener)
-            if not text.strip() and not ending.failure:
-                return silent
-            answer = self._finished(question, text, ending, references, searched)
-        return replace(answer, left_out=silent.left_out)
+            return self._extracted(self.writer, silent, references, on_sentence)
+        text, ending = self._written(self.writer, question, references, on_sentence, on_draft)
+        if not text.strip() and not ending.failure:
+            return silent
+        return self._finished(silent, text, ending, references)
 
     def check(self, question: str, text: str, references: Sequence[Reference]) -> Answer:
-        """An answer that somebody else wrote, verified (and repaired) in the same way."""
-        ids = tuple(r.ref_id for r in references)
-        searched = replace(self.searched, found=ids)
-        return self._finished(question, text, Written(), references, searched)
+        """An answer written elsewhere, verified (and repaired) in the same way."""
+        searched = replace(self.searched, found=tuple(r.ref_id for r in references))
+        answer = Answer(question, "", (), (), self.writer.fingerprint, searched)
+        return self._finished(answer, text, Written(), references)
 
     def _extracted(
         self,
         writer: Extractor,
         silent: Answer,
         references: Sequence[Reference],
-        listener: AnswerListener | None,
+        on_sentence: OnSentence | None,
     ) -> Answer:
-        """The sentences that answer the question; `silent` where there are none."""
+        """The sentences that answer the question; `silent` if there are none."""
         quotes, failures = writer.quotes(silent.question, references)
         silent = replace(silent, failure="; ".join(dict.fromkeys(map(fault, failures))))
         if not quotes:
@@ -138,9 +142,9 @@ class AskPipeline:
             copied(sentence, ordered[new[number] - 1], quote.span, quote.answers)
             for sentence, quote, number in zip(sentences, quotes, named, strict=True)
         ]
-        if listener:
+        if on_sentence:
             for each in checked:
-                listener.tell(each)
+                on_sentence(each)
         return replace(
             silent,
             abstained_coded=(),
@@ -154,63 +158,52 @@ class AskPipeline:
         writer: ModelWriter,
         question: str,
         references: Sequence[Reference],
-        listener: AnswerListener | None,
+        on_sentence: OnSentence | None,
+        on_draft: OnDraft | None,
     ) -> tuple[str, Written]:
+        """The text and how it ended; sentences that cannot grow any more are verified meanwhile."""
         text, ending, n_told = "", Written(), 0
+
+        def tell_new(*, last: bool) -> None:
+            nonlocal n_told
+            written = text if last else citation_marks.settled(text)
+            whole, ordered = in_order(written, references)
+            sentences = citation_marks.cited_sentences(whole, self.language)
+            if on_draft:
+                on_draft(n_told, [sentence.text for sentence in sentences[n_told:]])
+            # The last one may still grow; under the neighbours' rule the one before needs it.
+            ready = sentences if last else sentences[: -1 - self.checker.neighbours]
+            if on_sentence and len(ready) > n_told:
+                known = sentences if last else sentences[:-1]
+                for checked in self.checker.checked(known, ordered)[n_told : len(ready)]:
+                    on_sentence(checked)
+                n_told = len(ready)
+
         try:
             for piece in writer.write(question, references):
                 text += piece.text
                 if piece.cut or piece.failure:
                     ending = piece
-                if listener and any(mark in piece.text for mark in ".!?])\n "):
-                    n_told = self._tell_new(text, references, listener, n_told, last=False)
+                if on_sentence and any(mark in piece.text for mark in ".!?])\n "):
+                    tell_new(last=False)
         except KeyboardInterrupt:
             ending = Written(cut=True, failure="the run was stopped", stopped=True)
-        if listener:
-            self._tell_new(text, references, listener, n_told, last=True)
+        if on_sentence:
+            tell_new(last=True)
         return text, ending
 
-    def _tell_new(
-        self,
-        text: str,
-        references: Sequence[Reference],
-        listener: AnswerListener,
-        n_told: int,
-        *,
-        last: bool,
-    ) -> int:
-        """Verify and tell of the sentences that cannot grow any more; how many were told now."""
-        written = text if last else citation_marks.settled(text)
-        whole, references = in_order(written, references)
-        sentences = citation_marks.cited_sentences(whole, self.language)
-        listener.draft(n_told, [sentence.text for sentence in sentences[n_told:]])
-        ready = sentences if last else sentences[: -1 - self.checker.neighbours]
-        if len(ready) <= n_told:
-            return n_told
-        # What is still being written is left alone; under the neighbours' rule one more is asked.
-        known = sentences if last else sentences[:-1]
-        for checked in self.checker.checked(known, references)[n_told : len(ready)]:
-            listener.tell(checked)
-        return len(ready)
-
     def _finished(
-        self,
-        question: str,
-        text: str,
-        ending: Written,
-        references: Sequence[Reference],
-        searched: Searched,
+        self, silent: Answer, text: str, ending: Written, references: Sequence[Reference]
     ) -> Answer:
+        """The answer with all its sentences verified and, if asked for, repaired."""
         text, references = in_order(text.strip(), references)
         sentences = citation_marks.cited_sentences(text, self.language)
-        checked = self.checker.checked(sentences, references)
-        answer = Answer(
-            question=question,
+        answer = replace(
+            silent,
             text=text,
-            sentences=tuple(checked),
+            sentences=tuple(self.checker.checked(sentences, references)),
             references=tuple(references),
-            by=self.writer.fingerprint,
-            searched=searched,
+            abstained_coded=(),
             cut=ending.cut,
             failure=ending.failure,
             stopped=ending.stopped,
@@ -221,7 +214,7 @@ class AskPipeline:
         return containment.attempted(repaired, lambda why: replace(answer, failure=fault(why)))
 
 
-def numbered(found: Sequence[FoundDocument]) -> list[Reference]:
+def numbered(found: Sequence["FoundDocument"]) -> list[Reference]:
     """The documents as references 1, 2, …, best first."""
     return [
         Reference(number, ref_id(each.document), each.document, each.relevance, each.passages)
@@ -230,7 +223,7 @@ def numbered(found: Sequence[FoundDocument]) -> list[Reference]:
 
 
 def in_order(text: str, references: Sequence[Reference]) -> tuple[str, list[Reference]]:
-    """The text and its references numbered as the text first names them, the others behind.
+    """The text and its references numbered by first use, unused ones last.
 
     Marks that were copied with a reference's own words are text (`citation_marks.without_copied`).
     """
@@ -246,7 +239,7 @@ def in_order(text: str, references: Sequence[Reference]) -> tuple[str, list[Refe
 def renumbered(
     references: Sequence[Reference], used: Sequence[int]
 ) -> tuple[list[Reference], dict[int, int]]:
-    """The references numbered as they are first used, the others behind; new numbers by old."""
+    """The references numbered by first use, unused ones last; new numbers by old."""
     by_number = {each.number: each for each in references}
     order = {old: new for new, old in enumerate(dict.fromkeys([*used, *by_number]), start=1)}
     return [replace(by_number[old], number=new) for old, new in order.items()], order
@@ -257,13 +250,117 @@ def ref_id(document: Document) -> str:
     return document.meta.get("pmid") or document.url
 
 
-def _silent(
-    question: str, by: str, searched: Searched, left_out: Sequence[FoundDocument]
-) -> Answer:
-    """No answer, though something was found."""
-    retracted = tuple(
-        Reference(0, ref_id(e.document), replace(e.document, text=""), e.relevance)
-        for e in left_out
-    )
-    why = (Note("nothing_answers"),)
-    return Answer(question, "", (), (), by, searched, abstained_coded=why, left_out=retracted)
+# ── Retrieval ────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDocument:
+    """A document with its best passages first: those found, and of a long one the nearest."""
+
+    document: Document
+    passages: tuple[Passage, ...]
+    relevance: float  # log-odds that its best passage bears on the question; else the fused score
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found for a question, best first."""
+
+    documents: tuple[FoundDocument, ...]
+    left_out: tuple[FoundDocument, ...] = ()  # retracted ones that would have been among them
+
+
+@dataclass(frozen=True, slots=True)
+class LiteratureFinder:
+    """Documents for a question: found by words and meaning, exact matches first.
+
+    A document counts as much as its best passage. Verif.ai sums the scores of an abstract's
+    passages, which favours long ones (B24).
+    """
+
+    search: Retriever
+    documents_of: DocumentsOf
+    limit: int = 10  # documents
+    nearest: Nearest | None = None  # passages of long documents; None: by shared words
+    passages: int = 200  # of the search
+    exact_first: bool = True
+    include_retracted: bool = False
+
+    def find(self, question: str) -> list[FoundDocument]:
+        """At most `limit` documents, best first."""
+        return list(self.found(question).documents)
+
+    def found(self, question: str) -> Found:
+        """The same, with what was left out."""
+        (hits,) = self.search.retrieve([question], self.passages)
+        if self.exact_first:
+            hits = exact_matches_first(question, hits)
+        of_url: dict[str, list[Hit]] = {}
+        for hit in hits:
+            of_url.setdefault(hit.passage.url, []).append(hit)
+        sound, retracted = list[FoundDocument](), list[FoundDocument]()
+        urls = list(of_url)
+        # A portion at a time: a few hundred documents may be found, and few are wanted.
+        for start in range(0, len(urls), self.limit):
+            portion = urls[start : start + self.limit]
+            for url, document in zip(portion, self.documents_of(portion), strict=True):
+                if document is None or len(sound) == self.limit:
+                    continue
+                of_one = tuple(hit.passage for hit in of_url[url])
+                found = FoundDocument(document, of_one, max(hit.score for hit in of_url[url]))
+                is_retracted = retraction_of(document) is Retraction.YES
+                left_out = is_retracted and not self.include_retracted
+                (retracted if left_out else sound).append(found)
+            if len(sound) == self.limit:
+                break
+        return Found(self._with_passages(question, sound), tuple(retracted))
+
+    def _with_passages(
+        self, question: str, found: Sequence[FoundDocument]
+    ) -> tuple[FoundDocument, ...]:
+        """The documents, long ones with more passages after those that were found."""
+        long = [each.document for each in found if len(each.document.text) > WHOLE]
+        urls = [document.url for document in long]
+        nearest = self.nearest(question, urls, RANKED) if self.nearest else [[] for _ in long]
+        more = {
+            document.url: near
+            or containment.attempted(partial(_by_words, question, document), lambda _: [])
+            for document, near in zip(long, nearest, strict=True)
+        }
+
+        def merged(each: FoundDocument) -> FoundDocument:
+            by_span: dict[Span, Passage] = {}
+            for passage in (*each.passages, *more.get(each.document.url, ())):
+                by_span.setdefault(passage.span, passage)
+            return replace(each, passages=tuple(by_span.values()))
+
+        return tuple(map(merged, found))
+
+
+def _by_words(question: str, document: Document) -> list[Passage]:
+    """The passages that share most words with the question, first."""
+    by_words = sorted(passages(document), key=lambda p: -wording.shared(question, p.text))
+    return by_words[:RANKED]
+
+
+def exact_matches_first(question: str, hits: Sequence[Hit]) -> list[Hit]:
+    """Hits with the question's quoted phrases, or all its words, before the others.
+
+    Verif.ai's users expect exact matches first (§III-A).
+    """
+    phrases = [_plain(phrase) for phrase in _QUOTED.findall(question)]
+
+    def is_exact(hit: Hit) -> bool:
+        text = f"{hit.passage.title}\n{hit.passage.text}"
+        if phrases:
+            plain = f" {_plain(text)} "
+            return all(f" {phrase} " in plain for phrase in phrases)
+        return wording.missing_words(question, text) == 0.0
+
+    exact = containment.each(lambda of: list(map(is_exact, of)), hits, lambda *_: False)
+    ordered = sorted(zip(exact, hits, strict=True), key=lambda pair: not pair[0])
+    return kept([hit for _, hit in ordered], lambda _: True)
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))

@@ -1,7 +1,4 @@
-"""The records of `ask`: a question, its answer, and what its references say of each sentence.
-
-All are frozen and complete when constructed.
-"""
+"""The records of `ask`: a question, its answer, and what its references say of each sentence."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,6 +13,9 @@ from pincite.types import Document, Failed, Passage
 
 T = TypeVar("T")
 EXTRACT = "extract"  # `Answer.by` of an answer that no model wrote
+# Characters of a text that is read as a whole; of a longer one passages are chosen. The longest
+# abstracts of PubMed, in two languages, have about as many.
+WHOLE = 6_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Who writes an answer: sentences taken from the sources, or a language model that reads them."""
+"""An answer written by a language model that reads the references."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -7,25 +7,19 @@ from itertools import accumulate, pairwise
 
 from pincite.completions import Completion, Prompt
 from pincite.errors import ServerError
-from pincite.llm.calls import Calls, all_at_once, tokens_of
+from pincite.llm.calls import CHAT_TOKENS, Calls, all_at_once, tokens_of
 from pincite.llm.templates import Templates
 from pincite.text.passages import passages
 from pincite.text.prompt_quoting import abstract
 from pincite.types import Failed, Span
-from pincite.verbs.ask.literature import WHOLE
-from pincite.verbs.ask.records import Reference
+from pincite.verbs.ask.records import WHOLE, Reference
 
 STEP, SUMMARISE = "answer_question", "summarise_passage"
-CHAT_TOKENS = 64  # that a server puts around two messages: roles, and with some models a date
-SUMMARY_TOKENS, NOTHING = 150, "NONE"  # of a summary; what the prompt asks for where there is none
+SUMMARY_TOKENS, NOTHING = 150, "NONE"  # of a summary; the reply if nothing bears on the question
 SUMMARISED = 8  # passages of a long document, each of which is a call
-LEAST = 400  # tokens of a reference that is worth giving: an abstract, or two passages
+LEAST = 400  # tokens that a reference gets at least: an abstract, or two passages
 MOST_CHARS = 8  # of a token of running text
-BETWEEN, GAP = "\n\n", "\n[…]\n"  # between references; where some of one is left out
-NO_ROOM = (
-    "ask.prompt_tokens = {} leaves no room for a reference beside the question and the prompt's "
-    "own words. Raise it, or ask in fewer words."
-)
+BETWEEN, GAP = "\n\n", "\n[…]\n"  # between references; for what is left out of one
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +34,14 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class ModelWriter:
-    """A language model that is given the question and the references (Verif.ai, §II-B)."""
+    """A language model that gets the question and the references (Verif.ai, §II-B)."""
 
     calls: Calls
     templates: Templates
-    prompt_tokens: int = 6000  # of a prompt, all in all
+    prompt_tokens: int = 6000  # of a whole prompt
     reply_tokens: int = 1000
     temperature: float = 0.0
-    summaries: int = 0  # passages summarised at once before it writes; 0: it reads them themselves
+    summaries: int = 0  # passages summarised concurrently before it writes; 0: no summaries
 
     @property
     def fingerprint(self) -> str:
@@ -55,12 +49,15 @@ class ModelWriter:
         return self.calls.model(STEP).fingerprint
 
     def write(self, question: str, references: Sequence[Reference]) -> Iterator[Written]:
-        """The reply as it comes; its end says whether it was cut or failed."""
+        """The reply as it comes; the end says whether it was cut or failed."""
         if self.summaries:
             references = self._summarised(question, references)
         prompt = self.prompt(question, references)
         if prompt is None:
-            yield Written(failure=NO_ROOM.format(self.prompt_tokens))
+            yield Written(
+                failure=f"ask.prompt_tokens = {self.prompt_tokens} leaves no room for a reference "
+                "beside the question and the prompt itself. Raise it, or ask in fewer words."
+            )
             return
         for piece in self.calls.stream(STEP, prompt):
             if isinstance(piece, str):
@@ -71,9 +68,9 @@ class ModelWriter:
                 yield Written(cut=True)
 
     def prompt(self, question: str, references: Sequence[Reference]) -> Prompt | None:
-        """The question with what of the references has room, the most relevant first.
+        """The question with as much of the references as fits, the most relevant first.
 
-        All of it has at most `prompt_tokens`; None where that leaves room for no reference.
+        It has at most `prompt_tokens`; None if that leaves no room for a reference.
         """
         around = self.templates.filled(STEP, question=question, abstracts="")
         room = self.prompt_tokens - CHAT_TOKENS - tokens_of("\n".join(around))
@@ -84,9 +81,9 @@ class ModelWriter:
         return Prompt(user, system, self.reply_tokens, self.temperature)
 
     def _summarised(self, question: str, references: Sequence[Reference]) -> Sequence[Reference]:
-        """References for the prompt alone, with what the model says of each passage as their text.
+        """The references with the model's summaries of their passages as their text.
 
-        Those of which it says that nothing bears on the question are left out, unless all are.
+        Those without anything that bears on the question are left out, unless all are.
         """
         texts = [(r.number, text) for r in references for text in _to_summarise(r)]
         tasks = [partial(self._summary, question, text) for _, text in texts]
@@ -104,7 +101,7 @@ class ModelWriter:
         return short or references
 
     def _summary(self, question: str, text: str) -> str:
-        """Empty where nothing bears on the question; the text itself where the model fails."""
+        """Empty if nothing bears on the question; the text itself if the model fails."""
         system, user = self.templates.filled(SUMMARISE, question=question, evidence_item=text)
         if tokens_of(system + user) + CHAT_TOKENS > self.prompt_tokens:
             return text
@@ -121,7 +118,7 @@ class ModelWriter:
 
 
 def _to_summarise(reference: Reference) -> list[str]:
-    """A short text as a whole; of a long one the passages of most use, in its order."""
+    """A short text as a whole; of a long one the best passages, in its order."""
     document = reference.document
     if len(document.text) <= WHOLE:
         return [document.text] if document.text.strip() else []
@@ -130,10 +127,10 @@ def _to_summarise(reference: Reference) -> list[str]:
 
 
 def within_budget(references: Sequence[Reference], tokens: int) -> list[str]:
-    """The first references as a prompt gives them, in at most `tokens` tokens together.
+    """The first references in at most `tokens` tokens, as a prompt has them.
 
-    Where not all have room, those that do share it, with `LEAST` tokens or more each: the shorter
-    ones are whole, of the longer ones there are the passages of most use.
+    If not all fit, those that do share the room, with at least `LEAST` tokens each: shorter ones
+    are whole, longer ones are cut to their best passages.
     """
     costs = [_cost(each, tokens) for each in references]
     sums = accumulate(min(cost, LEAST) for cost in costs)
@@ -154,13 +151,13 @@ def _shown(reference: Reference, text: str) -> str:
 
 
 def _cost(reference: Reference, tokens: int) -> int:
-    """Tokens of the whole reference; of one that is far too long `tokens` and one more."""
+    """Tokens of the whole reference; `tokens` + 1 for one that is far too long."""
     text = reference.document.text
     return tokens + 1 if len(text) > MOST_CHARS * tokens else tokens_of(_shown(reference, text))
 
 
 def _share(costs: Sequence[int], total: int) -> int:
-    """How much each may take of `total`, so that what the cheaper ones leave goes to the others."""
+    """The share of each in `total`; what cheaper ones leave goes to the others."""
     for n, cost in zip(range(len(costs), 0, -1), sorted(costs), strict=True):
         if cost * n > total:
             return total // n
@@ -169,7 +166,7 @@ def _share(costs: Sequence[int], total: int) -> int:
 
 
 def _excerpt(reference: Reference, tokens: int) -> str:
-    """The passages of most use that have room, in the order of the text; empty if none has."""
+    """The best passages that fit, in the order of the text; empty if none does."""
     document, chosen = reference.document, list[Span]()
     left = tokens - tokens_of(_shown(reference, ""))
     for passage in reference.passages or passages(document):
@@ -187,7 +184,7 @@ def _excerpt(reference: Reference, tokens: int) -> str:
 
 
 def excerpt(text: str, spans: Sequence[Span]) -> str:
-    """The spans, with a sign where something between two is left out."""
+    """The text of the spans, with a sign for what is left out between two."""
     said = spans[0].of(text)
     for before, span in pairwise(spans):
         between = text[before.end : span.start]
