@@ -156,7 +156,8 @@ def _block_claims(block: Block, previous: Block | None, page: _Page) -> Iterator
             worded[wording.span] = known, [*uses, *group.uses], [*every, *tags]
     for wording, uses, every in worded.values():
         start, end = wording.borrowed or (0, 0)
-        before = [u for group, _ in made if start < group.start <= end for u in group.uses]
+        between = made[bisect_right(reader.marks, start) : bisect_right(reader.marks, end)]
+        before = [use for group, _ in between for use in group.uses]
         citations = tuple(citation for use in uses for citation in page.cited[use])
         every += [tag for citation in citations for tag in citation.tags]
         yield Claim(
