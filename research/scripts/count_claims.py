@@ -22,8 +22,8 @@ from pincite.text.fragments import Standing, standing
 from pincite.types import Article, Claim
 from pincite.wiki.article import read_articles
 from pincite.wiki.flat import BlockKind
-from pincite.wiki.wikitext.reader import read_wikitext
-from pincite.wiki.wikitext.tree import Kind, Node, parse
+from pincite.wiki.wikitext import read_wikitext
+from pincite.wiki.wikitext_tree import Kind, Node, parse
 
 KINDS = {
     "fragment": "no finite verb, and no whole sentence",

@@ -13,7 +13,7 @@ import pytest
 
 from pincite.types import Article, Citation, Claim
 from pincite.wiki.article import parse_article
-from pincite.wiki.editions import TABLE
+from pincite.wiki.templates import TABLE
 
 CASES = Path(__file__).parents[1] / "cases"
 WIKITEXT = sorted((CASES / "wikitext").glob("*.txt"))

@@ -8,10 +8,9 @@ import pytest
 
 from pincite.types import Citation
 from pincite.wiki.article import parse_article, parse_page, read_articles
-from pincite.wiki.editions import TABLE, edition
 from pincite.wiki.files import PageText
 from pincite.wiki.references import MAX_PEOPLE
-from pincite.wiki.wikitext.templates import TAGS, is_citation
+from pincite.wiki.templates import TABLE, TAGS, edition, is_citation
 
 LANGUAGES = sorted(TABLE["languages"])
 GERMAN = "Die Mühle am unteren Markt wurde im Jahr 1840 von der Stadt gekauft und " * 3

@@ -16,10 +16,9 @@ from pincite.text.fragments import MIN_WORDS, Standing, standing
 from pincite.types import Article, Span
 from pincite.wiki.article import parse_article
 from pincite.wiki.flat import BlockKind, Flat
-from pincite.wiki.html.reader import read_html
-from pincite.wiki.html.tokens import tokens
-from pincite.wiki.wikitext.reader import read_wikitext
-from pincite.wiki.wikitext.tree import Kind, descendants, parse
+from pincite.wiki.html import read_html, tokens
+from pincite.wiki.wikitext import read_wikitext
+from pincite.wiki.wikitext_tree import Kind, descendants, parse
 
 PIECES = [
     "{{", "}}", "[[", "]]", "[http://a.example x", "]", "|", "||", "\n", "\n\n", "{|", "|}",

@@ -9,12 +9,12 @@ from pincite.documents.text import code_of, detect
 from pincite.text.sentences import n_words
 from pincite.types import Article
 from pincite.wiki.claims import VALUES, attach_tags, claims_of
-from pincite.wiki.editions import edition
 from pincite.wiki.files import MAX_PAGE, MAX_WIKITEXT, Markup, PageText, page_in, read_pages_of
 from pincite.wiki.flat import BlockKind, Flat
-from pincite.wiki.html.reader import read_html
+from pincite.wiki.html import read_html
 from pincite.wiki.references import resolve
-from pincite.wiki.wikitext.reader import read_wikitext
+from pincite.wiki.templates import edition
+from pincite.wiki.wikitext import read_wikitext
 
 _THE = re.compile(r"\bthe\b", re.IGNORECASE)
 _SHARE_OF_THE = 0.03  # of the words; in English prose it is 5 to 7 %

@@ -13,7 +13,7 @@ from typing import IO, Any, Literal, cast
 
 from pincite.errors import InputError
 from pincite.wiki.dump import find_page, normal_title, read_pages
-from pincite.wiki.html.reader import page_language, page_title, revision_of
+from pincite.wiki.html import page_language, page_title, revision_of
 
 # Characters of a page. The HTML of the longest ones has 10 MB; MediaWiki's limit for wikitext is
 # 2 MiB ($wgMaxArticleSize). Reading takes time with the length, whatever stands there.

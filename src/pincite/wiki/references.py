@@ -12,7 +12,7 @@ from typing import TypedDict
 
 from pincite.text.identifiers import doi_in
 from pincite.types import Citation, Span
-from pincite.wiki.editions import TABLE
+from pincite.wiki.templates import TABLE
 
 WAYBACK = "https://web.archive.org/web/"  # followed by the time of a copy and the address
 MAX_PEOPLE = 30  # numbered authors that are looked for

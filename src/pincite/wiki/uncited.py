@@ -19,10 +19,10 @@ from pincite.text.fragments import MAX_CHARS, Standing, standing
 from pincite.text.sentences import n_words
 from pincite.types import Article, Claim, Span, Uncited, claim_id_of
 from pincite.wiki.claims import MAX_BEFORE, NEEDED, has_words, sentences_of
-from pincite.wiki.editions import edition
 from pincite.wiki.flat import Block, BlockKind, last_words
-from pincite.wiki.html.reader import read_html
-from pincite.wiki.wikitext.reader import read_wikitext
+from pincite.wiki.html import read_html
+from pincite.wiki.templates import edition
+from pincite.wiki.wikitext import read_wikitext
 
 MIN_WORDS = 6  # of a sentence: a shorter one is a title or a remark
 _LETTERS = 0.6  # share of letters below which a line is a formula

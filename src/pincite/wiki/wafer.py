@@ -15,7 +15,7 @@ from typing import IO, Any, cast
 from pincite.errors import InputError
 from pincite.text.sentences import sentences
 from pincite.types import Article, Citation, Claim
-from pincite.wiki.editions import TABLE, edition, template_name
+from pincite.wiki.templates import TABLE, edition, template_name
 
 SEPARATOR = " [SEP] "
 CITATION = "[CIT]"

@@ -59,8 +59,8 @@ from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.verbs.verify.records import Report
 from pincite.web.sources import FetchStep
 from pincite.wiki.flat import Block, BlockKind
-from pincite.wiki.html.reader import read_html
-from pincite.wiki.wikitext.reader import read_wikitext
+from pincite.wiki.html import read_html
+from pincite.wiki.wikitext import read_wikitext
 
 THRESHOLDS = tuple(step / 20 for step in range(1, 20))  # of the slider
 _SHOWN_ALWAYS = (BlockKind.PARAGRAPH, BlockKind.ITEM, BlockKind.HEADING)

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from urllib.parse import quote_plus
 
 from pincite.errors import InputError
-from pincite.wiki.editions import CATEGORY
 from pincite.wiki.site.addresses import ArticleAddress, Site, normal, parse_address
 from pincite.wiki.site.api import ActionApi
 from pincite.wiki.site.pages import known_form
+from pincite.wiki.templates import CATEGORY
 
 TITLES_AT_ONCE = 50  # the limit for those who are not logged in as a bot
 MAX_ENCODED = 3000  # characters of titles in an address, which the fetcher lets have 4000

@@ -1,12 +1,12 @@
 """Wikitext as a tree of nodes with exact offsets, in one pass.
 
-Why not an existing parser: mwparserfromhell tries every opening bracket anew, in C, where nothing
-can interrupt it: 200 kB of `[http://a ` took it 43 s, 100 kB of `<ref>` 17 s, and articles come
-from strangers. It also keeps no offsets. Here every bracket is looked at once; brackets that never
-close become text again. The tests compare the two on references, templates and links.
+We do not use mwparserfromhell because offsets are the product and it keeps none; it also retries
+every opening bracket, so that a hostile page can hold it for minutes. The tests compare the two on
+references, templates and links.
 
 As MediaWiki does, a first pass cuts comments and extension tags out of the text before any bracket
-is looked at. Lines (lists, tables, headings) are for `reader.py`.
+is looked at. Brackets that never close become text again. Lines (lists, tables, headings) are read
+in `wikitext.py`.
 """
 
 import html
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pincite.types import Span
-from pincite.wiki.editions import ENGLISH, Edition, template_name
+from pincite.wiki.templates import ENGLISH, Edition, template_name
 
 MAX_DEPTH = 40  # brackets within brackets; deeper ones are text. MediaWiki stops at 40 too.
 
@@ -119,7 +119,7 @@ class Parameter:
     nodes: Sequence[Node]
     named: bool
 
-    def written(self, source: str) -> str:
+    def raw(self, source: str) -> str:
         """The value as it stands in the source."""
         return source[self.nodes[0].start : self.nodes[-1].end].strip() if self.nodes else ""
 
@@ -139,7 +139,7 @@ def _name_of(node: Node, source: str) -> str:
     function = template_name("".join(source[n.start : n.end] for n in nodes))
     module = invoked[1]
     if module == "citation/cs1":
-        given = {p.name.lower(): p.written(source) for p in parameters(node, source)}
+        given = {p.name.lower(): p.raw(source) for p in parameters(node, source)}
         return f"cite {given.get('citationclass', 'web')}".lower()
     if module == "footnotes":
         return _FOOTNOTES.get(function, function)
@@ -151,12 +151,17 @@ def parameters(node: Node, source: str) -> list[Parameter]:
     found = []
     count = 0
     for part in node.parts[1:]:
-        name = _NAME.match(source, part[0].start, part[0].end) if part else None
-        if name and part[0].kind is Kind.TEXT:
-            rest = Node(Kind.TEXT, name.end(), part[0].end)
-            found.append(Parameter(name[1].strip(), [rest, *part[1:]], named=True))
-        elif wrapped := _name_after_line(part, source):
-            found.append(wrapped)
+        n = 0  # a name may follow line breaks and comments
+        while n < len(part) and (
+            part[n].kind in (Kind.NEWLINE, Kind.NOTHING)
+            or (part[n].kind is Kind.TEXT and source[part[n].start : part[n].end].isspace())
+        ):
+            n += 1
+        first = part[n] if n < len(part) and part[n].kind is Kind.TEXT else None
+        name = _NAME.match(source, first.start, first.end) if first else None
+        if name and first:
+            rest = Node(Kind.TEXT, name.end(), first.end)
+            found.append(Parameter(name[1].strip(), [rest, *part[n + 1 :]], named=True))
         else:
             count += 1
             found.append(Parameter(str(count), part, named=False))
@@ -172,23 +177,9 @@ def by_name(node: Node, source: str) -> dict[str, Parameter]:
     for parameter in parameters(node, source):
         key = node.edition.parameter(node.local, parameter.name)
         other = found.get(key, parameter)
-        if other.name == parameter.name or not other.written(source):
+        if other.name == parameter.name or not other.raw(source):
             found[key] = parameter
     return found
-
-
-def _name_after_line(part: Sequence[Node], source: str) -> Parameter | None:
-    """A parameter whose name follows a line break or a comment."""
-    for index, node in enumerate(part):
-        blank = node.kind is Kind.TEXT and not source[node.start : node.end].strip()
-        if node.kind in (Kind.NEWLINE, Kind.NOTHING) or blank:
-            continue
-        name = _NAME.match(source, node.start, node.end)
-        if node.kind is not Kind.TEXT or name is None:
-            return None
-        rest = Node(Kind.TEXT, name.end(), node.end)
-        return Parameter(name[1].strip(), [rest, *part[index + 1 :]], named=True)
-    return None
 
 
 # ── what the parser must not look into, and which tag closes which extension ──────────────────────
@@ -233,14 +224,9 @@ def _address_in(text: str) -> str:
     return text if "(" in text else text.rstrip(")")
 
 
-def find_protected(source: str) -> Protected:
-    """Comments, verbatim tags and the pairs of extension tags of `source`."""
-    scan = _Scan(source)
-    scan.run()
-    return scan.found
-
-
 class _Scan:
+    """Finds comments, verbatim tags and the pairs of extension tags."""
+
     def __init__(self, source: str) -> None:
         self.source = source
         self.found = Protected()
@@ -248,12 +234,13 @@ class _Scan:
         self.never: set[str] = set()  # verbatim tags with no closing tag further on
         self.closed: int | None = None  # the last <ref … />, where nothing was opened since
 
-    def run(self) -> None:
+    def run(self) -> Protected:
         position = 0
         while (tag := _SPECIAL.search(self.source, position)) is not None:
             position = self._special(tag)
         for name in list(self.open):
             self._unclosed(name, len(self.source))
+        return self.found
 
     def _special(self, tag: re.Match[str]) -> int:
         start, end = tag.span()
@@ -398,7 +385,7 @@ class _Frame:
 
 def parse(source: str, edition: Edition = ENGLISH) -> tuple[list[Node], list[str]]:
     """The nodes of `source` from its first character to its last, and what was broken in it."""
-    parser = _Parser(source, find_protected(source), edition)
+    parser = _Parser(source, _Scan(source).run(), edition)
     return parser.run(), parser.warnings
 
 
@@ -456,12 +443,11 @@ class _Parser:
         return self._append(Node(Kind.TAG, start, found.end(), name, [], attributes))
 
     def _open_extension(self, start: int, opening: Opening) -> int:
-        name, end, attributes = opening.name, opening.end, opening.attributes
-        if opening.close_at is None or len(self.stack) > MAX_DEPTH:
+        name, end = opening.name, opening.end
+        attributes, close_at = opening.attributes, opening.close_at
+        if close_at is None or len(self.stack) > MAX_DEPTH:
             return self._append(Node(Kind.EXTENSION, start, end, name, [[]], attributes))
-        self.stack.append(
-            _Frame(Kind.EXTENSION, start, end - start, name, attributes, opening.close_at)
-        )
+        self.stack.append(_Frame(Kind.EXTENSION, start, end - start, name, attributes, close_at))
         return end
 
     def _close_extension(self, start: int, end: int) -> int:

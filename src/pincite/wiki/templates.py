@@ -1,21 +1,122 @@
-"""What a reader sees of templates: `[shown]`, `[computed]` and `[nothing]` of `templates.toml`.
+"""The templates of Wikipedia: what they mean, and what a reader sees of them.
 
-A pattern says what stands where; a function works out measures, dates, figures and ships from the
-parameters. One that cannot gives None, and its template is as unknown as one in no table.
+`templates.toml` lists them by language. Every other module knows English names only: a local
+template is read as the English one that does the same, a local parameter as the one that means the
+same. A pattern says what a template shows; a rule works out measures, dates, figures and ships
+from its parameters. A rule that cannot gives None, and its template is as unknown as one in no
+table.
 """
 
 import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
-from typing import TypeAlias
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from pincite.text.figures import MONTHS
-from pincite.wiki.editions import TABLE
+
+TABLE: Mapping[str, Any] = tomllib.loads(
+    Path(__file__).with_name("templates.toml").read_text(encoding="utf-8")
+)
+FILE, CATEGORY = (frozenset(TABLE["namespaces"][name]) for name in ("file", "category"))
+_DIGITS = "0123456789"
+_SUBSTITUTED = ("template:", "safesubst:", "subst:", "подст:")
 
 Parameters: TypeAlias = Mapping[str, str]
-Rule: TypeAlias = Callable[..., str | None]
+
+
+# ── languages ──────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Edition:
+    """The templates of one language; names are in lower case."""
+
+    names: Mapping[str, str] = field(default_factory=dict)  # of templates: local → English
+    parameters: Mapping[str, str] = field(default_factory=dict)  # local → English, without number
+    shown: Mapping[str, str] = field(default_factory=dict)  # local template → what a reader sees
+    variants: bool = False  # whether -{zh-hans:…; zh-hant:…}- is one word in two scripts
+
+    def parameter(self, template: str, name: str) -> str:
+        """The English name of a parameter of the local `template`.
+
+        >>> edition("de").parameter("literatur", "Titel"), edition("es").parameter("", "nombre2")
+        ('title', 'first2')
+        """
+        if not self.parameters:
+            return name
+        lower = name.lower()
+        base = lower.rstrip(_DIGITS)
+        for key, number in ((lower, ""), (base, lower[len(base) :])):
+            for known in (f"{template}:{key}", key):
+                if known in self.parameters:
+                    return self.parameters[known] + number
+        return lower
+
+
+ENGLISH = Edition()
+
+
+@cache
+def edition(language: str) -> Edition:
+    """The edition in `language`; of one that is not in the table, the English templates."""
+    given = TABLE["languages"].get(language, {})
+    names, parameters, shown = (
+        {local: ours for ours, locals_ in given.get(key, {}).items() for local in locals_}
+        for key in ("names", "parameters", "shown")
+    )
+    return Edition(names, parameters, shown, given.get("variants", False))
+
+
+def template_name(raw: str) -> str:
+    """A template's name as the tables spell it.
+
+    >>> template_name(" Template:Cite_web ")
+    'cite web'
+    """
+    name = " ".join(raw.replace("_", " ").split()).lower()
+    for prefix in _SUBSTITUTED:
+        name = name.removeprefix(prefix)
+    return name.strip()
+
+
+# ── kinds of templates ──────────────────────
 
 PATTERNS = {name: shown for shown, names in TABLE["shown"].items() for name in names}
+TAGS = {
+    alias: name
+    for name, aliases in TABLE["tags"].items()
+    for alias in (name, *aliases)
+    if alias not in PATTERNS
+} | {f"{name} span": name for name in TABLE["tags"]}  # a tag around a text
+
+SHORT_CITATIONS, HARVARD, NOTES, REFERENCE_LISTS, QUOTES = (
+    frozenset(TABLE["kinds"][kind])
+    for kind in ("short_citations", "harvard", "notes", "reference_lists", "quotes")
+)
+ARCHIVES = frozenset({"wayback", "webarchive"})
+_CITATION = re.compile(r"(?:v?cite?\b|vancite\b|citation\b(?! needed| style| required)|harvc\b)")
+_SILENT = frozenset(TABLE["nothing"]["names"])
+_SILENT_PREFIXES, _SILENT_SUFFIXES = (
+    tuple(TABLE["nothing"][kind]) for kind in ("prefixes", "suffixes")
+)
+
+
+def is_citation(name: str) -> bool:
+    """Whether the template `name` is a full citation, such as {{cite web}} or {{citation}}."""
+    return bool(_CITATION.match(name)) and name not in TAGS
+
+
+def is_silent(name: str) -> bool:
+    """Whether a sentence loses nothing by the template `name`: a picture, a sound, a box."""
+    return name in _SILENT or name.startswith(_SILENT_PREFIXES) or name.endswith(_SILENT_SUFFIXES)
+
+
+# ── text that is worked out ──────────────────────
+
 _SHIPS = {prefix.lower(): prefix for prefix in TABLE["ships"]["prefixes"]}
 _BETWEEN = {
     "to": " to ", "and": " and ", "or": " or ", "by": " by ", "x": " × ", "×": " × ", "-": "–",
@@ -41,40 +142,14 @@ _RUPEES = {
     "lc": "lakh crore",
 }  # fmt: skip
 _PLACES = 10  # decimals at most
-_SILENT = frozenset(TABLE["nothing"]["names"])
-_SILENT_PREFIXES, _SILENT_SUFFIXES = (
-    tuple(TABLE["nothing"][kind]) for kind in ("prefixes", "suffixes")
-)
 
 
-# ── kinds of templates ──────────────────────
-
-TAGS = {
-    alias: name
-    for name, aliases in TABLE["tags"].items()
-    for alias in (name, *aliases)
-    if alias not in PATTERNS
-} | {f"{name} span": name for name in TABLE["tags"]}  # a tag around a text
-
-SHORT_CITATIONS, HARVARD, NOTES, REFERENCE_LISTS, QUOTES = (
-    frozenset(TABLE["kinds"][kind])
-    for kind in ("short_citations", "harvard", "notes", "reference_lists", "quotes")
-)
-ARCHIVES = frozenset({"wayback", "webarchive"})
-_CITATION = re.compile(r"(?:v?cite?\b|vancite\b|citation\b(?! needed| style| required)|harvc\b)")
-
-
-def is_citation(name: str) -> bool:
-    """Whether the template `name` is a full citation, such as {{cite web}} or {{citation}}."""
-    return bool(_CITATION.match(name)) and name not in TAGS
-
-
-def is_silent(name: str) -> bool:
-    """Whether a sentence loses nothing by the template `name`: a picture, a sound, a box."""
-    return name in _SILENT or name.startswith(_SILENT_PREFIXES) or name.endswith(_SILENT_SUFFIXES)
-
-
-# ── text that is worked out ──────────────────────
+def positional(given: Parameters) -> list[str]:
+    """The parameters "1", "2", …, up to the first that is not given."""
+    values: list[str] = []
+    while (key := str(len(values) + 1)) in given:
+        values.append(given[key])
+    return values
 
 
 def convert(given: Parameters) -> str:
@@ -104,8 +179,8 @@ def as_of(given: Parameters) -> str:
     """{{as of|2009|4}} reads "As of April 2009"."""
     if given.get("alt"):
         return given["alt"]
-    start = "as of" if given.get("lc") else "As of"
-    start = f"{'since' if given.get('lc') else 'Since'}" if given.get("since") else start
+    start = "since" if given.get("since") else "as of"
+    start = start if given.get("lc") else start.capitalize()
     return f"{start} {_date(positional(given)[:3], {'df': 'y'})}"
 
 
@@ -231,24 +306,14 @@ def ship_class(given: Parameters) -> str | None:
     called, kind, form = (value.strip() for value in (*positional(given), "", "", "")[:3])
     if not called or form == "5":
         return called or None
-    return (
-        f"{called} class"
-        if form == "4"
-        else f"{called}-class {'' if form == '0' else kind}".strip()
-    )
+    if form == "4":
+        return f"{called} class"
+    return f"{called}-class {'' if form == '0' else kind}".strip()
 
 
 def answer(given: Parameters, name: str = "") -> str:
     """{{yes}} reads "Yes", {{yes|since 1990}} "since 1990"."""
     return next(iter(positional(given)), "").strip() or name.capitalize()
-
-
-def positional(given: Parameters) -> Sequence[str]:
-    """The parameters "1", "2", …, up to the first that is not given."""
-    values: list[str] = []
-    while (key := str(len(values) + 1)) in given:
-        values.append(given[key])
-    return values
 
 
 def _date(parts: Sequence[str], given: Parameters) -> str:
@@ -279,7 +344,7 @@ def _days(given: Parameters) -> tuple[tuple[int, int, int], tuple[int, int, int]
     return (first[0], first[1], first[2]), (second[0], second[1], second[2])
 
 
-RULES: Mapping[str, Rule] = {
+RULES: Mapping[str, Callable[..., str | None]] = {
     rule.__name__: rule
     for rule in (
         *(convert, day, as_of, fraction, value, height, joined, percentage, rounded, ordinal),

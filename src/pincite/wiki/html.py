@@ -1,0 +1,464 @@
+"""Wikipedia pages as HTML, from Parsoid or rendered, to the flat form.
+
+Our own tokens, because offsets are the product: lxml keeps none, and html.parser looks at the whole
+rest of the page again for every `<a ` that does not end. This reader goes over the page once; where
+a page is cut short, the rest of an unfinished tag or comment is dropped, as the standard says.
+
+Both Parsoid and the rendered page number references and put their content at the end, in
+`<li id="cite_note-…">`. Citation templates leave their class on `<cite>` and their fields as COinS
+in `<span class="Z3988" title="…">`.
+"""
+
+import html
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from urllib.parse import parse_qs, unquote
+
+from pincite.types import Span
+from pincite.wiki.flat import BlockKind, Flat, Writer
+from pincite.wiki.references import Definitions, Source, Use, short_key
+from pincite.wiki.templates import ENGLISH, TAGS, Edition, is_citation
+from pincite.wiki.wikitext import STYLES
+
+# ── tokens ──────────────────────
+
+_OPENING = re.compile(r"<(?:!--|[a-zA-Z]|/[a-zA-Z]|[!?])|&(?:#?\w{1,32});")
+_NAME = re.compile(r"</?([a-zA-Z][^\s/>]*)")
+_STOP = re.compile(r"[\"'>]")
+_ATTRIBUTE = re.compile(r"([^\s=\"'<>/]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+)))?")
+_RAW = frozenset({"script", "style", "textarea", "template", "noscript"})
+_VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+
+
+class TokenKind(StrEnum):
+    """What a token is."""
+
+    TEXT = "text"
+    ENTITY = "entity"
+    OPEN = "open"
+    CLOSE = "close"
+
+
+@dataclass(slots=True)
+class Token:
+    """A piece of the page; `partner` is the index of the tag that closes this one, or None."""
+
+    kind: TokenKind
+    start: int
+    end: int
+    name: str = ""  # lower case
+    partner: int | None = None
+
+    @property
+    def span(self) -> Span:
+        """The range in the source."""
+        return Span(self.start, self.end)
+
+
+def tokens(source: str) -> list[Token]:
+    """The tokens of a page, without comments, scripts and styles, with partners set."""
+    found = list(_tokens(source))
+    waiting: dict[str, list[int]] = {}
+    for index, token in enumerate(found):
+        if token.kind is TokenKind.OPEN and token.name not in _VOID:
+            waiting.setdefault(token.name, []).append(index)
+        elif token.kind is TokenKind.CLOSE and waiting.get(token.name):
+            found[waiting[token.name].pop()].partner = index
+    return found
+
+
+def attributes_of(token: Token, source: str) -> dict[str, str]:
+    """The attributes of an opening tag, names in lower case, entities resolved."""
+    name_end = token.start + 1 + len(token.name)
+    found = _ATTRIBUTE.findall(source[name_end : token.end - 1])
+    return {name.lower(): html.unescape(a or b or c) for name, a, b, c in found}
+
+
+def _tokens(source: str) -> Iterator[Token]:
+    position = 0
+    while (found := _OPENING.search(source, position)) is not None:
+        start = found.start()
+        if start > position:
+            yield Token(TokenKind.TEXT, position, start)
+        if source[start] == "&":
+            yield Token(TokenKind.ENTITY, start, found.end())
+            position = found.end()
+            continue
+        token, position = _markup(source, start)
+        if token:
+            yield token
+    if position < len(source):
+        yield Token(TokenKind.TEXT, position, len(source))
+
+
+def _markup(source: str, start: int) -> tuple[Token | None, int]:
+    """The tag at `start` (None for comments and raw elements) and the position after it."""
+    if source.startswith("<!--", start):
+        return None, _after(source, "-->", start + 4)
+    name = _NAME.match(source, start)
+    if name is None:
+        return None, _after(source, ">", start)
+    end = _tag_end(source, name.end())
+    if end is None:
+        return None, len(source)
+    kind = TokenKind.CLOSE if source[start + 1] == "/" else TokenKind.OPEN
+    tag = name[1].lower()
+    if kind is TokenKind.OPEN and tag in _RAW:
+        closing = re.compile(rf"</{tag}", re.IGNORECASE).search(source, end)
+        return None, _after(source, ">", closing.start()) if closing else len(source)
+    return Token(kind, start, end, tag), end
+
+
+def _tag_end(source: str, position: int) -> int | None:
+    """The position after the `>` that ends a tag; None if the page ends first."""
+    while (stop := _STOP.search(source, position)) is not None:
+        if stop[0] == ">":
+            return stop.end()
+        position = source.find(stop[0], stop.end()) + 1
+        if not position:
+            return None
+    return None
+
+
+def _after(source: str, ending: str, start: int) -> int:
+    end = source.find(ending, start)
+    return end + len(ending) if end >= 0 else len(source)
+
+
+# ── the page ──────────────────────
+
+_SKIPPED_TAGS = frozenset({"nav", "head", "title", "button", "audio", "video", "select", "form"})
+_SKIPPED = re.compile(
+    r"(?:^|\s)(?:navbox\S*|reflist|references|mw-references-wrap|mw-editsection|noprint|hatnote|toc|"
+    r"metadata|ambox|mbox-small|sistersitebox|portal\S*|mw-jump-link|catlinks|printfooter|"
+    r"mw-indicators|vertical-navbox|sidebar|refbegin|rt|mw-empty-elt|navigation-not-searchable|"
+    r"mw-cite-backlink|IPA|shortdescription|mwe-math-fallback-image\S*)(?=\s|$)"
+)
+_SKIPPED_IDS = frozenset(
+    "toc siteSub contentSub jump-to-nav footer mw-navigation mw-panel mw-head firstHeading "
+    "catlinks".split()
+)
+_BLOCKS = frozenset(
+    "p div section blockquote ul ol dl center article main body html aside figure hr pre".split()
+)
+_ITEMS = frozenset({"li", "dd", "dt"})
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_CAPTIONS = frozenset({"figcaption", "caption"})
+_NOTE_ID = re.compile(r"#(cite_note-.+)")
+
+
+def read_html(source: str, edition: Edition = ENGLISH) -> Flat:
+    """The page `source` in the flat form. Never raises on malformed markup."""
+    return _Page(source, edition).run()
+
+
+def page_title(source: str) -> str | None:
+    """The title of a page from `<title>`, without the name of the wiki."""
+    found = re.search(r"<title[^>]{0,200}>([^<]{1,500})</title>", source[:200_000], re.IGNORECASE)
+    if found is None:
+        return None
+    text = re.sub(r"<[^>]*>", "", html.unescape(found[1]))
+    return re.sub(r"\s+[-–—]\s+[^-–—]*(?:Wikipedia|Wiki\w*)[^-–—]*$", "", text).strip() or None
+
+
+def page_language(source: str) -> str | None:
+    """What `<html lang="de">` says."""
+    found = re.search(r"<html\b[^>]{0,500}?\slang=[\"']?([\w-]+)", source[:200_000], re.IGNORECASE)
+    return found[1] if found else None
+
+
+def revision_of(source: str) -> str | None:
+    """The revision id that Parsoid or the rendered page states."""
+    head = source[:200_000]
+    found = re.search(r"Special:Redirect/revision/(\d+)", head) or re.search(
+        r"[\"']?wgRevisionId[\"']?\s*:\s*(\d+)", head
+    )
+    return found[1] if found and found[1] != "0" else None
+
+
+class _Page:
+    """Writes the blocks of a page, from its first token to its last."""
+
+    def __init__(self, source: str, edition: Edition) -> None:
+        self.source = source
+        self.tokens = tokens(source)
+        self.flat = Flat()
+        self.references = _References(source, self.tokens, edition)
+        self.references.collect(self.flat.definitions)
+        self.writer = Writer(self.flat)
+        self.lists = 0  # how deep lists are nested
+
+    def run(self) -> Flat:
+        index = 0
+        while index < len(self.tokens):
+            token = self.tokens[index]
+            if token.kind is TokenKind.TEXT:
+                self.writer.out.literal(self.source[token.start : token.end], token.start)
+            elif token.kind is TokenKind.ENTITY:
+                text = html.unescape(self.source[token.start : token.end])
+                self.writer.out.rendered(text, token.span)
+            elif token.kind is TokenKind.CLOSE:
+                self._close(token)
+            elif skipped_to := self._open(token, index):
+                index = skipped_to
+            index += 1
+        self.writer.flush()
+        return self.flat
+
+    def _open(self, token: Token, index: int) -> int | None:
+        """Deal with an opening tag; the index of its partner if its content is no text."""
+        given = attributes_of(token, self.source)
+        classes = given.get("class", "")
+        if token.name == "sup" and token.partner and self._mark(token, index, given):
+            return token.partner
+        skipped = token.name in _SKIPPED_TAGS or _SKIPPED.search(classes)
+        if token.partner and (skipped or given.get("id") in _SKIPPED_IDS):
+            return token.partner
+        if token.name in _HEADINGS:
+            self.writer.flush(BlockKind.HEADING)
+        elif token.name in ("td", "th"):
+            self.writer.begin_cell(heading=token.name == "th")
+        else:
+            self._style(token)
+            self._open_block(token)
+        return None
+
+    def _style(self, token: Token) -> None:
+        """Note links and tags of type, which a claim's span holds whole or not at all."""
+        out = self.writer.out
+        if token.name == "a" and token.partner:
+            out.link(Span(token.start, self.tokens[token.partner].end))
+        elif token.name in STYLES:
+            out.style(token.name, token.span, opens=token.kind is TokenKind.OPEN)
+
+    def _open_block(self, token: Token) -> None:
+        writer = self.writer
+        in_cell = writer.kind is BlockKind.CELL and bool(writer.tables)
+        if token.name == "table":
+            writer.begin_table()
+        elif token.name == "tr":
+            writer.end_row()
+        elif token.name in _CAPTIONS:
+            writer.flush(BlockKind.CAPTION)
+        elif token.name == "br" or (in_cell and token.name in _BLOCKS | _ITEMS):
+            writer.out.line_break(token.span)
+        elif token.name in _ITEMS:
+            writer.flush(BlockKind.ITEM)
+            writer.depth = max(self.lists, 1)
+        elif token.name in _BLOCKS:
+            self.lists += token.name in ("ul", "ol", "dl")
+            writer.flush()
+        elif token.name == "sup" and writer.out.chars and writer.out.chars[-1].isdigit():
+            writer.out.rendered("^", token.span)
+
+    def _close(self, token: Token) -> None:
+        writer = self.writer
+        self._style(token)
+        if token.name in _HEADINGS and writer.kind is BlockKind.HEADING:
+            writer.end_heading(int(token.name[1]))
+        elif token.name == "table":
+            writer.end_table()
+        elif token.name == "tr":
+            writer.end_row()
+        elif writer.kind is BlockKind.CELL:
+            if token.name in _BLOCKS | _ITEMS:
+                writer.out.line_break(token.span)
+        elif token.name in _BLOCKS | _ITEMS | _CAPTIONS:
+            self.lists -= token.name in ("ul", "ol", "dl") and self.lists > 0
+            writer.flush()
+
+    def _mark(self, token: Token, index: int, given: dict[str, str]) -> bool:
+        """Note a reference or an inline tag that the `<sup>` at `index` is; false for 10²."""
+        classes = given.get("class", "")
+        partner = token.partner or index
+        span = Span(token.start, self.tokens[partner].end)
+        if "reference" in classes.split() or "mw:Extension/ref" in given.get("typeof", ""):
+            self._reference(index, partner, span)
+            return True
+        if "Inline-Template" in classes:
+            tag = self._tag(index, partner)
+            if tag:
+                self.writer.out.mark(span, tag=tag)
+            return True
+        return "noprint" in classes
+
+    def _reference(self, first: int, last: int, span: Span) -> None:
+        note = next(filter(None, map(self._note_id, self.tokens[first:last])), None)
+        if note is None:  # {{rp}} shows `<sup class="reference">: 12 </sup>`
+            pages = self.references.text(first, last).strip(": \u200a")
+            if self.flat.uses and pages:
+                self.flat.uses[-1] = replace(self.flat.uses[-1], pages=pages)
+            return
+        self.writer.out.mark(span, use=len(self.flat.uses))
+        self.flat.uses.append(Use(span, note))
+
+    def _note_id(self, token: Token) -> str | None:
+        if token.kind is not TokenKind.OPEN or token.name != "a":
+            return None
+        found = _NOTE_ID.search(attributes_of(token, self.source).get("href", ""))
+        return unquote(html.unescape(found[1])) if found else None
+
+    def _tag(self, first: int, last: int) -> str | None:
+        tag_of = self.references.tag_of
+        if shown := tag_of(self.references.text(first, last)):
+            return shown
+        titles = (
+            attributes_of(t, self.source).get("title", "")
+            for t in self.tokens[first:last]
+            if t.kind is TokenKind.OPEN
+        )
+        return next(filter(None, (tag_of(t.rpartition(":")[2]) for t in titles)), None)
+
+
+# ── references ──────────────────────
+
+# COinS keys (OpenURL, Z39.88-2004) and our template parameters for them, the first present wins.
+_COINS = {
+    "title": ("rft.atitle", "rft.btitle", "rft.title"),
+    "work": ("rft.jtitle", "rft.title"),
+    "publisher": ("rft.pub",),
+    "date": ("rft.date",),
+    "pages": ("rft.pages",),
+    "isbn": ("rft.isbn",),
+    "last": ("rft.aulast",),
+    "first": ("rft.aufirst",),
+}
+_IDENTIFIERS = {"info:doi/": "doi", "info:pmid/": "pmid"}
+_ARCHIVE = re.compile(r"https?://(?:web\.archive\.org|archive\.(?:is|today|ph)|webcitation\.org)/")
+_IGNORED = ("mw-cite-backlink", "cite-accessibility-label", "Z3988", "mw-linkback-text", "noprint")
+MAX_TOKENS = 2000  # of a reference or a label that are read as its text
+_QUOTE = re.compile(r"[“\"]([^”\"]{15,})[”\"]\s*\Z")
+
+
+class _References:
+    """The reference lists and bibliographies of a page, and what a range of its tokens says."""
+
+    def __init__(self, source: str, tokens: list[Token], edition: Edition) -> None:
+        self.source = source
+        self.tokens = tokens
+        self.edition = edition
+
+    def collect(self, definitions: Definitions) -> None:
+        """Define every `<li id="cite_note-…">` and every `<cite id="CITEREF…">` of the page."""
+        done = {"li": -1, "cite": -1}  # what is nested in itself is read once: hostile pages nest
+        for index, token in enumerate(self.tokens):
+            if token.kind is not TokenKind.OPEN or index <= done.get(token.name, index):
+                continue
+            given = attributes_of(token, self.source)
+            identity = unquote(given.get("id", ""))
+            end = done[token.name] = token.partner or index
+            if identity.startswith("cite_note-"):
+                definitions.define(None, identity, self._sources(index, end))
+            elif identity.startswith("CITEREF"):
+                work = self._work(
+                    index, self._with_coins(end), Span(token.start, self.tokens[end].end)
+                )
+                key = short_key([identity.removeprefix("CITEREF")], "").replace(" ", "")
+                definitions.works.setdefault(key, work)
+
+    def _with_coins(self, end: int) -> int:
+        """The COinS span stands right after its `<cite>`."""
+        following = self.tokens[end + 1 : end + 2]
+        if following and following[0].name == "span" and following[0].partner:
+            return following[0].partner
+        return end
+
+    def _sources(self, first: int, last: int) -> tuple[Source, ...]:
+        span = Span(self.tokens[first].start, self.tokens[last].end)
+        cites = []
+        done = first
+        for index in range(first + 1, last):
+            token = self.tokens[index]
+            if token.kind is TokenKind.OPEN and token.name == "cite" and index > done:
+                cites.append(index)
+                done = token.partner or index
+        works = [self._work(i, self._with_coins(self.tokens[i].partner or i), span) for i in cites]
+        return tuple(works) if works else (self._work(first, last, span),)
+
+    def _work(self, first: int, last: int, span: Span) -> Source:
+        """One work: the class of its `<cite>`, its links, its COinS, its text."""
+        fields: dict[str, str] = {}
+        tags: list[str] = []
+        key = template = None
+        for index in range(first, last + 1):
+            token = self.tokens[index]
+            if token.kind is not TokenKind.OPEN:
+                continue
+            given = attributes_of(token, self.source)
+            classes = given.get("class", "")
+            if token.name == "cite":
+                template = template or _template_of(classes)
+            elif token.name == "a":
+                key = key or self._link(index, given, fields)
+            elif "Z3988" in classes:
+                fields.update({k: v for k, v in _coins(given.get("title", "")).items() if v})
+            elif "Inline-Template" in classes and (
+                tag := self.tag_of(self.text(index, token.partner))
+            ):
+                tags.append(tag)
+        text = self.text(first, last)
+        if quote := _QUOTE.search(text):
+            fields.setdefault("quote", quote[1])
+        return Source(span, text, template, fields, tuple(tags), key)
+
+    def _link(self, index: int, given: Mapping[str, str], fields: dict[str, str]) -> str | None:
+        """Note an external link in `fields`; the key of a link to a full citation."""
+        href = given.get("href", "")
+        if "#CITEREF" in href:
+            name = unquote(href.split("#CITEREF", 1)[1])
+            return short_key([name], "").replace(" ", "")
+        href = f"https:{href}" if href.startswith("//") else href
+        if "external" in given.get("class", "").split() or "mw:ExtLink" in given.get("rel", ""):
+            if _ARCHIVE.match(href):
+                fields.setdefault("archive-url", href)
+            elif "doi.org/" in href:
+                fields.setdefault("doi", unquote(href.split("doi.org/", 1)[1]))
+            elif "url" not in fields:
+                fields["url"] = href
+                fields.setdefault("title", self.text(index, self.tokens[index].partner))
+        return None
+
+    def tag_of(self, text: str) -> str | None:
+        """The canonical name of an inline tag from what it shows: `[failed verification]`."""
+        shown = text.strip("[] \u200b").lower()
+        return TAGS.get(self.edition.names.get(shown, shown))
+
+    def text(self, first: int, last: int | None) -> str:
+        """What a reader sees between two tokens, without back links."""
+        pieces: list[str] = []
+        index = first
+        last = min(first if last is None else last, first + MAX_TOKENS)
+        while index < last:
+            token = self.tokens[index]
+            if token.kind in (TokenKind.TEXT, TokenKind.ENTITY):
+                pieces.append(html.unescape(self.source[token.start : token.end]))
+            elif token.kind is TokenKind.OPEN and token.partner and index > first:
+                classes = attributes_of(token, self.source).get("class", "")
+                if any(name in classes for name in _IGNORED):
+                    index = token.partner
+            index += 1
+        return " ".join("".join(pieces).split())
+
+
+def _template_of(classes: str) -> str | None:
+    """`citation web cs1` is {{cite web}}; `citation cs2` is {{citation}}."""
+    words = [word for word in classes.split() if word not in ("citation", "cs1", "cs2")]
+    name = f"cite {words[0]}" if words else "citation"
+    return name if "citation" in classes and is_citation(name) else None
+
+
+def _coins(title: str) -> dict[str, str]:
+    """COinS as template parameters."""
+    given = {key: values[0] for key, values in parse_qs(title).items()}
+    fields = {
+        ours: next((given[k] for k in keys if k in given), "") for ours, keys in _COINS.items()
+    }
+    for value in parse_qs(title).get("rft_id", []):
+        name = next((n for prefix, n in _IDENTIFIERS.items() if value.startswith(prefix)), None)
+        if name:
+            fields[name] = value.split("/", 1)[1]
+        elif value.startswith("http"):
+            fields["url"] = value
+    return fields

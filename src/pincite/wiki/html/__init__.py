@@ -1,1 +1,0 @@
-"""Wikipedia's HTML, from Parsoid or rendered, with its references."""

@@ -1,0 +1,827 @@
+"""Wikitext to the flat form: what a reader sees, and the references that stand in it.
+
+The tree (`wikitext_tree.py`) knows brackets. Here the lines decide which block a text belongs to
+(paragraph, list item, heading, cell), `_Renderer` writes what a reader sees of each node, and
+`_Marks` notes what is more than text where it stands: uses of references, inline tags, and the
+notes, captions and template parameters that become blocks of their own. The last part reads what a
+reference says: one can name several works, each citation template and each address is a source,
+and a link to a web archive belongs to the work before it.
+"""
+
+import html
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pincite.text.identifiers import doi_in
+from pincite.types import Span
+from pincite.wiki.flat import UNREAD, Block, BlockKind, Flat, TextBuilder, Writer
+from pincite.wiki.references import WAYBACK, Source, Use, short_key, translated, work_keys
+from pincite.wiki.templates import (
+    ARCHIVES,
+    CATEGORY,
+    COMPUTED,
+    ENGLISH,
+    FILE,
+    HARVARD,
+    NOTES,
+    PATTERNS,
+    QUOTES,
+    REFERENCE_LISTS,
+    SHORT_CITATIONS,
+    TAGS,
+    Edition,
+    computed,
+    is_citation,
+    is_silent,
+)
+from pincite.wiki.wikitext_tree import Kind, Node, Parameter, by_name, parameters, parse
+
+# ── lines ──────────────────────
+
+_COMMENTS = re.compile(r"<!--.*?-->", re.DOTALL)
+_HEADING = re.compile(r"(={1,6})[^=\n].*?(={1,6})\s*\Z", re.DOTALL)
+_LIST = re.compile(r"[*#:;]+[ \t]*")
+_TABLE_OPEN = re.compile(r"[ \t:]*\{\|[^\n]*")
+_TABLE_LINE = re.compile(r"[ \t]*(\|\}|\|-[^\n]*|\|\+|\||!)")
+_SPLIT = re.compile(r"\|\||!!")
+_BLOCK_TAGS = frozenset(
+    {"p", "div", "blockquote", "center", "poem", "ul", "ol", "dl", "hr", "section"}
+)
+_ITEM_TAGS = frozenset({"li", "dd", "dt"})
+_CELL_TAGS = frozenset({"td", "th"})
+_ONE_LINE = frozenset({BlockKind.ITEM, BlockKind.CAPTION})  # blocks that end with their line
+
+
+def read_wikitext(source: str, edition: Edition = ENGLISH) -> Flat:
+    """The article `source` in the flat form. Never raises on malformed markup."""
+    nodes, warnings = parse(source, edition)
+    marks = _Marks(source, Flat(warnings=warnings))
+    marks.collect(nodes)
+    _Walker(source, marks).walk(nodes)
+    return marks.flat
+
+
+class _Walker:
+    """Goes over the nodes of the page line by line."""
+
+    def __init__(self, source: str, marks: "_Marks") -> None:
+        self.source = source
+        self.marks = marks
+        self.writer = Writer(marks.flat, marks.aside)
+        self.level = 0  # of the present heading
+
+    def walk(self, nodes: Sequence[Node]) -> None:
+        line_start = True
+        for node in nodes:
+            if node.kind is Kind.NEWLINE:
+                self._line_end(node)
+                line_start = True
+            elif line_start:
+                line_start = self._line_start(node)
+            else:
+                self._inline(node)
+        self._line_end(Node(Kind.NEWLINE, len(self.source), len(self.source)))
+        self.writer.flush()
+
+    def _render(self, node: Node) -> None:
+        self.marks.section = self.writer.section
+        _Renderer(self.source, self.writer.out, self.marks).node(node)
+
+    def _line_end(self, node: Node) -> None:
+        kind, end = self.writer.kind, self.source.find("\n", node.end)
+        blank = not self.source[node.end : end if end >= 0 else len(self.source)].strip()
+        if kind is BlockKind.HEADING:
+            self._end_heading()
+        elif kind in _ONE_LINE or (kind is BlockKind.PARAGRAPH and blank):
+            self.writer.flush()
+        elif node.end > node.start:
+            self.writer.out.literal("\n", node.start)
+
+    def _line_start(self, node: Node) -> bool:
+        """Begin a line at `node`; true if what comes next still stands at the line's start."""
+        if node.kind is Kind.NOTHING:
+            self._render(node)
+            return self.source[node.start] == "<"  # a comment, or a tag about transclusion
+        if node.kind is not Kind.TEXT:
+            self._inline(node)
+            return False
+        if self._is_table_line(node) or self._begins_heading(node):
+            return False
+        marker = _LIST.match(self.source, node.start, node.end)
+        if marker and not self.writer.tables:
+            self.writer.flush(BlockKind.ITEM)
+            self.writer.depth = len(marker[0].rstrip())
+            node = Node(Kind.TEXT, marker.end(), node.end)
+        self._inline(node)
+        return False
+
+    def _begins_heading(self, node: Node) -> bool:
+        if self.source[node.start] != "=" or self.writer.tables:
+            return False
+        line_end = self.source.find("\n", node.start)
+        line = self.source[node.start : line_end if line_end >= 0 else len(self.source)]
+        found = _HEADING.match(_COMMENTS.sub("", line))
+        if found is None:
+            return False
+        self.writer.flush(BlockKind.HEADING)
+        self.level = min(len(found[1]), len(found[2]))
+        self._inline(Node(Kind.TEXT, node.start + self.level, node.end))
+        return True
+
+    def _end_heading(self) -> None:
+        """Take the equals signs off the heading's end and close it."""
+        out = self.writer.out
+        text = "".join(out.chars).rstrip()
+        if text.endswith("=" * self.level):
+            kept = len(text[: -self.level].rstrip())
+            del out.chars[kept:], out.starts[kept:], out.ends[kept:]
+            out.marks = [replace(mark, position=min(mark.position, kept)) for mark in out.marks]
+        self.writer.end_heading(self.level)
+
+    def _is_table_line(self, node: Node) -> bool:
+        if opening := _TABLE_OPEN.match(self.source, node.start):
+            self.writer.begin_table()
+            return opening.end() > node.start
+        line = _TABLE_LINE.match(self.source, node.start, node.end) if self.writer.tables else None
+        if line is None:
+            return False
+        rest = Node(Kind.TEXT, line.end(), node.end)
+        if line[1] == "|}":
+            self.writer.end_table()
+            self._inline(rest)
+        elif line[1].startswith("|-"):
+            self.writer.end_row()
+        elif line[1] == "|+":
+            self.writer.flush(BlockKind.CAPTION)
+            pipe = self.source.find("|", rest.start, rest.end)  # after attributes, as in a cell
+            self._inline(Node(Kind.TEXT, max(pipe + 1, rest.start), rest.end))
+        else:
+            self._begin_cell(rest, heading=line[1] == "!")
+        return True
+
+    def _begin_cell(self, rest: Node, *, heading: bool) -> None:
+        """Begin a cell at `rest`, whose text may hold attributes and further cells."""
+        split = _SPLIT.search(self.source, rest.start, rest.end)
+        pipe = self.source.find("|", rest.start, split.start() if split else rest.end)
+        self.writer.begin_cell(heading=heading)
+        self._cell_text(Node(Kind.TEXT, pipe + 1 if pipe >= 0 else rest.start, rest.end))
+
+    def _cell_text(self, node: Node) -> None:
+        """The text of the present cell up to the next `||`, which begins another."""
+        for split in _SPLIT.finditer(self.source, node.start, node.end):
+            if split[0] == "||" or self.writer.heading_cell:
+                self._render(Node(Kind.TEXT, node.start, split.start()))
+                rest = Node(Kind.TEXT, split.end(), node.end)
+                self._begin_cell(rest, heading=self.writer.heading_cell)
+                return
+        self._render(node)
+
+    def _inline(self, node: Node) -> None:
+        in_cell = self.writer.kind is BlockKind.CELL and bool(self.writer.tables)
+        if node.kind is Kind.TAG:
+            self._tag(node)
+        elif node.kind is Kind.TEXT and in_cell:
+            self._cell_text(node)
+        elif node.name in QUOTES and self.writer.kind is BlockKind.PARAGRAPH:
+            self.writer.flush()
+            self._render(node)
+            self.writer.flush()
+        else:
+            self._render(node)
+
+    def _tag(self, node: Node) -> None:
+        name, opens = node.name.removeprefix("/"), not node.name.startswith("/")
+        kind = self.writer.kind
+        if name == "tr":
+            self.writer.end_row()
+        elif name == "table" and opens:
+            self.writer.begin_table()
+        elif name == "table":
+            self.writer.end_table()
+        elif name in _CELL_TAGS and self.writer.tables and opens:
+            self.writer.begin_cell(heading=name == "th")
+        elif name in _ITEM_TAGS and kind is not BlockKind.CELL:
+            self.writer.flush(BlockKind.ITEM if opens else None)
+            self.writer.depth = 1
+        elif name in _BLOCK_TAGS and kind is BlockKind.PARAGRAPH:
+            self.writer.flush()
+        else:
+            self._render(node)
+
+
+# ── marks ──────────────────────
+
+# Options of a picture that are no caption: [[File:x.jpg|thumb|left|200px|alt=…|caption]].
+_PICTURE_OPTIONS = ("alt=", "link=", "upright", "class=", "lang=", "page=", "thumbtime=", "start=")
+# What stands before a number of a page, in the ten languages: <ref name=a details="pp. 4–5" />.
+_PAGES = re.compile(
+    r"(?:pp?|pages?|pgs?|S|Seiten?|págs?|páginas?|pagg?|pagine|pagina|blz|str|strony|с|стр)\b\.?\s*"
+    r"(?=[\divxlc])",
+    re.IGNORECASE,
+)
+_LOOK = 200  # characters around a template that say whether it stands in a sentence
+_TAG_PARAMETERS = frozenset("date reason talk cat data fecha datum дата".split())
+_BEFORE_REMARKS = tuple(".,;:!?)”\"'>}。，、")
+_IN_FLOW = HARVARD | SHORT_CITATIONS | {"r"}
+
+
+@dataclass(slots=True)
+class _Marks:
+    """Collects into `flat` what `_Renderer` comes across; `section` is set by the caller."""
+
+    source: str
+    flat: Flat
+    section: tuple[str, ...] = ()
+    aside: list[Block] = field(default_factory=list)  # blocks to follow the present one
+
+    def collect(self, nodes: Sequence[Node]) -> None:
+        """Remember what is defined anywhere in `nodes`: named references and full citations."""
+        for node in nodes:
+            if node.kind is Kind.EXTENSION and node.name == "ref":
+                self._define(node, node.attributes, node.parts[0])
+            elif node.kind is Kind.TEMPLATE and is_citation(node.name):
+                work = read_template(node, self.source, node.span)
+                for key in work_keys(work.fields):
+                    self.flat.definitions.works.setdefault(key, work)
+            elif node.kind is Kind.TEMPLATE and node.name in NOTES:
+                given = by_name(node, self.source)
+                names = {
+                    key: plain(given[key].nodes, self.source)
+                    for key in ("name", "group")
+                    if key in given
+                }
+                self._define(node, names, given["1"].nodes if "1" in given else [])
+            for part in node.parts:
+                self.collect(part)
+
+    def _define(self, node: Node, names: Mapping[str, str], content: Sequence[Node]) -> None:
+        if names.get("name") and content:
+            sources = read_sources(content, self.source, node.span)
+            self.flat.definitions.define(names.get("group"), names["name"], sources)
+
+    def extension(self, node: Node, out: TextBuilder) -> None:
+        """Note a use of a reference; put the captions of a gallery aside."""
+        if node.name == "ref":
+            name, group = node.attributes.get("name"), node.attributes.get("group")
+            sources = read_sources(node.parts[0], self.source, node.span)
+            details = _PAGES.sub("", node.attributes.get("details", "").strip())
+            self._use(out, Use(node.span, name or None, group or None, sources, details or None))
+            if _holds_marks(node.parts[0], notes=True):
+                self._note(node.parts[0])
+        elif node.name == "gallery":
+            self._gallery(node)
+
+    def template(self, name: str, node: Node, out: TextBuilder) -> bool:
+        """Note a tag, a short citation, a note or a citation; whether that is all of it."""
+        if name in TAGS:
+            self._tag(name, node, out)
+        elif name in _IN_FLOW:
+            self._in_flow(name, node, out)
+        elif name == "rp":
+            if self.flat.uses:
+                pages = [plain(p.nodes, self.source) for p in parameters(node, self.source)]
+                self.flat.uses[-1].pages = ", ".join(pages) or None
+        elif name in NOTES:
+            self._note_template(name, node, out)
+        else:
+            return name in REFERENCE_LISTS or is_citation(name)
+        return True
+
+    def unknown(self, node: Node, out: TextBuilder) -> None:
+        """A template whose text is unknown: named parameters with references become blocks.
+
+        Within a sentence it leaves the mark `UNREAD`: without its words the sentence may say
+        something else.
+        """
+        given = parameters(node, self.source)
+        if self._is_missed(node, given, out):
+            out.rendered(UNREAD, node.span)
+        for parameter in given:
+            if not _holds_marks(parameter.nodes):
+                continue
+            if parameter.named:
+                content = TextBuilder(lines=True)
+                _Renderer(self.source, content, self).render(parameter.nodes)
+                label = " ".join(parameter.name.replace("_", " ").split())
+                kind = BlockKind.PARAMETER
+                self.aside.append(content.block(kind, section=self.section, label=label))
+            else:
+                _Renderer(self.source, out, self).render(parameter.nodes)
+
+    def _is_missed(self, node: Node, given: Sequence[Parameter], out: TextBuilder) -> bool:
+        """Whether a sentence goes on around the template, and says more with it."""
+        if is_silent(node.name) or any(_holds_marks(p.nodes) for p in given):
+            return False
+        before = self.source[max(0, node.start - _LOOK) : node.start].rpartition("\n")[2]
+        after = self.source[node.end : node.end + _LOOK].partition("\n")[0].lstrip(" '\"”)")
+        if "\n" in self.source[node.start : node.end] or not out.chars:
+            return False  # a box
+        remark = all(p.name in _TAG_PARAMETERS for p in given) and ":" not in node.name
+        if remark and (given or before[-1:].isalnum() or before.endswith(_BEFORE_REMARKS)):
+            return False  # {{qualify evidence|date=May 2016}}
+        last = "".join(out.chars[-3:]).rstrip(" ”\"'")[-1:]
+        ends = last in ".!?。！？" and not (after[:1].islower() or after[:1].isdigit())
+        return bool(before.strip(" *#:;|!") or after) and not ends
+
+    def unused(self, given: Sequence[Parameter], out: TextBuilder) -> None:
+        """Note the marks in parameters that the template's text does not show."""
+        for parameter in given:
+            if _holds_marks(parameter.nodes):
+                hidden = TextBuilder()
+                _Renderer(self.source, hidden, self).render(parameter.nodes)
+                for mark in hidden.marks:
+                    out.mark(mark.span, mark.use, mark.tag, in_text=mark.in_text)
+
+    def file(self, node: Node) -> None:
+        """Put the caption of a picture aside: its last part that is no option."""
+        if len(node.parts) < 2:
+            return
+        part = node.parts[-1]
+        start = self.source[part[0].start : part[0].end].strip().lower() if part else ""
+        if not start.startswith(_PICTURE_OPTIONS):
+            self._caption(part)
+
+    def _caption(self, nodes: Sequence[Node]) -> None:
+        if _holds_marks(nodes):
+            self._note(nodes, BlockKind.CAPTION)
+
+    def _use(self, out: TextBuilder, use: Use, *, in_text: bool = False) -> None:
+        out.mark(use.span, use=len(self.flat.uses), in_text=in_text)
+        self.flat.uses.append(use)
+
+    def _tag(self, name: str, node: Node, out: TextBuilder) -> None:
+        if name.endswith(" span"):
+            given = by_name(node, self.source)
+            if shown := given.get("text") or given.get("1"):
+                _Renderer(self.source, out, self).render(shown.nodes)
+        out.mark(node.span, tag=TAGS[name])
+
+    def _in_flow(self, name: str, node: Node, out: TextBuilder) -> None:
+        """{{sfn}}, {{harvtxt}} and {{r}} where a reference would stand."""
+        if name == "r":
+            for parameter in parameters(node, self.source):
+                if not parameter.named:
+                    self._use(out, Use(node.span, plain(parameter.nodes, self.source)))
+            return
+        works = read_short(node, self.source, node.span)
+        in_text = name in HARVARD and name not in ("harv", "harvs")
+        if in_text:
+            out.rendered(works[0].text, node.span)  # "Ito 2001 showed that …"
+        self._use(out, Use(node.span, sources=works), in_text=in_text)
+
+    def _note_template(self, name: str, node: Node, out: TextBuilder) -> None:
+        """A note with references is a text with claims; {{refn}} with a citation is a reference."""
+        given = by_name(node, self.source)
+        content = list(given["1"].nodes) if "1" in given else []
+        if _holds_marks(content, notes=True):
+            self._note(content)
+        elif name in ("refn", "#tag:ref") and (content or "name" in given):
+            sources = read_sources(content, self.source, node.span)
+            label = plain(given["name"].nodes, self.source) if "name" in given else None
+            self._use(out, Use(node.span, label, None, sources))
+
+    def _note(self, nodes: Sequence[Node], kind: BlockKind = BlockKind.PARAGRAPH) -> None:
+        """Put `nodes` aside as a block of its own."""
+        out = TextBuilder()
+        _Renderer(self.source, out, self).render(nodes)
+        self.aside.append(out.block(kind, section=self.section))
+
+    def _gallery(self, node: Node) -> None:
+        """One caption a line: `File:x.jpg|caption`."""
+        caption: list[Node] | None = None
+        for child in [*node.parts[0], Node(Kind.NEWLINE, node.end, node.end)]:
+            if child.kind is Kind.NEWLINE:
+                self._caption(caption or [])
+                caption = None
+            elif caption is not None:
+                caption.append(child)
+            elif child.kind is Kind.TEXT:
+                pipe = self.source.find("|", child.start, child.end)
+                caption = [Node(Kind.TEXT, pipe + 1, child.end)] if pipe >= 0 else None
+
+
+def _holds_marks(nodes: Sequence[Node], *, notes: bool = False) -> bool:
+    """Whether a reference is used in `nodes`; in `notes`, {{harvnb}} is the note itself."""
+    for node in _walk(nodes):
+        name = node.name
+        if node.kind is Kind.EXTENSION and name == "ref":
+            return True
+        if node.kind is not Kind.TEMPLATE:
+            continue
+        if name in SHORT_CITATIONS or name == "r":
+            return True
+        if not notes and (name in HARVARD or name in NOTES or name in TAGS):
+            return True
+    return False
+
+
+def _walk(nodes: Sequence[Node]) -> Iterator[Node]:
+    for node in nodes:
+        yield node
+        if not (node.kind is Kind.EXTENSION and node.name in ("ref", "references")):
+            for part in node.parts:
+                yield from _walk(part)
+
+
+# ── what a reader sees ──────────────────────
+
+_WITH_COLON = ("formatnum:", "lc:", "uc:", "ucfirst:", "lcfirst:")
+_PIECE = re.compile(r"\{([\w*]+(?:/\w+)*)\}|\[([^\]]*)\]|([^{\[]+|.)", re.DOTALL)
+_BREAKS = frozenset({"br", "li", "p", "tr", "td", "th", "div", "dd", "dt", "ul", "ol"})
+_BREAKS |= {f"/{name}" for name in _BREAKS if name != "br"}
+_LIST_MARKER = re.compile(r"[*#:;]+\s*")
+_FIRST = ("1", "text", "quote", "content", "title")  # what {{quote|text=…}} calls its first one
+_FILE = re.compile(rf"\s*(?:{'|'.join(FILE)})\s*:", re.IGNORECASE)
+# A prefix before the colon that links to another namespace or wiki. Language codes are short and
+# lower case; titles that begin so ("e.g.: …") are not linked in this way.
+_HIDDEN = re.compile(
+    rf"\s*(?:(?i:{'|'.join(CATEGORY)})\s*:|"
+    r"(?!doi:)(?:[a-z]{2,3}|[a-z]{2,3}-[a-z-]{2,12}|simple):\S)"
+)
+# Tags that open and close within a line of text: a claim's span holds both or none.
+STYLES = frozenset(
+    "i b em strong small big sub sup span u s del ins abbr cite q code tt var kbd font dfn mark "
+    "bdi bdo samp strike".split()
+)
+_ITEMS = re.compile(r"(?:ubl|unbulleted list|ublist|vunblist|hlist|flowlist|plainlist|.*\blist\Z)")
+_LONGEST = 500  # characters of a template that stands in a text; a longer one holds texts
+_OTHER_WIKI = re.compile(
+    r"\s*:?(?:(?:w|wikt|wiktionary|s|wikisource|c|commons|d|m|meta|b|n|q|v|voy|wikipedia|wp|[a-z]{2,3}):(?=\S))?",
+    re.IGNORECASE,
+)
+
+
+class _Renderer:
+    """Writes nodes of `source` into `out`."""
+
+    def __init__(self, source: str, out: TextBuilder, marks: _Marks | None = None) -> None:
+        self.source = source
+        self.out = out
+        self.marks = marks
+
+    def render(self, nodes: Sequence[Node]) -> None:
+        """Append what a reader sees of `nodes`."""
+        for node in nodes:
+            self.node(node)
+
+    def node(self, node: Node) -> None:
+        """Append what a reader sees of one node."""
+        match node.kind:
+            case Kind.TEXT | Kind.URL:
+                self._text(node)
+            case Kind.NEWLINE:
+                self.out.literal("\n", node.start)
+            case Kind.ENTITY:
+                self.out.rendered(html.unescape(self.source[node.start : node.end]), node.span)
+            case Kind.VERBATIM:
+                self.render(node.parts[0])
+            case Kind.LINK:
+                self._link(node)
+            case Kind.EXTERNAL:
+                self._external(node)
+            case Kind.TAG | Kind.NOTHING:
+                self._tag(node)
+            case Kind.TEMPLATE:
+                self._template(node)
+            case Kind.EXTENSION:
+                if self.marks:
+                    self.marks.extension(node, self.out)
+
+    def _text(self, node: Node) -> None:
+        start = node.start
+        at_line_start = not self.out.chars or self.out.chars[-1] == "\n"
+        marker = _LIST_MARKER.match(self.source, start, node.end)
+        if marker and at_line_start and self.out.lines:
+            start = marker.end()
+        self.out.literal(self.source[start : node.end], start)
+
+    def _tag(self, node: Node) -> None:
+        if self.source.startswith("''", node.start):
+            self.out.quotes(node.span)
+        elif node.name in _BREAKS:
+            self.out.line_break(node.span)
+        elif node.name.startswith("/") and node.name[1:] in STYLES:
+            self.out.style(node.name[1:], node.span, opens=False)
+        elif node.name in STYLES:
+            self.out.style(node.name, node.span, opens=True)
+        if node.name == "sup" and self.out.chars and self.out.chars[-1].isdigit():
+            self.out.rendered("^", node.span)  # 10<sup>6</sup> is not 106
+
+    def _link(self, node: Node) -> None:
+        first = node.parts[0][0] if node.parts[0] else None
+        target = self.source[first.start : first.end] if first else ""
+        if _FILE.match(target):
+            if self.marks:
+                self.marks.file(node)
+            return
+        if _HIDDEN.match(target) or first is None:
+            return
+        self.out.link(node.span)
+        if len(node.parts) > 1:
+            self.render([n for part in node.parts[1:] for n in part])
+        else:
+            prefix = _OTHER_WIKI.match(target)
+            start = first.start + (prefix.end() if prefix else 0)
+            self.out.literal(self.source[start : first.end], start)
+            self.render(node.parts[0][1:])
+
+    def _external(self, node: Node) -> None:
+        """The label: what follows the address, which ends at the first space."""
+        self.out.link(node.span)
+        for index, child in enumerate(node.parts[0]):
+            space = None
+            if child.kind is Kind.TEXT:
+                space = re.compile(r"\s").search(self.source, child.start, child.end)
+            if space:
+                rest = Node(Kind.TEXT, space.end(), child.end)
+                self.render([rest, *node.parts[0][index + 1 :]])
+                return
+
+    def _template(self, node: Node) -> None:
+        name, written = node.name, self.source[node.start : node.end]
+        if name not in QUOTES and not name.startswith("infobox"):
+            inline = "\n" not in written and len(written) <= _LONGEST and not _ITEMS.match(name)
+            # In a line of text it is part of it, like a link; others hold texts themselves.
+            (self.out.link if inline else self.out.whole)(node.span)
+        if self.marks and self.marks.template(name, node, self.out):
+            return
+        given, used, text = by_name(node, self.source), set[str](), None
+        if name in COMPUTED:
+            text = computed(name, {key: plain(p.nodes, self.source) for key, p in given.items()})
+        if pattern := _pattern_of(node):
+            used = self._pattern(pattern, node, given)
+        elif text is not None:
+            self.out.rendered(text, node.span)
+        elif name.startswith(_WITH_COLON):
+            self._after_colon(node)
+        else:
+            if self.marks:
+                self.marks.unknown(node, self.out)
+            return
+        if self.marks:
+            self.marks.unused([p for key, p in given.items() if key not in used], self.out)
+
+    def _after_colon(self, node: Node) -> None:
+        """{{formatnum:1234}} reads "1234"."""
+        start = self.source.index(":", node.start) + 1
+        for child in node.parts[0]:
+            if child.end > start and child.kind is Kind.TEXT:
+                child = Node(Kind.TEXT, max(child.start, start), child.end)
+            self.render([child] if child.end > start else [])
+
+    def _pattern(self, pattern: str, node: Node, given: dict[str, Parameter]) -> set[str]:
+        """Render `pattern`; the names of the parameters it has shown."""
+        used: set[str] = set()
+        for number, optional, literal in _PIECE.findall(pattern):
+            if literal:
+                self.out.rendered(literal, node.span)
+            elif number:
+                used |= self._numbered(number, node, given)
+            elif any(n in given and given[n].nodes for n in re.findall(r"\{(\d)\}", optional)):
+                used |= self._pattern(optional, node, given)
+        return used
+
+    def _numbered(self, number: str, node: Node, given: dict[str, Parameter]) -> set[str]:
+        if number != "*":
+            names = _FIRST if number == "1" else number.split("/")
+            name = next((n for n in names if n in given and given[n].nodes), None)
+            if name is None:
+                return set()
+            self.render(given[name].nodes)
+            return {name}
+        shown = [p for p in given.values() if not p.named]
+        for index, parameter in enumerate(shown):
+            if index and not node.name.startswith("chem"):  # formulas have nothing in between
+                self.out.rendered("\n" if self.out.lines else ", ", node.span)
+            self.render(parameter.nodes)
+        return {p.name for p in shown}
+
+
+def _pattern_of(node: Node) -> str | None:
+    """What a reader sees of a template whose text is known; its own wiki's word counts first."""
+    shown = node.edition.shown.get(node.name)
+    if shown or node.name in COMPUTED:
+        return shown
+    tells = node.name.startswith("lang-") or node.name.endswith(" span")
+    return PATTERNS.get(node.name) or ("{1}" if tells else None)
+
+
+def plain(nodes: Sequence[Node], source: str) -> str:
+    """The text that a reader sees of `nodes`, without references, on one line."""
+    out = TextBuilder()
+    _Renderer(source, out).render(nodes)
+    return "".join(out.chars).strip()
+
+
+# ── what a reference says ──────────────────────
+
+_ARCHIVE = re.compile(
+    r"https?://(?:web\.archive\.org|archive\.(?:is|today|org/web|ph|fo|li)|(?:www\.)?webcitation\.org)/",
+    re.IGNORECASE,
+)
+_WEB = re.compile(r"https?://", re.IGNORECASE)
+_STAMP = re.compile(r"\d{8,14}\Z")  # of the Wayback Machine: year to second
+_MANY = re.compile(r"[1-9]a1\Z")
+_BARE = re.compile(r"(?<![\w./@])www\.[\w-]+\.[^\s<>\[\]{}|\"]+", re.IGNORECASE)
+_IN_TEXT = {
+    "isbn": re.compile(r"\bISBN[ :]*((?:97[89][- ]?)?[\d][\d -]{7,14}[\dXx])"),
+    "pmid": re.compile(r"\bPMID[ :]*(\d{4,9})\b"),
+}
+
+
+def read_sources(nodes: Sequence[Node], source: str, span: Span) -> tuple[Source, ...]:
+    """The works that a reference's content names; `span` is where the reference stands.
+
+    Empty only if the content is. Content that is neither template nor address is one source
+    with nothing but a text.
+    """
+    text = plain(nodes, source)
+    tags = tuple(dict.fromkeys(_tags(nodes, source)))
+    found: list[Source] = []
+    for node in sorted(_works(nodes, source), key=_says_dead):  # these last: they repeat an address
+        for made in _read(node, source, span):
+            place = _archived_by(node, made, found)
+            if place is not None:
+                found[place] = _with_archive(found[place], made)
+            elif not (_says_dead(node) and any(_is_at(work, made) for work in found)):
+                found.append(made)
+    if not found and nodes:
+        found.append(_free_text(nodes, source, text, span))
+    if len(found) == 1 and found[0].template is None and text:
+        found = [replace(found[0], text=text, fields=_identifiers(text) | dict(found[0].fields))]
+    return tuple(replace(each, tags=tags) for each in found)
+
+
+def _says_dead(node: Node) -> bool:
+    """Whether it is {{toter Link|url=…}} and the like: a tag that may be all there is of a work."""
+    return node.kind is Kind.TEMPLATE and TAGS.get(node.name) == "dead link"
+
+
+def _is_at(work: Source, made: Source) -> bool:
+    url = made.fields.get("url")
+    return url in (work.fields.get("url"), work.fields.get("archive-url"))
+
+
+def read_short(node: Node, source: str, span: Span) -> tuple[Source, ...]:
+    """A short citation ({{sfn}}, {{harvnb}}) as sources that name their works by a key.
+
+    One source, but for {{sfnm|1a1=Ito|1y=2001|2a1=Rao|2y=2002}}, which has several.
+    """
+    given = {key: plain(p.nodes, source) for key, p in by_name(node, source).items()}
+    works = [given]
+    if node.name == "sfnm":
+        numbers = sorted({key[0] for key in given if _MANY.match(key)})
+        works = [_one_of_many(given, number) for number in numbers] or works
+    return tuple(_short(work, node.local, span) for work in works)
+
+
+def _one_of_many(given: Mapping[str, str], number: str) -> dict[str, str]:
+    """The parameters of one work of {{sfnm}}, as those of {{sfn}}."""
+    mine = {key[1:]: value for key, value in given.items() if key.startswith(number) and value}
+    names = [mine[f"a{i}"] for i in range(1, 5) if f"a{i}" in mine]
+    words = [*names, mine.get("y", "")]
+    pages = {key: mine[key] for key in ("p", "pp", "loc") if key in mine}
+    return {str(i): word for i, word in enumerate(words, 1)} | pages
+
+
+def _short(given: Mapping[str, str], name: str, span: Span) -> Source:
+    words = [given[key] for key in map(str, range(1, 7)) if given.get(key)]
+    shown = " ".join(words)
+    if page := given.get("p") or given.get("pp") or given.get("loc"):
+        shown += f", {page}"
+    key = short_key(words[:-1], words[-1]) if words else ""
+    if given.get("ref"):
+        key = short_key([given["ref"].removeprefix("CITEREF")], "")
+    return Source(span, shown, name, given, short_key=key)
+
+
+def read_template(node: Node, source: str, span: Span) -> Source:
+    """A citation template as a source, its parameters in plain text, by their English names."""
+    given = {key: _value(key, p, source) for key, p in by_name(node, source).items()}
+    given = translated(given) if node.edition.parameters else given
+    if node.name in ARCHIVES:
+        given = _of_archive(given)
+    return Source(span, describe(given), node.local, given)
+
+
+def _value(name: str, parameter: Parameter, source: str) -> str:
+    if name == "ref" and (key := _short_ref(parameter.nodes, source)):
+        return key
+    text = plain(parameter.nodes, source)
+    if name.endswith("url") and not _WEB.match(text):  # de: |Online=[https://a.example Online]
+        links = (n for n in parameter.nodes if n.kind in (Kind.EXTERNAL, Kind.URL))
+        return next((_address(link, source) for link in links), text)
+    return text
+
+
+def _of_archive(given: Mapping[str, str]) -> dict[str, str]:
+    """{{wayback|url=http://a.example|date=20130501000000}} with the address of the copy."""
+    url, stamp = given.get("url", ""), given.get("date", "")
+    if not url or _ARCHIVE.match(url) or not _STAMP.match(stamp):
+        return dict(given)
+    copy = f"{WAYBACK}{stamp}/{url}"
+    day = f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]}"
+    return {**given, "archive-url": copy, "archive-date": day, "date": ""}
+
+
+def describe(given: Mapping[str, str]) -> str:
+    """A citation template as one line: authors, date, title, work."""
+    people = given.get("last") or given.get("last1") or given.get("author") or given.get("author1")
+    date = given.get("date") or given.get("year")
+    titles = [given[key] for key in ("chapter", "title") if given.get(key)]
+    works = [
+        given[k] for k in ("work", "website", "journal", "newspaper", "publisher") if given.get(k)
+    ]
+    return ". ".join(part for part in (people, date, *titles, *works[:1]) if part)
+
+
+def _free_text(nodes: Sequence[Node], source: str, text: str, span: Span) -> Source:
+    """Content without template or address; {{Greenwood&Earnshaw2nd}} is known by its name only."""
+    own = next((n for n in nodes if n.kind is Kind.TEMPLATE), None)
+    name = own.local if own and not text else ""
+    if not name or (own and own.name in TAGS):
+        return Source(span, text)
+    return Source(span, f"{{{{{name}}}}}", name)
+
+
+def _works(nodes: Sequence[Node], source: str) -> Iterator[Node]:
+    """Citation templates and addresses, not those inside a citation template."""
+    for node in nodes:
+        if node.kind in (Kind.EXTERNAL, Kind.URL):
+            yield node
+        elif node.kind is Kind.TEMPLATE:
+            name = node.name
+            if (
+                is_citation(name)
+                or name in HARVARD | SHORT_CITATIONS
+                or any(p.name == "url" for p in parameters(node, source))
+            ):
+                yield node
+            elif name not in TAGS:
+                yield from (n for part in node.parts[1:] for n in _works(part, source))
+            elif _says_dead(node):  # es: {{enlace roto|1={{cita web|…}}|2=http://…}}
+                yield from (n for part in node.parts[1:2] for n in _works(part, source))
+        else:
+            yield from (n for part in node.parts for n in _works(part, source))
+
+
+def _read(node: Node, source: str, span: Span) -> tuple[Source, ...]:
+    """The works that one template or address names: one, or several in {{sfnm}}."""
+    if node.kind is Kind.TEMPLATE:
+        if node.name in HARVARD | SHORT_CITATIONS:
+            return read_short(node, source, span)
+        return (read_template(node, source, span),)
+    address = _address(node, source)
+    title = plain([node], source) if node.kind is Kind.EXTERNAL else ""
+    return (Source(span, title or address, None, {"url": address, "title": title}),)
+
+
+def _address(node: Node, source: str) -> str:
+    """The address of an external link or of a bare one."""
+    address = source[node.start : node.end]
+    if node.kind is Kind.EXTERNAL:
+        address = source[node.start + 1 : node.end - 1].split(maxsplit=1)[0]
+    return f"https:{address}" if address.startswith("//") else address
+
+
+def _archived_by(node: Node, made: Source, works: Sequence[Source]) -> int | None:
+    """Which of `works`, if one, `made` is only a link to an archived copy of: mostly the last."""
+    url = made.fields.get("url", "")
+    if node.name in ARCHIVES and "archive-url" in made.fields:  # it says what it is a copy of
+        return next((n for n, w in enumerate(works) if w.fields.get("url", url) == url), None)
+    last = works[-1] if works and url else None
+    linked = bool(_ARCHIVE.match(url)) and made.template is None
+    copies = last and (node.name in ARCHIVES or (linked and last.short_key is None))
+    return len(works) - 1 if copies else None
+
+
+def _with_archive(work: Source, copy: Source) -> Source:
+    found = {k: copy.fields[k] for k in ("archive-url", "archive-date") if k in copy.fields}
+    return replace(work, fields={"archive-url": copy.fields["url"]} | found | dict(work.fields))
+
+
+def _tags(nodes: Sequence[Node], source: str) -> Iterator[str]:
+    for node in nodes:
+        if node.kind is Kind.TEMPLATE and node.name in TAGS:
+            yield TAGS[node.name]
+        for part in node.parts:
+            yield from _tags(part, source)
+
+
+def _short_ref(nodes: Sequence[Node], source: str) -> str | None:
+    """The key that {{harvid|Ito|2001}} or {{sfnref|Ito|2001}} in `ref=` stands for."""
+    for node in nodes:
+        if node.kind is Kind.TEMPLATE and node.name in ("harvid", "sfnref"):
+            return " ".join(plain(p.nodes, source) for p in parameters(node, source) if not p.named)
+    return None
+
+
+def _identifiers(text: str) -> dict[str, str]:
+    """ISBN, DOI and PMID that a free-text reference mentions."""
+    found = {name: pattern.search(text) for name, pattern in _IN_TEXT.items()}
+    known = {name: match[1].rstrip(".") for name, match in found.items() if match}
+    doi, bare = doi_in(text), _BARE.search(text)
+    if bare:
+        known["url"] = bare[0].rstrip(".,;:!?)")
+    return known | ({"doi": doi} if doi else {})

@@ -1,1 +1,0 @@
-"""Wikitext as a tree with exact offsets, and what a reader sees of it."""
