@@ -9,7 +9,6 @@ from pathlib import Path
 
 from pincite.errors import ConfigError
 from pincite.training import network
-from pincite.training.run import own_rows, write_model
 
 
 def average(first: Path, second: Path, out: Path, share: float = 0.5) -> None:
@@ -19,8 +18,8 @@ def average(first: Path, second: Path, out: Path, share: float = 0.5) -> None:
         ConfigError: their weights have other names or shapes, or their vocabularies differ.
         MissingModel: a folder holds no trained verifier.
     """
-    model, tokenizer = network.load_trained(first)
-    other, vocabulary = network.load_trained(second)
+    model, tokenizer = network.load_trained(str(first))
+    other, vocabulary = network.load_trained(str(second))
     ours, theirs = model.state_dict(), other.state_dict()
     shapes = [{name: tuple(w.shape) for name, w in state.items()} for state in (ours, theirs)]
     if shapes[0] != shapes[1] or tokenizer.get_vocab() != vocabulary.get_vocab():
@@ -30,7 +29,8 @@ def average(first: Path, second: Path, out: Path, share: float = 0.5) -> None:
         )
     mixed = {name: weight.lerp(theirs[name], share) for name, weight in ours.items()}
     model.load_state_dict(mixed)
-    write_model(model, tokenizer, out, own_rows(first) + own_rows(second))
+    n_own = network.own_rows(first) + network.own_rows(second)
+    network.write_model(model, tokenizer, out, network.own_card(n_own))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from pincite.documents.labelled import LabelledClaim, read_labelled
+from pincite.documents.jsonl import LabelledClaim, read_labelled
 from pincite.evaluation import measures
 from pincite.models import weights
 from pincite.models.session import Session
@@ -136,16 +136,17 @@ def torch_judge(folder: Path, threads: int) -> Judge:
     import torch
     from safetensors import safe_open
 
-    from pincite.training import loop, network
+    from pincite.training import network
+    from pincite.training.recipe import STATE
 
     if threads:
         torch.set_num_threads(threads)
     if (folder / "config.json").exists():
-        model, tokenizer = network.load_trained(folder)
+        model, tokenizer = network.load_trained(str(folder))
     else:
         model, tokenizer = network.load(json.loads((folder / "run.json").read_text())["base"])
         known = dict(model.named_parameters())
-        with safe_open(folder / loop.STATE, "pt") as state:
+        with safe_open(folder / STATE, "pt") as state:
             for key in state.keys():  # noqa: SIM118 - it is no dict
                 if key.startswith("weight "):
                     known[key.removeprefix("weight ")].data.copy_(state.get_tensor(key))

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from pincite.errors import ConfigError
 from pincite.training import network
-from pincite.training.run import own_rows, write_model
 
 
 def shrink(folder: Path, out: Path, n_layers: int) -> list[int]:
@@ -21,7 +20,7 @@ def shrink(folder: Path, out: Path, n_layers: int) -> list[int]:
         ConfigError: the model has not that many layers, or is no BERT.
         MissingModel: `folder` holds no trained verifier.
     """
-    model, tokenizer = network.load_trained(folder)
+    model, tokenizer = network.load_trained(str(folder))
     if model.config.model_type != "bert":
         raise ConfigError(f"{folder} holds a {model.config.model_type}; only BERT can be shrunk.")
     layers = model.base_model.encoder.layer
@@ -30,7 +29,7 @@ def shrink(folder: Path, out: Path, n_layers: int) -> list[int]:
     kept = [(i + 1) * len(layers) // n_layers - 1 for i in range(n_layers)]
     model.base_model.encoder.layer = type(layers)(layers[i] for i in kept)
     model.config.num_hidden_layers = n_layers
-    write_model(model, tokenizer, out, own_rows(folder))
+    network.write_model(model, tokenizer, out, network.own_card(network.own_rows(folder)))
     return kept
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from pincite.documents.labelled import LabelledClaim
+from pincite.documents.jsonl import LabelledClaim
 from pincite.evaluation import judges
 from pincite.evaluation.claims import Predictions
 from pincite.evaluation.scorers import Scores

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.laws import FakeEncoder
 
 from pincite.documents.jsonl import LabelledClaim
 from pincite.errors import InputError
 from pincite.text import words as wording
 from pincite.training import groups as g
-from pincite.training.recipe import Recipe, SetRecipe
+from pincite.training.recipe import GROUPS, Extra, Recipe, SetRecipe
 
 Rows = Callable[..., list[dict[str, Any]]]
 Write = Callable[[Path, list[Any]], Path]
@@ -188,7 +189,7 @@ def test_a_missing_or_empty_file_is_named(tmp_path: Path, write: Write) -> None:
     with pytest.raises(InputError, match=r"has no towns\.jsonl\.gz"):
         g.read_set(tmp_path, SetRecipe("towns"), 1, 0)
     write(tmp_path / "towns.jsonl", [])
-    with pytest.raises(InputError, match="no rows"):
+    with pytest.raises(InputError, match="no usable rows"):
         g.read_set(tmp_path, SetRecipe("towns"), 1, 0)
 
 
@@ -227,3 +228,131 @@ def test_passages_are_as_wide_as_the_recipe_says() -> None:
     found = g.cut(long_row(), 3, 40).latent
     assert len(found) == 3
     assert all(25 < len(text.split()) <= 40 for text in found)
+
+
+FILES = Recipe(sets=(SetRecipe("towns", retrieve=True), SetRecipe("more")), negatives=1.0)
+
+
+def silent(*_: object) -> None:
+    pass
+
+
+@pytest.fixture
+def data(tmp_path: Path, rows_of: Rows, write: Write) -> Path:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    write(folder / "towns.jsonl.gz", [*rows_of(12), "not json"])
+    write(folder / "more.jsonl", rows_of(3, seed=5))
+    return folder
+
+
+@pytest.mark.parametrize("encoder", [None, FakeEncoder()], ids=["words", "both"])
+def test_groups_have_negatives_of_other_documents_only(
+    data: Path, tmp_path: Path, encoder: FakeEncoder | None
+) -> None:
+    run, told = tmp_path / "run", set[str]()
+    warned: list[str] = []
+    run.mkdir()
+    groups = g.prepared(data, FILES, encoder, run, lambda what, *_: told.add(what), warned.append)
+    assert told == {"indexing evidence", "searching negatives", "cutting evidence"}
+    assert len(warned) == 1
+    assert "line 13" in warned[0]
+    towns = [group for group in groups if group.set_name == "towns"]
+    assert len(towns) == 12
+    assert len(groups) == 15
+    assert any(group.negatives for group in towns)
+    assert not any(group.negatives for group in groups if group.set_name == "more")
+    for group in towns:
+        evidence = " ".join(group.passages)
+        assert not [text for text in group.negatives if text in evidence]
+
+
+def test_groups_are_made_once(data: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    groups = g.prepared(data, FILES, None, run, silent, silent)
+    (data / "towns.jsonl.gz").unlink()
+    assert g.prepared(data, FILES, None, run, silent, silent) == groups
+    (run / GROUPS).unlink()
+    with pytest.raises(InputError, match="towns"):
+        g.prepared(data, FILES, None, run, silent, silent)
+
+
+def test_too_many_bad_rows_refuse_the_run(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="more than 0 bad rows"):
+        g.prepared(data, FILES, None, tmp_path, silent, silent, max_bad=0)
+    assert not (tmp_path / GROUPS).exists()
+
+
+def rows(*pairs: tuple[str, str]) -> list[LabelledClaim]:
+    return [LabelledClaim(str(n), c, e, "support") for n, (c, e) in enumerate(pairs)]
+
+
+def test_the_first_hits_are_skipped_and_own_evidence_never_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(g, "SKIPPED", 0)
+    found = rows(
+        ("The mill of Holm", "The mill of Holm is old."),
+        ("The mill of Holm", "A second page about the mill of Holm."),
+        ("The mill of Gram", "The mill of Gram is new."),
+    )
+    with g.indexed(tmp_path / "e", [r.evidence for r in found], None, silent) as corpus:
+        got = g.negatives(corpus, found, False, silent)
+        assert got["The mill of Holm"] == ["The mill of Gram is new."]
+        assert len(got["The mill of Gram"]) == 2
+        monkeypatch.setattr(g, "SKIPPED", 3)
+        assert g.negatives(corpus, found, False, silent)["The mill of Gram"] == []
+
+
+def test_an_index_that_was_cut_short_is_gone_on_with(tmp_path: Path) -> None:
+    folder, seen = tmp_path / "e", list[tuple[object, ...]]()
+    folder.mkdir()
+    (folder / "g1").mkdir()  # what a kill leaves before the corpus is one
+    evidences = ["The mill is old.", "The mill is new.", "The mill is old."]
+    with g.indexed(folder, evidences[:1], None, silent) as corpus:
+        assert corpus.status().n_documents == 1
+    with g.indexed(folder, evidences, None, lambda *a: seen.append(a)) as corpus:
+        assert corpus.status().n_documents == 2
+    assert seen == [("indexing evidence", 2, 2)]
+
+
+def test_rows_of_ones_own_come_after_the_recipes(
+    data: Path, tmp_path: Path, rows_of: Rows, write: Write
+) -> None:
+    own = tmp_path / "feedback.jsonl"
+    write(own, [*rows_of(4, seed=9), "not json"])
+    extra, warned = Extra((own,), visits=3, weight=2.0), list[str]()
+    plain, more = tmp_path / "plain", tmp_path / "more"
+    plain.mkdir()
+    more.mkdir()
+    before = g.prepared(data, FILES, None, plain, silent, silent)
+    read = g.read_own(extra, FILES.seed, warned.append, 20)
+    after = g.prepared(data, FILES, None, more, silent, silent, own=read)
+    assert after[: len(before)] == before
+    added = after[len(before) :]
+    assert len(added) == 12
+    assert {(group.set_name, group.weight) for group in added} == {("own rows 1", 2.0)}
+    assert "line 5" in warned[0]
+    assert g.read_groups(more / GROUPS) == after
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (None, "cannot be read"),
+        ([], "has no usable rows"),
+        ([{"statement": "It is.", "label": "confirmed"}] * 2, "more than 1 bad rows"),
+    ],
+    ids=["missing", "empty", "another export"],
+)
+def test_a_bad_file_of_ones_own_is_named_with_what_was_expected(
+    tmp_path: Path, rows: list[Any] | None, message: str, write: Write
+) -> None:
+    path = tmp_path / "own.jsonl"
+    if rows is not None:
+        write(path, rows)
+    with pytest.raises(InputError, match=message) as caught:
+        g.read_own(Extra((path,)), 13, silent, 1)
+    assert "pincite feedback export --format claims" in str(caught.value)
+    assert str(path) in str(caught.value)

@@ -88,7 +88,7 @@ def _learned(
         return {"kept": False, "model": used, "why": "it has learnt from these rows already"}
     given = learning.begin(rows, *how)
     new = learning.learn(given, lambda *n: tell("training", *n[:2], f"training, loss {n[2]:.3f}"))
-    guard = [row for path in guards for row in read_labelled(path)] or learning.guard_rows()
+    guard = [row for path in guards for row in read_labelled(path)] or learning.regression_rows()
     before = runtime.verifier(settings.models)
     after = CrossEncoderVerifier(new, threads=how[1], judged=runtime.judgements_file())
     both, threshold = (before, after), settings.verify.threshold
@@ -110,9 +110,9 @@ def _learned(
     if why:
         return told
     about = {"before": used if place.is_set else None, "rows": mark}
-    folder = learning.taken(given, about)
+    folder = learning.accept(given, about)
     schema.put(place.file, SETTING, str(folder))
-    learning.cleared()
+    learning.remove_runs()
     return told | {"model": str(folder), "before": used, "config": str(place.file)}
 
 

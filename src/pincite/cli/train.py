@@ -10,7 +10,7 @@ import click
 from pincite.cli import extras, options
 from pincite.models.weights import ENCODER, RERANKER
 from pincite.training import recipe as recipes
-from pincite.training.prepare import MAX_BAD
+from pincite.training.recipe import MAX_BAD
 
 Train = Callable[[Callable[..., None], Callable[[str], None], Callable[..., None]], Path]
 
@@ -59,8 +59,7 @@ def command() -> None:
 @run_options("pincite-train", RERANKER, recipes.SHIPPED)
 @click.option(
     "--teacher",
-    type=options.FilePath,
-    help="A trained model that is imitated too.",
+    help="A trained model to imitate too: pincite-verifier, or the folder model of another run.",
 )
 @click.option(
     "--extra",
@@ -94,7 +93,8 @@ def verifier(
     """
     wanted = recipes.read_recipe(recipe)
     extras.require("train")
-    from pincite.training.run import Run, train_verifier
+    from pincite.training.recipe import Run
+    from pincite.training.verifier import train_verifier
 
     run = Run(recipe=wanted, extra=recipes.Extra(files, visits, weight), **given)
     _train(lambda *told: train_verifier(run, *told), run.folder, quiet, EXPORT)
@@ -110,7 +110,7 @@ def encoder(recipe: Path, quiet: bool, **given: Any) -> None:
     wanted = recipes.recipe_in(recipe, recipes.EncoderRecipe)
     extras.require("train")
     from pincite.training.encoder import train_encoder
-    from pincite.training.run import Run
+    from pincite.training.recipe import Run
 
     run = Run(recipe=wanted, **given)
     _train(lambda *told: train_encoder(run, *told), run.folder, quiet, EXPORT)
@@ -128,7 +128,7 @@ def answerer(recipe: Path, quiet: bool, qlora: bool, **given: Any) -> None:
     wanted = recipes.recipe_in(recipe, recipes.AnswererRecipe)
     extras.require("train")
     from pincite.training.answerer import train_answerer
-    from pincite.training.run import Run
+    from pincite.training.recipe import Run
 
     run = Run(recipe=replace(wanted, precision="nf4") if qlora else wanted, **given)
     _train(lambda *told: train_answerer(run, *told), run.folder, quiet, f"{EXPORT} --merge")
@@ -160,18 +160,18 @@ def rows(reports: tuple[Path, ...], out: Path, config: Path | None, **given: Any
     of what they correct; what was called wrong is left out.
     """
     from pincite.library.feedback import Opinions, file_of
-    from pincite.training.answer_rows import Builder, files
+    from pincite.training.answer_rows import RowMaker
 
     with Opinions(file_of(options.settings_of({"config": config}).library.feedback_file)) as kept:
-        built = Builder(kept.all(), **given)
+        made = RowMaker(kept.all(), **given)
     for path in reports:
-        built.add(path)
+        made.add(path)
     out.mkdir(parents=True, exist_ok=True)
-    for name, text in files(built).items():
+    for name, text in made.files().items():
         options.write(text, out / name)
-    for why, count in sorted(built.left_out.items()):
+    for why, count in sorted(made.left_out.items()):
         options.say(f"left out: {count} {why}")
-    options.say(f"{len(built.rows)} rows of {built.n_answers} answers in {out}.")
+    options.say(f"{len(made.rows)} rows of {made.n_answers} answers in {out}.")
 
 
 def _train(train: Train, folder: Path, quiet: bool, then: str) -> None:

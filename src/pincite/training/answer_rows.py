@@ -1,8 +1,9 @@
-"""Verified answers, and what people made of them, as rows that `train answerer` learns from.
+"""Rows that `train answerer` learns from: made of verified answers, and turned into lessons.
 
-As Verif.ai's PQAref (Košprdić et al. 2024, §II-B) a row is a question, the references that were
-found for it, in the order of the prompt, and an answer that cites them by id. Of an answer only
-sentences stand in it that each of their references supports, or that somebody wrote.
+As in Verif.ai's PQAref (Košprdić et al. 2024, §II-B) a row is a question, the references that were
+found for it, in the order of the prompt, and an answer that cites them by id. `RowMaker` makes rows
+from answers of `ask`: of an answer it keeps the sentences that all their references support, or
+that a user wrote. `LessonMaker` makes prompts and replies from rows.
 """
 
 import gzip
@@ -32,15 +33,24 @@ from pincite.verbs.ask.writers import excerpt
 
 PARTS = {"test": 0.1, "dev": 0.2, "train": 1.0}  # up to which share of the questions: 10, 10, 80 %
 _SUPPORT = {Support.SUPPORTS, Support.VERBATIM}
+README = """# Questions, references, answers
+
+Made by `pincite train rows` from answers of `pincite ask`, for `pincite train answerer`.
+A user corrected the answer, or the verifier, which makes mistakes, judged every sentence to be
+supported by each of its references. No question and no set of references, given or cited, is in two
+parts. The texts are the sources' own: their licences apply.
+
+    {}
+"""
 
 
 @dataclass(slots=True)
-class Builder:
+class RowMaker:
     """Makes rows of answers and counts what it leaves out, and why."""
 
     opinions: Sequence[Opinion] = ()  # oldest first: the last on an item counts
     least_verified: float = 1.0  # share of an answer's sentences; the others are left out
-    extracts: bool = True  # whether answers that no model wrote are taken
+    extracts: bool = True  # whether to take answers that no model wrote
     rows: list[dict[str, Any]] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     verifiers: Counter[str] = field(default_factory=Counter)  # answers that each judged
@@ -48,13 +58,13 @@ class Builder:
     _known: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, path: Path) -> None:
-        """Make rows of a report of `ask --json`; raises InputError where it is none."""
+        """Make rows of a report of `ask --json`; raises InputError if it is not one."""
         report = read_answers(path)
         result = hashlib.sha256(path.read_bytes()).hexdigest()[:16]  # as `feedback.opinion` has it
-        said = {each.item_id: each for each in self.opinions if each.result == result}
+        opinions = {each.item_id: each for each in self.opinions if each.result == result}
         for number, answer in enumerate(report.answers, 1):
             self.n_answers += 1
-            made = self._row(answer, str(number), said)
+            made = self._row(answer, str(number), opinions)
             if not isinstance(made, str) and (_plain(made), made["answer"]) in self._known:
                 made = "given twice"
             if isinstance(made, str):
@@ -64,39 +74,41 @@ class Builder:
             self.verifiers[report.versions.get("verifier", "unknown")] += 1
             self.rows.append(made)
 
-    def _row(self, answer: Answer, item: str, said: Mapping[str, Opinion]) -> dict[str, Any] | str:
+    def _row(
+        self, answer: Answer, item: str, opinions: Mapping[str, Opinion]
+    ) -> dict[str, Any] | str:
         """The row, or why there is none."""
-        of_all = said.get(item)
-        if of_all and of_all.correction:
-            return _cited(answer, of_all.correction, 1)
+        on_all = opinions.get(item)
+        if on_all and on_all.correction:
+            return _row_of(answer, on_all.correction, 1)
         if answer.abstained or not answer.complete:
             return "not answered, or not written and checked to the end"
-        if of_all and of_all.given == DOWN:
-            return "called wrong by somebody"
+        if on_all and on_all.given == DOWN:
+            return "called wrong by a user"
         if answer.by == EXTRACT and not self.extracts:
             return "quoted, not written by a model"
-        text, n_kept, n_corrected = _kept(answer, item, said)
+        text, n_kept, n_corrected = _good_sentences(answer, item, opinions)
         if not text or n_kept < self.least_verified * len(answer.sentences):
             return "with too many sentences that are not verified"
-        return _cited(answer, text, n_corrected)
+        return _row_of(answer, text, n_corrected)
 
     def parts(self) -> dict[str, list[dict[str, Any]]]:
-        """The rows in train, dev and test: what shares a question or references stays together.
+        """The rows in train, dev and test; rows that share a question or references stay together.
 
-        Chance is the question's own hash, so that rows stay where they are when more are added,
-        unless these join two questions.
+        The part depends on a hash of the question, so that rows stay where they are when more are
+        added, unless these join two questions.
         """
         found: dict[str, list[dict[str, Any]]] = {part: [] for part in reversed(PARTS)}
-        for rows in _together(self.rows):
+        for rows in _joined(self.rows):
             digest = hashlib.sha256(min(_plain(row) for row in rows).encode()).digest()
             drawn = int.from_bytes(digest[:8]) / 2**64
             found[next(part for part, share in PARTS.items() if drawn < share)] += rows
         return found
 
-    def card(self) -> dict[str, Any]:
-        """What the rows are, in numbers; no text of them stands in it."""
+    def files(self) -> dict[str, str]:
+        """Name and content of each file: the three parts, card.json and README.md."""
         parts = self.parts()
-        return {
+        card = {
             "kind": "answers with references",
             "rows": {part: len(rows) for part, rows in parts.items()},
             "questions": {part: len(set(map(_plain, rows))) for part, rows in parts.items()},
@@ -109,76 +121,41 @@ class Builder:
             "written_by": dict(Counter(row["meta"]["by"] for row in self.rows)),
             "verified_by": dict(self.verifiers),
         }
+        text = json.dumps(card, indent=1, ensure_ascii=False) + "\n"
+        about = README.format(text.replace("\n", "\n    ").rstrip())
+        return {"card.json": text, "README.md": about} | {
+            f"{part}.jsonl": "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            for part, rows in parts.items()
+        }
 
 
-def files(built: Builder) -> dict[str, str]:
-    """Name and content of each: the three parts, the card for programs, and for people."""
-    card = built.card()
-    found = {
-        f"{part}.jsonl": "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        for part, rows in built.parts().items()
-    }
-    table = "".join(
-        f"| {part} | {n} | {card['questions'][part]} |\n" for part, n in card["rows"].items()
-    )
-    out = "".join(f"* {n} {why}\n" for why, n in card["left_out"].items()) or "* none\n"
-    by = "".join(f"* {name}: {n}\n" for name, n in card["written_by"].items())
-    found["README.md"] = f"""# Questions, references, answers
-
-Made by `pincite train rows` from {card["answers_read"]} answers of `pincite ask`; for
-`pincite train answerer train.jsonl`. Every sentence was judged to be supported by each of its
-references, by {", ".join(card["verified_by"]) or "nothing"}, or corrected by somebody
-({card["corrected"]} rows); the judge errs. At least {card["least_verified"]:.0%} of an answer's
-sentences were verified, the others are left out. The texts are the sources' own: their licences
-apply.
-
-| part | rows | questions |
-|---|---|---|
-{table}
-No question and no set of references, given or cited, stands in two parts.
-{card["references"]} references, of which {card["cited"]} are cited.
-
-## Written by
-
-{by}
-## Answers left out
-
-{out}"""
-    return found | {"card.json": json.dumps(card, indent=1, ensure_ascii=False) + "\n"}
-
-
-def _kept(answer: Answer, item: str, said: Mapping[str, Opinion]) -> tuple[str, int, int]:
-    """The answer's good sentences, how many they are, and how many of them somebody wrote."""
+def _good_sentences(
+    answer: Answer, item: str, opinions: Mapping[str, Opinion]
+) -> tuple[str, int, int]:
+    """The answer's good sentences, how many they are, and how many of them a user wrote."""
     text, at, n_kept, n_corrected = "", 0, 0, 0
     for number, checked in enumerate(answer.sentences, 1):
         span, name = checked.sentence.span, f"{item}.s{number}"
         gap, at = answer.text[at : span.start], span.end
-        mine = said[name].correction if name in said else ""
-        if mine or (_is_verified(checked) and not _doubted(name, checked, said)):
-            own = mine or span.of(answer.text)
-            text += gap + (own if citation_marks.marks(own) else own + _marks(checked))
-            n_kept, n_corrected = n_kept + 1, n_corrected + bool(mine)
+        correction = opinions[name].correction if name in opinions else ""
+        verified = checked.standing in (Standing.SUPPORTED, Standing.VERBATIM) and all(
+            each.support in _SUPPORT for each in checked.verdicts
+        )
+        items = [name, *(f"{name}/r{each.number}" for each in checked.verdicts)]
+        doubted = any(x in opinions and opinions[x].given not in (UP, "support") for x in items)
+        if correction or (verified and not doubted):
+            own = correction or span.of(answer.text)
+            text += gap + (own if citation_marks.marks(own) else own + _inherited_marks(checked))
+            n_kept, n_corrected = n_kept + 1, n_corrected + bool(correction)
     return text.strip(), n_kept, n_corrected
 
 
-def _is_verified(checked: Checked) -> bool:
-    together = checked.standing in (Standing.SUPPORTED, Standing.VERBATIM)
-    return together and all(each.support in _SUPPORT for each in checked.verdicts)
-
-
-def _doubted(name: str, checked: Checked, said: Mapping[str, Opinion]) -> bool:
-    """Whether somebody called the sentence, or what a reference says of it, wrong."""
-    names = [name, *(f"{name}/r{each.number}" for each in checked.verdicts)]
-    return any(each in said and said[each].given not in (UP, "support") for each in names)
-
-
-def _marks(checked: Checked) -> str:
-    """References of a sentence that has none in its own words: inherited, or lost in correcting."""
+def _inherited_marks(checked: Checked) -> str:
     numbers = dict.fromkeys(str(each.number) for each in checked.verdicts if each.number)
     return f" [{', '.join(numbers)}]" if numbers else ""
 
 
-def _cited(answer: Answer, text: str, n_corrected: int) -> dict[str, Any] | str:
+def _row_of(answer: Answer, text: str, n_corrected: int) -> dict[str, Any] | str:
     """The row with this text for an answer, its marks as ids; or why there is none."""
     found = answer.searched.found
     order = {ref_id: place for place, ref_id in enumerate(found)}
@@ -194,7 +171,11 @@ def _cited(answer: Answer, text: str, n_corrected: int) -> dict[str, Any] | str:
             return "that cite what is not among their references"
         if any(each.retraction is Retraction.YES for each in its):
             return "that cite a retracted paper"
-        parts += [text[at : mark.span.start], _mark(its, places)]
+        if all(each.ref_id.isdigit() for each in its):
+            written = f"({', '.join(f'PUBMED:{each.ref_id}' for each in its)})"
+        else:
+            written = f"[{', '.join(str(places[each.number] + 1) for each in its)}]"
+        parts += [text[at : mark.span.start], written]
         at, cited = mark.span.end, cited | dict.fromkeys(each.ref_id for each in its)
     if not cited:
         return "without a reference"
@@ -203,18 +184,12 @@ def _cited(answer: Answer, text: str, n_corrected: int) -> dict[str, Any] | str:
         for each in given
     ]
     meta = {"by": answer.by, "corrected": n_corrected, "cited": [*cited]}
-    said = "".join([*parts, text[at:]])
-    return {"question": answer.question, "abstracts": abstracts, "answer": said, "meta": meta}
-
-
-def _mark(cited: Sequence[Reference], places: Mapping[int, int]) -> str:
-    if all(each.ref_id.isdigit() for each in cited):
-        return f"({', '.join(f'PUBMED:{each.ref_id}' for each in cited)})"
-    return f"[{', '.join(str(places[each.number] + 1) for each in cited)}]"
+    whole = "".join([*parts, text[at:]])
+    return {"question": answer.question, "abstracts": abstracts, "answer": whole, "meta": meta}
 
 
 def _text(reference: Reference, answer: Answer) -> str:
-    """What the row gives of it: all, or of a long one the passages that were quoted, and others."""
+    """The reference's text; of a long one the passages that were quoted, and others."""
     document = reference.document
     if len(document.text) <= WHOLE:
         return document.text
@@ -229,12 +204,12 @@ def _text(reference: Reference, answer: Answer) -> str:
 
 
 def _plain(row: Mapping[str, Any]) -> str:
-    """The question without case, blanks and marks at its end."""
+    """The question without case, white space and marks at its end."""
     return " ".join(row["question"].casefold().split()).rstrip(" ?.!")
 
 
-def _together(rows: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Rows that have a question in common, or the references given or cited; or do so in steps."""
+def _joined(rows: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Groups of rows connected by a question, or by the references given or cited."""
     group, first = list(range(len(rows))), dict[Hashable, int]()
 
     def root(row: int) -> int:
@@ -254,16 +229,17 @@ def _together(rows: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
 
 
 # From rows to lessons. An answer that cites what it was not given would teach to invent, so its row
-# is left out. As many abstracts are shown as there is room for, the cited ones always; all in an
-# order by chance, so that no place in it means anything.
+# is left out. As many abstracts are shown as fit, the cited ones always, all in random order, so
+# that a position has no meaning.
 
 STEP = "answer_question"
-_PMID = re.compile(
-    r"(?:PUBMED|PMID)\s*:?\s*(\d{1,9})", re.IGNORECASE
-)  # in an answer, bare ones too
+# In an answer, bare ones too
+_PMID = re.compile(r"(?:PUBMED|PMID)\s*:?\s*(\d{1,9})", re.IGNORECASE)
 _ID = re.compile(r"(?:PUBMED|PMID)?\s*:?\s*(\d{1,9})", re.IGNORECASE)  # what a row may call a PMID
-
-OnBad = Callable[[InputError], None]
+_FORM = (
+    'an object with "question", "answer" and "abstracts", a list of objects with "id", "title" and '
+    '"text"'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,10 +270,10 @@ class Lesson:
 
 
 @dataclass(slots=True)
-class Sieve:
+class LessonMaker:
     """Makes lessons of rows and counts what it leaves out, and why.
 
-    `n_tokens` says how long a lesson is, `control` which tokens of the model no text may hold.
+    `n_tokens` gives a lesson's length; `control` holds the model's tokens that no text may contain.
     """
 
     templates: Templates
@@ -305,28 +281,28 @@ class Sieve:
     max_tokens: int
     seed: int
     control: frozenset[str] = frozenset()
-    kept: list[Lesson] = field(default_factory=list)
+    lessons: list[Lesson] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
     n_rows: int = 0
     n_cut: int = 0  # rows of which abstracts were left out
     n_abstracts_cut: int = 0
-    n_without_reference: int = 0  # answers that say there is none, or forgot them
+    n_without_reference: int = 0
 
     def add(self, row: Row) -> None:
         """Keep the row's lesson, or count why not."""
         self.n_rows += 1
-        why = _why_not(row, self.control)
+        why = _unusable(row, self.control)
         lesson, n_shown = (None, 0) if why else self._fitted(row)
         if lesson is None:
             self.dropped[why or "whose answer and cited abstracts need more than max_tokens"] += 1
             return
-        self.kept.append(lesson)
+        self.lessons.append(lesson)
         self.n_without_reference += not cited_places(row)
         self.n_abstracts_cut += len(row.abstracts) - n_shown
         self.n_cut += len(row.abstracts) > n_shown
 
     def _fitted(self, row: Row) -> tuple[Lesson | None, int]:
-        """The lesson with as many abstracts as fit, and how many; None where the cited do not."""
+        """The lesson with as many abstracts as fit, and how many; None if the cited ones do not."""
         chance = random.Random(f"{self.seed} {self.n_rows}")  # noqa: S311 - an order, not a secret
         rank = [chance.random() for _ in row.abstracts]
         needed = cited_places(row)
@@ -343,23 +319,49 @@ class Sieve:
             return None, 0
         return shown(n_fitting - 1), len(needed) + n_fitting - 1
 
+    def counts(self) -> dict[str, Any]:
+        """How many rows were read, left out and cut, for the card."""
+        return {
+            "read": self.n_rows,
+            "left_out": dict(sorted(self.dropped.items())),
+            "with_abstracts_cut": self.n_cut,
+            "abstracts_cut": self.n_abstracts_cut,
+            "without_reference": self.n_without_reference,
+        }
+
+    def summary(self, n_used: int) -> Iterator[str]:
+        """The same as lines for the terminal."""
+        yield f"{n_used} of {self.n_rows} rows are used."
+        for why, count in sorted(self.dropped.items()):
+            yield f"left out: {count} {why}"
+        if self.n_cut:
+            yield (
+                f"cut to max_tokens: {self.n_abstracts_cut} abstracts of {self.n_cut} rows, none "
+                "of them cited"
+            )
+        if self.n_without_reference:
+            yield f"{self.n_without_reference} answers have no reference."
+
 
 def lesson_of(row: Row, places: Sequence[int], templates: Templates) -> Lesson:
-    """The row with the abstracts of these places, in this order; its answer numbers them anew."""
+    """The row with the abstracts at these places, in this order; its answer is renumbered."""
     blocks = [
-        abstract(number, row.abstracts[place].ref_id, *_texts(row.abstracts[place]))
-        for number, place in enumerate(places, 1)
+        abstract(number, each.ref_id, each.title, each.text)
+        for number, each in enumerate((row.abstracts[place] for place in places), 1)
     ]
     system, user = templates.filled(STEP, question=row.question, abstracts="\n\n".join(blocks))
-    return Lesson(system, user, _renumbered(row.answer, places))
-
-
-def _texts(given: Abstract) -> tuple[str, str]:
-    return given.title, given.text
+    now = {str(place + 1): number for number, place in enumerate(places, 1)}
+    parts, at = [], 0
+    for mark in citation_marks.marks(row.answer):
+        if all(each in now for each in mark.ids):  # ids of papers stay
+            numbers = sorted(now[each] for each in mark.ids)
+            parts += [row.answer[at : mark.span.start], f"[{', '.join(map(str, numbers))}]"]
+            at = mark.span.end
+    return Lesson(system, user, "".join([*parts, row.answer[at:]]))
 
 
 def cited_places(row: Row) -> list[int]:
-    """Places of the abstracts that the answer cites, each once; only of a row that is sound."""
+    """Places of the abstracts that the answer of a usable row cites, each once."""
     of_id = {f"PUBMED:{each.ref_id}": place for place, each in enumerate(row.abstracts)}
     return sorted({of_id[i] if i in of_id else int(i) - 1 for i in cited_ids(row.answer)})
 
@@ -374,20 +376,9 @@ def cited_ids(answer: str) -> list[str]:
     return list(dict.fromkeys([*marked, *(f"PUBMED:{n}" for n in _PMID.findall(answer))]))
 
 
-def _renumbered(answer: str, places: Sequence[int]) -> str:
-    """`[n]` counts the abstracts as they are shown now; ids stay."""
-    now = {str(place + 1): number for number, place in enumerate(places, 1)}
-    parts, at = [], 0
-    for mark in citation_marks.marks(answer):
-        if all(each in now for each in mark.ids):
-            numbers = sorted(now[each] for each in mark.ids)
-            parts += [answer[at : mark.span.start], f"[{', '.join(map(str, numbers))}]"]
-            at = mark.span.end
-    return "".join([*parts, answer[at:]])
-
-
-def _why_not(row: Row, control: frozenset[str]) -> str:
-    texts = [row.question, row.answer, *(t for each in row.abstracts for t in _texts(each))]
+def _unusable(row: Row, control: frozenset[str]) -> str:
+    """Why no lesson can be made of the row; "" if one can."""
+    texts = [row.question, row.answer, *(t for x in row.abstracts for t in (x.title, x.text))]
     if not row.question.strip() or not row.answer.strip():
         return "without a question or an answer"
     if not row.abstracts or not all(each.text.strip() for each in row.abstracts):
@@ -399,11 +390,11 @@ def _why_not(row: Row, control: frozenset[str]) -> str:
     if set(cited_ids(row.answer)) - known:
         return "whose answer cites what is not among its abstracts"
     if any(token in text for token in control for text in texts):
-        return "that hold a token by which the model tells turns apart"
+        return "that contain a control token of the model"
     return ""
 
 
-def read_rows(path: Path, on_bad: OnBad) -> Iterator[Row]:
+def read_rows(path: Path, on_bad: Callable[[InputError], None]) -> Iterator[Row]:
     """The rows of a file of JSON lines, plain or .gz.
 
     Raises:
@@ -420,12 +411,6 @@ def read_rows(path: Path, on_bad: OnBad) -> Iterator[Row]:
                         on_bad(InputError(f"{path} line {number}: expected {_FORM}; got {error!r}"))
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} cannot be read: {error}") from error
-
-
-_FORM = (
-    'an object with "question", "answer" and "abstracts", a list of objects with "id", "title" and '
-    '"text"'
-)
 
 
 def _row(line: bytes) -> Row:

@@ -4,7 +4,6 @@ A plain BERT goes through `bert_onnx`, whose graph is small and known; any other
 torch's exporter.
 """
 
-import json
 import logging
 import tempfile
 import warnings
@@ -16,9 +15,7 @@ import torch
 
 from pincite.errors import ConfigError
 from pincite.models import weights
-from pincite.training import bert_onnx, encoder, network
-from pincite.training.losses import CLASSES
-from pincite.training.run import OWN_ROWS, own_rows
+from pincite.training import bert_onnx, network
 
 MAX_TOKENS = 448  # as `verify` reads: a claim of 60 words and a wide passage of 250
 LANGUAGES = ("en",)
@@ -38,67 +35,59 @@ def export(
 
     Args:
         trained: the folder `model` of a run, of a verifier, an encoder or an answerer.
-        out: made if it is not there; other files in it stay.
+        out: made if it does not exist; other files in it stay.
         source: for the card: which network and data it comes from.
         licence: for the card.
         floats: keep float32, four times as large and about half as fast as int8.
-        merge: of an answerer the base with the adapter worked in, instead of the adapter.
+        merge: for an answerer: write the base with the adapter merged, not the adapter.
 
     Raises:
         MissingModel: `trained` cannot be loaded.
         ConfigError: its labels are not CLASSES in their order, or there is nothing to merge.
     """
     about = {"source": source, "licence": licence}
-    kind = weights.read_card(trained).get("kind")
+    trained_card = weights.read_card(trained)
+    kind = str(trained_card.get("kind", "verifier"))
     if kind == "answerer":
-        from pincite.training import answerer  # peft is an answerer's only
+        from pincite.training import answerer  # needs peft
 
         answerer.export(trained, out, **about, merge=merge, floats=floats)
-        return answerer.KIND
+        return kind
     if merge:
         raise ConfigError(f"{trained} holds no adapter; only an answerer can be merged.")
-    if kind == encoder.KIND:
-        _encoder(trained, out, about, floats)
-        return encoder.KIND
-    _verifier(trained, out, about, floats)
-    return "verifier"
-
-
-def _verifier(trained: Path, out: Path, about: dict[str, str], floats: bool) -> None:
-    model, tokenizer = network.load_trained(trained)
+    if kind == "encoder":
+        model, tokenizer = network.load_body(str(trained))
+        _write(model.eval(), tokenizer, out, trained_card | about, floats)
+        return kind
+    model, tokenizer = network.load_trained(str(trained))
     places = network.most_tokens(model) or MAX_TOKENS
     card = {
-        "kind": "verifier",
+        "kind": kind,
         **about,
-        "labels": list(CLASSES),
+        "labels": list(network.CLASSES),
         "max_tokens": min(MAX_TOKENS, places // _STEP * _STEP),
         "languages": list(LANGUAGES),
     }
-    if n_own := own_rows(trained):
-        card[OWN_ROWS] = n_own
+    if n_own := network.own_rows(trained):
+        card[network.OWN_ROWS] = n_own
     _write(model, tokenizer, out, card, floats)
-
-
-def _encoder(trained: Path, out: Path, about: dict[str, str], floats: bool) -> None:
-    model, tokenizer = encoder.load_body(str(trained))
-    _write(model.eval(), tokenizer, out, weights.read_card(trained) | about, floats)
+    return kind
 
 
 def _write(model: Any, tokenizer: Any, out: Path, card: dict[str, Any], floats: bool) -> None:
     tokenizer.no_truncation()
     out.mkdir(parents=True, exist_ok=True)
-    beside = out / "model.onnx.part"
-    head = "labels" in card
-    graph = (_plain_bert if _is_plain_bert(model.config) else _traced)(model, head)
+    part = out / "model.onnx.part"
+    graph = (_plain_bert if _is_plain_bert(model.config) else _traced)(model, "labels" in card)
     if floats:
-        onnx.save(graph, beside)
+        onnx.save(graph, part)
     else:
         logging.disable(logging.WARNING)  # ONNX Runtime's advice to pre-process: nothing to gain
-        bert_onnx.quantise(graph, beside)
+        bert_onnx.quantise(graph, part)
         logging.disable(logging.NOTSET)
     tokenizer.save(str(out / "tokenizer.json"))
-    (out / "pincite.json").write_text(json.dumps(card, indent=1) + "\n", "utf-8")
-    beside.replace(out / "model.onnx")  # the network last: `locate` looks for it
+    network.write_card(out, card)
+    part.replace(out / "model.onnx")  # the network last: `locate` looks for it
 
 
 def _is_plain_bert(config: Any) -> bool:
@@ -129,9 +118,9 @@ class _OneOutput(torch.nn.Module):  # type: ignore[misc]  # Any to mypy
 
 
 def _traced(model: Any, head: bool) -> onnx.ModelProto:
-    """The graph of any encoder, by torch's exporter that traces."""
+    """The graph of any encoder, by torch's tracing exporter."""
     fields = ["input_ids", "attention_mask", *network.types_field(model)]
-    # Two rows of unlike length: what is traced with one, or unpadded, may drop the mask.
+    # Two rows of unequal length: a trace of one, or without padding, may drop the mask.
     row = torch.ones(2, _STEP, dtype=torch.int64)
     row[1, _STEP // 2 :] = 0
     output = "logits" if head else "last_hidden_state"

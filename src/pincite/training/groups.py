@@ -1,48 +1,58 @@
 """Rows of claims files as training groups: a claim, the passages of its evidence, and negatives.
 
-Which passage of a long evidence decides the label is latent; EM in the loop finds it. Negatives are
+Which passage of a long evidence decides the label is latent; EM in training finds it. Negatives are
 of three kinds: passages of other documents that were retrieved for the claim; passages of the right
-page that lack the evidence, where annotators marked what speaks; and the claim changed in one place
-(a figure, a date, a name, a negation) or a wrong claim before the right page.
+page that lack the evidence, where annotators marked the lines that have it; and rival claims before
+the right page, wrong ones or the claim with one figure, date, name or negation changed.
 """
 
 import json
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
+from pincite.corpus import durable, engines
+from pincite.corpus.protocol import Corpus
 from pincite.documents.jsonl import LabelledClaim, read_labelled
 from pincite.errors import InputError
+from pincite.protocols import Encoder
 from pincite.text import perturbations, words
 from pincite.text.passages import cited_passages, windows
-from pincite.training.recipe import Recipe, SetRecipe
+from pincite.training.recipe import GROUPS, MAX_BAD, EncoderRecipe, Extra, Recipe, SetRecipe
 from pincite.types import Document, Passage, Span
 
-# Evidence that does not say the claim in its words need not refute what was made of it: that counts
-# as not supported. So does a passage that was retrieved for the claim: it may refute as well as say
-# nothing.
+# A passage that was retrieved for a claim, or a claim that was changed, may be refuted or just not
+# be mentioned: it counts as not supported.
 MADE_LABEL = "not_support"
+HELD_BACK = 5  # one claim in this many
+DEPTH = 20  # passages retrieved for a claim by each ranking
+# The first hits are often the evidence in other words: a right passage taken for a wrong one does
+# more harm than a weak negative.
+SKIPPED = 2
+_DOCUMENTS_AT_ONCE = 200
+_QUERIES_AT_ONCE = 256
+_URL = "evidence:"
 _WORD, _DIGIT = re.compile(r"\w+"), re.compile(r"\d")
 _POSSIBLE = re.compile(r"\b(?:may|might|could)\b")  # "may not" does not deny "may"
 
-
-HELD_BACK = 5  # one claim in so many
+Tell = Callable[[str, int, int], None]  # what, done, in all
+Warn = Callable[[str], None]
+Read = Callable[[Path, Callable[[InputError], None]], Iterator[LabelledClaim]]
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What one step sees of one row."""
+    """What one training step sees of one row."""
 
     set_name: str
     row_id: str
     claim: str
     label: str  # of the claim with the passage that decides it: one of labelled.LABELS
-    passages: tuple[str, ...]  # of the right document; which of them speaks is latent
-    negatives: tuple[str, ...] = ()  # passages of other documents, retrieved for the claim
+    passages: tuple[str, ...]  # of the right document; which of them decides is latent
+    negatives: tuple[str, ...] = ()
     rivals: tuple[tuple[str, str], ...] = ()  # (changed or wrong claim, its label), same passage
     weight: float = 1.0
 
@@ -55,66 +65,203 @@ class Reading:
     bad: list[str]
 
 
-Read = Callable[[Path, Callable[[InputError], None]], Iterator[LabelledClaim]]
+OwnRows = Sequence[tuple[SetRecipe, Reading]]
+
+
+def prepared(  # noqa: PLR0913 - each from its own place
+    data: Path,
+    recipe: Recipe,
+    encoder: Encoder | None,
+    folder: Path,
+    tell: Tell,
+    warn: Warn,
+    max_bad: int = MAX_BAD,
+    own: OwnRows = (),
+) -> list[Group]:
+    """The groups kept in a run's folder, or new ones from the files in `data`, which are then kept.
+
+    Those of `own` come after the recipe's and do not change them.
+
+    Raises:
+        InputError: a file is missing, or has more than `max_bad` bad rows.
+    """
+    if (folder / GROUPS).exists():
+        return read_groups(folder / GROUPS)
+    readings = read_sets(data, recipe, warn, max_bad)
+    searched = [row for each in recipe.sets if each.retrieve for row in readings[each.name].rows]
+    found: dict[str, list[str]] = {}
+    if searched and recipe.negatives:
+        evidences = [row.evidence for row in searched]
+        with indexed(folder / "evidence", evidences, encoder, tell) as corpus:
+            found = negatives(corpus, searched, encoder is not None, tell)
+    groups: list[Group] = []
+    all_sets = [*((wanted, readings[wanted.name]) for wanted in recipe.sets), *own]
+    for n, (wanted, reading) in enumerate(all_sets, 1):
+        groups += groups_of(reading.rows, wanted, recipe, lambda row: found.get(row.claim, ()))
+        tell("cutting evidence", n, len(all_sets))
+    write_groups(folder / GROUPS, groups)
+    return groups
+
+
+# Reading
+
+
+def read_sets(
+    data: Path,
+    recipe: Recipe | EncoderRecipe,
+    warn: Warn,
+    max_bad: int,
+    read: Read = read_labelled,
+) -> dict[str, Reading]:
+    """The recipe's sets by name; warns of the rows that were skipped.
+
+    Raises:
+        InputError: a file is missing, or has more than `max_bad` bad rows.
+    """
+    readings = {each.name: read_set(data, each, recipe.seed, max_bad, read) for each in recipe.sets}
+    _warn_of_bad(readings.values(), warn)
+    return readings
+
+
+def read_own(extra: Extra, seed: int, warn: Warn, max_bad: int) -> OwnRows:
+    """The user's own rows, one set per file.
+
+    Raises:
+        InputError: a file cannot be read, has no rows, or more than `max_bad` bad ones.
+    """
+    try:
+        own = [
+            (wanted, _read_file(path, wanted, seed, max_bad, read_labelled))
+            for path, wanted in zip(extra.files, extra.sets, strict=True)
+        ]
+    except InputError as error:
+        raise InputError(
+            "A file of --extra cannot be used; expected what `pincite feedback export --format "
+            f"claims` writes: {error}"
+        ) from error
+    _warn_of_bad([reading for _, reading in own], warn)
+    return own
+
+
+def _warn_of_bad(readings: Iterable[Reading], warn: Warn) -> None:
+    for reading in readings:
+        for message in reading.bad:
+            warn(f"skipped: {message}")
 
 
 def read_set(
     folder: Path, wanted: SetRecipe, seed: int, max_bad: int, read: Read = read_labelled
 ) -> Reading:
-    """The chosen rows of one set, as `read_file` reads them.
+    """The chosen rows of one set, in an order that the seed decides; `read` knows the format.
 
     Raises:
-        InputError: there is no such file, or as `read_file`.
+        InputError: there is no such file, it cannot be read, has no rows, or more than `max_bad`
+            bad ones.
     """
     path = next(
         (p for end in (".jsonl.gz", ".jsonl") if (p := folder / (wanted.name + end)).exists()), None
     )
     if path is None:
         raise InputError(f"{folder} has no {wanted.name}.jsonl.gz, which the recipe names.")
-    return read_file(path, wanted, seed, max_bad, read)
+    return _read_file(path, wanted, seed, max_bad, read)
 
 
-def read_file(
-    path: Path, wanted: SetRecipe, seed: int, max_bad: int, read: Read = read_labelled
-) -> Reading:
-    """The chosen rows of a file, in an order that the seed decides; `read` knows its format.
-
-    Raises:
-        InputError: the file cannot be read, has no rows, or more than `max_bad` bad ones.
-    """
+def _read_file(path: Path, wanted: SetRecipe, seed: int, max_bad: int, read: Read) -> Reading:
     bad: list[str] = []
 
     def note(error: InputError) -> None:
         bad.append(str(error))
         if len(bad) > max_bad:
             raise InputError(
-                f"{path} has more than {max_bad} bad rows; the last: {error} Mend the file, or "
+                f"{path} has more than {max_bad} bad rows; the last: {error} Fix the file, or "
                 "raise --max-bad-rows."
             ) from error
 
     rows = list(read(path, note))
     if not rows:
-        raise InputError(f"{path} has no rows that can be used; expected claims with evidence.")
+        raise InputError(f"{path} has no usable rows; expected claims with evidence.")
     random.Random(f"{seed} {wanted.name}").shuffle(rows)  # noqa: S311 - a sample, not a secret
     return Reading(rows[: wanted.rows] if wanted.rows else rows, bad)
 
 
 def is_held_back(claim: str, seed: int) -> bool:
-    """Whether a claim is one of the fifth that is never trained on, whatever set it stands in.
+    """Whether a claim is in the fifth that is never trained on, in whatever set it occurs.
 
-    Letters' case and blanks do not count: one claim is often before several evidences.
+    Case and white space do not count: one claim often occurs with several evidences.
     """
-    return _drawn(claim, f"{seed} held back") % HELD_BACK == 0
+    return _hashed(claim, f"{seed} held back") % HELD_BACK == 0
 
 
 def half_of(claim: str, seed: int) -> str:
-    """Of claims held back: those that `fit` thresholds, and those that `measure` them."""
-    return ("fit", "measure")[_drawn(claim, f"{seed} half") % 2]
+    """Which half of the held-back claims: the one to `fit` thresholds or the one to `measure`."""
+    return ("fit", "measure")[_hashed(claim, f"{seed} half") % 2]
 
 
-def _drawn(claim: str, salt: str) -> int:
+def _hashed(claim: str, salt: str) -> int:
     plain = " ".join(claim.casefold().split())
     return int.from_bytes(blake2b(f"{salt} {plain}".encode(), digest_size=8).digest())
+
+
+# Negatives from retrieval: what BM25 and the dense index find for a claim in other documents
+
+
+def indexed(
+    folder: Path,
+    evidences: Sequence[str],
+    encoder: Encoder | None,
+    tell: Tell,
+    titles: Mapping[str, str] | None = None,
+) -> Corpus:
+    """A corpus of the distinct evidences, new or resumed; its documents' urls are numbers.
+
+    `titles`: evidence → the title of its page, where it has one.
+    """
+    corpus = engines.open_or_create(folder, encoder)
+    distinct = list(dict.fromkeys(evidences))
+    for start in range(0, len(distinct), _DOCUMENTS_AT_ONCE):
+        batch = enumerate(distinct[start : start + _DOCUMENTS_AT_ONCE], start)
+        corpus.add(
+            [Document(f"{_URL}{n}", (titles or {}).get(text, ""), text) for n, text in batch]
+        )
+        tell("indexing evidence", min(start + _DOCUMENTS_AT_ONCE, len(distinct)), len(distinct))
+    return corpus
+
+
+def negatives(
+    corpus: Corpus, rows: Sequence[LabelledClaim], dense: bool, tell: Tell
+) -> dict[str, list[str]]:
+    """Claim → passages that both rankings find, those of its own evidences left out."""
+    own: dict[str, list[str]] = {}
+    for row in rows:
+        own.setdefault(row.claim, []).append(row.evidence)
+    found = retrieved(corpus, list(own), dense, tell)
+    return {
+        claim: [p.text for p in some if not any(p.text in e for e in own[claim])]
+        for claim, some in found.items()
+    }
+
+
+def retrieved(
+    corpus: Corpus, queries: Sequence[str], dense: bool, tell: Tell
+) -> dict[str, list[Passage]]:
+    """Query → what both rankings find after their first hits, by words before by meaning."""
+    retrievers = [corpus.lexical()] + ([corpus.dense()] if dense else [])
+    found: dict[str, list[Passage]] = {query: [] for query in queries}
+    for start in range(0, len(queries), _QUERIES_AT_ONCE):
+        chunk = queries[start : start + _QUERIES_AT_ONCE]
+        for retriever in retrievers:
+            for query, hits in zip(chunk, retriever.retrieve(chunk, DEPTH), strict=True):
+                found[query] += [hit.passage for hit in hits[SKIPPED:]]
+        tell("searching negatives", min(start + _QUERIES_AT_ONCE, len(queries)), len(queries))
+    return found
+
+
+def number_of(passage: Passage) -> int:
+    """The place of the passage's document among the distinct evidences given to `indexed`."""
+    return int(passage.url.removeprefix(_URL))
+
+
+# Cutting and changing
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +275,9 @@ class Cut:
 def cut(row: LabelledClaim, most: int, n_words: int = 0) -> Cut:
     """The row's evidence in passages as `verify` cuts a cited source, at most `most` of a kind.
 
-    With `n_words` they are all about so long.
-
-    The best share most words with the claim: a cheap choice before EM makes the costly one. Where
-    `meta.supporting` marks the lines that speak (sets of line numbers, as WiCE has them), passages
-    without any of these are passages of the right page that lack the evidence.
+    With `n_words` they are all about that long. Those that share most words with the claim are
+    kept, a cheap choice before EM makes the costly one. `meta.supporting` may mark the lines that
+    have the evidence (sets of line numbers, as in WiCE): passages without any of them lack it.
     """
     page = Document(row.row_id, "", row.evidence)
     found = windows(page, n_words) if n_words else cited_passages(page)
@@ -151,7 +296,7 @@ def cut(row: LabelledClaim, most: int, n_words: int = 0) -> Cut:
 
 
 def _marked(row: LabelledClaim) -> list[Span]:
-    """The lines of the evidence that its annotators marked; none where the set has no marks."""
+    """The lines of the evidence that annotators marked; none where the set has no marks."""
     marks = row.meta.get("supporting")  # other sets may use the word for something else
     lists = [group for group in marks if isinstance(group, list)] if isinstance(marks, list) else []
     wanted = {line for group in lists for line in group if isinstance(line, int)}
@@ -169,20 +314,19 @@ def made_claims(
     """Changed and wrong claims for a supported row, each with its label; one of each at most."""
     kinds = [*perturbations.KINDS, *perturbations.HARD_KINDS]
     chance.shuffle(kinds)
+    made: list[tuple[str, str]] = []
     for kind in kinds:
         swap = perturbations.swap_of(kind, row.claim, names, chance, row.evidence)
         if swap and (kind == "negation" or swap.text not in row.evidence):
-            made = [(swap.text, _label_of(swap, row))]
+            made.append((swap.text, _label_of(swap, row)))
             break
-    else:
-        made = []
     if others and (not made or chance.random() < 0.3):
         made.append((chance.choice(others), MADE_LABEL))
     return tuple(made)
 
 
 def _label_of(swap: perturbations.Swap, row: LabelledClaim) -> str:
-    """Refuted where the evidence has what was changed; else it may say nothing of it.
+    """Refuted if the evidence states what was changed, otherwise not supported.
 
     Another name need not exclude the first: two towns may have voted for it.
     """
@@ -190,8 +334,9 @@ def _label_of(swap: perturbations.Swap, row: LabelledClaim) -> str:
     named = swap.kind == "name" or (swap.kind == "rival" and not _DIGIT.search(before))
     if named or _POSSIBLE.search(row.claim):
         return MADE_LABEL
-    told = set(_WORD.findall(row.evidence.casefold()))
-    stated = told.issuperset(_WORD.findall(before.casefold()))
+    stated = set(_WORD.findall(row.evidence.casefold())).issuperset(
+        _WORD.findall(before.casefold())
+    )
     return "refute" if swap.kind == "negation" or stated else MADE_LABEL
 
 
@@ -201,12 +346,12 @@ def groups_of(
     recipe: Recipe,
     retrieved: Callable[[LabelledClaim], Sequence[str]],
 ) -> Iterator[Group]:
-    """A group a visit of each row, with negatives drawn anew at every visit.
+    """One group for each visit of each row; every visit draws its negatives afresh.
 
     `retrieved` gives passages of other documents for a row's claim, best first.
     """
     chance = random.Random(f"{recipe.seed} {wanted.name} made")  # noqa: S311
-    if wanted.held_back:  # nor may such a claim stand as a wrong one before another's evidence
+    if wanted.held_back:  # such a claim may not be another row's wrong claim either
         rows = [row for row in rows if not is_held_back(row.claim, recipe.seed)]
     names = [name for row in rows for name in words.names(row.claim)]
     for row in rows:
@@ -230,17 +375,14 @@ def groups_of(
             )  # fmt: skip
 
 
-def write_groups(path: Path, groups: Sequence[Any]) -> None:
-    """Keep groups as JSON lines, whole or not at all: a resumed run must see the same."""
-    beside = path.with_suffix(".part")
-    with beside.open("w", encoding="utf-8") as out:
-        for group in groups:
-            out.write(json.dumps(asdict(group), ensure_ascii=False) + "\n")
-    beside.replace(path)
+def write_groups(path: Path, groups: Sequence[Group]) -> None:
+    """Keep groups as JSON lines: a resumed run must see the same ones."""
+    lines = (json.dumps(asdict(group), ensure_ascii=False) + "\n" for group in groups)
+    durable.write_text(path, "".join(lines))
 
 
 def read_groups(path: Path) -> list[Group]:
-    """What `write_groups` wrote."""
+    """Read the groups that `write_groups` wrote."""
     with path.open(encoding="utf-8") as lines:
         values = [json.loads(line) for line in lines]
     return [

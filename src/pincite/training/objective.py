@@ -1,74 +1,75 @@
-"""One step's loss: E step without gradient, then the pairs that it chose with gradient."""
+"""The training objective: which passage decides (E step), and the loss of those pairs (M step).
+
+SIDE (Petroni et al. 2023, Methods, "Training") maximises the likelihood of one positive passage
+among negatives, where which of the cited page's passages is the positive is latent. Here the score
+is the log-odds of support under a three-way head, and the labels have a loss of their own.
+
+Shapes: G groups, L latent passages (padded), N negatives (padded), 3 classes in order CLASSES.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
+from torch.nn.functional import log_softmax, one_hot
 
 from pincite.text import paraphrase
-from pincite.training import losses
 from pincite.training.groups import MADE_LABEL, Group
 from pincite.training.network import Pairs
-from pincite.training.recipe import Recipe
+from pincite.training.recipe import Recipe, Strategy
+
+SUPPORTED, REFUTED, NEUTRAL = range(3)
+NEVER = float("-inf")
+AS_BEFORE = "as_before"  # a group without a label: the teacher's answer is its whole target
 
 
 @dataclass(slots=True)
-class _Asked:
-    """The pairs of a step, and for each what is asked of it."""
+class _Batch:
+    """The pairs of a step, each with its label and weight."""
 
-    pairs: list[tuple[str, str]]
-    labels: list[str]
-    weights: list[float]
-    positives: list[list[tuple[int, float]]]  # of each ranked group: rows and responsibilities
-    negatives: list[list[int]]  # of each ranked group: rows
-    ranked_weights: list[float]
+    pairs: list[tuple[str, str]] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
+    # Of each ranked group: rows of positives with their responsibilities, rows of negatives.
+    positives: list[list[tuple[int, float]]] = field(default_factory=list)
+    negatives: list[list[int]] = field(default_factory=list)
+    ranked_weights: list[float] = field(default_factory=list)
 
-
-class Teacher(Protocol):
-    """What is asked of a teacher."""
-
-    def judged(self, pairs: Sequence[tuple[str, str]]) -> Tensor: ...  # noqa: D102
+    def add(self, claim: str, passage: str, label: str, weight: float) -> int:
+        """The number of the pair's row."""
+        self.pairs.append(paraphrase.as_read(claim, passage))  # as the verifier will read it
+        self.labels.append(label)
+        self.weights.append(weight)
+        return len(self.pairs) - 1
 
 
 class Objective:
     """Loss of a batch of groups under a recipe; a teacher's distribution is a target too."""
 
-    def __init__(self, recipe: Recipe, student: Pairs, teacher: Teacher | None = None) -> None:
+    def __init__(self, recipe: Recipe, student: Pairs, teacher: Pairs | None = None) -> None:
         self._recipe, self._student, self._teacher = recipe, student, teacher
-        self._targets = losses.Targets(
-            recipe.partial_support, recipe.class_weights, recipe.smoothing
-        )
-
-    def pairs(self, groups: Sequence[Group]) -> list[tuple[str, str]]:
-        """The pairs of a step of groups with one passage each, of which no E step has to choose."""
-        return self._asked(groups, [[1.0] for _ in groups]).pairs
 
     def loss(self, groups: Sequence[Group], step: int, generator: torch.Generator) -> Tensor:
-        """A scalar: the mean over groups."""
-        asked = self._asked(groups, self._e_step(groups, step, generator))
-        logits = self._student.logits(asked.pairs)
-        weights = torch.tensor(asked.weights, device=logits.device)
-        per_pair = losses.label_loss(logits, asked.labels, self._targets)
+        """The mean over groups, a scalar; all chance comes from the generator and torch's."""
+        batch = self._batch(groups, self._e_step(groups, step, generator))
+        logits = self._student.logits(batch.pairs)
+        per_pair = label_loss(logits, batch.labels, self._recipe)
         if self._teacher:
-            shares = torch.tensor([self._share(label) for label in asked.labels])
-            told = shares.nonzero().flatten().tolist()
+            shares = torch.tensor(
+                [1.0 if x == AS_BEFORE else self._recipe.distillation for x in batch.labels]
+            )
             taught = torch.zeros_like(per_pair)
-            if told:
-                target = self._teacher.judged([asked.pairs[i] for i in told]).to(logits.device)
+            if rows := shares.nonzero().flatten().tolist():
+                target = self._teacher.judged([batch.pairs[i] for i in rows]).to(logits.device)
                 target = torch.softmax(target, dim=-1)
-                taught[told] = -(target * torch.log_softmax(logits[told], dim=-1)).sum(dim=-1)
+                taught[rows] = -(target * log_softmax(logits[rows], dim=-1)).sum(dim=-1)
             shares = shares.to(logits.device)
             per_pair = (1 - shares) * per_pair + shares * taught
-        total = (weights * per_pair).sum()
-        if asked.positives:
-            total = total + self._recipe.ranking_weight * self._ranking(asked, logits)
+        total = (torch.tensor(batch.weights, device=logits.device) * per_pair).sum()
+        if batch.positives:
+            total = total + self._recipe.ranking_weight * _ranking(batch, logits)
         return total / len(groups)
-
-    def _share(self, label: str) -> float:
-        """How much of a pair's target is the teacher's."""
-        return 1.0 if label == losses.AS_BEFORE else self._recipe.distillation
 
     def _e_step(
         self, groups: Sequence[Group], step: int, generator: torch.Generator
@@ -86,27 +87,20 @@ class Objective:
         start = 0
         for i, group in enumerate(latent):
             n = len(group.passages)
-            which = losses.REFUTED if group.label == "refute" else losses.SUPPORTED
-            scores[i, :n] = losses.log_odds(logits[start : start + n], which).cpu()
+            which = REFUTED if group.label == "refute" else SUPPORTED
+            scores[i, :n] = log_odds(logits[start : start + n], which).cpu()
             positive[i, :n] = True
             start += n
-        temperature = losses.temperature_at(step, recipe.temperature, recipe.temperature_steps)
-        found = losses.responsibilities(scores, positive, recipe.strategy, temperature, generator)
+        temperature = temperature_at(step, recipe.temperature, recipe.temperature_steps)
+        found = responsibilities(scores, positive, recipe.strategy, temperature, generator)
         rows = iter(found.tolist())
         return [next(rows)[: len(g.passages)] if len(g.passages) > 1 else [1.0] for g in groups]
 
-    def _asked(self, groups: Sequence[Group], shares: list[list[float]]) -> _Asked:
-        asked = _Asked([], [], [], [], [], [])
-
-        def ask(claim: str, passage: str, label: str, weight: float) -> int:
-            asked.pairs.append(paraphrase.as_read(claim, passage))  # as the verifier will meet it
-            asked.labels.append(label)
-            asked.weights.append(weight)
-            return len(asked.pairs) - 1
-
+    def _batch(self, groups: Sequence[Group], shares: list[list[float]]) -> _Batch:
+        batch = _Batch()
         for group, share in zip(groups, shares, strict=True):
             positives = [
-                (ask(group.claim, passage, group.label, group.weight * part), part)
+                (batch.add(group.claim, passage, group.label, group.weight * part), part)
                 for passage, part in zip(group.passages, share, strict=True)
                 if part > 0
             ]
@@ -114,30 +108,111 @@ class Objective:
             made = [(group.claim, passage, MADE_LABEL) for passage in group.negatives]
             made += [(claim, best, label) for claim, label in group.rivals]
             weight = group.weight * self._recipe.made_weight
-            negatives = [ask(*pair, weight / len(made)) for pair in made]
+            negatives = [batch.add(*pair, weight / len(made)) for pair in made]
             if negatives and group.label in ("support", "partial"):
-                asked.positives.append(positives)
-                asked.negatives.append(negatives)
-                asked.ranked_weights.append(group.weight)
-        return asked
-
-    def _ranking(self, asked: _Asked, logits: Tensor) -> Tensor:
-        """The listwise losses of the groups that have positives and negatives, summed."""
-        scores = losses.log_odds(logits)
-        rows, shares, _ = padded([[r for r, _ in p] for p in asked.positives], logits.device,
-                                  [[s for _, s in p] for p in asked.positives])  # fmt: skip
-        others, _, there = padded(asked.negatives, logits.device)
-        loss = losses.ranking_loss(scores[rows], shares, scores[others], there)
-        return (loss * torch.tensor(asked.ranked_weights, device=logits.device)).sum()
+                batch.positives.append(positives)
+                batch.negatives.append(negatives)
+                batch.ranked_weights.append(group.weight)
+        return batch
 
 
-def padded(
-    rows: list[list[int]], device: torch.device, values: list[list[float]] | None = None
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Row numbers, their values (0 for padding) and which are no padding: (G, longest) each."""
-    width = max(map(len, rows))
-    given = values or [[1.0] * len(row) for row in rows]
-    index = torch.tensor([row + [0] * (width - len(row)) for row in rows], device=device)
-    filled = torch.tensor([v + [0.0] * (width - len(v)) for v in given], device=device)
-    there = torch.tensor([[i < len(row) for i in range(width)] for row in rows], device=device)
-    return index, filled, there
+def _ranking(batch: _Batch, logits: Tensor) -> Tensor:
+    """The listwise losses of the groups that have positives and negatives, summed."""
+    scores, device = log_odds(logits), logits.device
+
+    def padded(rows: list[list[float]], kind: torch.dtype) -> Tensor:
+        width = max(map(len, rows))
+        return torch.tensor([[*r, *[0] * (width - len(r))] for r in rows], dtype=kind).to(device)
+
+    positives = padded([[row for row, _ in each] for each in batch.positives], torch.int64)
+    shares = padded([[share for _, share in each] for each in batch.positives], torch.float32)
+    negatives = padded([[*each] for each in batch.negatives], torch.int64)
+    is_negative = padded([[1.0] * len(each) for each in batch.negatives], torch.bool)
+    loss = ranking_loss(scores[positives], shares, scores[negatives], is_negative)
+    return (loss * torch.tensor(batch.ranked_weights, device=device)).sum()
+
+
+def log_odds(logits: Tensor, which: int = SUPPORTED) -> Tensor:
+    """The log-odds log P(which) − log P(not which): (…, 3) → (…)."""
+    others = [c for c in range(3) if c != which]
+    return logits[..., which] - torch.logsumexp(logits[..., others], dim=-1)
+
+
+def responsibilities(
+    scores: Tensor,
+    positive: Tensor,
+    strategy: Strategy,
+    temperature: float = 1.0,
+    generator: torch.Generator | None = None,
+) -> Tensor:
+    """How much of a group's loss each of its latent passages carries: (G, L), rows sum to one.
+
+    Args:
+        scores: (G, L); taken without gradient, this is the E step.
+        positive: (G, L) bool, False for padding. Each row has at least one True.
+        strategy: `hard_em`: all on the best; `soft_em`: softmax of scores × temperature;
+            `first`; `random`: all on one drawn; `uniform`: the same on each.
+        temperature: of soft EM; it rises during training (`temperature_at`).
+        generator: for `random`.
+    """
+    scores = scores.detach()
+    if strategy == "soft_em":
+        return torch.softmax((scores * temperature).masked_fill(~positive, NEVER), dim=-1)
+    if strategy == "uniform":
+        return positive / positive.sum(dim=-1, keepdim=True)
+    if strategy == "hard_em":
+        chosen = scores.masked_fill(~positive, NEVER).argmax(dim=-1)
+    elif strategy == "first":
+        chosen = positive.int().argmax(dim=-1)
+    else:
+        chosen = torch.multinomial(positive.float(), 1, generator=generator).squeeze(-1)
+    return one_hot(chosen, scores.shape[-1]).to(scores.dtype)
+
+
+def temperature_at(step: int, span: tuple[float, float], n_steps: int) -> float:
+    """Soft EM's temperature: linear from span[0] at step 0 to span[1] at `n_steps`, then kept."""
+    share = min(1.0, step / n_steps) if n_steps else 1.0
+    return span[0] + (span[1] - span[0]) * share
+
+
+def ranking_loss(
+    positives: Tensor, weights: Tensor, negatives: Tensor, is_negative: Tensor
+) -> Tensor:
+    """Listwise: −Σ wᵢ log softmax(sᵢ | sᵢ and the negatives), (G,).
+
+    Every positive competes with the negatives alone. The other positives of its document are
+    neither target nor negative: they stand at −inf, not at 0 as in the released SIDE code, where a
+    masked passage kept e⁰ in the denominator and, scores being negative, most of the mass.
+
+    Args:
+        positives: (G, L) scores.
+        weights: (G, L), zero for padding.
+        negatives: (G, N) scores.
+        is_negative: (G, N) bool, False for padding.
+    """
+    rest = torch.logsumexp(negatives.masked_fill(~is_negative, NEVER), dim=-1, keepdim=True)
+    loss = torch.logaddexp(positives, rest.expand_as(positives)) - positives
+    return torch.where(weights > 0, weights * loss, torch.zeros_like(loss)).sum(dim=-1)
+
+
+def label_loss(logits: Tensor, labels: list[str], recipe: Recipe) -> Tensor:
+    """−log of the probability of what the label allows, weighted by class, (n,).
+
+    `not_support` allows refuted and neutral alike (their sum); `partial` is supported with the
+    probability `partial_support` and otherwise neutral, since part of the claim is there and the
+    rest is not mentioned.
+    """
+    log_p = log_softmax(logits, dim=-1)
+    log_not = torch.logsumexp(log_p[:, [REFUTED, NEUTRAL]], dim=-1)
+    part = recipe.partial_support
+    support, refute, neutral = recipe.class_weights
+    allowed = {
+        "support": support * log_p[:, SUPPORTED],
+        "refute": refute * log_p[:, REFUTED],
+        "nei": neutral * log_p[:, NEUTRAL],
+        "not_support": neutral * log_not,
+        AS_BEFORE: torch.zeros_like(log_not),
+        "partial": support * part * log_p[:, SUPPORTED] + neutral * (1 - part) * log_p[:, NEUTRAL],
+    }
+    losses = -torch.stack([allowed[label][i] for i, label in enumerate(labels)])
+    return (1 - recipe.smoothing) * losses - recipe.smoothing * log_p.mean(dim=-1)

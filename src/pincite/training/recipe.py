@@ -1,47 +1,60 @@
-"""What a model is trained on and how: the recipe file as frozen dataclasses.
+"""What a training run is made from: its recipe, a TOML file, and its folder.
 
-A recipe is TOML (`verifier.toml` beside this file is the default), so that
-a run can be read, changed and repeated without touching code.
+`verifier.toml`, `encoder.toml` and `answerer.toml` beside this file are the default recipes. The
+run's folder records in run.json everything that the weights depend on, so that the same command
+resumes the run and another one is refused.
 """
 
+import hashlib
+import json
 import tomllib
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import asdict, field
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from pincite.corpus import durable
 from pincite.errors import ConfigError
-from pincite.llm.templates import LANGUAGES
 
 SHIPPED = Path(__file__).parent / "verifier.toml"
 ENCODER = Path(__file__).parent / "encoder.toml"
 ANSWERER = Path(__file__).parent / "answerer.toml"
-STRATEGIES = ("hard_em", "soft_em", "first", "random", "uniform")
-POOLINGS = ("mean", "cls")
-PRECISIONS = ("float32", "bfloat16", "nf4", "fp4")  # the last two: 4 bits, by bitsandbytes
-ARITHMETIC = ("auto", "float32", "bfloat16")  # auto: bfloat16 where the processor multiplies it
-T = TypeVar("T")
+MAX_BAD = 20  # bad rows of one file that are skipped before the run is refused
+GROUPS = "groups.jsonl"  # in a run's folder
+STATE = "state.safetensors"
+RECORD = "run.json"
+MODEL = "model"
 R = TypeVar("R", "Recipe", "EncoderRecipe", "AnswererRecipe")
 
+STRICT = ConfigDict(extra="forbid", strict=True)
+Strategy = Literal["hard_em", "soft_em", "first", "random", "uniform"]
+Count = Annotated[int, Field(ge=0)]
+Size = Annotated[int, Field(gt=0)]
+Share = Annotated[float, Field(ge=0, lt=1)]
+Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, config=STRICT)
 class SetRecipe:
-    """One collection: how many of its rows are seen, how often, and how much they weigh."""
+    """One collection of rows and how it is used."""
 
     name: str  # the file's name without .jsonl.gz
-    rows: int = 0  # at most this many, chosen by the seed; 0 means all
-    visits: int = 1  # how often each row is seen
-    weight: float = 1.0  # of its losses
-    retrieve: bool = False  # its evidence is searched for negatives
-    held_back: bool = False  # a fifth of its claims is kept for measuring: `groups.is_held_back`
-    window_words: int = 0  # of its passages; 0: the recipe's
+    rows: Count = 0  # at most this many, chosen by the seed; 0 means all
+    visits: Count = 1  # how often each row is seen
+    weight: Number = 1.0  # of its losses
+    retrieve: bool = False  # search its evidence for negatives
+    held_back: bool = False  # never train on a fifth of its claims: `groups.is_held_back`
+    window_words: Count = 0  # of its passages; 0: the recipe's
 
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """Rows of a user's own beside a recipe's sets, as `pincite feedback export` writes them.
+    """The user's own rows, as `pincite feedback export` writes them.
 
-    Seen as often, and weighing as much, as the small clean sets of the shipped recipe.
+    Visits and weight default to those of the small clean sets of the shipped recipe.
     """
 
     files: tuple[Path, ...] = ()
@@ -50,184 +63,210 @@ class Extra:
 
     @property
     def sets(self) -> tuple[SetRecipe, ...]:
-        """A set for each file, named by its place: the run is the same wherever the file lies."""
+        """One set per file, numbered, so that moving a file does not make another run."""
         return tuple(
             SetRecipe(f"own rows {n}", visits=self.visits, weight=self.weight)
             for n in range(1, len(self.files) + 1)
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, config=STRICT)
 class Recipe:
-    """All that decides a run, beside the data and the base network."""
+    """How a verifier is trained."""
 
     sets: tuple[SetRecipe, ...]
-    seed: int = 13
-    strategy: str = "hard_em"  # one of STRATEGIES
-    temperature: tuple[float, float] = (0.1, 1.0)  # soft EM: at the first step, after warm-up
-    temperature_steps: int = 1000
-    max_tokens: int = 320
-    max_passages: int = 4  # of one evidence; those that share most words with the claim
-    window_words: int = 0  # of a passage; 0: as `verify` cuts, in two widths
-    batch_tokens: int = 4096  # claims and passages with padding, in one step
-    steps: int = 0  # at most so many, and the rate falls to zero there; 0: all groups once
-    learning_rate: float = 4e-5
-    warmup: float = 0.06  # share of the steps over which the rate rises
-    weight_decay: float = 0.01
-    frozen_layers: int = 0  # the embeddings too, where it is above 0
-    frozen_embeddings: bool = False  # where no layer is frozen
-    dropout: float = 0.1  # behind the layers; attention has none
-    precision: str = "auto"  # one of ARITHMETIC
-    ranking_weight: float = 0.5  # of the listwise loss beside the labels' cross-entropy
-    made_weight: float = 0.7  # of the loss on made negatives
-    swaps: float = 0.5  # share of the supported rows that get a changed claim
-    negatives: float = 0.5  # share of the rows of searched sets that get a retrieved passage
-    partial_support: float = 0.35  # the share of "supported" in the target of a partial row
-    class_weights: tuple[float, float, float] = (1.0, 1.0, 1.0)  # supported, refuted, neutral
-    smoothing: float = 0.0  # of the labels
-    distillation: float = 0.5  # weight of the teacher's distribution, where there is a teacher
+    seed: Count = 13
+    strategy: Strategy = "hard_em"
+    temperature: tuple[Number, Number] = (0.1, 1.0)  # soft EM: at the first step, after warm-up
+    temperature_steps: Count = 1000
+    max_tokens: Size = 320
+    max_passages: Size = 4  # of one evidence; those that share most words with the claim
+    window_words: Count = 0  # of a passage; 0: as `verify` cuts, in two widths
+    batch_tokens: Size = 4096  # claims and passages with padding, in one step
+    steps: Count = 0  # the rate falls to zero there; 0: all groups once
+    learning_rate: Number = 4e-5
+    warmup: Number = 0.06  # share of the steps over which the rate rises
+    weight_decay: Number = 0.01
+    frozen_layers: Count = 0  # above 0 the embeddings are frozen too
+    frozen_embeddings: bool = False
+    dropout: Share = 0.1  # behind the layers; attention has none
+    # auto: bfloat16 where the processor multiplies it
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    ranking_weight: Number = 0.5  # of the listwise loss beside the labels' cross-entropy
+    made_weight: Number = 0.7  # of the loss on made negatives
+    swaps: Number = 0.5  # share of the supported rows that get a changed claim
+    negatives: Number = 0.5  # share of the rows of searched sets that get a retrieved passage
+    partial_support: Number = 0.35  # the share of "supported" in the target of a partial row
+    # supported, refuted, neutral
+    class_weights: tuple[Number, Number, Number] = (1.0, 1.0, 1.0)
+    smoothing: Number = 0.0  # of the labels
+    distillation: Number = 0.5  # weight of the teacher's distribution, where there is a teacher
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, config=STRICT)
 class EncoderRecipe:
-    """All that decides an encoder's run, beside the data and the base network."""
+    """How an encoder is trained."""
 
     sets: tuple[SetRecipe, ...]
-    seed: int = 13
-    pooling: str = "mean"  # as sentence-transformers bases have it; or cls
-    score_temperature: float = 0.05  # cosines are divided by it: SimCSE's (Gao et al. 2021, §3)
-    max_tokens: int = 256  # of a claim or a passage
-    batch_claims: int = 32  # in one step; each has the others' passages as negatives
-    steps: int = 0  # at most so many, and the rate falls to zero there; 0: all pairs once
-    learning_rate: float = 2e-5
-    warmup: float = 0.06  # share of the steps over which the rate rises
-    weight_decay: float = 0.01
-    refuted: bool = True  # evidence that refutes a claim is on its topic: it is to be found too
-    negatives: bool = True  # a passage of another document beside each, that words or meanings find
+    seed: Count = 13
+    pooling: Literal["mean", "cls"] = "mean"  # mean: as sentence-transformers' bases have it
+    # Cosines are divided by it: SimCSE's (Gao et al. 2021, §3)
+    score_temperature: Annotated[float, Field(gt=0)] = 0.05
+    max_tokens: Size = 256  # of a claim or a passage
+    batch_claims: Size = 32  # in one step; each has the others' passages as negatives
+    steps: Count = 0  # the rate falls to zero there; 0: all pairs once
+    learning_rate: Number = 2e-5
+    warmup: Number = 0.06  # share of the steps over which the rate rises
+    weight_decay: Number = 0.01
+    refuted: bool = True  # evidence that refutes a claim is on its topic and should be found too
+    negatives: bool = True  # add a passage of another document, found by words or meaning
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, config=STRICT)
 class AnswererRecipe:
-    """All that decides the run of a model that answers, beside the data and the base.
+    """How the adapter of an answering model is trained.
 
     Defaults are Verif.ai's (LoRA after Hu et al. 2021; 4 bits after Dettmers et al. 2023, QLoRA).
     """
 
-    seed: int = 13
-    rows: int = 0  # at most so many, chosen by the seed; 0 means all
-    visits: int = 2  # how often each is seen
-    max_tokens: int = 4096  # of prompt and answer; abstracts that are not cited are cut for it
-    batch_rows: int = 8  # in one step
-    rows_at_once: int = 1  # of them in memory at once: accumulation is the rest
-    steps: int = 0  # at most so many, and the rate falls to zero there; 0: all rows
-    learning_rate: float = 2e-4
-    warmup: float = 0.03  # share of the steps over which the rate rises
-    weight_decay: float = 0.0
-    rank: int = 64
-    alpha: int = 16  # the adapter's product is scaled by alpha / rank
-    dropout: float = 0.1  # before the adapter
-    modules: tuple[str, ...] = ("q_proj", "v_proj")  # or one: all-linear
-    precision: str = "float32"  # of the base, which is not trained; one of PRECISIONS
-    checkpointing: bool = True  # layers are computed twice, and their insides need no memory
-    prompt_language: str = "en"  # in which language the model is asked, as the setting of `check`
+    seed: Count = 13
+    rows: Count = 0  # at most this many, chosen by the seed; 0 means all
+    visits: Size = 2  # how often each is seen
+    max_tokens: Size = 4096  # of prompt and answer; uncited abstracts are dropped to fit
+    batch_rows: Size = 8  # in one step
+    rows_at_once: Size = 1  # in memory at once; gradients are accumulated over a batch
+    steps: Count = 0  # the rate falls to zero there; 0: all rows
+    learning_rate: Number = 2e-4
+    warmup: Number = 0.03  # share of the steps over which the rate rises
+    weight_decay: Number = 0.0
+    rank: Size = 64
+    alpha: Size = 16  # the adapter's product is scaled by alpha / rank
+    dropout: Share = 0.1  # before the adapter
+    # or ["all-linear"]
+    modules: Annotated[tuple[str, ...], Field(min_length=1)] = ("q_proj", "v_proj")
+    # of the base, which is not trained; the last two: 4 bits, by bitsandbytes
+    precision: Literal["float32", "bfloat16", "nf4", "fp4"] = "float32"
+    checkpointing: bool = True  # recompute layers to save memory
+    prompt_language: Literal["en", "de"] = "en"  # of the prompt's instructions
     language: str = "en"  # of the answers
-    prompts: str = ""  # a folder with an answer_question.txt of your own
+    prompts: str = ""  # a folder with your own answer_question.txt
 
 
 def read_recipe(path: Path = SHIPPED) -> Recipe:
-    """The recipe of a verifier, as `recipe_in` reads it."""
+    """Read the recipe of a verifier."""
     return recipe_in(path, Recipe)
 
 
 def recipe_in(path: Path, kind: type[R]) -> R:
-    """The recipe in a TOML file: keys as `kind` names them, and `[[sets]]` where it has some.
+    """Read a recipe of this kind from a TOML file.
 
     Raises:
         ConfigError: names the file and the key that is unknown or wrong.
     """
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
+        # In its JSON mode pydantic takes lists for tuples, and is otherwise strict.
+        made = TypeAdapter(kind).validate_json(json.dumps(given, default=str))
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        raise ConfigError(f"{path}: {key}: {first['msg']}; got {first['input']!r}.") from error
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read as a recipe: {error}") from error
-    if kind is not AnswererRecipe:
-        sets = given.pop("sets", [])
-        if not isinstance(sets, list) or not sets:
-            raise ConfigError(f"{path} names no [[sets]]; a recipe needs at least one.")
-        given["sets"] = tuple(_made(SetRecipe, each, path) for each in sets)
-    given = {key: tuple(v) if isinstance(v, list) else v for key, v in given.items()}
-    made = _made(kind, given, path)
-    names = [each.name for each in given.get("sets", ())]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise ConfigError(f"{path} names the set {twice[0]!r} twice; give it once, with `visits`.")
-    _require_sense(made, path)
+    if not isinstance(made, AnswererRecipe):
+        names = [each.name for each in made.sets]
+        if not names or len(set(names)) < len(names):
+            raise ConfigError(f"{path}: sets: expected at least one [[sets]], each name once.")
     return made
 
 
-def _require_sense(made: R, path: Path) -> None:
-    """Each key that chooses has one of its values, and what divides or counts is above zero."""
-    precisions = {"precision": ARITHMETIC if isinstance(made, Recipe) else PRECISIONS}
-    for key, choices in (_CHOICES | precisions).items():
-        value = getattr(made, key, choices[0])
-        if value not in choices:
-            raise ConfigError(f"{path}: {key} is {value!r}; expected one of {', '.join(choices)}.")
-    for key in _ABOVE_ZERO:
-        if not getattr(made, key, 1):
-            raise ConfigError(f"{path}: {key} is 0; expected a number above 0.")
-    if getattr(made, "dropout", 0) >= 1:
-        raise ConfigError(f"{path}: dropout is a share; expected a number below 1.")
+@dataclass(frozen=True, slots=True)
+class Run(Generic[R]):
+    """A training run: its inputs, its folder and how it uses the machine.
+
+    `teacher`: the name of the shipped verifier, or the folder `model` of another run.
+    """
+
+    data: Path
+    folder: Path
+    recipe: R
+    base: str
+    teacher: str | None = None
+    dense: bool = True  # find negatives by meaning too, not by words alone
+    device: str = "auto"  # or cpu, cuda
+    threads: int = 0  # 0: all cores
+    max_bad: int = MAX_BAD
+    extra: Extra = field(default_factory=Extra)  # for a verifier only
 
 
-def _made(kind: type[T], given: Any, path: Path) -> T:
-    if not isinstance(given, dict):
-        raise ConfigError(f"{path}: [[sets]] holds {given!r}; expected tables with a name.")
-    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
-    unknown = sorted(set(given) - set(known))
-    if unknown:
-        raise ConfigError(
-            f"{path}: unknown key {unknown[0]!r}; {kind.__name__} knows {', '.join(known)}."
-        )
+def begun(run: Run[R]) -> str:
+    """Record the run, seed torch and set its threads; returns the device.
+
+    Raises:
+        ConfigError: the folder holds another run, or there is no such device.
+    """
+    import torch
+
+    has_gpu = torch.cuda.is_available()
+    if run.device == "cuda" and not has_gpu:
+        raise ConfigError("--device cuda: torch finds no GPU here. Use --device cpu.")
+    record(run)
+    if run.threads:
+        torch.set_num_threads(run.threads)
+    torch.manual_seed(run.recipe.seed)  # of a new head
+    return ("cuda" if has_gpu else "cpu") if run.device == "auto" else run.device
+
+
+def record(run: Run[R]) -> None:
+    """Record what the run's weights depend on; if there is a record, require that it is the same.
+
+    Raises:
+        ConfigError: names what differs, with both values.
+    """
+    path = run.folder / RECORD
+    inputs = _inputs(run)
+    if not path.exists():
+        for name in (GROUPS, STATE):
+            if (run.folder / name).exists():
+                raise ConfigError(
+                    f"{run.folder} holds {name} but no {RECORD} that says what it was made from. "
+                    "Choose another folder with --run."
+                )
+        run.folder.mkdir(parents=True, exist_ok=True)
+        versions = {name: version(name) for name in ("pincite", "torch", "transformers")}
+        durable.write_text(path, json.dumps(inputs | {"versions": versions}, indent=1) + "\n")
+        return
     try:
-        made = kind(**given)
-    except TypeError as error:
-        raise ConfigError(f"{path}: {error}") from error
-    for field in fields(kind):  # type: ignore[arg-type]
-        value, (words, fits) = getattr(made, field.name), _FITS[field.type]
-        if not fits(value):
-            raise ConfigError(f"{path}: {field.name} is {value!r}; expected {words}.")
-    return made
+        recorded = json.loads(path.read_text(encoding="utf-8"))
+        old = {key: value for key, value in recorded.items() if key != "versions"}
+    except (OSError, ValueError, AttributeError) as error:
+        raise ConfigError(f"{path} cannot be read ({error}). Choose another --run.") from error
+    differing = [key for key in {**old, **inputs} if old.get(key) != inputs.get(key)]
+    if differing:
+        shown = "; ".join(
+            f"{key} was {old.get(key)!r}, is {inputs.get(key)!r}" for key in differing
+        )
+        raise ConfigError(
+            f"{run.folder} holds another run: {shown}. To resume it, start it as before; for a new "
+            "run choose another folder with --run."
+        )
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
-
-
-_ABOVE_ZERO = (
-    *("score_temperature", "batch_claims"),
-    "visits",
-    *("batch_rows", "rows_at_once", "rank", "alpha", "max_tokens", "modules"),
-)
-_CHOICES = {
-    "strategy": STRATEGIES,
-    "pooling": POOLINGS,
-    "prompt_language": LANGUAGES,
-}
-# A field's type → how it is called, and what it allows.
-_FITS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
-    str: ("a string", lambda value: isinstance(value, str)),
-    bool: ("true or false", lambda value: isinstance(value, bool)),
-    int: ("a whole number from 0", lambda value: _is_number(value) and isinstance(value, int)),
-    float: ("a number from 0", _is_number),
-    tuple[float, float]: (
-        "a list of two numbers",
-        lambda value: isinstance(value, tuple) and len(value) == 2 and all(map(_is_number, value)),
-    ),
-    tuple[float, float, float]: (
-        "a list of three numbers",
-        lambda value: isinstance(value, tuple) and len(value) == 3 and all(map(_is_number, value)),
-    ),
-    tuple[str, ...]: (
-        "a list of strings",
-        lambda value: isinstance(value, tuple) and all(isinstance(each, str) for each in value),
-    ),
-    tuple[SetRecipe, ...]: ("tables", lambda value: isinstance(value, tuple)),
-}
+def _inputs(run: Run[R]) -> dict[str, Any]:
+    """All that the weights depend on; the device is left out, a run may change it."""
+    base, teacher = (
+        str(Path(place).resolve()) if place and Path(place).is_dir() else place
+        for place in (run.base, run.teacher)
+    )
+    inputs: dict[str, Any] = {"data": str(run.data.resolve()), "base": base, "teacher": teacher}
+    inputs |= {"dense": run.dense}
+    inputs |= {f"recipe.{key}": value for key, value in asdict(run.recipe).items()}
+    # By content: an export of feedback grows under one name.
+    inputs["extra rows"] = [
+        f"sha256 {hashlib.sha256(path.read_bytes()).hexdigest()[:16]}, "
+        f"visits {run.extra.visits}, weight {float(run.extra.weight)}"
+        for path in run.extra.files
+    ]
+    # Through JSON, so that it compares with what is read back.
+    found: dict[str, Any] = json.loads(json.dumps(inputs))
+    return found

@@ -18,9 +18,10 @@ pytest.importorskip("torch", reason="training needs the extra: pincite[train]")
 
 from pincite.models import calibration, weights
 from pincite.models.verifier import CrossEncoderVerifier
-from pincite.training import learning, loop, network
+from pincite.training import learning, network
+from pincite.training import verifier as loop
 from pincite.training.export import export
-from pincite.training.run import write_model
+from pincite.training.recipe import STATE
 from pincite.types import Claim, Passage, Span
 
 Write = Callable[[Path, list[Any]], Path]
@@ -36,10 +37,8 @@ import os, signal, sys
 from dataclasses import replace
 import torch
 from pincite.cli import main
-from pincite.training import learning, loop, network
-from pincite.training.export import export
-from pincite.training.run import write_model
-from pincite.types import Claim, Passage, Span
+from pincite.training import learning, network
+from pincite.training import verifier as loop
 
 torch.set_num_threads(1)
 learning.RECIPE, learning.SAVE_EVERY = replace(learning.RECIPE, **{small}), -1.0
@@ -91,7 +90,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Write) -> Path:
 def learn(home: Path, tiny_bert: Path, capsys: pytest.CaptureFixture[str]) -> Learn:
     """Runs the command with the tiny base, which is in use too; what it prints as JSON."""
     out, base = home / "in-use", home / "base"
-    write_model(*network.load(str(tiny_bert)), base)
+    network.write_model(*network.load(str(tiny_bert)), base)
     export(base, out, source="a test", licence="CC0-1.0")
     (home / "pincite.toml").write_text(f'[verify]\nk = 2\n[models]\nverifier = "{out}"\n')
 
@@ -176,7 +175,7 @@ def test_killed_and_resumed_it_ends_with_the_same_weights(
     )
     assert ended.returncode == -signal.SIGKILL
     (run,) = learning.home().glob("run-*")
-    assert (run / loop.STATE).exists()
+    assert (run / STATE).exists()
     steps = counted(monkeypatch)
     resumed = learn("rows.jsonl", "--guard", "guard.jsonl")
     assert steps[0] == 6, "the steps that were saved are not gone through again"
@@ -211,7 +210,7 @@ def test_too_little_feedback_says_how_much_is_needed(
 ) -> None:
     write(home / "rows.jsonl", opened(9))
     said = pincite("learn", "rows.jsonl", code=3)
-    assert "9 labelled rows" in said
+    assert str(learning.LEAST_HELD_BACK) in said
     assert str(learning.LEAST_ROWS) in said
 
 
@@ -221,7 +220,7 @@ def test_only_what_it_made_is_undone(learn: Learn, pincite: Callable[..., str]) 
 
 def test_remembered_rows_are_read_as_before(home: Path) -> None:
     """Two thirds of the made claims stand in their passage or nearly; no row teaches a label."""
-    rows = learning.guard_rows()
+    rows = learning.regression_rows()
     labels = {row.label for row in rows}
     assert labels == {"support", "not_support", "nei"}
     assert all(
@@ -236,13 +235,13 @@ def test_remembered_rows_are_read_as_before(home: Path) -> None:
 def test_a_surer_network_is_put_on_the_scale_of_its_base(home: Path, learn: Learn) -> None:
     base, learnt = home / "in-use", home / "learnt"
     shutil.copy(weights.locate(weights.VERIFIER) / calibration.FILE, base)
-    model, tokenizer = network.load_trained(home / "base")
+    model, tokenizer = network.load_trained(str(home / "base"))
     model.classifier.weight.data *= 3
-    write_model(model, tokenizer, home / "surer")
+    network.write_model(model, tokenizer, home / "surer")
     export(home / "surer", learnt, source="a test", licence="CC0-1.0")
     learning.rescale(learnt, base)
 
-    rows = learning.guard_rows()[:60]
+    rows = learning.regression_rows()[:60]
     pairs = [
         (Claim("", r.claim), Passage("", "", "", r.evidence, Span(0, len(r.evidence))))
         for r in rows

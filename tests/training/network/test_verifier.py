@@ -1,5 +1,6 @@
-"""The loop on tiny networks: it learns, and a stopped or killed run ends where another would."""
+"""`pincite train verifier` with tiny networks: it learns, resumes exactly, refuses bad input."""
 
+import importlib.util
 import json
 import os
 import signal
@@ -8,7 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -17,11 +18,22 @@ torch = pytest.importorskip("torch", reason="training needs the extra: pincite[t
 from pincite.errors import ConfigError, InputError, MissingModel  # noqa: E402
 from pincite.models import weights  # noqa: E402
 from pincite.models.session import Session  # noqa: E402
-from pincite.training import loop, network  # noqa: E402
+from pincite.training import network, verifier  # noqa: E402
 from pincite.training.groups import Group, write_groups  # noqa: E402
-from pincite.training.recipe import SHIPPED, STRATEGIES, Recipe, SetRecipe, read_recipe  # noqa: E402
+from pincite.training.recipe import (  # noqa: E402
+    RECORD,
+    SHIPPED,
+    STATE,
+    Recipe,
+    Run,
+    SetRecipe,
+    Strategy,
+    read_recipe,
+    record,
+)
 
 Rows = Callable[..., list[dict[str, Any]]]
+Write = Callable[[Path, list[Any]], Path]
 RECIPE = Recipe(
     sets=(SetRecipe("towns"),),
     max_tokens=64,
@@ -63,7 +75,7 @@ def trained(
         if done == stop:
             raise KeyboardInterrupt
 
-    loop.train(groups, recipe, model, tokenizer, folder, progress=progress, **given)
+    verifier.train(groups, recipe, model, tokenizer, folder, progress=progress, **given)
     return model.state_dict(), means
 
 
@@ -76,19 +88,8 @@ def test_the_loss_falls(groups: list[Group], tiny_bert: Path, tmp_path: Path) ->
     _, means = trained(groups * 4, recipe, tiny_bert, tmp_path / "run")
     assert len(means) == 20
     assert means[-1] < 0.75 * means[1]
-    log = (tmp_path / "run" / loop.LOG).read_text().splitlines()
+    log = (tmp_path / "run" / verifier.LOG).read_text().splitlines()
     assert json.loads(log[-1]) == {"step": 20, "loss": round(means[-1], 4)}
-
-
-def test_two_runs_are_equal_and_another_seed_is_not(
-    groups: list[Group], tiny_bert: Path, tmp_path: Path
-) -> None:
-    short = replace(RECIPE, steps=3)
-    one, _ = trained(groups, short, tiny_bert, tmp_path / "1")
-    other, _ = trained(groups, short, tiny_bert, tmp_path / "2")
-    assert same(one, other)
-    different, _ = trained(groups, replace(short, seed=14), tiny_bert, tmp_path / "3")
-    assert not same(one, different)
 
 
 @pytest.mark.parametrize("frozen", [0, 1])
@@ -123,7 +124,7 @@ def test_ctrl_c_within_an_update_waits_for_its_end(
     monkeypatch.setattr(torch.optim.AdamW, "step", interrupted)
     with pytest.raises(KeyboardInterrupt):
         trained(groups, RECIPE, tiny_bert, tmp_path / "cut")
-    assert json.loads((tmp_path / "cut" / loop.LOG).read_text())["step"] == 5
+    assert json.loads((tmp_path / "cut" / verifier.LOG).read_text())["step"] == 5
     resumed, late = trained(groups, RECIPE, tiny_bert, tmp_path / "cut")
     assert len(late) == 15
     assert same(whole, resumed)
@@ -135,8 +136,8 @@ import torch
 from dataclasses import replace
 from pathlib import Path
 sys.path.insert(0, {tests!r})
-from pincite.training import groups, loop, network
-import test_loop
+from pincite.training import groups, network, verifier
+import test_verifier
 torch.set_num_threads(1)
 def progress(done, total, loss):
     if done == 9:
@@ -144,7 +145,9 @@ def progress(done, total, loss):
 model, tokenizer = network.load({base!r})
 folder = Path({folder!r})
 found = groups.read_groups(folder / "groups.jsonl")
-loop.train(found, test_loop.RECIPE, model, tokenizer, folder, progress=progress, save_every=0.0)
+verifier.train(
+    found, test_verifier.RECIPE, model, tokenizer, folder, progress=progress, save_every=0.0
+)
 """
 
 
@@ -163,7 +166,7 @@ def test_a_killed_run_ends_with_the_same_weights(
     assert same(whole, resumed)
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", get_args(Strategy))
 def test_every_strategy_trains_and_resumes(
     groups: list[Group], tiny_bert: Path, tmp_path: Path, strategy: str
 ) -> None:
@@ -241,7 +244,7 @@ def test_a_head_in_another_order_is_turned_into_ours(tiny_bert: Path, tmp_path: 
     assert torch.equal(turned.classifier.weight, weight[[2, 0, 1]])
     assert list(turned.config.id2label.values()) == ["supported", "refuted", "neutral"]
     with pytest.raises(ConfigError, match="has the labels CONTRADICTION, neutral, entailment"):
-        network.load_trained(tmp_path)
+        network.load_trained(str(tmp_path))
 
 
 def test_what_is_no_network_is_named(tmp_path: Path) -> None:
@@ -249,7 +252,7 @@ def test_what_is_no_network_is_named(tmp_path: Path) -> None:
     with pytest.raises(MissingModel, match="cannot be loaded as a Hugging Face encoder"):
         network.load(str(tmp_path))
     with pytest.raises(MissingModel, match="holds no trained verifier"):
-        network.load_trained(tmp_path)
+        network.load_trained(str(tmp_path))
 
 
 def test_a_state_that_does_not_fit_is_refused(
@@ -257,24 +260,15 @@ def test_a_state_that_does_not_fit_is_refused(
 ) -> None:
     short = replace(RECIPE, steps=2)
     trained(groups, short, tiny_bert, tmp_path)
-    with pytest.raises(InputError, match=r"another base.*Train in another folder"):
+    with pytest.raises(InputError, match="another base"):
         trained(groups, short, tiny_roberta, tmp_path)
-    with pytest.raises(InputError, match=r"other layers were frozen"):
+    with pytest.raises(InputError, match="other layers were frozen"):
         trained(groups, replace(short, frozen_layers=1), tiny_bert, tmp_path)
     with pytest.raises(InputError, match="of a run over 90 groups, these are 89"):
         trained(groups[1:], short, tiny_bert, tmp_path)
-    state = (tmp_path / loop.STATE).read_bytes()
-    (tmp_path / loop.STATE).write_bytes(state[: len(state) // 2])
+    state = (tmp_path / STATE).read_bytes()
+    (tmp_path / STATE).write_bytes(state[: len(state) // 2])
     with pytest.raises(InputError, match="cannot be read as the state of a run"):
-        trained(groups, short, tiny_bert, tmp_path)
-
-
-def test_a_state_of_fewer_weights_is_refused(
-    groups: list[Group], tiny_bert: Path, tmp_path: Path
-) -> None:
-    short = replace(RECIPE, steps=1)
-    trained(groups, replace(short, frozen_layers=1), tiny_bert, tmp_path)
-    with pytest.raises(InputError, match=r"lacks 'bert\.embeddings"):
         trained(groups, short, tiny_bert, tmp_path)
 
 
@@ -283,23 +277,23 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_state(
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
         trained(groups, RECIPE, tiny_bert, tmp_path, stop_at=2)
-    before = (tmp_path / loop.STATE).read_bytes()
+    before = (tmp_path / STATE).read_bytes()
 
     def nan(*_: object) -> Any:
         return torch.tensor(float("nan"), requires_grad=True)
 
-    monkeypatch.setattr("pincite.training.loop.Objective.loss", nan)
+    monkeypatch.setattr("pincite.training.verifier.Objective.loss", nan)
     with pytest.raises(InputError, match=r"loss is nan at step 2\. Lower learning_rate"):
         trained(groups, RECIPE, tiny_bert, tmp_path)
-    assert (tmp_path / loop.STATE).read_bytes() == before
+    assert (tmp_path / STATE).read_bytes() == before
 
 
 def test_the_rate_rises_falls_and_never_is_zero() -> None:
-    rates = [loop.rate_at(step, 100, 0.1) for step in range(100)]
+    rates = [verifier.rate_at(step, 100, 0.1) for step in range(100)]
     assert rates[:2] == pytest.approx([0.1, 0.2])
     assert max(rates) == rates[9] == 1.0
     assert rates[-1] == pytest.approx(1 / 90)
-    assert loop.rate_at(0, 1, 0.0) == 1.0
+    assert verifier.rate_at(0, 1, 0.0) == 1.0
 
 
 def test_a_plan_holds_every_group_once_and_keeps_to_its_size(
@@ -307,23 +301,12 @@ def test_a_plan_holds_every_group_once_and_keeps_to_its_size(
 ) -> None:
     model, tokenizer = network.load(str(tiny_bert))
     pairs = network.Pairs(model, tokenizer, 64)
-    batches = loop.plan(groups, pairs, RECIPE)
+    batches = verifier.plan(groups, pairs, RECIPE)
     assert sorted(i for batch in batches for i in batch) == list(range(len(groups)))
     assert len(batches) > 20
-    assert batches == loop.plan(groups, pairs, RECIPE)
-    assert batches != loop.plan(groups, pairs, replace(RECIPE, seed=1))
-    assert loop.plan([], pairs, RECIPE) == []
-
-
-def test_embeddings_can_be_frozen_alone(
-    groups: list[Group], tiny_bert: Path, tmp_path: Path
-) -> None:
-    before = network.load(str(tiny_bert))[0].state_dict()
-    recipe = replace(RECIPE, steps=2, frozen_embeddings=True)
-    after, _ = trained(groups, recipe, tiny_bert, tmp_path / "run")
-    still = {name for name in before if torch.equal(before[name], after[name])}
-    assert still
-    assert all(".embeddings." in name for name in still)
+    assert batches == verifier.plan(groups, pairs, RECIPE)
+    assert batches != verifier.plan(groups, pairs, replace(RECIPE, seed=1))
+    assert verifier.plan([], pairs, RECIPE) == []
 
 
 def test_the_recipe_for_a_gpu_trains_in_bfloat16_and_resumes(
@@ -366,3 +349,215 @@ def test_the_shipped_verifier_is_a_base_that_answers_as_its_int8_file() -> None:
     # int8 activations are rounded too; the weights are the same.
     assert torch.allclose(ours, shipped, atol=0.35)
     assert ours.argmax(dim=-1).tolist() == shipped.argmax(dim=-1).tolist()
+
+
+# The record of a run
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run[Recipe]:
+    return Run(tmp_path / "data", tmp_path / "run", RECIPE, "base")
+
+
+def test_the_same_run_goes_on_also_elsewhere(run: Run[Recipe]) -> None:
+    record(run)
+    record(replace(run, device="cuda", threads=3, max_bad=1))
+    kept = json.loads((run.folder / RECORD).read_text())
+    assert kept["recipe.strategy"] == "hard_em"
+    assert kept["base"] == "base"
+    assert set(kept["versions"]) == {"pincite", "torch", "transformers"}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"base": "other"}, r"holds another run: base was 'base', is 'other'"),
+        ({"recipe": replace(RECIPE, seed=99)}, r"recipe\.seed was 13, is 99"),
+        ({"dense": False}, "dense was True, is False"),
+        ({"data": Path("/elsewhere")}, "data was '.*', is '/elsewhere'"),
+        ({"teacher": "pincite-verifier"}, "teacher was None, is 'pincite-verifier'"),
+    ],
+    ids=["base", "recipe", "dense", "data", "teacher"],
+)
+def test_another_run_is_refused(run: Run[Recipe], change: dict[str, object], message: str) -> None:
+    record(run)
+    with pytest.raises(ConfigError, match=message) as caught:
+        record(replace(run, **change))  # type: ignore[arg-type]
+    assert "--run" in str(caught.value)
+
+
+def test_a_folder_with_groups_of_unknown_origin_is_refused(run: Run[Recipe]) -> None:
+    run.folder.mkdir()
+    (run.folder / "groups.jsonl").write_text("")
+    with pytest.raises(ConfigError, match=r"groups\.jsonl but no run\.json"):
+        record(run)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "{}"])
+def test_a_record_of_something_else_is_refused(run: Run[Recipe], content: str) -> None:
+    run.folder.mkdir()
+    (run.folder / RECORD).write_text(content)
+    with pytest.raises(ConfigError):
+        record(run)
+
+
+# The command
+
+TOML = """
+max_tokens = 64
+batch_tokens = 300
+steps = 6
+learning_rate = 1e-3
+[[sets]]
+name = "towns"
+retrieve = true
+visits = 2
+[[sets]]
+name = "more"
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path, rows_of: Rows, write: Write, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    write(tmp_path / "data" / "towns.jsonl.gz", [*rows_of(20), "not json"])
+    write(tmp_path / "data" / "more.jsonl", rows_of(10, seed=5))
+    (tmp_path / "recipe.toml").write_text(TOML)
+    return tmp_path
+
+
+@pytest.fixture
+def train(pincite: Callable[..., str], tiny_bert: Path) -> Callable[..., str]:
+    def call(*more: object, code: int = 0) -> str:
+        given = ["--recipe", "recipe.toml", "--base", tiny_bert, "--no-dense", "--threads", 1]
+        return pincite("train", "verifier", "data", *given, "--device", "cpu", *more, code=code)
+
+    return call
+
+
+def test_from_claims_to_a_verifier(
+    home: Path, train: Callable[..., str], pincite: Callable[..., str]
+) -> None:
+    message = train("--run", "run")
+    assert "skipped:" in message
+    assert "line 21" in message
+    assert "pincite train export run/model OUT" in message
+    model = home / "run" / "model"
+    assert json.loads((model / "config.json").read_text())["id2label"] == {
+        "0": "supported",
+        "1": "refuted",
+        "2": "neutral",
+    }
+    assert (model / "model.safetensors").exists()
+    pincite("train", "export", model, "out", "--source", "towns", "--licence", "CC0-1.0")
+    folder = weights.locate(str(home / "out"))
+    session = Session(folder, max_tokens=weights.read_card(folder)["max_tokens"])
+    assert session.width == 3
+    assert session.logits([("The mill of Holm", "The mill of Holm was not built.")]).shape == (1, 3)
+    assert weights.read_card(folder)["licence"] == "CC0-1.0"
+
+
+def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(
+    home: Path, train: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train("--run", "whole")
+    rate_at = verifier.rate_at
+
+    def interrupted(step: int, *rest: Any) -> float:
+        if step == 3:
+            raise KeyboardInterrupt
+        return rate_at(step, *rest)
+
+    monkeypatch.setattr(verifier, "rate_at", interrupted)
+    message = train("--run", "cut", code=130)
+    assert "the same command goes on" in message
+    assert not (home / "cut" / "model").exists()
+    monkeypatch.setattr(verifier, "rate_at", rate_at)
+    train("--run", "cut")
+    whole, cut = (home / name / "model" / "model.safetensors" for name in ("whole", "cut"))
+    assert whole.read_bytes() == cut.read_bytes()
+
+
+def test_another_recipe_or_base_in_the_same_run_is_refused(
+    home: Path, train: Callable[..., str], tiny_roberta: Path
+) -> None:
+    train("-q")
+    (home / "recipe.toml").write_text(f"seed = 5\n{TOML}")
+    assert "recipe.seed was 13, is 5" in train(code=2)
+    (home / "recipe.toml").write_text(TOML)
+    assert "pincite-train holds another run: base was" in train("--base", tiny_roberta, code=2)
+
+
+def test_a_trained_model_can_be_base_and_teacher_of_the_next(
+    home: Path, train: Callable[..., str]
+) -> None:
+    train("--run", "one", "-q")
+    for run, teacher in (("two", []), ("three", ["--teacher", "one/model"])):
+        assert train("--run", run, "--base", "one/model", *teacher, "-q") == ""
+    two, three = ((home / run / "model/model.safetensors").read_bytes() for run in ("two", "three"))
+    assert two != three
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "message"),
+    [
+        (["--base", "no/such/folder"], 6, "folder cannot be loaded as a Hugging Face encoder"),
+        (["--teacher", "data"], 6, "data holds no trained verifier"),
+        (["--max-bad-rows", "0"], 3, "more than 0 bad rows"),
+        (["--recipe", "none.toml"], 2, "none.toml cannot be read as a recipe"),
+    ],
+    ids=["base", "teacher", "bad rows", "recipe"],
+)
+def test_what_is_wrong_is_one_message(
+    home: Path, train: Callable[..., str], more: list[str], code: int, message: str
+) -> None:
+    assert message in train("--run", "run", *more, code=code)
+
+
+def test_rows_of_ones_own_are_counted_in_the_card_and_kept_to(
+    home: Path, train: Callable[..., str], pincite: Callable[..., str], rows_of: Rows, write: Write
+) -> None:
+    own = write(home / "own.jsonl", [{**row, "claim": "My own."} for row in rows_of(5, seed=9)])
+    train("--run", "run", "--extra", own, "-q")
+    card = (home / "run" / "model" / "pincite.json").read_text()
+    assert json.loads(card) == {"kind": "verifier", "own_rows": 5}
+    train("--run", "run", "--extra", own.rename(home / "moved.jsonl"), "-q")
+    pincite("train", "export", home / "run" / "model", "out")
+    assert weights.read_card(home / "out")["own_rows"] == 5
+    assert "My own" not in (home / "out" / "pincite.json").read_text()
+    write(home / "moved.jsonl", rows_of(6, seed=9))
+    for more in (["--extra", "moved.jsonl"], [], ["--extra", "moved.jsonl", "--extra-visits", 5]):
+        assert "extra rows was ['sha256 " in train("--run", "run", *more, code=2)
+
+
+def test_a_bad_file_of_ones_own_can_be_mended(
+    home: Path, train: Callable[..., str], rows_of: Rows, write: Write
+) -> None:
+    write(home / "own.jsonl", ["{}"])
+    assert "A file of --extra cannot be used" in train("--extra", "own.jsonl", code=3)
+    write(home / "own.jsonl", rows_of(3))
+    train("--extra", "own.jsonl", "-q")
+
+
+def test_a_gpu_that_is_not_there_is_named(
+    home: Path, train: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert "finds no GPU here" in train("--device", "cuda", code=2)
+    assert not (home / "pincite-train").exists()
+
+
+def test_without_the_extra_the_command_to_install_it_is_named(
+    home: Path, train: Callable[..., str], pincite: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        "pincite.cli.extras.find_spec", lambda name: None if name == "torch" else found(name)
+    )
+    said = train(code=6)
+    assert "needs torch" in said
+    assert "pip install 'pincite[train]'" in said
+    assert "pip install 'pincite[train]'" in pincite("train", "export", "a", "b", code=6)

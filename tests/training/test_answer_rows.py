@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,16 @@ from pincite.judgement.references import Standing, Support, Verdict, standing
 from pincite.llm.templates import Templates
 from pincite.text import citation_marks
 from pincite.text.passages import passages
-from pincite.training.answer_rows import Builder, Sieve, cited_places, read_rows
+from pincite.training.answer_rows import (
+    Abstract,
+    Lesson,
+    LessonMaker,
+    Row,
+    RowMaker,
+    cited_places,
+    lesson_of,
+    read_rows,
+)
 from pincite.types import Document, Evidence
 from pincite.verbs.ask.data import to_json
 from pincite.verbs.ask.records import Answer, AnswerReport, Checked, Reference, Searched
@@ -68,8 +78,8 @@ def write(path: Path, *answers: Answer) -> Path:
     return path
 
 
-def built(tmp_path: Path, *answers: Answer, **given: Any) -> Builder:
-    found = Builder(**given)
+def built(tmp_path: Path, *answers: Answer, **given: Any) -> RowMaker:
+    found = RowMaker(**given)
     found.add(write(tmp_path / "answers.json", *answers))
     return found
 
@@ -140,7 +150,7 @@ def test_nothing_stands_in_two_parts(tmp_path: Path) -> None:
     assert sum(map(len, cited)) == len(set().union(*cited))
     (own,) = (rows for rows in parts.values() if any("999" in row["meta"]["cited"] for row in rows))
     assert any(row["question"] == "Question 3?" for row in own)
-    card = found.card()
+    card = json.loads(found.files()["card.json"])
     assert sum(card["rows"].values()) == 121
     assert card["written_by"] == {"m": 121}
 
@@ -178,7 +188,7 @@ def test_corrections_take_the_place_of_what_they_correct(home: Path) -> None:
     }
     card = json.loads((home / "rows/card.json").read_text())
     assert (card["corrected"], card["verified_by"]) == (2, {"words": 2})
-    assert "| train |" in (home / "rows/README.md").read_text()
+    assert (home / "rows/README.md").exists()
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -195,13 +205,13 @@ def test_every_row_is_learnt_from(home: Path) -> None:
         for part in ("train", "dev", "test")
         for row in read_rows(home / f"rows/{part}.jsonl", bad.append)
     ]
-    sieve = Sieve(Templates.load("en", "en"), lambda lesson: 1, 10, 1)
+    made = LessonMaker(Templates.load("en", "en"), lambda lesson: 1, 10, 1)
     for row in found:
-        sieve.add(row)
+        made.add(row)
         assert cited_places(row) == [1, 2]
-    assert len(sieve.kept) == 3
+    assert len(made.lessons) == 3
     assert not bad
-    assert not sieve.dropped
+    assert not made.dropped
 
 
 def test_a_standing_that_is_inherited_is_written_out(tmp_path: Path) -> None:
@@ -212,3 +222,149 @@ def test_a_standing_that_is_inherited_is_written_out(tmp_path: Path) -> None:
     whole = Answer(bare.question, bare.text, (first, second), bare.references, "m", bare.searched)
     (row,) = built(tmp_path, whole).rows
     assert row["answer"] == "It is so (PUBMED:11). Nothing else is. (PUBMED:11)"
+
+
+TEMPLATES = Templates.load("en", "en")
+ROW = Row(
+    "Do mills grind?",
+    tuple(Abstract(str(n), f"Title {n}", f"Text of the abstract {n}.") for n in range(101, 107)),
+    "They do (PUBMED:102). Some more than others [5, 6].",
+)
+
+
+def words(lesson: Lesson) -> int:
+    return len(f"{lesson.system} {lesson.user} {lesson.answer}".split())
+
+
+def maker(most: int = 10_000, seed: int = 13, control: frozenset[str] = frozenset()) -> LessonMaker:
+    return LessonMaker(TEMPLATES, words, most, seed, control)
+
+
+def shown_in(lesson: Lesson) -> list[str]:
+    """PMIDs in the order of the prompt."""
+    return [line.split("PUBMED:")[1] for line in lesson.user.splitlines() if line[0:1] == "["]
+
+
+def named(lesson: Lesson) -> set[str]:
+    """PMIDs that the answer names by id or by number."""
+    shown, ids = shown_in(lesson), set[str]()
+    for sentence in citation_marks.cited_sentences(lesson.answer):
+        ids |= {i[7:] if ":" in i else shown[int(i) - 1] for i in sentence.ids}
+    return ids
+
+
+def test_a_lesson_asks_as_ask_does_and_fences_every_abstract() -> None:
+    lesson = lesson_of(ROW, [1, 0], TEMPLATES)
+    assert "answer in English" in lesson.system
+    assert "never an instruction" in lesson.system
+    assert lesson.user.index("[1] PUBMED:102\n<data") < lesson.user.index("[2] PUBMED:101\n<data")
+    assert lesson.user.count("<data ") == 3  # two abstracts and the question
+    assert "Title 102\nText of the abstract 102.\n</data" in lesson.user
+    german = lesson_of(ROW, [0], Templates.load("de", "de"))
+    assert "antwortest auf Deutsch" in german.system
+
+
+def test_all_abstracts_are_shown_in_a_seeded_order_and_references_go_with_them() -> None:
+    orders = set()
+    for seed in range(5):
+        one = maker(seed=seed)
+        one.add(ROW)
+        (lesson,) = one.lessons
+        assert sorted(shown_in(lesson)) == [each.ref_id for each in ROW.abstracts]
+        assert named(lesson) == {"102", "105", "106"}
+        assert "(PUBMED:102)" in lesson.answer
+        orders.add(tuple(shown_in(lesson)))
+        again = maker(seed=seed)
+        again.add(ROW)
+        assert again.lessons == one.lessons
+    assert len(orders) > 2
+
+
+@pytest.mark.parametrize("n_shown", [3, 4, 5, 6])
+def test_what_is_cut_is_never_cited_and_always_counted(n_shown: int) -> None:
+    whole = words(lesson_of(ROW, range(6), TEMPLATES))
+    of_one = whole - words(lesson_of(ROW, range(5), TEMPLATES))
+    one = maker(whole - (6 - n_shown) * of_one)
+    one.add(ROW)
+    (lesson,) = one.lessons
+    assert words(lesson) <= one.max_tokens
+    assert len(shown_in(lesson)) == n_shown
+    assert named(lesson) == {"102", "105", "106"}
+    # The best of those that are not cited stay.
+    best = {"101", "103", "104"} & set(shown_in(lesson))
+    assert best == set(["101", "103", "104"][: n_shown - 3])
+    assert (one.n_abstracts_cut, one.n_cut) == (6 - n_shown, int(n_shown < 6))
+
+
+def test_a_row_whose_cited_abstracts_do_not_fit_is_left_out_and_counted() -> None:
+    one = maker(words(lesson_of(ROW, [1, 4, 5], TEMPLATES)) - 1)
+    one.add(ROW)
+    assert not one.lessons
+    assert one.dropped == {"whose answer and cited abstracts need more than max_tokens": 1}
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"answer": "They do (PUBMED:999)."}, "cites what is not among its abstracts"),
+        ({"answer": "They do [1, 7]."}, "cites what is not among its abstracts"),
+        ({"answer": "They do [0]."}, "cites what is not among its abstracts"),
+        ({"answer": "They do, as PMID 999 says."}, "cites what is not among its abstracts"),
+        ({"answer": " "}, "without a question or an answer"),
+        ({"question": ""}, "without a question or an answer"),
+        ({"abstracts": ()}, "without abstracts"),
+        ({"abstracts": (Abstract("102", "T", " "),)}, "without abstracts, or with an empty one"),
+        ({"abstracts": (Abstract("102", "T", "x"),) * 2}, "two abstracts one id"),
+        ({"answer": "They do <|end|>."}, "control token"),
+        ({"abstracts": (*ROW.abstracts, Abstract("1", "", "<|end|>"))}, "control token"),
+    ],
+)
+def test_bad_rows_are_counted_with_their_reason(change: dict[str, Any], why: str) -> None:
+    one = maker(control=frozenset({"<|end|>"}))
+    one.add(replace(ROW, **change))
+    one.add(ROW)
+    assert (one.n_rows, len(one.lessons)) == (2, 1)
+    ((reason, count),) = one.dropped.items()
+    assert why in reason
+    assert count == 1
+
+
+def test_an_answer_without_references_is_learnt_and_counted() -> None:
+    one = maker()
+    one.add(replace(ROW, answer="The abstracts do not say."))
+    assert one.n_without_reference == 1
+    assert len(one.lessons) == 1
+
+
+def test_ids_are_read_in_every_spelling(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    ids = [7, "PUBMED:8", "pmid 9", "doc-10"]
+    abstracts: list[dict[str, Any]] = [{"id": i, "text": "x"} for i in ids]
+    path.write_text(
+        json.dumps({"question": "q", "abstracts": abstracts, "answer": "a (PMID:8) [4]"})
+    )
+    (row,) = read_rows(path, lambda error: None)
+    assert [each.ref_id for each in row.abstracts] == ["7", "8", "9", "doc-10"]
+    assert cited_places(row) == [1, 3]
+    lesson = lesson_of(row, [3, 1], TEMPLATES)
+    assert "[1]\n<data" in lesson.user  # an id that is no PMID is not shown
+    assert lesson.answer == "a (PMID:8) [1]"
+
+
+def test_lines_that_are_no_rows_are_told_with_their_number(tmp_path: Path) -> None:
+    path, told = tmp_path / "rows.jsonl", list[str]()
+    good = '{"question": "q", "abstracts": [{"id": 1, "text": "x"}], "answer": "a"}'
+    bad = [
+        "{",
+        "[]",
+        '{"question": "q"}',
+        good.replace('"q"', "1"),
+        good.replace("[{", '["').replace("}]", '"]'),
+    ]
+    bad += [good.replace('"id": 1', '"id": [1]'), good.replace('"a"', '"\\ud800"')]
+    path.write_text("\n".join([*bad, "", good]))
+    assert len(list(read_rows(path, lambda error: told.append(str(error))))) == 1
+    assert len(told) == len(bad)
+    assert "line 1: expected an object with" in told[0]
+    with pytest.raises(InputError, match="cannot be read"):
+        list(read_rows(tmp_path / "none.jsonl", lambda error: None))

@@ -7,9 +7,12 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="training needs the extra: pincite[train]")
 
-from pincite.training import losses  # noqa: E402
+from dataclasses import replace  # noqa: E402
 
-PLAIN = losses.Targets(0.35)
+from pincite.training import objective  # noqa: E402
+from pincite.training.recipe import Recipe  # noqa: E402
+
+PLAIN = Recipe(sets=())
 
 NO, YES = False, True
 
@@ -27,7 +30,7 @@ def test_a_masked_passage_has_no_mass_and_had_nearly_all_of_it_in_the_released_c
     # e⁻⁴ = 0.0183, e⁻⁵ = 0.0067, e⁰ = 1: the masked one gets 1 / 1.025 = 0.9756.
     assert wrong[0, 2].item() == pytest.approx(1 / (1 + math.exp(-4) + math.exp(-5)))
     assert wrong[0, 2] > 0.97
-    ours = losses.responsibilities(scores, positive, "soft_em")
+    ours = objective.responsibilities(scores, positive, "soft_em")
     # σ(1) = 0.7311: only the difference of the two positives counts.
     assert ours[0].tolist() == pytest.approx([0.7311, 0.2689, 0.0], abs=1e-4)
     assert ours[0, 2].item() == 0.0
@@ -37,14 +40,14 @@ def test_hard_em_chooses_among_the_positives_although_padding_scores_higher() ->
     scores = torch.tensor([[-4.0, -2.0, 0.0]])
     positive = torch.tensor([[YES, YES, NO]])
     assert (scores * positive).argmax().item() == 2  # the released way: 0 beats every score < 0
-    assert losses.responsibilities(scores, positive, "hard_em").tolist() == [[0.0, 1.0, 0.0]]
+    assert objective.responsibilities(scores, positive, "hard_em").tolist() == [[0.0, 1.0, 0.0]]
 
 
 def test_the_masks_and_scores_that_were_given_are_left_as_they_were() -> None:
     scores = torch.tensor([[-1.0, 2.0, 3.0]], requires_grad=True)
     positive = torch.tensor([[YES, NO, YES]])
     for strategy in ("hard_em", "soft_em", "first", "random", "uniform"):
-        shares = losses.responsibilities(scores, positive, strategy)
+        shares = objective.responsibilities(scores, positive, strategy)
         assert shares.sum().item() == pytest.approx(1.0)
         assert shares[0, 1].item() == 0.0
         assert not shares.requires_grad
@@ -55,9 +58,9 @@ def test_the_masks_and_scores_that_were_given_are_left_as_they_were() -> None:
 def test_first_and_uniform() -> None:
     scores = torch.tensor([[9.0, -1.0, 5.0], [9.0, 8.0, 7.0]])
     positive = torch.tensor([[NO, YES, YES], [YES, YES, YES]])
-    first = losses.responsibilities(scores, positive, "first")
+    first = objective.responsibilities(scores, positive, "first")
     assert first.tolist() == [[0, 1, 0], [1, 0, 0]]
-    uniform = losses.responsibilities(scores, positive, "uniform")
+    uniform = objective.responsibilities(scores, positive, "uniform")
     assert uniform[0].tolist() == [0, 0.5, 0.5]
     assert uniform[1].tolist() == pytest.approx([1 / 3] * 3)
 
@@ -68,7 +71,7 @@ def test_random_follows_its_generator_and_reaches_every_positive() -> None:
 
     def drawn(seed: int) -> Any:
         generator = torch.Generator().manual_seed(seed)
-        return losses.responsibilities(scores, positive, "random", generator=generator)
+        return objective.responsibilities(scores, positive, "random", generator=generator)
 
     assert torch.equal(drawn(3), drawn(3))
     counts = drawn(3).sum(dim=0)
@@ -76,43 +79,34 @@ def test_random_follows_its_generator_and_reaches_every_positive() -> None:
     assert 150 < counts[0].item() < 250
 
 
-def test_an_unknown_strategy_is_refused() -> None:
-    with pytest.raises(ValueError, match="soft-em"):
-        losses.responsibilities(torch.zeros(1, 1), torch.ones(1, 1) > 0, "soft-em")
-
-
 def test_soft_em_becomes_sharper_with_the_temperature() -> None:
     scores, positive = torch.tensor([[0.0, 2.0]]), torch.tensor([[YES, YES]])
-    assert losses.responsibilities(scores, positive, "soft_em", 0.0).tolist() == [[0.5, 0.5]]
+    assert objective.responsibilities(scores, positive, "soft_em", 0.0).tolist() == [[0.5, 0.5]]
     # σ(2 · 0.5) and σ(2 · 1)
-    assert losses.responsibilities(scores, positive, "soft_em", 0.5)[0, 1].item() == pytest.approx(
-        0.7311, abs=1e-4
-    )
-    assert losses.responsibilities(scores, positive, "soft_em", 1.0)[0, 1].item() == pytest.approx(
-        0.8808, abs=1e-4
-    )
+    assert objective.responsibilities(scores, positive, "soft_em", 0.5)[
+        0, 1
+    ].item() == pytest.approx(0.7311, abs=1e-4)
+    assert objective.responsibilities(scores, positive, "soft_em", 1.0)[
+        0, 1
+    ].item() == pytest.approx(0.8808, abs=1e-4)
 
 
 @pytest.mark.parametrize(("step", "expected"), [(0, 0.1), (500, 0.55), (1000, 1.0), (9999, 1.0)])
 def test_temperature_rises_linearly_and_stays(step: int, expected: float) -> None:
-    assert losses.temperature_at(step, (0.1, 1.0), 1000) == pytest.approx(expected)
-
-
-def test_temperature_without_steps_is_the_last_one() -> None:
-    assert losses.temperature_at(0, (0.1, 0.8), 0) == pytest.approx(0.8)
+    assert objective.temperature_at(step, (0.1, 1.0), 1000) == pytest.approx(expected)
 
 
 def test_log_odds_of_a_class_against_the_others() -> None:
     logits = torch.log(torch.tensor([[0.5, 0.3, 0.2]]))
-    assert losses.log_odds(logits).item() == pytest.approx(0.0, abs=1e-6)
+    assert objective.log_odds(logits).item() == pytest.approx(0.0, abs=1e-6)
     # The odds of refuted are 0.3 to 0.7.
-    assert losses.log_odds(logits, losses.REFUTED).item() == pytest.approx(-0.8473, abs=1e-4)
+    assert objective.log_odds(logits, objective.REFUTED).item() == pytest.approx(-0.8473, abs=1e-4)
 
 
 def test_ranking_with_one_positive_is_cross_entropy_over_it_and_the_negatives() -> None:
     positives, negatives = torch.tensor([[1.5]]), torch.tensor([[0.2, -1.0, 7.0]])
     there = torch.tensor([[YES, YES, NO]])
-    ours = losses.ranking_loss(positives, torch.ones(1, 1), negatives, there)
+    ours = objective.ranking_loss(positives, torch.ones(1, 1), negatives, there)
     listed = torch.tensor([[1.5, 0.2, -1.0]])  # 7.0 is padding
     expected = torch.nn.functional.cross_entropy(listed, torch.tensor([0]))
     assert ours.item() == pytest.approx(expected.item(), abs=1e-6)
@@ -124,7 +118,7 @@ def test_another_positive_is_neither_target_nor_negative() -> None:
 
     def loss(other: float) -> float:
         scores = torch.tensor([[-3.0, other]])
-        return float(losses.ranking_loss(scores, weights, negatives, there))
+        return float(objective.ranking_loss(scores, weights, negatives, there))
 
     assert loss(-50.0) == loss(0.0) == loss(50.0)
     assert loss(0.0) == pytest.approx(math.log(1 + math.exp(3)))
@@ -135,25 +129,11 @@ def test_another_positive_is_neither_target_nor_negative() -> None:
 
 def test_ranking_mixes_positives_by_their_weights() -> None:
     scores, negatives = torch.tensor([[1.0, -1.0]]), torch.tensor([[0.0]])
-    loss = losses.ranking_loss(
+    loss = objective.ranking_loss(
         scores, torch.tensor([[0.25, 0.75]]), negatives, torch.tensor([[YES]])
     )
     # 0.25 · log(1 + e⁻¹) + 0.75 · log(1 + e)
     assert loss.item() == pytest.approx(0.25 * 0.31326 + 0.75 * 1.31326, abs=1e-4)
-
-
-def test_gradients_reach_the_chosen_positive_and_the_negatives_only() -> None:
-    positives = torch.tensor([[0.3, -0.2, 0.9]], requires_grad=True)
-    negatives = torch.tensor([[0.1, 0.4]], requires_grad=True)
-    shares = losses.responsibilities(positives, torch.tensor([[YES, YES, NO]]), "hard_em")
-    loss = losses.ranking_loss(positives, shares, negatives, torch.tensor([[YES, NO]]))
-    loss.sum().backward()
-    assert positives.grad is not None
-    assert negatives.grad is not None
-    assert positives.grad[0, 0].item() < 0
-    assert positives.grad[0, 1:].tolist() == [0.0, 0.0]
-    assert negatives.grad[0, 0].item() == pytest.approx(-positives.grad[0, 0].item())
-    assert negatives.grad[0, 1].item() == 0.0
 
 
 @pytest.mark.parametrize(
@@ -168,26 +148,20 @@ def test_gradients_reach_the_chosen_positive_and_the_negatives_only() -> None:
 )
 def test_label_loss(label: str, expected: float) -> None:
     logits = torch.log(torch.tensor([[0.5, 0.3, 0.2]]))
-    assert losses.label_loss(logits, [label], PLAIN).item() == pytest.approx(expected, abs=1e-5)
+    assert objective.label_loss(logits, [label], PLAIN).item() == pytest.approx(expected, abs=1e-5)
 
 
 def test_a_partial_row_is_best_answered_with_its_share() -> None:
     def loss(p: float) -> float:
         logits = torch.log(torch.tensor([[p, 0.01, 0.99 - p]]))
-        return float(losses.label_loss(logits, ["partial"], PLAIN))
+        return float(objective.label_loss(logits, ["partial"], PLAIN))
 
     assert loss(0.35) < min(loss(0.2), loss(0.5))
 
 
-def test_label_loss_keeps_the_order_of_its_rows() -> None:
-    logits = torch.log(torch.tensor([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]]))
-    both = losses.label_loss(logits, ["support", "nei"], PLAIN)
-    assert both.tolist() == pytest.approx([-math.log(0.7)] * 2)
-
-
 def test_a_partial_row_does_not_ask_for_refuted() -> None:
     logits = torch.zeros(1, 3, requires_grad=True)
-    losses.label_loss(logits, ["partial"], PLAIN).sum().backward()
+    objective.label_loss(logits, ["partial"], PLAIN).sum().backward()
     supported, refuted, neutral = logits.grad[0].tolist()
     assert refuted > 0 > neutral
     assert supported < refuted
@@ -198,18 +172,18 @@ def test_a_partial_row_does_not_ask_for_refuted() -> None:
 )
 def test_a_label_weighs_as_its_class(label: str, weight: float) -> None:
     logits = torch.log(torch.tensor([[0.5, 0.3, 0.2]]))
-    targets = losses.Targets(0.35, class_weights=(2.0, 3.0, 0.5))
-    plain = losses.label_loss(logits, [label], PLAIN)
-    assert losses.label_loss(logits, [label], targets) == pytest.approx(weight * plain)
+    targets = replace(PLAIN, class_weights=(2.0, 3.0, 0.5))
+    plain = objective.label_loss(logits, [label], PLAIN)
+    assert objective.label_loss(logits, [label], targets) == pytest.approx(weight * plain)
 
 
 @pytest.mark.parametrize("smoothing", [0.05, 0.2])
 def test_smoothed_labels_are_best_answered_a_little_short_of_certain(smoothing: float) -> None:
-    targets = losses.Targets(0.35, smoothing=smoothing)
+    targets = replace(PLAIN, smoothing=smoothing)
 
     def loss(p: float) -> float:
         logits = torch.log(torch.tensor([[p, (1 - p) / 2, (1 - p) / 2]]))
-        return float(losses.label_loss(logits, ["support"], targets))
+        return float(objective.label_loss(logits, ["support"], targets))
 
     best = 1 - smoothing * 2 / 3
     assert loss(best) < min(loss(best - 0.02), loss(best + 0.01))
