@@ -29,7 +29,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     except MissingModel as error:
         pytest.fail(f"{error} (make test does it)")
     out = tmp_path_factory.mktemp("demo")
-    command = [sys.executable, "-m", "pincite.cli", "demo", "--out", str(out), "-q"]
+    command = [sys.executable, "-m", "pincite", "demo", "--out", str(out), "-q"]
     fresh = os.environ | {"PINCITE_CACHE": str(out / "cache")}  # nothing is known beforehand
     subprocess.run(command, check=True, cwd=out, timeout=900, env=fresh)
     assert (out / "report.html").stat().st_size > 20_000

@@ -120,7 +120,7 @@ def test_differences_are_named() -> None:
 @pytest.mark.xdist_group("demo")
 def test_the_three_questions(tmp_path: Path) -> None:
     before = os.times()
-    command = [sys.executable, "-m", "pincite.cli", "demo", "--ask", "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "pincite", "demo", "--ask", "--out", str(tmp_path)]
     fresh = os.environ | {"PINCITE_CACHE": str(tmp_path / "cache")}  # nothing is known beforehand
     done = subprocess.run(
         command, capture_output=True, text=True, cwd=tmp_path, timeout=240, env=fresh

@@ -60,7 +60,7 @@ def test_it_can_be_filtered() -> None:
 @pytest.mark.xdist_group("demo")
 def test_the_five_statements(tmp_path: Path) -> None:
     before = os.times()
-    command = [sys.executable, "-m", "pincite.cli", "demo", "--check", "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "pincite", "demo", "--check", "--out", str(tmp_path)]
     fresh = os.environ | {"PINCITE_CACHE": str(tmp_path / "cache")}  # nothing is known beforehand
     done = subprocess.run(
         command, capture_output=True, text=True, cwd=tmp_path, timeout=120, env=fresh

@@ -214,7 +214,7 @@ def synthetic() -> tuple[list[str], list[str]]:
 # A child counts its parent's memory until it is another program, and this one may be large by now.
 PEAK = """
 import resource, subprocess, sys
-demo = [sys.executable, "-m", "pincite.cli", "demo", "--out", sys.argv[1], "-q"]
+demo = [sys.executable, "-m", "pincite", "demo", "--out", sys.argv[1], "-q"]
 subprocess.run(demo, check=True)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """
@@ -261,7 +261,7 @@ def adding(pages: Path) -> dict[str, Any]:
 
 def cpu_of_adding(kb: Path, pages: Path, *how: str) -> float:
     """User and system seconds of the process and of those it started."""
-    command = [sys.executable, "-m", "pincite.cli", "corpus", "add", str(kb), str(pages), "-q"]
+    command = [sys.executable, "-m", "pincite", "corpus", "add", str(kb), str(pages), "-q"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([*command, *how], check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from cli.test_cli import run
-from rich.progress import Progress
 from wiki.wiki_server import Wiki, WikiPage, serving
 
+from pincite.cli.options import Display
 from pincite.cli.verify import fetched
 from pincite.library import web_pages
 from pincite.settings import WebSettings
@@ -140,13 +140,14 @@ def test_an_archive_that_refuses_is_told_once(wiki: Wiki) -> None:
 
 
 def test_progress_tells_of_archives() -> None:
-    shown = Progress(disable=True)
-    step = fetched(shown)
+    display = Display(quiet=True)
+    step = fetched(display)
     page = "http://varde.example/bridge"
 
     def told(url: str, state: State, n_urls: int = 1) -> str:
         step(FetchStep(url, state, 0, n_urls))
-        return shown.tasks[0].description if shown.tasks else ""
+        tasks = display.bars.tasks
+        return tasks[0].description if tasks else ""
 
     assert told(page, "kept") == ""  # one page alone was looked at again
     assert told(page, "asked") == "fetching varde.example"

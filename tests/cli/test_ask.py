@@ -131,7 +131,7 @@ def test_again_gives_the_same_and_tells_of_another_corpus(
     (home / "c.json").write_text(json.dumps(changed))
     told = run("--again", "c.json", "--corpus", corpus, "-q", code=1).stderr
     assert "The corpus has changed since" in told
-    assert f"Another answer than before: {QUESTION}" in told
+    assert f"The answer has changed: {QUESTION}" in told
 
 
 def test_a_model_s_answer_is_checked_and_repaired(corpus: Path, home: Path, server: Server) -> None:
@@ -169,7 +169,7 @@ def test_a_server_that_refuses_is_a_failure_of_that_answer(corpus: Path, server:
 
 
 def test_one_question_or_a_file(corpus: Path, home: Path) -> None:
-    assert "one of them" in run("--corpus", corpus, code=2).output
+    assert "either a QUESTION" in run("--corpus", corpus, code=2).output
     (home / "q.txt").write_text(f"# two\n{QUESTION}\n\nWho composed Orfeo?\n")
     report = json.loads(run("--file", "q.txt", "--corpus", corpus, "--json", "-").stdout)
     assert [bool(a["abstained"]) for a in report["answers"]] == [False, True]
@@ -220,4 +220,4 @@ def test_summaries_are_for_the_prompt_and_verification_reads_the_papers(
     assert sentence["standing"] == "contradicted"
     assert "by 3.1 a month" in sentence["verdicts"][0]["evidence"]["quote"]
     assert "by 3.1 a month" in answer["references"][0]["text"]
-    assert "give --llm too" in run(QUESTION, "--corpus", corpus, "--summaries", code=2).output
+    assert "needs --llm" in run(QUESTION, "--corpus", corpus, "--summaries", code=2).output

@@ -44,11 +44,11 @@ def test_shown_pruned_and_cleared(home: Path) -> None:
     shown = json.loads(run("cache", "show", "--json").stdout)
     assert shown["judgements"]["pairs"] == 5
     assert shown["pages"]["oldest"] < shown["pages"]["newest"]
-    assert "2 fetched more than 30 days ago" in run("cache", "prune").stderr
-    assert "1 fetched more" in run("cache", "prune", "--older-than", "2.5").stderr
+    assert "2 addresses fetched more than 30 days ago" in run("cache", "prune").stderr
+    assert "1 addresses fetched more" in run("cache", "prune", "--older-than", "2.5").stderr
     assert "5 judged pairs removed" in run("cache", "clear", "--judgements").stderr
     assert json.loads(run("cache", "show", "--json").stdout)["pages"]["pages"] == 1
-    assert "1 removed" in run("cache", "clear").stderr
+    assert "1 addresses removed" in run("cache", "clear").stderr
     shown = json.loads(run("cache", "show", "--json").stdout)
     assert (shown["pages"]["pages"], shown["judgements"]["pairs"]) == (0, 0)
     assert shown["pages"]["oldest"] is None
@@ -58,4 +58,4 @@ def test_the_file_of_the_settings_is_meant(home: Path) -> None:
     filled(home / "mine.sqlite").close()
     (home / "pincite.toml").write_text("web.cache = 'mine.sqlite'\nweb.cache_days = 2\n")
     assert "mine.sqlite" in run("cache", "show").stdout
-    assert "addresses: 3 fetched more than 2 days ago" in run("cache", "prune").stderr
+    assert "3 addresses fetched more than 2 days ago" in run("cache", "prune").stderr

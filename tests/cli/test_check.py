@@ -202,7 +202,7 @@ def test_a_changed_trace_gives_another_result(
                 token[1] = [[text, -1.2] for text, _ in token[1]]
     path.write_text("".join(json.dumps(event) + "\n" for event in lines))
     result = run("replay", "run.jsonl", "-q", code=1)
-    assert "not what was reported" in result.stderr
+    assert "differ from the report" in result.stderr
 
 
 def test_a_verifiers_trace_is_replayed_too(run: Callable[..., Result]) -> None:

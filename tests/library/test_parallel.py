@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from support.laws import FakeEncoder, check_encoder
 
-from pincite.cli import extras
+from pincite.cli import edge
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.origins import Origins
 from pincite.errors import InputError, MissingExtra
@@ -229,9 +229,9 @@ def test_a_cut_load_goes_on_and_encodes_nothing_twice(
 
 
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extras, "find_spec", lambda library: None)
+    monkeypatch.setattr(edge, "find_spec", lambda library: None)
     with pytest.raises(MissingExtra, match=r"--on ray needs ray.*pip install 'pincite\[ray\]'"):
-        extras.require("ray")
+        edge.require("ray")
 
 
 def test_a_file_that_breaks_every_worker_is_one_problem(files: Path, tmp_path: Path) -> None:

@@ -216,7 +216,7 @@ def test_the_command_counts_what_it_passed_over(files: list[Path], tmp_path: Pat
     arguments = ["corpus", "add", str(folder), str(files[0].parent)]
     done = CliRunner().invoke(cli, arguments)
     assert done.exit_code == 0, done.output
-    assert "1 records without an abstract or a text passed over." in done.stderr
+    assert "1 records without an abstract or a text skipped." in done.stderr
     done = CliRunner().invoke(cli, [*arguments, "--json"])
     outcome = json.loads(done.stdout)
     assert (outcome["passed_over"], outcome["n_superseded"]) == ({"title_only": 1}, 4)

@@ -83,7 +83,7 @@ def pincite(home: Path, endpoint: str, *arguments: str) -> subprocess.CompletedP
         "HF_HOME": str(home / "hf"),
         "PINCITE_CACHE": str(home / "cache"),
     }
-    command = [sys.executable, "-m", "pincite.cli", *arguments]
+    command = [sys.executable, "-m", "pincite", *arguments]
     return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=home)
 
 

@@ -1,10 +1,10 @@
-"""The command line: one short file per verb; parse, call the pipeline, print.
+"""The command line: one module per group of commands; parse, call the runner, print.
 
-Data goes to stdout, everything else to stderr. Exit codes: 0 done · 1 findings reached --fail-on,
-`corpus verify` found a fault, or `replay` a difference · 2 usage or settings · 3 input not found or
-unreadable, or a path that cannot be used · 4 an output that cannot be written (disk full, standard
-output closed), or out of memory · 5 a check in which something failed · 6 model or extra missing ·
-7 corpus missing, damaged or locked · 9 a wiki could not be reached · 70 a bug · 130 interrupted.
+Results go to stdout, everything else to stderr. Exit codes: 0 done · 1 a finding of --fail-on, a
+damaged corpus, or a `replay` that differs · 2 usage or settings · 3 an input or path that cannot be
+used · 4 an output that cannot be written (disk full, stdout closed), or out of memory · 5 a check
+in which something failed · 6 a model or an extra is missing · 7 a corpus is missing, damaged or
+locked · 9 a wiki could not be reached · 70 a bug · 130 interrupted.
 """
 
 import importlib
@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from pincite.cli import edge, extras
+from pincite.cli import edge
 
 VERBS = {
     "verify": "check an article's citations, worst first",
@@ -28,35 +28,37 @@ VERBS = {
     "calibrate": "measure how far a language model can be trusted",
     "train": "train a verifier, an encoder or an answerer",
     "feedback": "say what you think of a result, and export it",
-    "learn": "a better verifier from your feedback",
-    "config": "what is set, and where",
-    "models": "where the models are, and fetching others",
-    "reliability": "a wiki's list of good and bad sources",
-    "serve": "web pages and an HTTP API",
-    "mcp": "the verbs as tools for language-model agents",
+    "learn": "train a better verifier from your feedback",
+    "config": "show settings and where they are set",
+    "models": "list models in use, and download others",
+    "reliability": "import a wiki's list of good and bad sources",
+    "serve": "run web pages and an HTTP API",
+    "mcp": "offer the verbs as tools to language-model agents",
     "worker": "run a server's jobs",
-    "server": "a server's accounts, backups and checks",
-    "cache": "fetched pages and judged pairs that are kept",
-    "doctor": "is everything there, and what may leave this machine",
+    "server": "manage a server's accounts, backups and checks",
+    "cache": "show or clear fetched pages and judged pairs",
+    "doctor": "check the installation, and what may leave this machine",
     "demo": "see it work on a shipped article, offline",
 }
 
-# Where a verb stands whose module is called otherwise: the module, and its command there.
+# Verbs that are in a module of another name: the module, and its command.
 PLACES = {
     **{verb: ("server", verb) for verb in ("serve", "worker", "mcp", "server")},
-    **{verb: ("local", verb) for verb in ("models", "cache", "doctor")},
+    **{verb: ("local", verb) for verb in ("config", "models", "cache", "doctor")},
     **{verb: ("library", verb) for verb in ("reliability", "source", "feedback")},
     "replay": ("check", "replay"),
+    "calibrate": ("eval", "calibrate"),
+    "learn": ("train", "learn"),
 }
 PLUGINS = ("study",)  # extras that bring a command of this name
-GROUP = "pincite.commands"  # of entry points: other distributions' commands, by their names
+GROUP = "pincite.commands"  # entry points of other distributions' commands
 
 
 class _Verbs(click.Group):
-    """Loads a verb's module when the verb is called: `pincite --help` stays fast."""
+    """Imports a verb's module when the verb is called, so that `pincite --help` is fast."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """As click's, which would end every broken pipe, also one between processes, in silence."""
+        """As click's, which would silently end on every broken pipe, even between processes."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
@@ -69,7 +71,7 @@ class _Verbs(click.Group):
         if cmd_name not in VERBS:
             point = _added().get(cmd_name)
             if point is None and cmd_name in PLUGINS:
-                extras.require(cmd_name)
+                edge.require(cmd_name)
             return edge.with_texts(point.load()) if point else None
         place, name = PLACES.get(cmd_name, (cmd_name, "command"))
         module = importlib.import_module(f"pincite.cli.{place}")
@@ -88,9 +90,9 @@ def _added() -> dict[str, EntryPoint]:
 
 @click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="pincite")
-@click.option("--debug", is_flag=True, expose_value=False, help="Show tracebacks too.")
+@click.option("--debug", is_flag=True, expose_value=False, help="Show tracebacks.")
 def cli() -> None:
-    """Does the source support the statement, and which would?
+    """Does the source support the statement, and is there a better one?
 
     \b
     Start here:  pincite demo
@@ -99,6 +101,6 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run; every error is one line with a next step, see `pincite.cli.edge`."""
+    """Run a command; see `pincite.cli.edge` for errors."""
     # Outside its standalone mode click returns the code that a verb gave to `Exit`.
     edge.run(lambda arguments: cli.main(arguments, standalone_mode=False), sys.argv[1:])

@@ -1,4 +1,4 @@
-"""`pincite claims`: what an article claims, and which citations stand behind each claim."""
+"""`pincite claims`: an article's claims with their citations."""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
@@ -15,30 +15,26 @@ from pincite.verbs.verify.wording import name_of
 
 @click.command("claims", short_help="print an article's claims with their citations")
 @click.argument("file")
-@click.option("--title", help="Which page of a dump; the title of a wikitext file.")
-@click.option("--language", help="Of the article, if not as it says: en, de, ja, …")
-@click.option("--all", "every", is_flag=True, help="Every page of a dump.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a claim and line.")
-@click.option("--wafer", is_flag=True, help="WAFER records (JSONL) of claims with an address.")
-@click.option(
-    "--out",
-    type=options.OutFolder,
-    help="A new folder for a WAFER-like collection of all pages: splits, counts and a card.",
-)
+@click.option("--title", help="Page of a dump, or title of a wikitext file.")
+@click.option("--language", help="Language of the article, if it does not say: en, de, ja, …")
+@click.option("--all", "every", is_flag=True, help="Print every page of a dump.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines, one per claim.")
+@click.option("--wafer", is_flag=True, help="Print WAFER records of claims that cite an address.")
+@click.option("--out", type=options.OutFolder, help="Make a WAFER-like collection of all pages.")
 @click.option(
     "--align",
     type=options.Address,
     multiple=True,
-    help="With --out: a corpus or a folder of stored pages with the cited ones; repeatable.",
+    help="With --out: a corpus or folder that has the cited pages. Repeatable.",
 )
 @click.option(
     "--held-out",
     type=click.FloatRange(0, 1),
     default=0.1,
     show_default=True,
-    help="With --out: the share of articles in dev and test together.",
+    help="With --out: share of articles in dev and test together.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="No warnings.")
+@options.quiet_option
 def command(
     file: str,
     title: str | None,
@@ -56,12 +52,12 @@ def command(
     from pincite.wiki.wafer import records_in, to_line
 
     if align and not out:
-        raise click.UsageError("--align needs --out FOLDER, where the collection is written.")
+        raise click.UsageError("--align needs --out FOLDER.")
+    articles = read_articles(file, title=title, language=language)
     if out:
-        articles = read_articles(file, title=title, language=language)
         _collect(articles, out, align, held_out, quiet)
         return
-    for number, article in enumerate(read_articles(file, title=title, language=language)):
+    for number, article in enumerate(articles):
         if number and not every:
             break
         if wafer:
@@ -69,7 +65,14 @@ def command(
                 click.echo(to_line(record))
         for claim in () if wafer else article.claims:
             if as_json:
-                options.print_json(_as_dict(article, claim), line=True)
+                options.print_json(
+                    {
+                        "revision_id": article.revision_id,
+                        "context": claim.context,
+                        **dataclasses.asdict(claim),
+                    },
+                    line=True,
+                )
             else:
                 _print(claim)
         for warning in article.warnings:
@@ -85,24 +88,19 @@ def _collect(
 ) -> None:
     from pincite.wiki import collection
 
-    with ExitStack() as stack, options.progress(quiet) as shown:
+    with ExitStack() as stack, options.progress(quiet) as display:
         places = [_finder(folder, stack) for folder in align]
 
         def find(url: str) -> Document | None:
             return next(filter(None, (place(url) for place in places)), None)
 
-        collection.build(
-            articles,
-            out,
-            find if places else None,
-            held_out=held_out,
-            tell=options.teller(shown),
-        )
+        wanted = find if places else None
+        collection.build(articles, out, wanted, held_out=held_out, tell=display)
     click.echo((out / collection.CARD).read_text(encoding="utf-8"))
 
 
 def _finder(folder: Path | str, stack: ExitStack) -> Callable[[str], Document | None]:
-    """The page at an address, in a corpus or among stored pages."""
+    """Finds the page at an address, in a corpus or among stored pages."""
     from pincite.corpus import engines
     from pincite.documents.collection import open_sources, variants
 
@@ -118,13 +116,8 @@ def _finder(folder: Path | str, stack: ExitStack) -> Callable[[str], Document | 
     return get
 
 
-def _as_dict(article: Article, claim: Claim) -> dict[str, object]:
-    fields = dataclasses.asdict(claim)
-    return {"revision_id": article.revision_id, "context": claim.context, **fields}
-
-
 def _marked(claim: Claim) -> str:
-    """The whole sentence, with what is judged of it between brackets if that is only a part."""
+    """The sentence, with the judged part in brackets unless it is all of it."""
     sentence, part = claim.sentence, claim.part
     if part is None or not any(map(str.isalnum, sentence[: part.start] + sentence[part.end :])):
         return one_line(claim.text)

@@ -1,8 +1,9 @@
-"""`pincite corpus`: make, fill, search and mend a corpus of sources."""
+"""`pincite corpus`: make, fill, search and repair a corpus of sources."""
 
+import dataclasses
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -17,18 +18,17 @@ if TYPE_CHECKING:
     from pincite.corpus.protocol import Way
 
 Address: TypeAlias = Path | str
-# What people are asked → what the corpus calls it.
 WAYS: Mapping[str, "Way"] = {"both": "hybrid", "words": "lexical", "meaning": "dense"}
-encoder_option = click.option(
-    "--encoder", help="Name, folder or Hugging Face id, or NAME@URL of one that a server runs."
-)
+folder_argument = click.argument("folder", type=options.Address)
+paths_argument = click.argument("paths", type=options.Address, nargs=-1, required=True)
+encoder_option = click.option("--encoder", help="Encoder: name, folder, Hugging Face id, NAME@URL.")
 index_option = click.option(
     "--index",
     type=click.Choice(["ivf", "hnsw"]),
-    help="Kind of the vector index of more than 20,000 passages. [as it is; ivf at first]",
+    help="Vector index of more than 20,000 passages. [unchanged; ivf for a new corpus]",
 )
 words_option = click.option(
-    "--no-vectors", is_flag=True, help="Index words only; `corpus rebuild` makes vectors later."
+    "--no-vectors", is_flag=True, help="Index words only; `corpus rebuild` can add vectors later."
 )
 
 
@@ -36,15 +36,14 @@ words_option = click.option(
 def command() -> None:
     """A corpus: documents, a word index and a vector index.
 
-    It is one FOLDER, or stands in a Milvus (`pip install 'pincite[milvus]'`): then its address,
-    milvus://HOST:PORT/NAME, takes the folder's place. TLS: milvuss://; the token comes from
-    PINCITE_MILVUS_TOKEN.
+    It is a FOLDER, or an address in Milvus (pip install 'pincite[milvus]'):
+    milvus://HOST:PORT/NAME, milvuss:// with TLS; the token is read from PINCITE_MILVUS_TOKEN.
     """
 
 
 @command.command("add")
-@click.argument("folder", type=options.Address)
-@click.argument("paths", type=options.Address, nargs=-1, required=True)
+@folder_argument
+@paths_argument
 @encoder_option
 @words_option
 @options.parallel_options
@@ -53,21 +52,21 @@ def command() -> None:
 def add(
     folder: Address, paths: tuple[Address, ...], as_json: bool, quiet: bool, **given: Any
 ) -> None:
-    """Add PATHS (pages, archives, collections; folders too) to the corpus FOLDER.
+    """Add PATHS (files and folders) to the corpus FOLDER, which is made if it does not exist.
 
-    Read are HTML, PDF, Word (.docx), text, Markdown, WARC, JSON lines (url, title, text), full text
-    in JATS, and the collections PubMed, Sphere, BEIR, KILT and psgs_w100.tsv, told by what is in
-    them, packed with gzip or not. A CSV file or manifest.jsonl says more of other files: columns
-    file, url, title, date, language and any others, which are kept as metadata. So does a JSON
-    file with an object for each file's name, as EvidenceSeeker has.
+    Formats: HTML, PDF, Word (.docx), text, Markdown, WARC, JSON lines (url, title, text), JATS, and
+    the collections PubMed, Sphere, BEIR, KILT and psgs_w100.tsv; all of them gzipped too. A CSV
+    file or manifest.jsonl describes other files: columns file, url, title, date, language; further
+    columns become metadata. So does a JSON file with an object per file name, as EvidenceSeeker
+    has.
 
-    The corpus is made if it does not exist. Adding twice changes nothing, so a run that was
-    stopped is simply started again; `corpus update` then skips the files that were done.
+    Adding the same file again changes nothing, so an interrupted run can simply be repeated;
+    `corpus update` skips files that are already done.
 
-    PATHS may be addresses that fsspec opens: s3://bucket/pages/ (with s3fs installed), gs:// (with
-    gcsfs), http:// (with aiohttp). They are copied into the cache first, and only what changed.
+    PATHS may be addresses that fsspec opens: s3://bucket/pages/ (needs s3fs), gs:// (gcsfs),
+    http:// (aiohttp). They are copied into the cache, and only what changed is copied again.
 
-    With --on ray workers read the files and encode the passages. The corpus is the same.
+    With --on ray, workers read the files and encode the passages. The corpus is the same.
     """
     from pincite.library.update import How
 
@@ -76,10 +75,10 @@ def add(
 
 
 @command.command("update")
-@click.argument("folder", type=options.Address)
-@click.argument("paths", type=options.Address, nargs=-1, required=True)
-@click.option("--prune", is_flag=True, help="Delete what is no longer there under PATHS.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@folder_argument
+@paths_argument
+@click.option("--prune", is_flag=True, help="Delete documents that are no longer in PATHS.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @encoder_option
 @words_option
 @options.parallel_options
@@ -96,10 +95,9 @@ def update(
 ) -> None:
     """Bring the corpus FOLDER up to date with PATHS, reading only files that changed.
 
-    Adds what is new and replaces what changed. What is no longer there is listed, and deleted with
-    --prune: documents of files that are gone, and those that a file holds no more. A file that
-    cannot be read now keeps its documents. What `corpus delete` removed comes back when its file
-    changes, or with `corpus add`.
+    Adds new documents and replaces changed ones. Documents that are no longer in PATHS are listed,
+    and deleted with --prune. A file that has become unreadable keeps its documents. A document
+    removed by `corpus delete` comes back when its file changes, or with `corpus add`.
     """
     from pincite.library.update import How
 
@@ -118,51 +116,51 @@ def _updated(
     encoder: str | None,
     no_vectors: bool,
 ) -> Any:
-    """The outcome of an update; where it is only asked what it would do, nothing is written."""
-    from dataclasses import replace
-
+    """The outcome of an update; a dry one writes nothing."""
     from pincite.corpus import engines
     from pincite.corpus.origins import Origins
     from pincite.library import download
     from pincite.library.update import update
     from pincite.models import weights
 
-    kept = weights.cache_folder().parent
-    with options.progress(quiet) as shown, ExitStack() as stack:
-        inputs = download.local(paths, kept / "spool", options.teller(shown))
-        how = replace(how, named=inputs.named)
+    cache = weights.cache_folder().parent
+    with options.progress(quiet) as display, ExitStack() as stack:
+        inputs = download.local(paths, cache / "spool", display)
+        how = dataclasses.replace(how, named=inputs.named)
         parallel = stack.enter_context(options.parallel(on, workers))
-        corpus: Any
-        if how.dry:
-            there = engines.exists(folder)
-            corpus = stack.enter_context(engines.open(folder, None)) if there else None
-        else:
+        corpus: Any = None
+        before = 0
+        if not how.dry:
             model = None if no_vectors else _encoder(encoder, parallel)
-            corpus = stack.enter_context(_writing(folder, model))
-        notes = engines.notes_of(folder, kept / "origins")
+            corpus = stack.enter_context(engines.open_or_create(folder, model))
+            if no_vectors and corpus.has_vectors:
+                raise ConfigError(f"{folder} has vectors. Add to it without --no-vectors.")
+            stack.enter_context(corpus.indexing_behind())
+            before = corpus.status().n_documents
+        elif engines.exists(folder):
+            corpus = stack.enter_context(engines.open(folder, None))
+        notes = engines.notes_of(folder, cache / "origins")
         origins = stack.enter_context(Origins(notes, write=not how.dry))
-        before = 0 if how.dry else corpus.status().n_documents
         try:
-            return update(corpus, origins, inputs.paths, how, _teller(shown), parallel)
+            return update(corpus, origins, inputs.paths, how, _teller(display), parallel)
         except Exception:
             if not how.dry:
-                with suppress(Exception):  # what stopped it is reported below
+                with suppress(Exception):  # the error itself is reported below
                     n = corpus.status().n_documents
                     options.say(f"{folder} has {_documents(n)}; it had {before}.")
                 options.say("The same command goes on from there.", quiet)
             raise
 
 
-def _teller(shown: Any) -> Callable[[Any], None]:
+def _teller(display: options.Display) -> Callable[[Any], None]:
     """Progress of an update: files done, documents read, and how fast."""
-    task, began = shown.add_task("reading files", total=None), time.monotonic()
+    began = time.monotonic()
 
     def tell(outcome: Any) -> None:
         n = len(outcome.added) + len(outcome.changed) + outcome.n_unchanged
-        rate = n / (time.monotonic() - began)
-        said = f"reading files; {_documents(n)}, {rate:,.0f} a second"
-        said += f", {outcome.n_unread:,} unread" if outcome.n_unread else ""
-        shown.update(task, completed=outcome.n_files_done, total=outcome.n_files, description=said)
+        text = f"reading files; {_documents(n)}, {n / (time.monotonic() - began):,.0f} per second"
+        text += f", {outcome.n_unread:,} unread" if outcome.n_unread else ""
+        display("reading files", outcome.n_files_done, outcome.n_files, text)
 
     return tell
 
@@ -171,21 +169,19 @@ _PASSED_OVER = {"title_only": "records without an abstract or a text"}
 
 
 def _tell_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = False) -> None:
-    import dataclasses
-
     if as_json:
-        values = dataclasses.asdict(outcome) | {"dry_run": dry_run}
-        options.print_json(values)
-    for unread in outcome.unread:
-        options.say(f"not added: {unread.url}: {unread.reason} {unread.detail}", quiet or as_json)
-    if more := outcome.n_unread - len(outcome.unread):
-        options.say(f"not added: {more:,} more", quiet or as_json)
-    for reason, n in outcome.passed_over.items():
-        options.say(f"{n:,} {_PASSED_OVER.get(reason, reason)} passed over.", quiet or as_json)
-    for url in () if as_json else outcome.gone:
-        options.say(f"no longer there: {url}", quiet)
-    for url in () if as_json else outcome.removed:
-        options.say(f"{'would be ' if dry_run else ''}removed: {url}", quiet)
+        options.print_json(dataclasses.asdict(outcome) | {"dry_run": dry_run})
+    else:
+        for unread in outcome.unread:
+            options.say(f"not added: {unread.url}: {unread.reason} {unread.detail}", quiet)
+        if more := outcome.n_unread - len(outcome.unread):
+            options.say(f"not added: {more:,} more", quiet)
+        for reason, n in outcome.passed_over.items():
+            options.say(f"{n:,} {_PASSED_OVER.get(reason, reason)} skipped.", quiet)
+        for url in outcome.gone:
+            options.say(f"no longer there: {url}", quiet)
+        for url in outcome.removed:
+            options.say(f"{'would be ' if dry_run else ''}removed: {url}", quiet)
     n_written = len(outcome.added) + len(outcome.changed)
     removed = f" {len(outcome.removed)} removed." if outcome.removed else ""
     superseded = f" {outcome.n_superseded} older states left out." if outcome.n_superseded else ""
@@ -200,12 +196,10 @@ def _tell_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = Fals
 
 
 @command.command("status")
-@click.argument("folder", type=options.Address)
+@folder_argument
 @options.json_option
 def status(folder: Address, as_json: bool) -> None:
-    """What is in the corpus FOLDER, how large it is, and which encoder made it."""
-    import dataclasses
-
+    """Show what is in the corpus FOLDER, its size, and the encoder that made it."""
     from pincite.corpus import engines
 
     with engines.open(folder, None) as corpus:
@@ -220,20 +214,25 @@ def status(folder: Address, as_json: bool) -> None:
 
 
 @command.command("search")
-@click.argument("folder", type=options.Address)
+@folder_argument
 @click.argument("query")
-@click.option("-k", "--k", default=10, show_default=True, help="How many passages.")
-@click.option("--by", type=click.Choice(list(WAYS)), default="both")
-@encoder_option
+@click.option("-k", "--k", default=10, show_default=True, help="Number of passages.")
+@click.option(
+    "--by", type=click.Choice(list(WAYS)), default="both", show_default=True, help="How to search."
+)
 @options.json_option
-@options.filter_options
+@options.of_settings("models.encoder", "filters")
 def search(folder: Address, query: str, k: int, by: str, as_json: bool, **given: Any) -> None:
-    """Passages of FOLDER for QUERY, best first, from the pages that all filters let through."""
+    """Print the passages of FOLDER that match QUERY, best first."""
     from pincite import runtime
+    from pincite.corpus import engines
 
     settings = options.settings_of(given)
+    chosen = settings.filters.exclude_hosts, settings.filters.chosen
     encoder = None if by == "words" else runtime.encoder(settings)
-    hits = _found(folder, query, (k, by), encoder, settings)
+    with engines.open(folder, encoder) as corpus:
+        found = corpus.by(WAYS[by], *chosen, settings.retrieval.fusion)
+        (hits,) = found.retrieve([query], k)
     if settings.filters.chosen.leaves_out_undated:
         options.say("Pages without a known date are left out; --undated lets them in.", as_json)
     for hit in hits:
@@ -241,19 +240,6 @@ def search(folder: Address, query: str, k: int, by: str, as_json: bool, **given:
     if not hits:
         among = " among the pages that the filters let through" if settings.filters.chosen else ""
         options.say(f"Nothing was found{among}.", as_json)
-
-
-def _found(
-    folder: Address, query: str, how: tuple[int, str], encoder: Any, settings: Any
-) -> list[Hit]:
-    """The `how[0]` best hits by "words", by "meaning" or by "both"."""
-    from pincite.corpus import engines
-
-    (k, by), chosen = how, (settings.filters.exclude_hosts, settings.filters.chosen)
-    with engines.open(folder, encoder) as corpus:
-        search = corpus.by(WAYS[by], *chosen, settings.retrieval.fusion)
-        (hits,) = search.retrieve([query], k)
-    return hits
 
 
 def _print_hit(hit: Hit, as_json: bool) -> None:
@@ -271,11 +257,11 @@ def _print_hit(hit: Hit, as_json: bool) -> None:
 
 
 @command.command("delete")
-@click.argument("folder", type=options.Address)
+@folder_argument
 @click.argument("urls", nargs=-1, required=True)
 @options.quiet_option
 def delete(folder: Address, urls: tuple[str, ...], quiet: bool) -> None:
-    """Remove the documents at URLS from the corpus FOLDER, at once and for good."""
+    """Delete the documents at URLS from the corpus FOLDER, permanently."""
     from pincite.corpus import engines
 
     with engines.open(folder, None, write=True) as corpus:
@@ -291,7 +277,7 @@ def _documents(n: int) -> str:
 
 
 @command.command("rebuild")
-@click.argument("folder", type=options.Address)
+@folder_argument
 @encoder_option
 @index_option
 @options.quiet_option
@@ -302,36 +288,30 @@ def rebuild(folder: Address, encoder: str | None, index: Any, quiet: bool) -> No
 
     instead = f"Copy it with the other encoder: pincite corpus copy {folder} NEW --encoder NAME"
     engine = engines.able(folder, Rebuilds, "rebuild", instead)  # type: ignore[type-abstract]
-    with options.progress(quiet) as shown:
-        task = shown.add_task("rebuilding", total=None)
-        engine.rebuild(
-            folder,
-            _encoder(encoder),
-            lambda n, total: shown.update(task, completed=n, total=total),
-            index,
-        )
+    with options.progress(quiet) as display:
+        engine.rebuild(folder, _encoder(encoder), partial(display, "rebuilding"), index)
     options.say(f"{folder} is rebuilt.", quiet)
 
 
 @command.command("verify")
-@click.argument("folder", type=options.Address)
-@click.option("--repair", is_flag=True, help="Rebuild what is derived; remove leftovers.")
+@folder_argument
+@click.option("--repair", is_flag=True, help="Rebuild indexes and remove leftovers.")
 @options.json_option
 @options.quiet_option
 @click.pass_context
 def verify(ctx: click.Context, folder: Address, repair: bool, as_json: bool, quiet: bool) -> None:
-    """Is the corpus FOLDER whole? Checks every checksum and cross-reference in it.
+    """Check the corpus FOLDER for damage: every checksum and cross-reference.
 
-    Exit code 0: sound, or repaired; 1: something is wrong and says what to do. Leftovers of killed
-    processes are named, and leave a corpus sound.
+    Exit code 0: sound, or repaired; 1: damaged, with what to do. Leftovers of killed processes are
+    listed but are no damage.
     """
     from pincite.corpus import engines
     from pincite.corpus.protocol import Verifies
 
-    instead = "Its own tools check it."
+    instead = "Use its own tools to check it."
     engine = engines.able(folder, Verifies, "verify", instead)  # type: ignore[type-abstract]
-    with options.progress(quiet) as shown:
-        findings = engine.verify(folder, repair=repair, tell=options.teller(shown))
+    with options.progress(quiet) as display:
+        findings = engine.verify(folder, repair=repair, tell=display)
     n_wrong = sum(finding.counts for finding in findings)
     if as_json:
         options.print_json({"sound": not n_wrong, "findings": findings})
@@ -346,18 +326,18 @@ def verify(ctx: click.Context, folder: Address, repair: bool, as_json: bool, qui
 
 
 @command.command("optimize")
-@click.argument("folder", type=options.Address)
+@folder_argument
 @index_option
 @options.quiet_option
 def optimize(folder: Address, index: Any, quiet: bool) -> None:
-    """Make the corpus FOLDER compact; takes its space once more meanwhile, and readers go on."""
+    """Compact the corpus FOLDER. It needs as much disk space again while it runs."""
     from pincite.corpus import engines
     from pincite.corpus.protocol import Optimizes
 
-    instead = "Its own tools compact it."
+    instead = "Use its own tools to compact it."
     engine = engines.able(folder, Optimizes, "optimize", instead)  # type: ignore[type-abstract]
-    with options.progress(quiet) as shown:
-        gained = engine.optimize(folder, options.teller(shown), index)
+    with options.progress(quiet) as display:
+        gained = engine.optimize(folder, display, index)
     options.say(gained, quiet)
 
 
@@ -382,35 +362,33 @@ def copy(
     pincite corpus copy kb/ milvus://localhost:19530/kb
     pincite corpus copy milvus://localhost:19530/kb other/
 
-    Vectors are taken over, so nothing is encoded again, unless --encoder names another encoder. A
-    copy that was stopped is started again and goes on. At the end both are compared; exit code 1:
-    TO lacks something.
+    Vectors are copied too, so nothing is encoded again unless --encoder names another encoder. Run
+    the same command again to continue an interrupted copy. The two are compared at the end; exit
+    code 1: TO is not complete.
     """
-    import dataclasses
-
     from pincite import runtime
     from pincite.corpus import engines
     from pincite.library.package import copy as copy_corpus
 
     model = runtime.encoder_for(options.settings_of({"encoder": encoder}), source, bool(encoder))
-    with ExitStack() as stack:
-        one = stack.enter_context(engines.open(source, None))
-        other = stack.enter_context(engines.open_or_create(target, model))
-        shown = stack.enter_context(options.progress(quiet))
-        task = shown.add_task("copying documents", total=None)
-        stack.enter_context(other.indexing_behind())
-        done = copy_corpus(one, other, lambda n, of: shown.update(task, completed=n, total=of))
+    with (
+        engines.open(source, None) as one,
+        engines.open_or_create(target, model) as other,
+        options.progress(quiet) as display,
+        other.indexing_behind(),
+    ):
+        done = copy_corpus(one, other, partial(display, "copying documents"))
     if as_json:
         options.print_json(dataclasses.asdict(done) | {"complete": done.is_complete})
     options.say(
-        f"{_documents(done.n_copied)} copied, {done.n_vectors:,} vectors taken over; "
+        f"{_documents(done.n_copied)} copied with {done.n_vectors:,} vectors; "
         f"{done.n_known:,} were there. Passages: {done.n_passages[0]:,}, {done.n_passages[1]:,}.",
         quiet,
     )
     if done.n_besides:
-        options.say(f"{target} has {_documents(done.n_besides)} besides.", quiet)
+        options.say(f"{target} also has {_documents(done.n_besides)} of its own.", quiet)
     if not done.is_complete:
-        options.say(f"{_documents(done.n_different)} differ still: copy again.", quiet)
+        options.say(f"{_documents(done.n_different)} still differ: copy again.", quiet)
     ctx.exit(0 if done.is_complete else 1)
 
 
@@ -420,14 +398,14 @@ def copy(
 @options.json_option
 @options.quiet_option
 def pack(folder: Path, file: Path, as_json: bool, quiet: bool) -> None:
-    """Write the corpus FOLDER to one FILE, documents and vectors, with checksums.
+    """Write the corpus FOLDER to one FILE: documents, vectors and checksums.
 
-    The documents' addresses are in it: of local files without another address, where they lay.
+    It contains the documents' addresses; for a local file without one, its path.
     """
     from pincite.library import package
 
-    with options.progress(quiet) as shown:
-        about = package.pack(folder, file, options.teller(shown))
+    with options.progress(quiet) as display:
+        about = package.pack(folder, file, display)
     if as_json:
         options.print_json(about)
     options.say(f"{file}: {_documents(about.n_documents)}, {file.stat().st_size:,} bytes.", quiet)
@@ -436,36 +414,36 @@ def pack(folder: Path, file: Path, as_json: bool, quiet: bool) -> None:
 @command.command("unpack")
 @click.argument("file")
 @click.argument("folder", type=options.FilePath)
-@click.option("--online/--offline", default=None, help="Whether FILE may be an address. [offline]")
 @options.json_option
 @options.quiet_option
-def unpack(file: str, folder: Path, online: bool | None, as_json: bool, quiet: bool) -> None:
-    """Make the corpus of a package in FOLDER, which is new or empty.
+@options.of_settings("web.online")
+def unpack(file: str, folder: Path, as_json: bool, quiet: bool, **given: Any) -> None:
+    """Make a corpus in FOLDER, which is new or empty, from FILE, written by `corpus pack`.
 
-    FILE comes from `corpus pack`; with --online it may be an http address. All checksums are
-    looked at before anything stands in FOLDER, and the indexes are rebuilt.
+    With --online, FILE may be an http address. All checksums are verified first; then the indexes
+    are rebuilt.
     """
     from tempfile import TemporaryDirectory
 
     from pincite.library import package
     from pincite.web.fetch import WebClient
 
-    settings = options.settings_of({"online": online})
-    with options.progress(quiet) as shown, TemporaryDirectory() as scratch:
+    settings = options.settings_of(given)
+    with options.progress(quiet) as display, TemporaryDirectory() as scratch:
         source = Path(file)
         if file.startswith(("http://", "https://")):
             source = Path(scratch) / "package"
             with WebClient(settings.web.rules) as client:
                 package.download(client, file, source)
-        about = package.unpack(source, folder, options.teller(shown))
+        about = package.unpack(source, folder, display)
     if as_json:
         options.print_json(about)
-    made = f"built with the encoder {about.encoder}"
-    options.say(f"{folder}: {_documents(about.n_documents)}, {made}.", quiet)
+    documents = _documents(about.n_documents)
+    options.say(f"{folder}: {documents}, built with the encoder {about.encoder}.", quiet)
 
 
 def _encoder(name: str | None, parallel: Any = None) -> Any:
-    """The encoder; Ray's workers encode with it, unless a server does."""
+    """The encoder; Ray's workers run it, unless a server does."""
     from pincite import runtime
     from pincite.library.parallel import Local, SpreadEncoder
 
@@ -475,15 +453,3 @@ def _encoder(name: str | None, parallel: Any = None) -> Any:
         return encoder
     load = partial(runtime.encoder, settings.replace(threads=1))
     return SpreadEncoder(encoder, load, parallel)
-
-
-@contextmanager
-def _writing(folder: Address, model: Any) -> Iterator[Any]:
-    """The corpus, made if need be, without vectors if there is no model; indexes follow."""
-    from pincite.corpus import engines
-
-    with engines.open_or_create(folder, model) as corpus:
-        if model is None and corpus.has_vectors:
-            raise ConfigError(f"{folder} has vectors. Add to it without --no-vectors.")
-        with corpus.indexing_behind():
-            yield corpus

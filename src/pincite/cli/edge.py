@@ -1,7 +1,7 @@
-"""The outermost edge: texts from the shell, the standard streams, and every error as one line.
+"""Where the command line meets the shell: arguments, standard streams, errors, missing extras.
 
-Commands let errors pass; here they become a message with a next step and an exit code. A traceback
-is shown with `--debug`; that of a bug is also written to a file.
+Commands let errors pass; here they become one line with a next step, and an exit code. `--debug`
+shows the traceback; that of a bug is also written to a file.
 """
 
 import errno
@@ -11,15 +11,15 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 import click
 
-from pincite.cli import extras
-from pincite.errors import PinciteError, PinciteWarning
+from pincite.errors import MissingExtra, PinciteError, PinciteWarning
 
 UNUSABLE, UNWRITTEN, BUG, STOPPED = 3, 4, 70, 130  # exit codes
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
@@ -125,7 +125,7 @@ def _reported(error: BaseException) -> int:
 
 def _explained(error: BaseException) -> tuple[str, int]:
     """The message about an error that is not click's, and the exit code."""
-    if isinstance(error, ImportError) and (absent := extras.missing(error)):
+    if isinstance(error, ImportError) and (absent := missing(error)):
         error = absent
     if isinstance(error, PinciteError):
         return str(error), error.exit_code
@@ -211,3 +211,59 @@ def _reconfigure(stream: TextIO, errors: str) -> None:
     if isinstance(stream, io.TextIOWrapper):
         # Windows would take the encoding of its region for pipes.
         stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors=errors)
+
+
+# The libraries of each extra, as they are imported. Every module imports one of these before what
+# they bring with them.
+LIBRARIES: Mapping[str, tuple[str, ...]] = {
+    "server": (
+        *("argon2", "authlib", "fastapi", "prometheus_client", "psycopg"),
+        *("pydantic", "python_multipart", "sqlalchemy", "starlette", "uvicorn"),
+    ),
+    "mcp": ("mcp",),
+    "eval": ("ir_measures", "krippendorff", "matplotlib", "sklearn", "statsmodels"),
+    "train": (
+        *("datasets", "onnx", "peft", "safetensors", "sentence_transformers", "torch"),
+        *("transformers", "trl"),
+    ),
+    "qlora": ("bitsandbytes",),
+    "ray": ("ray",),
+    "milvus": ("pincite_milvus", "pymilvus"),
+    "study": ("pincite_study",),
+}
+_WHAT = {
+    "server": "The server",
+    "mcp": "The MCP server",
+    "eval": "Measuring",
+    "train": "Training",
+    "qlora": "Training",
+    "ray": "--on ray",
+    "milvus": "A corpus in Milvus",
+    "study": "A blind study",
+}
+
+
+def missing(error: ImportError) -> MissingExtra | None:
+    """What to install after a failed import; None if no extra brings it, or it is installed."""
+    library = (error.name or "").partition(".")[0]
+    extra = next((name for name, known in LIBRARIES.items() if library in known), None)
+    # A library that is installed but broken would not be repaired by installing the extra.
+    return _absent(extra, [library]) if extra and find_spec(library) is None else None
+
+
+def require(extra: str) -> None:
+    """Raise MissingExtra if an extra is not installed; called before long runs."""
+    if absent := [library for library in LIBRARIES[extra] if find_spec(library) is None]:
+        raise _absent(extra, absent)
+    if extra == "train":
+        # Before torch is loaded. Threads that wait by spinning took 2.6 times the processor time of
+        # a step on two cores with other work beside it, and none of it was used.
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+
+def _absent(extra: str, libraries: Sequence[str]) -> MissingExtra:
+    which = "which is" if len(libraries) == 1 else "which are"
+    return MissingExtra(
+        f"{_WHAT[extra]} needs {', '.join(libraries)}, {which} not installed. "
+        f"Install with: pip install 'pincite[{extra}]'"
+    )

@@ -1,8 +1,9 @@
-"""What you keep: lists of sources (`reliability`), own copies (`source`), opinions (`feedback`)."""
+"""What the user keeps: lists of sources, copies of sources, opinions on results."""
 
+import dataclasses
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,20 +12,26 @@ from pincite.contract import codec
 from pincite.errors import InputError
 from pincite.types import Unchecked
 
+if TYPE_CHECKING:
+    from pincite.library.feedback import Opinions
+    from pincite.library.private_copies import OwnCopies
+
+lines_option = click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+
 
 @click.group("reliability", short_help="a wiki's list of good and bad sources")
 def reliability() -> None:
-    """Lists of how a community judges sources: labels in reports, and what is never suggested.
+    """Lists of how a community judges sources, for labels in reports and suggestions.
 
-    Pincite ships none. `verify` uses the list that is called like the article's language, or the
-    one that `reliability` names.
+    Pincite ships none. `verify` uses the list named like the article's language, or the setting
+    `reliability`.
     """
 
 
 @reliability.command("import")
 @click.argument("file", type=options.FilePath)
-@click.option("--name", default="en", show_default=True, help="What the list is called here.")
-@click.option("--wiki", help="The wiki that its links lead to. [the Wikipedia called NAME, or en]")
+@click.option("--name", default="en", show_default=True, help="Name of the list.")
+@click.option("--wiki", help="Wiki that its links lead to. [the Wikipedia called NAME, or en]")
 def import_list(file: Path, name: str, wiki: str | None) -> None:
     """Import FILE: rows of a wiki's perennial sources, or a plain list of sites and labels.
 
@@ -51,13 +58,12 @@ def import_list(file: Path, name: str, wiki: str | None) -> None:
 
 @reliability.command("show")
 @click.argument("urls", nargs=-1, required=True)
-@click.option("--name", default="en", show_default=True, help="Which list.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@click.option("--name", default="en", show_default=True, help="Name of the list.")
+@lines_option
 def show_listed(urls: tuple[str, ...], name: str, as_json: bool) -> None:
-    """What the list says of each of URLS: label, what matched, and the discussion."""
+    """Print what the list says about each of URLS: label, entry, and discussion."""
     from rich.console import Console
 
-    from pincite.contract.codec import values_of
     from pincite.library import reliability
     from pincite.verbs.verify import data, terminal
 
@@ -67,35 +73,27 @@ def show_listed(urls: tuple[str, ...], name: str, as_json: bool) -> None:
         Console().print(terminal.listed(found), soft_wrap=True, end="")
         return
     for url, listing in found:
-        row = {"url": url, **(values_of(data.listing(listing)) or {})}
+        row = {"url": url, **(codec.values_of(data.listing(listing)) or {})}
         options.print_json(row, line=True)
 
 
 @reliability.command("list")
 def list_lists() -> None:
-    """The lists that were imported."""
+    """Print the imported lists."""
     from pincite.library import reliability
 
     for name in reliability.imported():
         click.echo(reliability.load(name).fingerprint)
 
 
-article_option = click.option(
-    "--article", help="REF is a citation of it: a file, title or address."
-)
-report_option = click.option(
-    "--report", type=options.FilePath, help="REF is a citation of this report, from verify --json."
-)
-
-
 @click.group("source", short_help="your own copies of paid papers and books")
 def source() -> None:
     """Attach your own copies of cited sources: pincite source attach REF FILE.
 
-    REF is a source as citations name it: an address, a DOI (10.…), a PMID, an ISBN; or a citation
-    of an article (article.wiki#r7) or report, which may have none of these, as old books.
-    Copies are kept in a folder that only you can read (own_copies in the settings). `pincite
-    verify` reads them before everything else; reports hold short quotes of them and no more.
+    REF names a source as citations do: an address, a DOI (10.…), a PMID or an ISBN. Or it is a
+    citation in an article (article.wiki#r7) or report, for sources that have none of these. Copies
+    are kept in a folder that only you can read (own_copies in the settings). `pincite verify` reads
+    them first; reports contain only short quotes of them.
 
     \b
     pincite source attach 10.1000/182 paper.pdf
@@ -104,29 +102,38 @@ def source() -> None:
     """
 
 
+def _ref_options(command: options.Command) -> options.Command:
+    """REF, where it is a citation, and how an article on the web is fetched."""
+    for option in (
+        options.of_settings("web.online", "web.contact", "verify.wiki", "verify.article_markup"),
+        click.option(
+            "--report", type=options.FilePath, help="Report (verify --json) that REF is cited in."
+        ),
+        click.option("--article", help="Article that REF is cited in: file, title or address."),
+        click.argument("ref"),
+    ):
+        command = option(command)
+    return command
+
+
 @source.command("attach")
-@click.argument("ref")
+@_ref_options
 @click.argument("file", type=options.FilePath)
-@click.option("--pages", help="Numbers printed on its first and last page, as 120-135.")
-@article_option
-@report_option
-@options.web_options
-@options.config_option
+@click.option("--pages", help="Printed numbers of the first and last page: 120-135.")
 def attach(ref: str, file: Path, pages: str | None, **given: Any) -> None:
     """Keep FILE (PDF, text, HTML, Word, Markdown) as your copy of REF.
 
-    Several files may be attached to one source, as chapters: the pages that a citation names
-    choose among those that were attached with --pages.
+    A source can have several files, such as chapters: with --pages, the one that has the cited
+    pages is read.
     """
     from pincite.library import private_copies
     from pincite.report.cells import one_line
     from pincite.report.reasons import REASONS
     from pincite.verbs.verify.wording import STEPS
 
-    settings = options.settings_of({k: v for k, v in given.items() if k not in _PLACES})
-    source = _named(ref, given, settings)
+    source, copies = _source(ref, **given)
     printed = private_copies.printed_pages(pages) if pages else None
-    kept = private_copies.attach(_copies(settings), source, file, printed)
+    kept = private_copies.attach(copies, source, file, printed)
     if isinstance(kept, Unchecked):
         why = one_line(kept.detail) or REASONS[kept.reason]
         step = STEPS[kept.reason]
@@ -135,23 +142,19 @@ def attach(ref: str, file: Path, pages: str | None, **given: Any) -> None:
 
 
 @source.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@lines_option
 @options.config_option
 def list_copies(as_json: bool, config: Path | None) -> None:
-    """Every copy, oldest first."""
+    """Print all copies, oldest first."""
     for copy in _copies(options.settings_of({"config": config})).all():
         _print_copy(copy, as_json)
 
 
 @source.command("show")
-@click.argument("ref")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
-@article_option
-@report_option
-@options.web_options
-@options.config_option
+@_ref_options
+@lines_option
 def show_copies(ref: str, as_json: bool, **given: Any) -> None:
-    """What is attached to REF, by what it is known, and where it lies."""
+    """Print what is attached to REF, its identifiers, and its path."""
     copies, found = _attached(ref, given)
     for copy in found:
         _print_copy(copy, as_json)
@@ -161,67 +164,57 @@ def show_copies(ref: str, as_json: bool, **given: Any) -> None:
 
 
 @source.command("remove")
-@click.argument("ref")
-@click.option("--file", "digest", help="Only the file whose SHA-256 begins so.")
-@article_option
-@report_option
-@options.web_options
-@options.config_option
+@_ref_options
+@click.option("--file", "digest", help="Only the file whose SHA-256 starts with this.")
 def remove(ref: str, digest: str | None, **given: Any) -> None:
-    """Forget what is attached to REF; a file that no other source has is deleted."""
+    """Detach the files of REF; a file that no other source uses is deleted."""
     copies, found = _attached(ref, given)
     chosen = [copy for copy in found if copy.sha256.startswith(digest or "")]
     if not chosen:
-        raise InputError(f"{ref} has no file whose SHA-256 begins with {digest!r}.")
+        raise InputError(f"{ref} has no file whose SHA-256 starts with {digest!r}.")
     copies.remove(chosen)
     for copy in chosen:
         options.say(f"removed: {_line_of(copy)}")
 
 
-_PLACES = ("article", "report")
-
-
-def _named(ref: str, given: dict[str, Any], settings: Any) -> Any:
-    """The source that REF names, by itself or as a citation."""
+def _source(ref: str, article: str | None, report: Path | None, **given: Any) -> tuple[Any, Any]:
+    """The source that REF names, by itself or as a citation, and the store of copies."""
     from pincite.library import private_copies
     from pincite.verbs.verify import articles
 
-    article, report = (given.get(place) for place in _PLACES)
+    settings = options.settings_of(given)
+    copies = _copies(settings)
     if article and report:
         raise click.UsageError("Expected one of --article and --report.")
     if report:
-        return private_copies.in_report(report, ref)
+        return private_copies.in_report(report, ref), copies
     path, mark, number = ref.rpartition("#")
     if not article and mark and "://" not in ref and articles.is_file(path):
         article, ref = path, number
     if not article:
-        return private_copies.named(ref)
+        return private_copies.named(ref), copies
     private_copies.citation_id(ref)
     page = articles.opened(article, None, settings, options.say)
-    return private_copies.in_article(
-        page, ref, Path(article).name if articles.is_file(article) else article
-    )
+    place = Path(article).name if articles.is_file(article) else article
+    return private_copies.in_article(page, ref, place), copies
 
 
 def _attached(ref: str, given: dict[str, Any]) -> tuple[Any, Any]:
-    """The store, and what it has of REF: at least one copy."""
-    settings = options.settings_of({k: v for k, v in given.items() if k not in _PLACES})
-    source, copies = _named(ref, given, settings), _copies(settings)
+    """The store, and the copies of REF: at least one."""
+    source, copies = _source(ref, **given)
     found = copies.of(source.keys)
     if not found:
         raise InputError(f"Nothing is attached to {source.ref}. pincite source list shows all.")
     return copies, found
 
 
-def _copies(settings: Any) -> Any:
+def _copies(settings: Any) -> "OwnCopies":
     from pincite.library.private_copies import OwnCopies, folder_of
 
     return OwnCopies(folder_of(settings.library.own_copies))
 
 
 def _print_copy(copy: Any, as_json: bool) -> None:
-    import dataclasses
-
     if as_json:
         row = dataclasses.asdict(copy)
         row.pop("copy_id")
@@ -237,7 +230,7 @@ def _line_of(copy: Any) -> str:
 
 
 def _found(copy: Any) -> str:
-    """What was read: "31 pages (pp. 120–150), 12,420 words, in en"."""
+    """What was read: "31 pages (pp. 120–150), 12,420 words, English"."""
     pages = f"{copy.n_pages} page{'s' * (copy.n_pages != 1)}" if copy.n_pages else ""
     if copy.pages:
         printed = f"pp. {copy.pages[0]}–{copy.pages[1]}"
@@ -260,8 +253,8 @@ class _Feedback(click.Group):
 def feedback() -> None:
     """Say whether a result is right: pincite feedback RESULT.json --up.
 
-    Opinions are kept on this machine, with the statement and the passage that they are about, and
-    can be exported as rows that `pincite eval` measures with and `pincite train` learns from.
+    Opinions are kept on this machine, with the statement and passage that they are about. They can
+    be exported for `pincite eval` and `pincite train`.
     """
 
 
@@ -269,12 +262,10 @@ def feedback() -> None:
 @click.argument("result", type=options.FilePath)
 @click.option("--up", "given", flag_value="up", help="It is right.")
 @click.option("--down", "given", flag_value="down", help="It is wrong.")
-@click.option(
-    "--label", help="What is right: support, refute, nei, … or confirmed, … of a reading."
-)
-@click.option("--item", "item_id", help="A claim's or a reading's id, or one of its evidence.")
+@click.option("--label", help="The right label: support, refute, nei, … or confirmed, …")
+@click.option("--item", "item_id", help="Id of a claim or reading, or of its evidence.")
 @click.option("--note", default="", help="Why, in your words.")
-@click.option("--correction", default="", help="What should stand there instead.")
+@click.option("--correction", default="", help="What it should say.")
 @click.option("--by", "who", default="", help="Your name, if you want it kept.")
 @options.config_option
 def add(
@@ -285,13 +276,12 @@ def add(
     config: Path | None,
     **words: str,
 ) -> None:
-    """Keep what you think of RESULT, a JSON file of `pincite verify`, `check` or `ask`.
+    """Keep your opinion of RESULT, a JSON file of `pincite verify`, `check` or `ask`.
 
-    Of the whole of it, or of one item: a claim with one citation (CLAIM or CLAIM/r3), a suggestion
-    (CLAIM/s1), a reading (1.r2: the second of the first statement) or its evidence (1.r2/e1), an
-    answer (1), a sentence of it (1.s2) or that with one reference (1.s2/r3). With a label of a
-    passage, 1.s2 is its only reference.
-    Labels of a passage: support, refute, nei, partial, not_support; of a reading: confirmed,
+    It is about the whole result, or one item: a claim with a citation (CLAIM or CLAIM/r3), a
+    suggestion (CLAIM/s1), a reading (1.r2: the second of the first statement) or its evidence
+    (1.r2/e1), an answer (1), a sentence of it (1.s2), or a sentence with one reference (1.s2/r3).
+    Labels of a passage: support, refute, nei, partial, not_support. Labels of a reading: confirmed,
     disconfirmed, inconclusive.
     """
     from pincite.documents.jsonl import LABELS
@@ -304,14 +294,14 @@ def add(
     item = found.chosen(item_id, passage=label in LABELS) if item_id else None
     with _opened(config) as kept:
         kept.add(opinion(result.read_bytes(), found, given or label or "", item, Words(**words)))
-    options.say(f"kept: {given or label} of {item.item_id if item else result}")
+    options.say(f"kept: {given or label} for {item.item_id if item else result}")
 
 
 @feedback.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@lines_option
 @options.config_option
 def list_opinions(as_json: bool, config: Path | None) -> None:
-    """Everything that was said, oldest first."""
+    """Print all opinions, oldest first."""
     from pincite.library.feedback import plain
     from pincite.report.cells import one_line, shortened
 
@@ -331,14 +321,15 @@ def list_opinions(as_json: bool, config: Path | None) -> None:
 @feedback.command("suggest")
 @click.argument("results", type=options.FilePath, nargs=-1, required=True)
 @click.option(
-    "-n", "n", type=click.IntRange(1), default=20, show_default=True, help="At most so many."
+    "-n", "n", type=click.IntRange(1), default=20, show_default=True, help="Most passages to list."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@lines_option
 @options.config_option
 def suggest(results: tuple[Path, ...], n: int, as_json: bool, config: Path | None) -> None:
-    """Of RESULTS, files as `feedback add` takes them, the passages whose labels would teach most.
+    """List the passages in RESULTS whose labels would teach the verifier most.
 
-    Those that the verifier is least sure of, a source at a time; what was labelled is left out.
+    These are the passages that it is least sure of, one source at a time, without those that are
+    already labelled.
     """
     from pincite import runtime
     from pincite.library import feedback
@@ -370,18 +361,18 @@ def suggest(results: tuple[Path, ...], n: int, as_json: bool, config: Path | Non
     type=click.Choice(["claims", "scifact", "readings", "answers"]),
     default="claims",
     show_default=True,
-    help="Which rows.",
+    help="Kind of rows.",
 )
 @click.argument("output", type=options.OutFile)
 @options.config_option
 def export(form: str, output: Path, config: Path | None) -> None:
-    """Write what was said to OUTPUT as JSON lines; of several words on one thing the last counts.
+    """Write the opinions to OUTPUT as JSON lines; of several on the same thing the last counts.
 
-    claims: rows of `pincite eval claims`, `pincite train verifier` and `pincite learn`; a thumb
-    down says that something is wrong, not what is right, and makes none. scifact: SciFact's claims,
-    and its corpus beside them as OUTPUT.corpus.jsonl. readings: for `pincite eval check`. answers:
-    what was said of answers and their sentences, with corrections; `pincite train rows` makes an
-    answerer's data of them.
+    \b
+    claims    for eval claims, train verifier and learn; --down alone makes no row
+    scifact   SciFact's claims, and its corpus as OUTPUT.corpus.jsonl
+    readings  for eval check
+    answers   answers and their sentences with corrections, for train rows
     """
     from pincite.library import feedback
 
@@ -401,7 +392,7 @@ def _write(rows: list[dict[str, object]], path: Path) -> None:
     options.write("".join(codec.to_json(row, None) for row in rows), path)
 
 
-def _opened(config: Path | None) -> Any:
+def _opened(config: Path | None) -> "Opinions":
     from pincite.library.feedback import Opinions, file_of
 
     return Opinions(file_of(options.settings_of({"config": config}).library.feedback_file))

@@ -1,8 +1,10 @@
-"""What is on this machine: `pincite models`, `pincite cache` and `pincite doctor`."""
+"""What is on this machine: `pincite config`, `models`, `cache` and `doctor`."""
 
+import json
+import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -15,28 +17,145 @@ from pincite.cli import options
 from pincite.errors import MissingModel
 
 NEEDED_FREE = 500_000_000  # bytes: models, a corpus of some thousand pages, judged pairs
+MEGABYTE = 1e6
+
+
+@click.group("config", short_help="what is set, and where")
+def config() -> None:
+    """Show and import settings.
+
+    An option overrides a PINCITE_… variable, which overrides pincite.toml in this folder, which
+    overrides the user's file.
+    """
+
+
+@config.command("show")
+@click.option("--origin", is_flag=True, help="Show where each value comes from.")
+@options.json_option
+@options.config_option
+def show_settings(origin: bool, as_json: bool, config: Path | None) -> None:
+    """Print every setting with its value; for secrets, only whether they are set."""
+    from pincite.llm.chat import EMBEDDINGS_KEY_VARIABLE, JUDGE_KEY_VARIABLE, KEY_VARIABLE
+    from pincite.settings import SHORT, Settings, schema
+
+    found = schema.placed(Settings, {}, config, short=SHORT)
+    given = schema.flat(schema.made(Settings, {name: each.value for name, each in found.items()}))
+    origins = {name: found[name].origin if name in found else schema.DEFAULT for name in given}
+    keys = {
+        variable: "set" if os.environ.get(variable, "").strip() else "not set"
+        for variable in (KEY_VARIABLE, JUDGE_KEY_VARIABLE, EMBEDDINGS_KEY_VARIABLE)
+    }
+    if as_json:
+        rows = {name: {"value": value, "origin": origins[name]} for name, value in given.items()}
+        for name, key in keys.items():
+            rows[name] = {"value": key, "origin": f"variable {name}"}
+        options.print_json(rows)
+    else:
+        secrets = "".join(f"\n# {name} is {key}" for name, key in keys.items())
+        click.echo(f"{_toml(given, origins if origin else {})}{secrets}")
+
+
+def _toml(given: Mapping[str, Any], origins: Mapping[str, str]) -> str:
+    """Settings as a file: strings, numbers and lists are written as in JSON, but for DEL."""
+    from pincite.settings import Settings, schema
+
+    lines, table = "", ""
+    known = [name for name in schema.declared(Settings) if name in given]
+    for name in dict.fromkeys((*known, *given)):  # then those of other tables
+        at, _, leaf = name.rpartition(".")
+        lines += f"\n[{at}]\n" if at != table else ""
+        lines += f"{leaf} = {json.dumps(given[name], ensure_ascii=False)}"
+        lines += f"  # {origins[name]}\n" if name in origins else "\n"
+        table = at
+    return lines.lstrip("\n").replace("\x7f", "\\u007f")
+
+
+@config.command("path")
+def path() -> None:
+    """Print the files that settings are read from; the last one wins."""
+    from pincite.settings.schema import usual_files
+
+    for file in usual_files():
+        click.echo(f"{file.resolve()}{'' if file.is_file() else '  (does not exist)'}")
+
+
+@config.command("import")
+@click.argument("files", type=options.FilePath, nargs=-1, required=True)
+@click.option("-o", "--output", type=options.OutFile, help="Write to this file. [stdout]")
+@click.option("--prompts", type=options.OutFolder, help="Write the prompts to this folder.")
+@click.option("--texts", type=options.OutFolder, help="Write the application's texts there.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+def import_settings(
+    files: tuple[Path, ...],
+    output: Path | None,
+    prompts: Path | None,
+    texts: Path | None,
+    force: bool,
+) -> None:
+    """Convert EvidenceSeeker's YAML FILES (preprocessing, confirmation, retrieval).
+
+    The file of its demo application is enough: it names the other three.
+
+    Options without a counterpart are listed with the reason. Keys are never copied: the list says
+    which variable to set instead.
+    """
+    from pincite.settings.evidenceseeker import imported
+
+    result = imported(files)
+    values, written = {**result.values}, dict[Path, str]()
+    if prompts:
+        # Theirs name the language in English ("German"), whichever it is, and the texts alone.
+        values["chat.prompts"] = str(prompts.resolve())
+        values |= {"chat.prompt_language": "en", "check.passage_source": False}
+        written |= {prompts / name: text for name, text in result.prompts.items()}
+    for name, file in result.values.items():
+        if isinstance(file, str) and file in result.texts:
+            values.pop(name)
+            if texts:
+                values[name] = str((texts / file).resolve())
+                written[texts / file] = result.texts[file]
+    for path in (*([output] if output else ()), *written):
+        if path.exists() and not force:
+            raise click.UsageError(f"{path} exists; expected a new name, or --force.")
+    for path, text in written.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        options.write(text, path)
+    options.write(_toml(values, {}), output)
+    if result.prompts and not prompts:
+        options.say(f"{len(result.prompts)} prompts were left out: --prompts FOLDER keeps them.")
+    if result.texts and not texts:
+        options.say(f"{', '.join(result.texts)} were left out: --texts FOLDER keeps them.")
+    for note in result.notes:
+        options.say(": ".join(part for part in note if part))
+    for path in (*([output] if output else ()), *written):
+        options.say(f"written: {path.resolve()}", str(path) == "-")
 
 
 @click.command("doctor", short_help="is everything there, and what may leave this machine")
 def doctor() -> None:
-    """Check Python, models, disk and settings. Exits with 6 if something is missing."""
+    """Check Python, models, disk and settings. Exit code 6: something is missing."""
     from pincite.library.feedback import file_of
     from pincite.library.private_copies import folder_of
     from pincite.models import weights
+    from pincite.models.session import cores, products_saturate
 
     settings = options.settings_of({})
-    models = settings.models
     click.echo(f"pincite   {version('pincite')}, Python {sys.version.split()[0]}")
-    missing = 0
-    for role, name in weights.in_use(models.encoder, models.encoders, models.verifier):
+    missing = False
+    for role, name in _models(settings.models):
         try:
             click.echo(f"{role:9} {weights.described(name)}")
         except MissingModel as error:
-            missing += 1
+            missing = True
             click.echo(f"{role:9} MISSING: {error}")
-    click.echo(f"processor {_processor()}")
-    cache = weights.cache_folder()
-    free = shutil.disk_usage(_existing(cache)).free
+    fast = "fast exact int8 products"
+    if products_saturate():
+        fast = f"no {fast} (VNNI): networks take longer"
+    click.echo(f"processor {cores()} cores, {fast}")
+    cache = existing = weights.cache_folder()
+    while not existing.exists():
+        existing = existing.parent
+    free = shutil.disk_usage(existing).free
     low = " (LOW)" if free < NEEDED_FREE else ""
     click.echo(f"cache     {cache}, {free / 1e9:.1f} GB free{low}")
     click.echo(f"feedback  {file_of(settings.library.feedback_file)} (stays here)")
@@ -48,19 +167,23 @@ def doctor() -> None:
         raise click.exceptions.Exit(6)
 
 
-def _processor() -> str:
-    from pincite.models.session import cores, products_saturate
-
-    fast = "no fast exact int8 products (VNNI): networks take longer"
-    return f"{cores()} cores, {fast if products_saturate() else 'fast exact int8 products'}"
-
-
 def _leaving(settings: Any) -> Iterator[str]:
     """What the settings allow to be sent, and to whom."""
     from pincite.models.weights import served
+    from pincite.web.fetch import user_agent
 
-    yield from _to_the_web(settings.web)
-    chat = settings.chat.url
+    web, chat = settings.web, settings.chat.url
+    if web.online:
+        yield "and requests for articles, which go to their wikis: the title,"
+        yield "and requests for cited pages, which go to their hosts: the address,"
+        if web.wayback:
+            yield f"and cited addresses with dates, which go to {web.wayback_api},"
+        if web.search_url:
+            yield f"and failing claims and readings of statements, which go to {web.search_url},"
+        yield f"{user_agent(web.contact)!r} and your IP address"
+        if not web.contact:
+            yield "(set contact, so that a host can write to you)"
+        yield f"fetched pages are kept in {web.cache_file}"
     if settings.check.asks_a_model:
         yield f"and statements with passages, which go to {chat}"
     if settings.ask.answer == "model":
@@ -73,39 +196,24 @@ def _leaving(settings: Any) -> Iterator[str]:
         yield f"and documents of corpora, claims and questions, which go to {found.url}"
 
 
-def _to_the_web(web: Any) -> Iterator[str]:
-    from pincite.web.fetch import user_agent
+def _models(models: Any) -> Any:
+    """The models in use, each with its role."""
+    from pincite.models import weights
 
-    if not web.online:
-        return
-    yield "and requests for articles, which go to their wikis: the title,"
-    yield "and requests for cited pages, which go to their hosts: the address,"
-    if web.wayback:
-        yield f"and cited addresses with dates, which go to {web.wayback_api},"
-    if web.search_url:
-        yield f"and claims that their sources fail and readings of statements, to {web.search_url},"
-    yield f"{user_agent(web.contact)!r} and your IP address"
-    if not web.contact:
-        yield "(set contact, so that a host can write to you)"
-    yield f"fetched pages are kept in {web.cache_file}"
-
-
-def _existing(path: Path) -> Path:
-    return path if path.exists() else _existing(path.parent)
+    return weights.in_use(models.encoder, models.encoders, models.verifier)
 
 
 @click.group("models", short_help="where the models are, and fetching others")
 def models() -> None:
-    """Models are looked for in the package, as a folder, and in the user's cache."""
+    """List or fetch models. A name is looked up in the package, as a folder, and in the cache."""
 
 
 @models.command("list")
 def list_models() -> None:
-    """The models in force, their folders and fingerprints."""
+    """Print the models in use, with their folders and fingerprints."""
     from pincite.models import weights
 
-    models = options.settings_of({}).models
-    for role, name in weights.in_use(models.encoder, models.encoders, models.verifier):
+    for role, name in _models(options.settings_of({}).models):
         place = "" if weights.served(name) else f"  {weights.locate(name)}"
         click.echo(f"{role:9} {weights.described(name)}{place}")
 
@@ -113,28 +221,25 @@ def list_models() -> None:
 @models.command("fetch")
 @click.argument("model")
 def fetch(model: str) -> None:
-    """Download MODEL (a Hugging Face id, ORGANISATION/NAME) into the cache. Uses the network."""
+    """Download MODEL, a Hugging Face id (ORGANISATION/NAME), into the cache."""
     from pincite.models import weights
 
     click.echo(weights.fetch(model))
 
 
-MEGABYTE = 1e6
-
-
 @click.group("cache", short_help="fetched pages and judged pairs that are kept")
 def cache() -> None:
-    """What `verify` keeps so that nothing is fetched or judged twice.
+    """What is kept so that nothing is fetched or judged twice.
 
-    Every command here may be given while another run fetches.
+    These commands are safe while another run is fetching.
     """
 
 
 @cache.command("show")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@options.json_option
 @options.config_option
-def show(as_json: bool, config: Path | None) -> None:
-    """How much is kept, where, and since when."""
+def show_cache(as_json: bool, config: Path | None) -> None:
+    """Print how much is kept, where, and since when."""
     from pincite.llm.calls import ReplyCache
     from pincite.models.logit_cache import LogitCache
     from pincite.runtime import replies_file
@@ -161,15 +266,15 @@ def show(as_json: bool, config: Path | None) -> None:
         }
         options.print_json(values)
         return
-    click.echo(f"fetched pages  {held.n_bytes / MEGABYTE:.1f} MB in {pages}")
+    click.echo(f"fetched pages   {held.n_bytes / MEGABYTE:.1f} MB in {pages}")
     click.echo(
-        f"               pages: {held.n_pages} · failures: {held.n_failures} · "
+        f"                pages: {held.n_pages} · failures: {held.n_failures} · "
         f"robots.txt: {held.n_robots} · out of date: {held.n_expired}"
     )
     if held.oldest:
-        click.echo(f"               from {_day(held.oldest)} to {_day(held.newest)}")
-    click.echo(f"judged pairs   {judged_bytes / MEGABYTE:.1f} MB in {judged}")
-    click.echo(f"               pairs of claim and passage: {n_pairs}")
+        click.echo(f"                from {_day(held.oldest)} to {_day(held.newest)}")
+    click.echo(f"judged pairs    {judged_bytes / MEGABYTE:.1f} MB in {judged}")
+    click.echo(f"                pairs of claim and passage: {n_pairs}")
     click.echo(f"second opinions {n_replies} replies in {replies_file()}")
 
 
@@ -178,58 +283,54 @@ def show(as_json: bool, config: Path | None) -> None:
     "--older-than",
     type=click.FloatRange(min=0),
     metavar="DAYS",
-    help="Fetched longer ago than that. [web.cache_days of the settings, 30]",
+    help="Age of the pages to remove. [web.cache_days of the settings, 30]",
 )
 @options.config_option
 def prune(older_than: float | None, config: Path | None) -> None:
     """Remove pages and failures that were fetched long ago."""
-    from pincite.web import cache
-
     pages, _ = _files(config)
     days = options.settings_of({"config": config}).web.cache_days
     days = days if older_than is None else older_than
-    before = cache.holdings(pages).n_bytes
-    n = cache.prune(pages, days)
-    _tell_removed(f"{n} fetched more than {days:g} days ago", before, pages)
+    _prune(pages, days, f" fetched more than {days:g} days ago")
 
 
 @cache.command("clear")
-@click.option("--judgements", is_flag=True, help="Judged pairs and replies, not the pages.")
+@click.option("--judgements", is_flag=True, help="Remove judged pairs and replies instead.")
 @options.config_option
 def clear(judgements: bool, config: Path | None) -> None:
-    """Remove all fetched pages; with --judgements all judged pairs and second opinions instead.
+    """Remove all fetched pages; with --judgements, all judged pairs and second opinions instead.
 
-    Reports stay. The next run fetches, or judges, again.
+    Reports stay. The next run fetches or judges again.
     """
     from pincite.llm.calls import ReplyCache
     from pincite.models.logit_cache import LogitCache
     from pincite.runtime import replies_file
-    from pincite.web import cache
 
     pages, judged = _files(config)
-    if judgements:
-        n_pairs = _of(LogitCache, judged, lambda kept: kept.forget())
-        n_replies = _of(ReplyCache, replies_file(), lambda kept: kept.forget())
-        options.say(f"{n_pairs} judged pairs removed from {judged}")
-        options.say(f"{n_replies} replies of language models removed")
+    if not judgements:
+        _prune(pages, -1, "")
         return
+    n_pairs = _of(LogitCache, judged, lambda kept: kept.forget())
+    n_replies = _of(ReplyCache, replies_file(), lambda kept: kept.forget())
+    options.say(f"{n_pairs} judged pairs removed from {judged}")
+    options.say(f"{n_replies} replies of language models removed")
+
+
+def _prune(pages: Path, days: float, which: str) -> None:
+    from pincite.web import cache
+
     before = cache.holdings(pages).n_bytes
-    _tell_removed(f"{cache.prune(pages, -1)}", before, pages)
+    n = cache.prune(pages, days)
+    freed = max(0, before - cache.holdings(pages).n_bytes) / MEGABYTE
+    options.say(f"{n} addresses{which} removed, {freed:.1f} MB freed")
 
 
 def _of(kind: Callable[[Path], Any], file: Path, act: Callable[[Any], int]) -> int:
-    """What is done with a cache; 0 where there is none."""
+    """Do something with a cache; 0 if there is none."""
     if not file.exists():
         return 0
     with closing(kind(file)) as kept:
         return act(kept)
-
-
-def _tell_removed(what: str, before: int, pages: Path) -> None:
-    from pincite.web.cache import holdings
-
-    freed = max(0, before - holdings(pages).n_bytes) / MEGABYTE
-    options.say(f"addresses: {what} removed, {freed:.1f} MB given back")
 
 
 def _files(config: Path | None) -> tuple[Path, Path]:

@@ -1,8 +1,8 @@
-"""Options that several verbs share, and the console on which people read."""
+"""What commands share: options made from the settings, progress, and writing results."""
 
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -10,230 +10,102 @@ from typing import Any
 
 import click
 
+from pincite import containment
+from pincite.cli import edge
 from pincite.contract import codec
-from pincite.settings import Settings, load
+from pincite.errors import InputError, PinciteError
+from pincite.settings import SHORT, Settings, load
+from pincite.settings.schema import declared
 
 FilePath = click.Path(path_type=Path)
 OutFile = click.Path(path_type=Path, dir_okay=False)
 OutFolder = click.Path(path_type=Path, file_okay=False)
+Command = Callable[..., Any]
 
 
 class _Address(click.ParamType[Path | str]):
-    """A path, or an address like `milvus://host:19530/name` or `s3://bucket/pages/`."""
+    """A path, or an address such as `milvus://host:19530/name` or `s3://bucket/pages/`."""
 
     name = "address"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Path | str:
-        """A folder as a path, an address as it is; NAME=… stays before either."""
         return value if isinstance(value, Path) or "://" in value else Path(value)
 
 
 Address = _Address()
-Command = Callable[..., Any]
 
-# Options that every way to measure has.
 config_option = click.option("--config", type=FilePath, help="A TOML file with settings.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress.")
-keep_option = click.option(
-    "--keep", is_flag=True, help="Keep judged pairs: a stopped run goes on, pairs/s says nothing."
-)
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show no progress or messages.")
+
+# Options whose name is not the short name of their setting.
+FLAGS = {
+    "verify.k": "-k/--k",
+    "verify.uncited": "--uncited",
+    "filters.published_from": "--from-date",
+    "filters.published_to": "--to-date",
+    "filters.exclude_hosts": "--not-domain",
+    "filters.domains": "--domain",
+    "filters.languages": "--source-language",
+    "filters.kinds": "--kind",
+    "judge.url": "--judge",
+    "judge.every": "--judge-all",
+    "web.online": "--online/--offline",
+    "web.wayback": "--wayback/--no-wayback",
+    "ask.include_retracted": "--include-retracted/--not-retracted",
+}
+GROUPS = {
+    "models": ("models.verifier", "models.encoder", "models.threads", "retrieval.depth"),
+    "search": ("web.online", "web.contact", "web.search_url", "library.reliability"),
+    "web": ("search", "web.wayback", "verify.wiki", "verify.article_markup"),
+    "judge": ("judge.url", "judge.model", "judge.every"),
+    "budget": ("budget.max_calls", "budget.max_tokens", "budget.max_cost"),
+    "filters": tuple(name for name in declared(Settings) if name.startswith("filters.")),
+}
+_SHORT_OF = {full: short for short, full in SHORT.items()}
 
 
-def corpus_option(help_text: str) -> Callable[[Command], Command]:
-    """`--corpus`, which may be given several times."""
-    return click.option(
-        "--corpus",
-        type=Address,
-        multiple=True,
-        metavar="[NAME=]FOLDER",
-        help=f"{help_text}; may be given several times. [library.corpora]",
-    )
+def of_settings(*names: str) -> Callable[[Command], Command]:
+    """An option for each of these settings and `GROUPS`, in this order, and `--config`."""
+
+    def add(command: Command) -> Command:
+        for name in reversed([*_singly(names)]):
+            command = _option(name)(command)
+        return config_option(command)
+
+    return add
 
 
-def corpora_of(given: tuple[Path | str, ...], settings: Settings) -> list[Path | str]:
-    """The corpora to search: those given, else those of the settings; refused if there is none."""
-    if found := [*given] or settings.library.places:
-        return found
-    raise click.UsageError("Expected --corpus FOLDER, or library.corpora in the settings.")
+def _singly(names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        if name in GROUPS:
+            yield from _singly(GROUPS[name])
+        else:
+            yield name
 
 
-def settings_options(command: Command) -> Command:
-    """`--config`, and an option for each setting that a run may want to change."""
-    return added(command, [*_models(), *_of_verify(), _threads()])
-
-
-def model_options(command: Command) -> Command:
-    """The same for verbs that know neither suggestions nor a threshold of support."""
-    return added(command, [*_models(), _threads()])
-
-
-def _models() -> list[Any]:
-    return [
-        config_option,
-        click.option(
-            "--verifier", help="Name, folder or Hugging Face id of the verifier, or NAME@URL."
-        ),
-        click.option(
-            "--encoder",
-            multiple=True,
-            metavar="TEXT",
-            help="Name, folder or Hugging Face id of the encoder, or NAME@URL; repeatable.",
-        ),
-        click.option("--depth", type=int, help="Passages from each retriever. [100]"),
-    ]
-
-
-def _of_verify() -> list[Any]:
-    return [
-        click.option("-k", "--k", type=int, help="Suggestions for a claim. [3]"),
-        click.option("--threshold", type=float, help="Probability that counts. [0.3]"),
-    ]
-
-
-def _threads() -> Any:
-    return click.option("--threads", type=int, help="Threads of the models; 0: all cores. [0]")
-
-
-def added(command: Command, options: Sequence[Any]) -> Command:
-    """The command with these options, listed in this order."""
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def search_options(command: Command) -> Command:
-    """What may be asked of the web, in whose name, and which of its sources are used."""
-    return added(
-        command,
-        [
-            click.option(
-                "--online/--offline",
-                default=None,
-                help="Whether anything may be fetched from the web. [offline]",
-            ),
-            click.option("--contact", help="E-mail or address that hosts are told."),
-            click.option(
-                "--search-url",
-                help="With --online: a SearXNG that may be sent claims, to find sources.",
-            ),
-            click.option("--reliability", help="Imported list of sources; none: without. [en]"),
-        ],
-    )
-
-
-def web_options(command: Command) -> Command:
-    """The same for articles: where they come from, and copies of what they cite."""
-    return added(
-        search_options(command),
-        [
-            click.option("--wiki", help="Base address of the wiki of titles. [Wikipedia]"),
-            click.option(
-                "--wayback/--no-wayback",
-                default=None,
-                help="With --online: the Wayback Machine may be asked for copies. [no]",
-            ),
-            click.option(
-                "--article-markup",
-                type=click.Choice(["wikitext", "html"]),
-                help="What an article of a wiki is read from. [wikitext]",
-            ),
-        ],
-    )
-
-
-def judge_options(command: Command) -> Command:
-    """A second opinion: which server is asked, and of what."""
-    return added(
-        command,
-        [
-            click.option(
-                "--judge", "judge_url", metavar="URL", help="Server that gives a second opinion."
-            ),
-            click.option("--judge-model", help="Model of that server."),
-            click.option(
-                "--judge-all",
-                "judge_every",
-                is_flag=True,
-                default=None,
-                help="Ask it of every claim, not only where we are unsure.",
-            ),
-        ],
-    )
-
-
-def budget_options(command: Command) -> Command:
-    """How much may be asked of a language model."""
-    return added(
-        command,
-        [
-            click.option("--max-calls", type=int, help="Most calls of a model; 0: no limit. [0]"),
-            click.option("--max-tokens", type=int, help="Most tokens, prompts and replies. [0]"),
-            click.option("--max-cost", type=float, help="Most, with prices in the settings. [0]"),
-        ],
-    )
-
-
-def filter_options(command: Command) -> Command:
-    """An option for each setting that says which documents of a corpus may be found."""
-    several: dict[str, Any] = {"multiple": True, "metavar": "TEXT"}
-    return added(
-        command,
-        [
-            click.option("--from-date", "published_from", help="Published then or later: 2019-05."),
-            click.option("--to-date", "published_to", help="Published then or earlier."),
-            click.option(
-                "--undated",
-                is_flag=True,
-                default=None,
-                help="Pages without a date too, though a date is asked for.",
-            ),
-            click.option("--domain", "domains", **several, help="Only this site; repeatable."),
-            click.option("--not-domain", "exclude_hosts", **several, help="Not this site."),
-            click.option("--source-language", "source_languages", **several, help="en, de, …"),
-            click.option("--kind", "kinds", **several, help="html, pdf, text, …"),
-            click.option("--where", **several, help="On metadata: 'section in news, sport'."),
-        ],
-    )
-
-
-def parallel_options(command: Command) -> Command:
-    """Where the work is done: in this process, or by the workers of a Ray cluster."""
-    return added(
-        command,
-        [
-            click.option(
-                "--on",
-                type=click.Choice(["local", "ray"]),
-                default="local",
-                show_default=True,
-                help="Who does the work: this process, or Ray (RAY_ADDRESS, else started here).",
-            ),
-            click.option(
-                "--workers", type=click.IntRange(0), help="With --on ray; 0: all cores. [0]"
-            ),
-        ],
-    )
-
-
-@contextmanager
-def parallel(on: Any, workers: int | None) -> Iterator[Any]:
-    """What `parallel_options` chose, ready to work."""
-    from pincite.cli import extras
-    from pincite.library.parallel import opened
-
-    if on == "local" and workers:
-        raise click.UsageError("--workers counts Ray's: it needs --on ray.")
-    if on == "ray":
-        extras.require("ray")
-    with opened(on, workers or 0) as found:
-        yield found
+def _option(name: str) -> Callable[[Command], Command]:
+    setting, short = declared(Settings)[name], _SHORT_OF[name]
+    flag = FLAGS.get(name, f"--{short.replace('_', '-')}")
+    flags = flag.split("/") if flag.startswith("-k") else [flag]
+    kind: dict[str, Any] = {"help": setting.help}
+    if setting.choices:
+        kind["type"] = click.Choice(setting.choices)
+    elif setting.kind is bool:
+        kind |= {} if "/" in flag else {"is_flag": True}
+    elif setting.kind in (str, int, float):
+        kind["type"] = setting.kind
+    if name == "models.encoder" or isinstance(setting.default, tuple):
+        kind |= {"multiple": True, "metavar": "TEXT", "help": f"{setting.help} Repeatable."}
+    elif setting.default and setting.kind is not bool and not name.startswith("models."):
+        kind["help"] += f" [{setting.default}]"
+    return click.option(*flags, short, default=None, **kind)
 
 
 def settings_of(options: dict[str, Any]) -> Settings:
-    """The settings in force, from what the options above collected."""
+    """The settings in force, from the values of `of_settings`."""
     config = options.pop("config", None)
     given = {name: value for name, value in options.items() if value != ()}
     if isinstance(encoders := given.get("encoder"), tuple):
@@ -241,51 +113,121 @@ def settings_of(options: dict[str, Any]) -> Settings:
     return load(given, config)
 
 
-def progress(quiet: bool) -> Any:
-    """A progress display on stderr; silent where stderr is no terminal, or on request."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-        disable=quiet or not sys.stderr.isatty(),
+def corpus_option(help_text: str) -> Callable[[Command], Command]:
+    """`--corpus`, repeatable."""
+    return click.option(
+        "--corpus",
+        type=Address,
+        multiple=True,
+        metavar="[NAME=]FOLDER",
+        help=f"{help_text} Repeatable. [library.corpora]",
     )
 
 
-def teller(shown: Any) -> Callable[..., None]:
-    """Progress by name: `tell(name, done, total, description)`; a name new to it gets a line."""
-    tasks: dict[str, Any] = {}
+def output_options(**formats: str) -> Callable[[Command], Command]:
+    """`--json FILE` and the like, each with its help; read by `outputs_of`."""
 
-    def tell(name: str, done: int, total: int | None, description: str = "") -> None:
-        if name not in tasks:
-            tasks[name] = shown.add_task(name, total=total)
-        shown.update(tasks[name], completed=done, total=total, description=description or name)
+    def add(command: Command) -> Command:
+        for name, text in reversed(formats.items()):
+            command = click.option(f"--{name}", f"{name}_path", type=OutFile, help=text)(command)
+        return command
 
-    return tell
+    return add
+
+
+def outputs_of(options: dict[str, Any]) -> dict[str, Path | None]:
+    """Where each format is to be written; takes the values of `output_options` out."""
+    names = [name for name in options if name.endswith("_path")]
+    return {name.removesuffix("_path"): options.pop(name) for name in names}
+
+
+def parallel_options(command: Command) -> Command:
+    """Where the work is done: in this process, or by the workers of a Ray cluster."""
+    command = click.option(
+        "--workers", type=click.IntRange(0), help="Workers with --on ray; 0: all cores. [0]"
+    )(command)
+    return click.option(
+        "--on",
+        type=click.Choice(["local", "ray"]),
+        default="local",
+        show_default=True,
+        help="Work in this process or on Ray (RAY_ADDRESS, or started here).",
+    )(command)
+
+
+@contextmanager
+def parallel(on: Any, workers: int | None) -> Iterator[Any]:
+    """What `parallel_options` chose, ready to work."""
+    from pincite.library.parallel import opened
+
+    if on == "local" and workers:
+        raise click.UsageError("--workers needs --on ray.")
+    if on == "ray":
+        edge.require("ray")
+    with opened(on, workers or 0) as found:
+        yield found
+
+
+class Display:
+    """Progress bars on stderr: call it with a name, how much is done, and of how much."""
+
+    def __init__(self, quiet: bool) -> None:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        self.bars = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left:"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+            disable=quiet or not sys.stderr.isatty(),
+        )
+        self._tasks: dict[str, Any] = {}
+
+    def __call__(self, name: str, done: int, total: int | None, description: str = "") -> None:
+        """Show how far a task is; a new name gets a bar of its own."""
+        if name not in self._tasks:
+            self._tasks[name] = self.bars.add_task(name, total=total)
+        self.bars.update(
+            self._tasks[name], completed=done, total=total, description=description or name
+        )
+
+    def hide(self, name: str) -> None:
+        """Remove a bar until the task goes on."""
+        if name in self._tasks:
+            self.bars.remove_task(self._tasks.pop(name))
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether there is a terminal, and the user wants progress."""
+        return not self.bars.disable
+
+
+@contextmanager
+def progress(quiet: bool) -> Iterator[Display]:
+    """A display of progress; it shows nothing if `quiet` or stderr is no terminal."""
+    display = Display(quiet)
+    with display.bars:
+        yield display
 
 
 def lines_of(path: Path) -> list[str]:
-    """The lines of a file (- is stdin) that say something; comments begin with #.
+    """The lines of a file (- is stdin), without empty ones and comments (#).
 
     Raises:
         InputError: the file cannot be read.
     """
-    from pincite.errors import InputError
-
     try:
         text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8", "replace")
     except OSError as error:
@@ -294,8 +236,18 @@ def lines_of(path: Path) -> list[str]:
     return [line for line in kept if line and not line.startswith("#")]
 
 
+def one_or_lines_of(text: str | None, file: Path | None, what: str) -> list[str]:
+    """The text, or each line of the file; exactly one of them must be given."""
+    if (text is None) == (file is None):
+        raise click.UsageError(f"Expected either a {what} or --file.")
+    found = lines_of(file) if file else [" ".join((text or "").split())]
+    if not any(found):
+        raise click.UsageError(f"There is no {what.lower()}.")
+    return found
+
+
 def say(message: str, quiet: bool = False) -> None:
-    """A line for the person, on stderr."""
+    """A message for the user, on stderr."""
     if quiet:
         return
     if hasattr(sys.stderr, "rich_proxied_file"):  # bars are shown: click would write into them
@@ -304,8 +256,23 @@ def say(message: str, quiet: bool = False) -> None:
         click.echo(message, err=True)
 
 
+def stop(message: str) -> None:
+    """Say why a run ends early, and exit as after Ctrl-C."""
+    say(message)
+    raise click.exceptions.Exit(edge.STOPPED)
+
+
+@contextmanager
+def resumable(message: str = "Stopped. The same command goes on from here.") -> Iterator[None]:
+    """Turn Ctrl-C into a message that says how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        stop(message)
+
+
 def print_json(value: object, *, line: bool = False) -> None:
-    """A record or plain values on stdout as JSON, valid whatever they hold."""
+    """Print a record or plain values as valid JSON, whatever they contain."""
     click.echo(codec.to_json(value, None if line else 1), nl=False)
 
 
@@ -339,15 +306,11 @@ def deliver(
         quiet: print nothing.
 
     Raises:
-        PinciteError: a format could not be made, by a fault of the program; the others are there.
+        PinciteError: a bug prevented a format; the others are written.
     """
-    from pincite import containment
-    from pincite.errors import PinciteError
-
     wanted = {name: path for name, path in outputs.items() if path is not None}
     piped = [name for name, path in wanted.items() if str(path) == "-"]
     failed: dict[str, str] = {}
-
     with held_back():
         for name, path in wanted.items():
             if name not in piped:
@@ -356,7 +319,7 @@ def deliver(
                     write(text, path)
                 else:
                     failed[name] = text.detail
-    for name in piped:  # a reader that waits must not keep Ctrl-C waiting
+    for name in piped:  # a slow reader must not delay Ctrl-C
         write(writers[name](), None)
     if not quiet and not piped:
         show()
@@ -364,16 +327,16 @@ def deliver(
         if name not in piped and name not in failed:
             say(f"{name}: {path.resolve()}", quiet)
     if failed:
-        said = ", ".join(f"{name} ({kind})" for name, kind in failed.items())
-        raise PinciteError(f"Not written, by a fault of the program: {said}. Try --debug.")
+        named = ", ".join(f"{name} ({kind})" for name, kind in failed.items())
+        raise PinciteError(f"Not written because of a bug: {named}. Try --debug.")
 
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """Ctrl-C takes effect when the body is done. For the main thread, and for short bodies.
+    """Delay Ctrl-C until the body is done; for short bodies, in the main thread.
 
     Raises:
-        KeyboardInterrupt: at the end, if it was pressed meanwhile.
+        KeyboardInterrupt: at the end, if Ctrl-C was pressed.
     """
     pressed = False
 

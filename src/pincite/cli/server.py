@@ -1,4 +1,4 @@
-"""`pincite serve`, `worker`, `mcp`, and `pincite server`: accounts, copies of its state, checks."""
+"""`pincite serve`, `worker`, `mcp`, and `pincite server`: accounts, backups and checks."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pincite.cli import extras, options
+from pincite.cli import edge, options
 from pincite.errors import ConfigError
 
 if TYPE_CHECKING:
-    from pincite.server.accounts import Account
     from pincite.server.site import People
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+PORTION = 200  # accounts that are read from the database at once
+ROLES = ("rater", "reader", "editor", "admin")
 
 
 def _placed(function: Callable[..., None]) -> Callable[..., None]:
@@ -27,23 +30,23 @@ def _placed(function: Callable[..., None]) -> Callable[..., None]:
 
 @click.command("serve", short_help="web pages and an HTTP API")
 @click.option("--host", help="Address to listen on. [127.0.0.1]")
-@click.option("--port", type=int, help="Port to listen on; 0: any that is free. [8765]")
-@click.option("--jobs", "jobs_at_once", type=int, help="Jobs at once; 0: none here. [1]")
-@click.option("--demo", is_flag=True, help="With shipped documents as corpora, to try it.")
+@click.option("--port", type=int, help="Port to listen on; 0: any free one. [8765]")
+@click.option("--jobs", "jobs_at_once", type=int, help="Jobs at the same time; 0: none here. [1]")
+@click.option("--demo", is_flag=True, help="Add shipped corpora and examples to try.")
 @_placed
 def serve(config: Path | None, demo: bool, **given: Any) -> None:
-    """Serve the pages and the API; jobs run in processes of their own.
+    """Serve web pages and the API; jobs run in separate processes.
 
     \b
     pincite serve
     pincite serve --demo
     pincite serve --config pincite.toml --jobs 4
 
-    With --demo there are corpora to search and examples to verify at once; without --data they are
-    removed at the end. Everything in them is invented.
+    By default the server answers only this machine, without a login. Ctrl-C stops it; unfinished
+    jobs continue at the next start.
 
-    Without more it answers this machine only, and nobody logs in. Ctrl-C ends it; jobs that run
-    then go on at the next start.
+    --demo adds invented corpora to search and examples to verify. They are deleted at the end
+    unless --data is given.
     """
     from pincite.server import serving
 
@@ -51,32 +54,29 @@ def serve(config: Path | None, demo: bool, **given: Any) -> None:
 
 
 @click.command("worker", short_help="run a server's jobs")
-@click.option("--jobs", "jobs_at_once", type=int, help="Jobs at once. [1]")
+@click.option("--jobs", "jobs_at_once", type=int, help="Jobs at the same time. [1]")
 @_placed
 def worker(config: Path | None, **given: Any) -> None:
-    """Take jobs from the server's database and run them, until Ctrl-C.
+    """Run jobs from the server's database until Ctrl-C.
 
     \b
     pincite worker --config pincite.toml --jobs 4
 
-    On another machine it needs the same database server and the same folder of corpora.
+    On another machine, it needs access to the same database server and folder of corpora.
     """
     from pincite.server import serving
 
     serving.work(given, config, lambda line: options.say(line))
 
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
-
-
 @click.command("mcp", short_help="the verbs as tools for language-model agents")
-@options.corpus_option("Corpus that tools may search")
+@options.corpus_option("Corpus that tools may search.")
 @click.option(
     "--allow",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     multiple=True,
     metavar="FOLDER",
-    help="Folder whose files tools may read; may be given several times. [none]",
+    help="Folder whose files tools may read. Repeatable. [none]",
 )
 @click.option("--http", is_flag=True, help="Serve over HTTP instead of stdin and stdout.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
@@ -86,13 +86,12 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
     "hosts",
     multiple=True,
     metavar="NAME",
-    help="Host name in requests, if not this machine's loopback; may be given several times.",
+    help="Host name that requests may use besides this machine's own. Repeatable.",
 )
-@click.option("--jobs", default=2, show_default=True, help="Calls that are worked on at once.")
-@options.web_options
-@options.judge_options
-@options.budget_options
-@options.settings_options
+@click.option(
+    "--jobs", type=click.IntRange(1), default=2, show_default=True, help="Calls at the same time."
+)
+@options.of_settings("verify.k", "verify.threshold", "models", "web", "judge", "budget")
 def mcp(
     corpus: tuple[Path | str, ...],
     allow: tuple[Path, ...],
@@ -103,24 +102,22 @@ def mcp(
     jobs: int,
     **given: Any,
 ) -> None:
-    """Serve tools by the Model Context Protocol, to a program that starts this command.
+    """Serve tools over the Model Context Protocol to the program that starts this command.
 
     \b
     pincite mcp --corpus kb/ --allow ~/papers
     pincite mcp --corpus kb/ --http --port 8766
 
-    What tools may read and ask is settled here, not by their arguments: corpora by --corpus, files
-    by --allow, the web by --online. With --http the address is http://127.0.0.1:8766/mcp; nobody
-    logs in, so whoever reaches it can use it.
+    These options decide what tools may read, not the tools' arguments: --corpus for corpora,
+    --allow for files, --online for the web. With --http the address is http://127.0.0.1:8766/mcp;
+    there is no login, so anyone who can reach it can use it.
     """
-    extras.require("mcp")
+    edge.require("mcp")
     from pincite import runtime
     from pincite.mcp import server, work
 
     if http and host not in LOOPBACK and not hosts:
         raise click.UsageError(f"--host {host} is not loopback: it needs --allow-host NAME too.")
-    if jobs < 1:
-        raise click.UsageError("Expected --jobs of at least 1.")
     settings = options.settings_of(given)
     folders = [*corpus] or settings.library.places
     named = runtime.named(folders) if folders else {}
@@ -130,23 +127,23 @@ def mcp(
     try:
         server.serve(served, jobs, (host, port) if http else None, hosts)
     except KeyboardInterrupt:
-        raise click.exceptions.Exit(130) from None
+        raise click.exceptions.Exit(edge.STOPPED) from None
 
 
 @click.group("server", short_help="accounts, backups and checks of a server")
 def server() -> None:
-    """Look after what `pincite serve` keeps: jobs, results, corpora, accounts."""
+    """Manage the state of `pincite serve`: jobs, results, corpora, accounts."""
 
 
 @server.command("backup")
 @click.argument("file", type=options.OutFile)
 @_placed
-@click.option("--force", is_flag=True, help="Replace FILE.")
+@click.option("--force", is_flag=True, help="Overwrite FILE.")
 def backup(file: Path, data: str | None, config: Path | None, force: bool) -> None:
-    """Back up the data folder and its SQLite database to FILE; the server may run.
+    """Back up the data folder and its SQLite database to FILE; the server may be running.
 
-    A PostgreSQL database is not included: dump it with pg_dump first. FILE is readable by you
-    alone, because it holds what all users asked.
+    A PostgreSQL database is not included: dump it with pg_dump first. Only you can read FILE,
+    because it contains what all users asked.
     """
     from pincite.server import backup as copies
     from pincite.server.settings import load
@@ -160,12 +157,12 @@ def backup(file: Path, data: str | None, config: Path | None, force: bool) -> No
 @server.command("restore")
 @click.argument("file", type=options.OutFile)
 @_placed
-@click.option("--force", is_flag=True, help="Replace what is there.")
+@click.option("--force", is_flag=True, help="Overwrite what is there.")
 def restore(file: Path, data: str | None, config: Path | None, force: bool) -> None:
     """Restore the backup in FILE, while no server runs.
 
-    FILE is compared with its checksums first; a damaged backup changes nothing. Restore a
-    PostgreSQL database with pg_restore.
+    Checksums are verified first; a damaged backup changes nothing. Restore a PostgreSQL database
+    with pg_restore.
     """
     from pincite.server import backup as copies
     from pincite.server.settings import load
@@ -179,7 +176,7 @@ def restore(file: Path, data: str | None, config: Path | None, force: bool) -> N
 @_placed
 @click.option("--backup", "file", type=options.FilePath, help="Check a backup instead.")
 def check(data: str | None, config: Path | None, file: Path | None) -> None:
-    """Check the database, corpora, queue and disk space; exit code 1 if there is a problem."""
+    """Check database, corpora, queue and disk space. Exit code 1: there is a problem."""
     from pincite.server import backup as copies
     from pincite.server.operation import examined
     from pincite.server.settings import load
@@ -188,21 +185,16 @@ def check(data: str | None, config: Path | None, file: Path | None) -> None:
         found = copies.inspect(file)
         options.say(f"{file}: {len(found.files):,} files, all intact.")
         return
-    wrong = False
-    for part in examined(load({"data": data}, config)):
-        wrong = wrong or not part.well
+    parts = list(examined(load({"data": data}, config)))
+    for part in parts:
         click.echo(f"{'ok' if part.well else 'FAULT':<6}{part.name:<10}{part.what}")
-    if wrong:
+    if not all(part.well for part in parts):
         raise click.exceptions.Exit(1)
 
 
-PORTION = 200
-ROLES = ("rater", "reader", "editor", "admin")
-
-
-@server.group("user", short_help="accounts: who may come in")
+@server.group("user", short_help="accounts: who can log in")
 def user() -> None:
-    """Accounts of a server that has `mode = "server"`.
+    """Accounts of a server with `mode = "server"`.
 
     \b
     pincite server user add Ada --role admin
@@ -215,25 +207,21 @@ def user() -> None:
 @click.option("--role", type=click.Choice(ROLES), default="reader", show_default=True)
 @_placed
 def add(name: str, role: str, **places: Any) -> None:
-    """Make an account; its password is asked for, or read from stdin."""
+    """Create an account; prompts for its password, or reads stdin."""
     from pincite.server.identity import Role
 
     with _people(**places) as people:
         account = people.accounts.add(name, Role(role), _password())
         people.audit.record("", "user add", account.account_id, {"role": role})
-    options.say(f"{account.name} may come in as {account.role.value}.")
+    options.say(f"{account.name} can log in as {account.role.value}.")
 
 
 @user.command("passwd")
 @click.argument("name")
 @_placed
 def passwd(name: str, **places: Any) -> None:
-    """Set a password; the account is logged out everywhere, and its API keys are revoked."""
-    with _people(**places) as people:
-        account = _named(people, name)
-        people.accounts.change(account.account_id, password=_password())
-        people.audit.record("", "user passwd", account.account_id)
-    options.say(f"{account.name} has a new password.")
+    """Set a password; this logs the account out everywhere and revokes its API keys."""
+    _change(places, name, "passwd", "has a new password", password=_password())
 
 
 @user.command("role")
@@ -241,30 +229,26 @@ def passwd(name: str, **places: Any) -> None:
 @click.argument("role", type=click.Choice(ROLES))
 @_placed
 def set_role(name: str, role: str, **places: Any) -> None:
-    """Say what an account may do; it is logged out everywhere."""
+    """Change an account's role; this logs it out everywhere."""
     from pincite.server.identity import Role
 
-    with _people(**places) as people:
-        account = _named(people, name)
-        people.accounts.change(account.account_id, role=Role(role))
-        people.audit.record("", "user role", account.account_id, {"role": role})
-    options.say(f"{account.name} is {role} now.")
+    _change(places, name, "role", f"is {role} now", {"role": role}, role=Role(role))
 
 
 @user.command("disable")
 @click.argument("name")
 @_placed
 def disable(name: str, **places: Any) -> None:
-    """Bar an account: it is logged out, and its API keys are revoked. Nothing else is deleted."""
-    _set_disabled(name, True, places)
+    """Disable an account: log it out and revoke its API keys. Its data stays."""
+    _change(places, name, "disable", "cannot log in", disabled=True)
 
 
 @user.command("enable")
 @click.argument("name")
 @_placed
 def enable(name: str, **places: Any) -> None:
-    """Let a disabled account in again."""
-    _set_disabled(name, False, places)
+    """Let a disabled account log in again."""
+    _change(places, name, "enable", "can log in", disabled=False)
 
 
 @user.command("list")
@@ -276,25 +260,25 @@ def listed(**places: Any) -> None:
     with _people(**places) as people:
         found = people.accounts.listed(PORTION)
         while found:
-            click.echo("\n".join(map(_line, found)))
+            for account in found:
+                last = account.last_login
+                seen = datetime.fromtimestamp(last, UTC).date().isoformat() if last else "never"
+                row = account.name, account.role.value, seen, "disabled" * account.disabled
+                click.echo("\t".join(row))
             found = people.accounts.listed(PORTION, (key_of(found[-1].name),))
 
 
-def _line(account: "Account") -> str:
-    from datetime import UTC, datetime
-
-    last = account.last_login
-    seen = datetime.fromtimestamp(last, UTC).strftime("%Y-%m-%d") if last else "never"
-    return "\t".join((account.name, account.role.value, seen, "disabled" * account.disabled))
-
-
-def _set_disabled(name: str, disabled: bool, places: dict[str, Any]) -> None:
+def _change(
+    places: dict[str, Any], name: str, event: str, done: str, about: Any = None, **changes: Any
+) -> None:
+    """Change an account, record that in the audit log, and say so."""
     with _people(**places) as people:
-        account = _named(people, name)
-        people.accounts.change(account.account_id, disabled=disabled)
-        done = "disable" if disabled else "enable"
-        people.audit.record("", f"user {done}", account.account_id)
-    options.say(f"{account.name} may {'not ' * disabled}come in.")
+        account = people.accounts.named(name)
+        if account is None:
+            raise ConfigError(f"There is no account called {name!r}. See: pincite server user list")
+        people.accounts.change(account.account_id, **changes)
+        people.audit.record("", f"user {event}", account.account_id, *([about] if about else []))
+    options.say(f"{account.name} {done}.")
 
 
 @contextmanager
@@ -305,20 +289,13 @@ def _people(config: Path | None, data: str | None) -> Iterator["People"]:
 
     settings = load({"data": data}, config)
     if settings.mode == "local":
-        options.say('Note: server.mode is "local", where nobody logs in. See docs/accounts.md.')
+        options.say('Note: server.mode is "local", so nobody logs in. See docs/accounts.md.')
     database = Database(settings.database_url)
     try:
         database.create_tables()
         yield people_of(database, settings)
     finally:
         database.close()
-
-
-def _named(people: "People", name: str) -> "Account":
-    account = people.accounts.named(name)
-    if account is None:
-        raise ConfigError(f"There is no account called {name!r}. See: pincite server user list")
-    return account
 
 
 def _password() -> str:

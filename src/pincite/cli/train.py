@@ -1,42 +1,45 @@
-"""`pincite train`: train models of one's own, and export what `verify` runs."""
+"""`pincite train`: train your own models; `pincite learn`: a better verifier from feedback."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
-from pincite.cli import extras, options
-from pincite.models.weights import ENCODER, RERANKER
+from pincite.cli import edge, options
+from pincite.errors import ConfigError
+from pincite.models import weights
+from pincite.report.cells import one_line
+from pincite.settings import schema
 from pincite.training import recipe as recipes
-from pincite.training.recipe import MAX_BAD
+from pincite.training.recipe import MAX_BAD, Run
 
 Train = Callable[[Callable[..., None], Callable[[str], None], Callable[..., None]], Path]
-
 EXPORT = "pincite train export {model} OUT"
-
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no messages.")
+SHOWN = 5  # claims whose verdict changed, for each set
+SETTING = "models.verifier"
 
 
 def run_options(
     folder: str, base: str | None, recipe: Path, *, dense: bool = True
 ) -> Callable[[options.Command], Any]:
-    """What every run is told, with these defaults; `dense`: whether it searches negatives."""
+    """What every run is given; `dense`: whether it searches negatives."""
     given = [
         click.argument("data", type=options.FilePath),
         click.option("--run", "folder", type=options.FilePath, default=Path(folder),
-                     show_default=True, help="What it reads, state, log and model are kept here."),
+                     show_default=True, help="Folder for the run's data, state, log and model."),
         click.option("--recipe", type=options.FilePath, default=recipe, help="A TOML file."),
-        click.option("--base", help="Name, folder or Hugging Face id.",  # None counts as given
+        click.option("--base", help="Base model: name, folder or Hugging Face id.",
+                     # None would count as given
                      **({"default": base, "show_default": True} if base else {"required": True})),
         click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto"),
         click.option("--max-bad-rows", "max_bad", default=MAX_BAD, show_default=True,
-                     help="Bad rows of one file that are skipped before the run is refused."),
+                     help="Bad rows of a file to skip before giving up."),
         click.option("--threads", default=0, help="Threads; 0: all cores. [0]"),
         *([click.option("--dense/--no-dense", default=True,
                         help="Search negatives by meaning too.")] if dense else []),
-        quiet_option,
+        options.quiet_option,
     ]  # fmt: skip
 
     def add(command: options.Command) -> Any:
@@ -51,22 +54,21 @@ def run_options(
 def command() -> None:
     """Train a verifier, an encoder or an answerer.
 
-    Needs pip install 'pincite[train]'.
+    Needs pip install 'pincite[train]'. Run the same command again to continue an interrupted run.
     """
 
 
 @command.command("verifier")
-@run_options("pincite-train", RERANKER, recipes.SHIPPED)
+@run_options("pincite-train", weights.RERANKER, recipes.SHIPPED)
 @click.option(
-    "--teacher",
-    help="A trained model to imitate too: pincite-verifier, or the folder model of another run.",
+    "--teacher", help="Trained model to imitate too: pincite-verifier, or a run's folder."
 )
 @click.option(
     "--extra",
     "files",
     type=options.FilePath,
     multiple=True,
-    help="Rows of your own too: what pincite feedback export wrote. Repeatable.",
+    help="Your own rows, as pincite feedback export writes them. Repeatable.",
 )
 @click.option(
     "--extra-visits",
@@ -74,7 +76,7 @@ def command() -> None:
     type=click.IntRange(1),
     default=recipes.Extra().visits,
     show_default=True,
-    help="How often they are seen.",
+    help="How often each of your rows is seen.",
 )
 @click.option(
     "--extra-weight",
@@ -82,18 +84,14 @@ def command() -> None:
     type=click.FloatRange(0, min_open=True),
     default=recipes.Extra().weight,
     show_default=True,
-    help="Of their losses.",
+    help="Weight of their loss.",
 )
 def verifier(
     recipe: Path, quiet: bool, files: tuple[Path, ...], visits: int, weight: float, **given: Any
 ) -> None:
-    """Train on DATA: a folder with a file NAME.jsonl.gz for each set of the recipe.
-
-    A run that was stopped or killed goes on when the same command is given again.
-    """
+    """Train on DATA: a folder with a file NAME.jsonl.gz for each set of the recipe."""
     wanted = recipes.read_recipe(recipe)
-    extras.require("train")
-    from pincite.training.recipe import Run
+    edge.require("train")
     from pincite.training.verifier import train_verifier
 
     run = Run(recipe=wanted, extra=recipes.Extra(files, visits, weight), **given)
@@ -101,16 +99,12 @@ def verifier(
 
 
 @command.command("encoder")
-@run_options("pincite-train-encoder", ENCODER, recipes.ENCODER)
+@run_options("pincite-train-encoder", weights.ENCODER, recipes.ENCODER)
 def encoder(recipe: Path, quiet: bool, **given: Any) -> None:
-    """Train on DATA: files NAME.jsonl.gz of claims with evidence, or of WAFER-like records.
-
-    A run that was stopped or killed goes on when the same command is given again.
-    """
+    """Train on DATA: files NAME.jsonl.gz of claims with evidence, or of WAFER-like records."""
     wanted = recipes.recipe_in(recipe, recipes.EncoderRecipe)
-    extras.require("train")
+    edge.require("train")
     from pincite.training.encoder import train_encoder
-    from pincite.training.recipe import Run
 
     run = Run(recipe=wanted, **given)
     _train(lambda *told: train_encoder(run, *told), run.folder, quiet, EXPORT)
@@ -118,17 +112,15 @@ def encoder(recipe: Path, quiet: bool, **given: Any) -> None:
 
 @command.command("answerer")
 @run_options("pincite-train-answerer", None, recipes.ANSWERER, dense=False)
-@click.option("--qlora", is_flag=True, help="The base in 4 bits (nf4): a quarter of the memory.")
+@click.option("--qlora", is_flag=True, help="Load the base in 4 bits (nf4): a quarter of the RAM.")
 def answerer(recipe: Path, quiet: bool, qlora: bool, **given: Any) -> None:
     """Train an adapter on DATA: questions, abstracts and answers with references.
 
     DATA is a file of JSON lines, or a folder of them. The base is any causal language model.
-    A run that was stopped or killed goes on when the same command is given again.
     """
     wanted = recipes.recipe_in(recipe, recipes.AnswererRecipe)
-    extras.require("train")
+    edge.require("train")
     from pincite.training.answerer import train_answerer
-    from pincite.training.recipe import Run
 
     run = Run(recipe=replace(wanted, precision="nf4") if qlora else wanted, **given)
     _train(lambda *told: train_answerer(run, *told), run.folder, quiet, f"{EXPORT} --merge")
@@ -141,23 +133,23 @@ def answerer(recipe: Path, quiet: bool, qlora: bool, **given: Any) -> None:
     type=options.FilePath,
     default=Path("pincite-rows"),
     show_default=True,
-    help="Folder of the rows and their card.",
+    help="Folder for the rows and their card.",
 )
 @click.option(
     "--least-verified",
     type=click.FloatRange(0, 1),
     default=1.0,
     show_default=True,
-    help="Share of an answer's sentences that must be; the others are left out of it.",
+    help="Least share of verified sentences in an answer; the others are removed from it.",
 )
-@click.option("--extracts/--no-extracts", default=True, help="Answers that no model wrote too.")
+@click.option("--extracts/--no-extracts", default=True, help="Use answers without a model too.")
 @options.config_option
 def rows(reports: tuple[Path, ...], out: Path, config: Path | None, **given: Any) -> None:
     """Turn verified answers into rows for `train answerer`: the REPORTS of pincite ask --json.
 
-    The folder OUT gets train.jsonl, dev.jsonl and test.jsonl, without a question or a set of
-    references in two of them, and a card. Corrections that pincite feedback keeps take the place
-    of what they correct; what was called wrong is left out.
+    OUT gets train.jsonl, dev.jsonl, test.jsonl and a card. No question or set of references is in
+    two of them. Corrections from pincite feedback replace what they correct; answers that were
+    marked as wrong are left out.
     """
     from pincite.library.feedback import Opinions, file_of
     from pincite.training.answer_rows import RowMaker
@@ -175,32 +167,29 @@ def rows(reports: tuple[Path, ...], out: Path, config: Path | None, **given: Any
 
 
 def _train(train: Train, folder: Path, quiet: bool, then: str) -> None:
-    """Go through a run with its progress shown; Ctrl-C says how to go on, the end what is next."""
-    with options.progress(quiet) as shown:
-        tell = options.teller(shown)
-
-        def progress(done: int, total: int, loss: float) -> None:
-            tell("training", done, total, f"training, loss {loss:.3f}")
-
-        try:
-            model = train(tell, lambda text: options.say(text, quiet), progress)
-        except KeyboardInterrupt:
-            options.say(f"Stopped. {folder} keeps what was done: the same command goes on.")
-            raise click.exceptions.Exit(130) from None
+    with (
+        options.progress(quiet) as display,
+        options.resumable(f"Stopped. {folder} keeps what was done: the same command goes on."),
+    ):
+        model = train(display, lambda text: options.say(text, quiet), _with_loss(display))
     options.say(f"The model is in {model}. Next: {then.format(model=model)}", quiet)
+
+
+def _with_loss(display: options.Display) -> Callable[[int, int, float], None]:
+    return lambda done, total, loss: display("training", done, total, f"training, loss {loss:.3f}")
 
 
 @command.command("export")
 @click.argument("model", type=options.FilePath)
 @click.argument("out", type=options.FilePath)
-@click.option("--float", "floats", is_flag=True, help="float32, not int8 or as the base is.")
-@click.option("--merge", is_flag=True, help="Of an answerer: the base with the adapter worked in.")
-@click.option("--source", default="pincite train", help="What it comes from (card).")
-@click.option("--licence", default="not stated", help="Licence of the weights (card).")
-@quiet_option
+@click.option("--float", "floats", is_flag=True, help="Write float32, not int8 or the base's type.")
+@click.option("--merge", is_flag=True, help="Merge an answerer's adapter into its base.")
+@click.option("--source", default="pincite train", help="Source of the model, for its card.")
+@click.option("--licence", default="not stated", help="Licence of the weights, for the card.")
+@options.quiet_option
 def export(model: Path, out: Path, quiet: bool, **given: Any) -> None:
-    """Turn the trained MODEL into the folder OUT: for `--verifier`, `--encoder` or a server."""
-    extras.require("train")
+    """Convert the trained MODEL to the folder OUT: for --verifier, --encoder or a server."""
+    edge.require("train")
     from pincite.training.export import export as write
 
     use = {
@@ -209,3 +198,181 @@ def export(model: Path, out: Path, quiet: bool, **given: Any) -> None:
         "answerer": "docs/training.md says how to serve it",
     }[write(model, out, **given)]
     options.say(f"Use it: {use}", quiet)
+
+
+@click.command("learn", short_help="a better verifier from your feedback")
+@click.argument("files", type=options.FilePath, nargs=-1)
+@click.option(
+    "--guard",
+    "guards",
+    type=options.FilePath,
+    multiple=True,
+    help="Regression set: labelled rows. Repeatable. [rows made from the demos]",
+)
+@click.option("--base", default=weights.VERIFIER, show_default=True, help="Model to start from.")
+@click.option("--undo", is_flag=True, help="Go back to the previous model.")
+@click.option("--threads", default=0, help="Threads; 0: all cores. [0]")
+@options.config_option
+@options.json_option
+@options.quiet_option
+def learn(
+    files: tuple[Path, ...],
+    guards: tuple[Path, ...],
+    base: str,
+    undo: bool,
+    threads: int,
+    config: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Train a verifier on feedback, compare it with the one in use, and keep the better one.
+
+    FILES are rows from `pincite feedback export` or a server's /api/v1/feedback/export; by default,
+    what `pincite feedback` kept here. A fifth of the claims is held back. The new verifier is used
+    if it corrects more of their mistakes than it adds, and does not get worse on the regression set
+    (AUROC within 0.005). --undo goes back to the old one. Run the same command again to continue an
+    interrupted run.
+
+    Needs pip install 'pincite[train]'.
+    """
+    if undo:
+        _answer(_undone(config), as_json, quiet)
+        return
+    edge.require("train")
+    with (
+        options.progress(quiet) as display,
+        options.resumable("Stopped. The same command goes on."),
+    ):
+        told = _learned(files, guards, (base, threads), config, display)
+    _answer(told, as_json, quiet)
+
+
+def _learned(
+    files: Sequence[Path],
+    guards: Sequence[Path],
+    how: tuple[str, int],
+    config: Path | None,
+    display: options.Display,
+) -> dict[str, Any]:
+    from pincite import runtime
+    from pincite.documents.jsonl import read_labelled
+    from pincite.evaluation import regression
+    from pincite.models.verifier import CrossEncoderVerifier
+    from pincite.training import learning
+
+    place = _place(config)  # before hours of work: can the setting be changed at all?
+    settings = options.settings_of({"config": config})
+    used, card = settings.models.verifier, _card(settings)
+    rows = _rows(files, settings.library.feedback_file)
+    mark = learning.digest(rows, how[0])
+    if card.get(weights.LEARNED, {}).get("rows") == mark:
+        return {"kept": False, "model": used, "why": "it has already learnt from these rows"}
+    given = learning.begin(rows, *how)
+    new = learning.learn(given, _with_loss(display))
+    guard = [row for path in guards for row in read_labelled(path)] or learning.regression_rows()
+    before = runtime.verifier(settings.models)
+    after = CrossEncoderVerifier(new, threads=how[1], judged=runtime.judgements_file())
+    both, threshold = (before, after), settings.verify.threshold
+    on_feedback = regression.compared(
+        given.held_back, *both, threshold, lambda *n: display("held-back feedback", *n)
+    )
+    on_guard = regression.compared(
+        guard, *both, threshold, lambda *n: display("regression set", *n)
+    )
+    before.close()
+    after.close()
+    why = regression.refused(on_feedback, on_guard)
+    told = {
+        "kept": not why,
+        "model": used,
+        "why": why,
+        "n_learnt": len(given.learnt),
+        "feedback": asdict(on_feedback),
+        "guard": asdict(on_guard),
+    }
+    if why:
+        return told
+    about = {"before": used if place.is_set else None, "rows": mark}
+    folder = learning.accept(given, about)
+    schema.put(place.file, SETTING, str(folder))
+    learning.remove_runs()
+    return told | {"model": str(folder), "before": used, "config": str(place.file)}
+
+
+class _Place(NamedTuple):
+    """The file that sets the verifier, or will; and whether it does yet."""
+
+    file: Path
+    is_set: bool
+
+
+def _place(config: Path | None) -> _Place:
+    from pincite.settings import SHORT, Settings
+
+    origin = schema.placed(Settings, {}, config, short=SHORT).get(SETTING)
+    if origin is None:
+        return _Place(config or schema.usual_files()[0], False)
+    if not Path(origin.origin).is_file():
+        raise ConfigError(
+            f"The {origin.origin} sets the verifier, and would override the learnt one. Unset it "
+            "and repeat the command."
+        )
+    return _Place(Path(origin.origin), True)
+
+
+def _card(settings: Any) -> Mapping[str, Any]:
+    """The card of the verifier in use; empty if it is on a server."""
+    used = settings.models.verifier
+    return {} if weights.served(used) else weights.read_card(weights.locate(used))
+
+
+def _rows(files: Sequence[Path], kept: str) -> list[Any]:
+    """The rows of the files, or of the feedback here; of several on the same thing the last."""
+    from pincite.documents.jsonl import LabelledClaim, read_labelled
+    from pincite.library import feedback
+
+    if files:
+        found = [row for path in files for row in read_labelled(path)]
+    else:
+        with feedback.Opinions(feedback.file_of(kept)) as opinions:
+            said = feedback.claims(opinions.all())
+        found = [
+            LabelledClaim(str(r["id"]), str(r["claim"]), str(r["evidence"]), str(r["label"]))
+            for r in said
+        ]
+    return list({(row.claim, row.evidence): row for row in found}.values())
+
+
+def _undone(config: Path | None) -> dict[str, Any]:
+    place, settings = _place(config), options.settings_of({"config": config})
+    used, card = settings.models.verifier, _card(settings)
+    if weights.LEARNED not in card:
+        raise ConfigError(f"The verifier in use, {used}, was not made by pincite learn.")
+    before = card[weights.LEARNED]["before"]
+    schema.put(place.file, SETTING, before)
+    return {"undone": used, "model": before or weights.VERIFIER, "config": str(place.file)}
+
+
+def _answer(told: Mapping[str, Any], as_json: bool, quiet: bool) -> None:
+    if as_json:
+        options.print_json(told)
+        return
+    for name, what in (("feedback", "Held-back feedback"), ("guard", "Regression set")):
+        if found := told.get(name):
+            click.echo(
+                f"{what}, {found['n']} rows: {found['wrong_before']} wrong before, "
+                f"{found['wrong_after']} now; {found['mended']} corrected, {found['broken']} newly "
+                f"wrong; AUROC {_figure(found['auroc_before'])} → {_figure(found['auroc_after'])}"
+            )
+            for change, claim in found["examples"][:SHOWN]:
+                click.echo(f"    {change}: {one_line(claim)}")
+    if told.get("why"):
+        click.echo(f"Still in use: {told['model']}, because {told['why']}.")
+        return
+    click.echo(f"In use now: {told['model']}, as set in {told['config']}.")
+    if "before" in told:
+        options.say("To go back to the previous one: pincite learn --undo", quiet)
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"

@@ -1,13 +1,12 @@
 """`pincite verify`: an article's citations, worst first, with better sources; or those of many.
 
-Of many articles (--titles, --category, --dump) one is done when its report lies in the folder under
-its wiki and revision id, complete, made with the same settings and versions. So the same command
-goes on where it was stopped or killed.
+With many articles (--titles, --category, --dump), an article is done when --out contains its
+complete report, made with the same settings and versions. So the same command resumes a run that
+was stopped or killed.
 """
 
 import hashlib
 import re
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,76 +22,63 @@ from pincite import containment
 from pincite.cli import options
 from pincite.errors import InputError
 from pincite.settings import Settings
-from pincite.types import Article, Finding
+from pincite.types import Finding
 from pincite.verbs.verify.records import Report
 from pincite.wiki.files import PageText
 from pincite.wiki.site.addresses import ArticleAddress, Site
 
 if TYPE_CHECKING:
     from pincite.contract.verify import ReportRecord
-    from pincite.library.parallel import Parallel
     from pincite.verbs.verify.articles import Wikis
     from pincite.verbs.verify.build import Run
     from pincite.verbs.verify.estimate import Estimate
 
+HOST_WIDTH = 40  # characters of the progress line, so that the bar still fits
+SAMPLED = 5  # articles that are fetched to estimate a long list
+
 
 @click.command("verify", short_help="check an article's citations, worst first")
 @click.argument("article", required=False)
-@options.corpus_option("Corpus that better sources come from")
+@options.corpus_option("Corpus to suggest better sources from.")
 @click.option("--sources", type=options.FilePath, help="Folder with copies of the cited pages.")
-@click.option(
-    "--suggest",
-    type=click.Choice(["failing", "all"]),
-    help="Claims that better sources are sought for. [failing]",
-)
-@click.option(
-    "--uncited",
-    "verify_uncited",
-    is_flag=True,
-    default=None,
-    help="Also find sentences that need a citation and have none.",
-)
-@click.option("--title", help="Which page of a dump; the title of a wikitext file.")
-@click.option("--language", help="Of the article, if not as it says: en, de, ja, …")
-@click.option("--titles", "titles_path", type=options.FilePath, help="Articles, one a line.")
-@click.option("--category", help="The articles of this category of the wiki.")
-@click.option(
-    "--dump",
-    type=options.Address,
-    help="A dump, every article of which is checked; s3:// and the like too.",
-)
+@click.option("--title", help="Page of a dump, or title of a wikitext file.")
+@click.option("--titles", type=options.FilePath, help="File of articles to check, one per line.")
+@click.option("--category", help="Check the articles of this category of the wiki.")
+@click.option("--dump", type=options.Address, help="Check every article of a dump; may be s3://…")
 @click.option("--out", type=options.OutFolder, help="Folder for the reports of many articles.")
+@options.output_options(
+    json="Write JSON (- for stdout).",
+    csv="Write CSV.",
+    html="Write one HTML page.",
+    wikitext="Write tags and references to paste.",
+)
 @click.option("--limit", type=int, help="Rows of the table on the terminal.")
-@click.option("--show-excluded", is_flag=True, help="Which pages were found and left out, and why.")
-@click.option("--json", "json_path", type=options.OutFile, help="Write JSON here (- stdout).")
-@click.option("--csv", "csv_path", type=options.OutFile, help="Write CSV here (- stdout).")
-@click.option("--html", "html_path", type=options.OutFile, help="Write one HTML page here.")
-@click.option("--wikitext", "wikitext_path", type=options.OutFile, help="Write tags and refs.")
+@click.option("--show-excluded", is_flag=True, help="List pages that were found but left out.")
 @click.option(
     "--fail-on",
     type=click.Choice(["not_supported", "refuted", "partly_supported", "unchecked"]),
     multiple=True,
-    help="Exit with 1 if a claim has this verdict; may be given several times.",
+    help="Exit with 1 if a claim has this verdict. Repeatable.",
 )
-@click.option("--estimate", is_flag=True, help="Say what would be done and how long; do nothing.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress, no table.")
-@options.web_options
-@options.judge_options
-@options.budget_options
-@options.settings_options
-@options.filter_options
+@click.option("--estimate", is_flag=True, help="Only say what would be done and how long it takes.")
+@options.quiet_option
+@options.of_settings(
+    *("verify.suggest", "verify.uncited", "verify.k", "verify.threshold", "language", "models"),
+    *("web", "judge", "budget", "filters"),
+)
 @options.parallel_options
 def command(
     article: str | None,
     corpus: tuple[Path | str, ...],
     sources: Path | None,
     title: str | None,
+    quiet: bool,
     **given: Any,
 ) -> None:
-    """Check the citations of ARTICLE: a file, or with --online a title or address.
+    """Check the citations of ARTICLE: a file, or with --online a title or an address.
 
-    A file is wikitext, an HTML page, a dump, or - for stdin; a title is an article of Wikipedia or
-    of the wiki that is set, an address any form of link to it.
+    A file is wikitext, an HTML page, a dump, or - for stdin. A title names an article of Wikipedia
+    or of --wiki.
 
     \b
     pincite verify article.wiki --sources pages/ --corpus corpus/ --html report.html
@@ -101,88 +87,88 @@ def command(
     pincite verify --titles list.txt --online --out reports/
     pincite verify --dump dump.xml.bz2 --sources pages/ --out reports/ --on ray
 
-    Many articles (--titles, --category, --dump) leave a report each and a work-list in --out, the
-    riskiest first; the same command goes on where it stopped, after Ctrl-C too.
+    For many articles (--titles, --category, --dump), --out gets a report of each and a work-list,
+    the riskiest article first. Run the same command again to continue after an interruption.
     """
-    from pincite.verbs.verify import articles, build
+    from pincite.verbs.verify import articles, build, estimate
 
-    outputs = {key: given.pop(f"{key}_path") for key in ("json", "csv", "html", "wikitext")}
-    fail_on, quiet, limit = given.pop("fail_on"), given.pop("quiet"), given.pop("limit")
-    titles, category, out = (given.pop(key) for key in ("titles_path", "category", "out"))
-    excluded, estimate = given.pop("show_excluded"), given.pop("estimate")
-    dump, on, workers = (given.pop(key) for key in ("dump", "on", "workers"))
-    asked = given["wayback"]
+    outputs = options.outputs_of(given)
+    fail_on, limit, excluded = (given.pop(key) for key in ("fail_on", "limit", "show_excluded"))
+    titles, category, dump, out = (given.pop(key) for key in ("titles", "category", "dump", "out"))
+    on, workers, only_estimate = (given.pop(key) for key in ("on", "workers", "estimate"))
+    wants_wayback = given["wayback"]
     settings = options.settings_of(given)
-    if asked and not settings.web.online:
+    if wants_wayback and not settings.web.online:
         raise click.UsageError("--wayback asks archive.org: it needs --online.")
+    _refuse_ray(on, dump, settings)
     corpora = [*corpus] or settings.library.places or None
-    dump = dump and _here(dump, quiet)
-    _check_spreading(on, dump, settings)
     if titles or category or dump:
-        if article or not (out or estimate):
+        if article or not (out or only_estimate):
             raise click.UsageError("Expected --out FOLDER, and no ARTICLE beside a list of them.")
-        batch = Batch(settings, titles, category, corpora, sources, quiet, dump)
-        if estimate:
-            print_estimate(batch.estimate(), settings, outputs["json"])
+        batch = Batch(settings, corpora, sources, out, quiet)
+        if dump:
+            wrong = titles or category or only_estimate or str(dump) == "-"
+            batch.check_dump(None if wrong else dump, on, workers)
+        elif only_estimate:
+            _print_estimate(batch.estimate(titles, category), settings, outputs["json"])
         else:
-            batch.check(out, on, workers)
+            batch.check_list(titles, category)
         return
     if not article:
         raise click.UsageError("Expected an ARTICLE, --titles FILE or --category NAME.")
     page = articles.opened(
-        article,
-        title,
-        settings,
-        lambda line: options.say(line, quiet),
+        *(article, title, settings, lambda line: options.say(line, quiet)),
         language=given.get("language"),
     )
     settings = settings.replace(language=page.language)
     with (
-        options.progress(quiet) as shown,
+        options.progress(quiet) as display,
         build.verifying(
-            settings, corpora, sources, own_copies=True, fetching=fetched(shown)
+            settings, corpora, sources, own_copies=True, fetching=fetched(display)
         ) as run,
     ):
-        if estimate:
-            print_estimate(run.estimate(page), settings, outputs["json"])
+        if only_estimate:
+            _print_estimate(run.estimate(page), settings, outputs["json"])
             return
-        announce_estimate(run, page, quiet)
-        report = run.verify(page, options.teller(shown), in_passing(shown))
+        if not quiet and _asks_others(settings):
+            for line in estimate.lines(run.estimate(page), settings):
+                options.say(f"  {line}")
+        report = run.verify(page, display, in_passing(display))
     deliver(report, outputs, limit=limit, quiet=quiet, excluded=excluded)
     if report.stopped:
-        options.say(
-            f"Stopped after {len(report.findings)} of {report.n_claims} claims. What was judged "
-            "is kept: the same command goes on from here."
+        options.stop(
+            f"Stopped after {len(report.findings)} of {report.n_claims} claims. The same command "
+            "goes on from here."
         )
-        raise click.exceptions.Exit(130)
     if any(finding.label in fail_on for finding in report.findings):
         raise click.exceptions.Exit(1)
 
 
-def _here(dump: Path | str, quiet: bool) -> Path:
-    """The dump, copied if it lies elsewhere."""
-    from pincite.library import download
-    from pincite.models import weights
-
-    with options.progress(quiet) as shown:
-        folder = weights.cache_folder().parent / "spool"
-        return download.local([dump], folder, options.teller(shown)).paths[0]
-
-
-def _check_spreading(on: str, dump: Path | None, settings: Settings) -> None:
-    """Refuse what workers cannot do."""
+def _refuse_ray(on: str, dump: Any, settings: Settings) -> None:
     if on != "local" and (not dump or settings.web.online or settings.judge.url):
         raise click.UsageError(
-            "--on ray is for --dump, without --online and --judge: what is asked of hosts and "
-            "servers is paced and counted by one process."
+            "--on ray is for --dump, without --online and --judge: only one process may count and "
+            "pace requests."
         )
 
 
-HOST_WIDTH = 40  # characters of the progress line: longer names would push the bar off it
+def _local(dump: Path | str, quiet: bool) -> Path:
+    """The dump, copied into the cache if it is at an address."""
+    from pincite.library import download
+    from pincite.models import weights
+
+    with options.progress(quiet) as display:
+        return download.local([dump], weights.cache_folder().parent / "spool", display).paths[0]
 
 
-def print_estimate(plan: "Estimate", settings: Settings, json_path: Path | None) -> None:
-    """An estimate that was asked for: on stdout, or as JSON where that is wanted."""
+def _asks_others(settings: Settings) -> bool:
+    """Whether a run waits for hosts or servers. Without them, findings come before an estimate."""
+    from pincite.verbs.verify import estimate
+
+    return settings.web.online or estimate.asks_a_server(settings)
+
+
+def _print_estimate(plan: "Estimate", settings: Settings, json_path: Path | None) -> None:
     from pincite.verbs.verify import estimate
 
     if json_path:
@@ -192,59 +178,34 @@ def print_estimate(plan: "Estimate", settings: Settings, json_path: Path | None)
         click.echo(line)
 
 
-def announce_estimate(run: "Run", page: Article, quiet: bool) -> None:
-    """An estimate before a run that asks anyone for anything; a quiet one makes none.
-
-    It reads every source, and where all are at hand the first findings come sooner than it would.
-    """
-    from pincite.verbs.verify import estimate
-
-    asks = run.settings.web.online or estimate.asks_a_server(run.settings)
-    if quiet or not asks:
-        return
-    for line in estimate.lines(run.estimate(page), run.settings):
-        options.say(f"  {line}")
-
-
-def fetched(shown: Any) -> Callable[[Any], None]:
+def fetched(display: options.Display) -> Callable[[Any], None]:
     """Progress of fetching: which host, and how many addresses are left."""
     from pincite.report.cells import one_line
     from pincite.text.hosts import host_of, snapshot_at
 
-    tasks: list[Any] = []
-
     def step(now: Any) -> None:
-        if now.state == "kept" and now.n_urls == 1:  # one page alone was looked at again
+        if now.state == "kept" and now.n_urls == 1:  # a single page, read again from the cache
             return
-        if not tasks:
-            tasks.append(shown.add_task("fetching", total=None))
         copy = snapshot_at(now.url)
         what = f"fetching {one_line(host_of(copy.page if copy else now.url))}"[:HOST_WIDTH]
         if now.state == "sought":
             what = what.replace("fetching", "looking for an archived copy:", 1)
         elif copy:
             what += f" (archived copy{f' of {copy.date}' if copy.date else ''})"
-        ended = now.n_done == now.n_urls
-        shown.update(
-            tasks[0],
-            completed=now.n_done,
-            total=now.n_urls,
-            description=what,
-            visible=not ended,
-        )
-        if ended:  # what is fetched next is another article's, or one page that was missing
-            shown.reset(tasks[0], visible=False)
+        display("fetching", now.n_done, now.n_urls, what)
+        if now.n_done == now.n_urls:
+            display.hide("fetching")
 
     return step
 
 
-def in_passing(shown: Any) -> Callable[[Finding], None]:
-    """Tells of each claim that needs an editor as soon as it is known, above the progress."""
+def in_passing(display: options.Display) -> Callable[[Finding], None]:
+    """Prints each claim that needs an editor as soon as it is known, above the progress."""
     from pincite.verbs.verify import terminal
 
     def tell(finding: Finding) -> None:
-        if not shown.disable and (line := terminal.in_passing(finding)):
-            shown.console.print(line, no_wrap=True, overflow="ellipsis")
+        if display.is_shown and (line := terminal.in_passing(finding)):
+            display.bars.console.print(line, no_wrap=True, overflow="ellipsis")
 
     return tell
 
@@ -276,121 +237,86 @@ def deliver(
     options.deliver(writers, outputs, show, quiet)
 
 
-SAMPLED = 5  # articles whose text is got for an estimate of many: a wiki is owed a rest too
-
-
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Many articles, and what they are checked with."""
+    """Many articles, what they are checked with, and where their reports go."""
 
     settings: Settings
-    titles: Path | None
-    category: str | None
     corpora: Sequence[Path | str] | None
     sources: Path | None
+    out: Path
     quiet: bool
-    dump: Path | None = None
 
-    def __post_init__(self) -> None:
-        """Refuse a dump beside a list, and one that cannot be read twice."""
-        if self.dump and (self.titles or self.category or str(self.dump) == "-"):
-            raise click.UsageError(
-                "Expected --dump FILE without --titles and --category. The file is read twice, "
-                "once to count its articles."
-            )
-
-    def check(self, out: Path, on: str = "local", workers: int | None = None) -> None:
-        """Check every article; the work-list is written even if the run is cut.
-
-        `on`, `workers`: as `options.parallel_options` has them, for a dump.
-        """
-        with options.parallel(on, workers) as parallel:
-            folder = self._check_dump(out, parallel) if self.dump else self._check_list(out)
-        folder.show(self.quiet)
-
-    def _check_list(self, out: Path) -> "Folder":
+    def check_list(self, titles: Path | None, category: str | None) -> None:
+        """Check the articles of a file or a category; Ctrl-C still leaves a work-list."""
         from pincite.library import web_pages
-        from pincite.verbs.verify import build
-
-        with web_pages.open_web(self.settings.web) as web:
-            wikis, addresses = self._listed(web)
-            with (
-                options.progress(self.quiet) as shown,
-                build.verifying(
-                    self.settings,
-                    self.corpora,
-                    self.sources,
-                    own_copies=True,
-                    fetching=fetched(shown),
-                ) as run,
-            ):
-                folder = Folder(out, run, len(addresses))
-                options.say(f"{len(addresses)} articles, reports in {out}", self.quiet)
-                with folder.listed_at_end():
-                    self._through_list(wikis, addresses, run, folder, shown)
-        return folder
-
-    def _through_list(
-        self,
-        wikis: "Wikis",
-        addresses: Sequence[ArticleAddress],
-        run: "Run",
-        folder: "Folder",
-        shown: Any,
-    ) -> None:
-        from pincite.verbs.verify import articles, build
+        from pincite.verbs.verify import articles, build, estimate
         from pincite.wiki.site.pages import Page, Refused
 
-        def is_done(site: Site, revision_id: str) -> bool:
-            return folder.is_done(_name(site.host, revision_id))
+        with (
+            web_pages.open_web(self.settings.web) as web,
+            options.progress(self.quiet) as display,
+        ):
+            wikis, addresses = self._listed(web, titles, category)
+            with self._verifying(fetched(display)) as run:
+                folder = Folder(self.out, run, len(addresses), self.quiet)
 
-        def report(page: Page) -> Report | str:
-            article = wikis.article(page)
-            announce_estimate(
-                run, article, self.quiet or bool(seconds)
-            )  # the first stands for the others
-            return run.verify(article, tell)
+                def is_done(site: Site, revision_id: str) -> bool:
+                    return folder.is_done(_name(site.host, revision_id))
 
-        bar, tell = shown.add_task("articles", total=len(addresses)), options.teller(shown)
-        seconds: list[float] = []  # of each article that was checked
-        for number, address in enumerate(addresses, 1):
-            page = articles.page_of(wikis, address, is_done)
-            head = f"{number}/{len(addresses)}"
-            if isinstance(page, Refused):
-                options.say(f"{head} {page}", self.quiet)
-                folder.not_checked(str(address), str(page))
-            elif page is not None:
-                left = _left(seconds, len(addresses) - number + 1)
-                options.say(f"{head} {articles.about(page)}{left}", self.quiet)
-                began = time.monotonic()
-                found = containment.attempted(partial(report, page), build.could_not_be_checked)
-                folder.take(str(address), _name(page.site.host, page.revision_id), found)
-                seconds.append(time.monotonic() - began)
-            shown.advance(bar)
+                def report(page: Page) -> Report | str:
+                    article = wikis.article(page)
+                    # The first article stands for the others.
+                    if not self.quiet and not folder.n_checked and _asks_others(self.settings):
+                        for line in estimate.lines(run.estimate(article), self.settings):
+                            options.say(f"  {line}")
+                    return run.verify(article, display)
 
-    def _check_dump(self, out: Path, parallel: "Parallel") -> "Folder":
-        """Every article of the dump, here or by Ray's workers; the reports are the same."""
+                with folder.listed_at_end():
+                    for number, address in enumerate(addresses, 1):
+                        page = articles.page_of(wikis, address, is_done)
+                        head = f"{number}/{len(addresses)}"
+                        if isinstance(page, Refused):
+                            options.say(f"{head} {page}", self.quiet)
+                            folder.not_checked(str(address), str(page))
+                        elif page is not None:
+                            options.say(f"{head} {articles.about(page)}", self.quiet)
+                            found = containment.attempted(
+                                partial(report, page), build.could_not_be_checked
+                            )
+                            name = _name(page.site.host, page.revision_id)
+                            folder.take(str(address), name, found)
+                        display("articles", number, len(addresses))
+
+    def check_dump(self, place: Path | str | None, on: str, workers: int | None) -> None:
+        """Check every article of a dump, here or by Ray's workers; the reports are the same."""
         from pincite.library.parallel import Local
         from pincite.verbs.verify import build
+        from pincite.wiki.files import read_pages_of
 
-        total = sum(1 for _ in _pages(self.dump))
-        places = self.settings, self.corpora, self.sources
+        if place is None:
+            raise click.UsageError(
+                "Expected --dump FILE without --titles, --category and --estimate. The file is "
+                "read twice, so it cannot be stdin."
+            )
+        dump, n_done = _local(place, self.quiet), 0
+        total = sum(1 for _ in read_pages_of(dump, None))
         with (
-            options.progress(self.quiet) as shown,
-            build.verifying(*places, own_copies=True) as run,
+            options.parallel(on, workers) as parallel,
+            options.progress(self.quiet) as display,
+            self._verifying() as run,
         ):
-            folder = Folder(out, run, total)
-            options.say(f"{total} articles, reports in {out}", self.quiet)
-            here = isinstance(parallel, Local)
-            report_on = run.report_on if here else build.Elsewhere(*places).report_on
-            under_way = deque[PageText]()  # workers are ahead by some
-
-            bar = shown.add_task("articles", total=total)
+            folder = Folder(self.out, run, total, self.quiet)
+            report_on = run.report_on
+            if not isinstance(parallel, Local):
+                report_on = build.Elsewhere(self.settings, self.corpora, self.sources).report_on
+            under_way = deque[PageText]()  # workers are ahead
 
             def waiting() -> Iterator[PageText]:
-                for page in _pages(self.dump):
-                    if folder.is_done(_name_in_dump(str(self.dump), page)):
-                        shown.advance(bar)
+                nonlocal n_done
+                for page in read_pages_of(dump, None):
+                    if folder.is_done(_name_in_dump(dump, page)):
+                        n_done += 1
                     else:
                         under_way.append(page)
                         yield page
@@ -398,21 +324,18 @@ class Batch:
             with folder.listed_at_end():
                 for found in parallel.map(report_on, waiting()):
                     page = under_way.popleft()
-                    folder.take(page.title, _name_in_dump(str(self.dump), page), found)
-                    shown.advance(bar)
-        return folder
+                    folder.take(page.title, _name_in_dump(dump, page), found)
+                    n_done += 1
+                    display("articles", n_done, total)
 
-    def estimate(self) -> "Estimate":
-        """What the whole list needs, judged by a few of its articles, whose text is got for it."""
+    def estimate(self, titles: Path | None, category: str | None) -> "Estimate":
+        """The cost of the whole list, estimated from a few of its articles."""
         from pincite.library import web_pages
-        from pincite.verbs.verify import articles, build, estimate
+        from pincite.verbs.verify import articles, estimate
         from pincite.wiki.site.pages import Page
 
-        if self.dump:
-            raise click.UsageError("--estimate knows lists and single articles, not --dump.")
-
         with web_pages.open_web(self.settings.web) as web:
-            wikis, addresses = self._listed(web)
+            wikis, addresses = self._listed(web, titles, category)
             n = min(SAMPLED, len(addresses))
             chosen = [addresses[i * len(addresses) // n] for i in range(n)]
             pages = [articles.page_of(wikis, address, lambda *_: False) for address in chosen]
@@ -422,49 +345,48 @@ class Batch:
             raise InputError(f"none of {len(chosen)} articles could be read{why}")
         if len(found) < len(addresses):
             options.say(f"From {len(found)} of {len(addresses)} articles:", self.quiet)
-        with build.verifying(self.settings, self.corpora, self.sources, own_copies=True) as run:
+        with self._verifying() as run:
             return estimate.together([run.estimate(article) for article in found], len(addresses))
 
-    def _listed(self, web: Any) -> tuple["Wikis", Sequence[ArticleAddress]]:
+    @contextmanager
+    def _verifying(self, fetching: Callable[[Any], None] = lambda _: None) -> Iterator["Run"]:
+        from pincite.verbs.verify import build
+
+        with build.verifying(
+            self.settings, self.corpora, self.sources, own_copies=True, fetching=fetching
+        ) as run:
+            yield run
+
+    def _listed(
+        self, web: Any, titles: Path | None, category: str | None
+    ) -> tuple["Wikis", Sequence[ArticleAddress]]:
         from pincite.verbs.verify import articles
 
-        lines = options.lines_of(self.titles) if self.titles else []
+        lines = options.lines_of(titles) if titles else []
         wikis = articles.wikis_of(web, self.settings, lambda line: options.say(line, self.quiet))
-        return wikis, articles.listed(wikis, self.settings, lines, self.category)
-
-
-def _pages(dump: Path | None) -> Iterator[PageText]:
-    from pincite.wiki.files import read_pages_of
-
-    return read_pages_of(dump or "-", None)
-
-
-def _left(seconds: Sequence[float], n_articles: int) -> str:
-    """How long so many articles will take, by what the ones before took."""
-    from pincite.verbs.verify.estimate import length
-
-    rest = sum(seconds) / len(seconds) * n_articles if seconds else 0.0
-    return f"; {length((rest, rest))} left for all" if rest >= 10 else ""
+        return wikis, articles.listed(wikis, self.settings, lines, category)
 
 
 class Folder:
-    """Where the reports of many articles lie, and the list over them."""
+    """The reports of many articles, and the work-list over them."""
 
-    def __init__(self, path: Path, run: "Run", n_articles: int) -> None:
+    def __init__(self, path: Path, run: "Run", n_articles: int, quiet: bool) -> None:
         """Raises InputError if the folder cannot be made."""
         from pincite.verbs.verify.build import report_settings
         from pincite.verbs.verify.worklist import Row
 
-        self._path, self._n_articles = path, n_articles
+        self._path, self._n_articles, self._quiet = path, n_articles, quiet
         self._settings, self._versions = report_settings(run.settings), run.versions
         self._rows: list[Row] = []
+        self.n_checked = 0  # in this run
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"{path} cannot be made a folder: {error.strerror}.") from error
+        options.say(f"{n_articles} articles, reports in {path}", quiet)
 
     def is_done(self, name: str) -> bool:
-        """Whether a complete report, made as this run would, is there; then it is listed."""
+        """Whether there is a complete report as this run would make it; then it is listed."""
         from pincite.contract import codec
         from pincite.contract.verify import ReportRecord
         from pincite.verbs.verify.build import decisive
@@ -472,7 +394,7 @@ class Folder:
         try:
             found = codec.from_file(ReportRecord, self._path / f"{name}.json")
         except InputError:
-            return False  # not there, cut, of another version
+            return False  # missing, cut, or of another version
         same = decisive(found.settings) == decisive(self._settings)
         if not (found.complete and same and found.versions == self._versions):
             return False
@@ -480,13 +402,14 @@ class Folder:
         return True
 
     def take(self, title: str, name: str, found: Report | str) -> None:
-        """List an article with its report, which is kept, or with the reason why there is none.
+        """Keep and list an article's report, or list the reason why there is none.
 
         Raises:
-            KeyboardInterrupt: Ctrl-C had cut the report short; what it holds is kept.
+            KeyboardInterrupt: Ctrl-C cut the report short; the part that there is, is kept.
         """
         from pincite.verbs.verify.build import could_not_be_checked
 
+        self.n_checked += 1
         if isinstance(found, str):
             self.not_checked(title, found)
             return
@@ -500,7 +423,7 @@ class Folder:
             raise KeyboardInterrupt
 
     def _keep(self, name: str, report: Report) -> None:
-        """Write an article's report, its page first: the JSON says that it is done."""
+        """Write the page, then the JSON: that marks the article as done."""
         from pincite.contract import codec
         from pincite.verbs.verify import data, html
 
@@ -517,29 +440,22 @@ class Folder:
 
     @contextmanager
     def listed_at_end(self) -> Iterator[None]:
-        """Inside, articles are checked; the list is written even if that is cut by Ctrl-C."""
-        try:
-            yield
-        except KeyboardInterrupt:
-            with options.held_back():
-                self.write_list()
-            options.say("Stopped. The same command goes on from here.")
-            raise click.exceptions.Exit(130) from None
+        """Inside, articles are checked; the work-list is written even after Ctrl-C."""
+        from rich.console import Console
 
-    def show(self, quiet: bool) -> None:
-        """Write the list of a run that came to its end, and print it."""
-        with options.held_back():
-            found = self.write_list()
-        if not quiet:
-            from rich.console import Console
+        from pincite.verbs.verify import terminal
 
-            from pincite.verbs.verify import terminal
-
+        with options.resumable():
+            try:
+                yield
+            finally:
+                with options.held_back():
+                    found = self._write_list()
+        if not self._quiet:
             terminal.print_list(found, Console())
-        options.say(f"work-list: {(self._path / 'worklist.html').resolve()}", quiet)
+        options.say(f"work-list: {(self._path / 'worklist.html').resolve()}", self._quiet)
 
-    def write_list(self) -> Any:
-        """The work-list in three forms; returns it."""
+    def _write_list(self) -> Any:
         from pincite.verbs.verify import worklist
 
         found = worklist.worklist(self._rows, self._n_articles)
@@ -555,12 +471,12 @@ class Folder:
 
 
 def _name(host: str, revision_id: str) -> str:
-    """A file's name: a revision id is one page's alone, on its wiki."""
+    """A report's file name; a revision id is unique within its wiki."""
     return re.sub(r"[^a-z0-9.-]", "_", f"{host}.{revision_id}".lower())
 
 
-def _name_in_dump(dump: str, page: PageText) -> str:
-    """The same of a page of a dump, whose name stands for the wiki; without a revision, by text."""
+def _name_in_dump(dump: Path, page: PageText) -> str:
+    """The same for a page of a dump, which stands for the wiki; without a revision, by its text."""
     text = f"{page.title}\0{page.source}".encode("utf-8", "surrogatepass")
     revision = page.revision_id or hashlib.sha256(text).hexdigest()[:16]
-    return _name(Path(dump).name.partition(".")[0], revision)
+    return _name(dump.name.partition(".")[0], revision)

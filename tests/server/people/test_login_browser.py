@@ -91,7 +91,7 @@ def add(folder: Path, name: str, role: str) -> None:
     command = [executable, "-m", "pincite", "server", "user", "add", name, "--role", role]
     given = {"input": f"{PASSWORD}\n", "text": True, "capture_output": True}
     done = run([*command, "--data", str(folder)], check=True, **given)  # type: ignore[call-overload]
-    assert f"{name} may come in as {role}." in done.stderr
+    assert f"{name} can log in as {role}." in done.stderr
 
 
 def log_in(page: Page, url: str, name: str) -> None:

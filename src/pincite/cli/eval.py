@@ -1,0 +1,525 @@
+"""`pincite eval`: measure Pincite on a collection; `pincite calibrate`: measure a judge."""
+
+import hashlib
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pincite.cli import edge, options
+from pincite.cli.options import json_option, quiet_option
+
+PARTS = ("retrieval", "decisions", "found", "citations")
+keep_option = click.option(
+    "--keep", is_flag=True, help="Keep judged pairs, to resume a run; pairs/s is then meaningless."
+)
+corpus_option = click.option("--corpus", type=options.Address, help="Keep the corpus here. [cache]")
+ASK = ("models.verifier", "models.threads", "ask.supported_from", "ask.contradicted_from")
+VERIFY = ("models", "verify.k", "verify.threshold")
+
+
+@click.group("eval", short_help="measure retrieval and verification on a collection")
+def command() -> None:
+    """Measures, with bootstrap intervals. Needs pip install 'pincite[eval]'."""
+
+
+@command.command("wafer")
+@click.argument("folder", type=options.FilePath)
+@click.option("--split", default="dev", show_default=True, help="Part of the collection.")
+@corpus_option
+@click.option("--plot", type=options.OutFile, help="Write a PNG of SIDE's figures 2c and 7.")
+@json_option
+@quiet_option
+@options.of_settings(*VERIFY)
+def wafer(
+    folder: Path,
+    split: str,
+    corpus: Path | str | None,
+    plot: Path | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Measure retrieval and failed citations on a WAFER-like collection (`claims --out`).
+
+    Reads FOLDER/SPLIT.jsonl, fail-SPLIT.jsonl and corpus-SPLIT.jsonl or corpus.jsonl, plain or .gz.
+    Prints P@1, success rates and R-precision (SIDE's table 4), whether an answer was found, failed
+    verification against featured articles (figure 2c) and the depth of addresses (figure 7);
+    without pages, only the last.
+
+    The corpus is indexed once and kept, and so are judged pairs: an interrupted run can be resumed.
+    """
+    edge.require("eval")
+    from pincite.evaluation import plots, tables
+    from pincite.evaluation import wafer as wafer_
+
+    settings = options.settings_of(given)
+    collection = wafer_.open_collection(folder, split)
+    every = [*collection.records, *collection.failed]
+    result: dict[str, Any] = {"split": split, "n": len(collection.records)}
+    result |= {"n_failed": len(collection.failed)}
+    with options.progress(quiet) as display:
+        if corpus or collection.corpus_file:
+            result |= _searched(collection, corpus, settings, display)
+        else:
+            found = wafer_.measured(every, None, None, settings.verify.threshold, display)
+            result["failed_verification"] = found
+    result["url_depth"] = wafer_.depths(every)
+    for warning in result.get("warnings", ()):
+        options.say(warning)
+    if plot:
+        plots.failed_verification(plot, result["failed_verification"], result["url_depth"])
+    click.echo(json.dumps(result, indent=1) if as_json else tables.wafer_table(result))
+
+
+def _searched(
+    collection: Any, corpus: Path | str | None, settings: Any, tell: Any
+) -> dict[str, Any]:
+    """Measures that need pages: retrieval, and the verifier on failing citations."""
+    from pincite import runtime
+    from pincite.corpus import engines
+    from pincite.evaluation import wafer as wafer_
+    from pincite.verbs.verify import build
+
+    encoder = runtime.encoder(settings)
+    file, seconds = collection.corpus_file, 0.0
+    where = corpus or _kept(file, encoder.fingerprint)
+    if file:
+        seconds = _index(where, file, encoder, tell)[0]
+    with (
+        engines.open(where, encoder) as opened,
+        build.verifying(settings, None, None) as run,
+    ):
+        pipeline = run.pipeline
+        result = (
+            wafer_.evaluate(collection, opened, pipeline, tell, settings.retrieval.fusion)
+            if collection.records
+            else {}
+        )
+        every, threshold = [*collection.records, *collection.failed], settings.verify.threshold
+        result["failed_verification"] = wafer_.measured(
+            every, opened.get, pipeline.verifier, threshold, tell
+        )
+        status = opened.status()
+    result |= {
+        "corpus": {"documents": status.n_documents, "passages": status.n_passages},
+        "indexing_seconds": seconds,
+        "versions": dict(run.versions) | {"encoder": encoder.fingerprint},
+    }
+    warnings = list(pipeline.warnings)
+    return result | ({"warnings": warnings} if warnings else {})
+
+
+@command.command("beir")
+@click.argument("folder", type=options.FilePath)
+@click.option("--split", default="test", show_default=True, help="Part of the collection.")
+@click.option("--system", "names", multiple=True, help="System to measure. Repeatable. [all]")
+@corpus_option
+@click.option("--run-out", type=options.OutFolder, help="Write TREC runs and qrels to this folder.")
+@json_option
+@quiet_option
+@options.of_settings("models.encoder", "models.threads")
+def beir(
+    folder: Path,
+    split: str,
+    names: tuple[str, ...],
+    corpus: Path | str | None,
+    run_out: Path | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Measure nDCG@10, R@100 and RR@10 on a BEIR collection.
+
+    FOLDER contains corpus.jsonl, queries.jsonl and qrels/.
+
+    Systems: lexical (BM25), dense (the encoder), hybrid (weighted sum of both scores), and both
+    combined by learnt weights, by reciprocal rank (rrf) and as Verif.ai does. A document has the
+    rank of its best passage. The corpus is indexed once and kept; lexical needs no encoder.
+    """
+    edge.require("eval")
+    from pincite import runtime
+    from pincite.corpus import engines
+    from pincite.evaluation import beir as beir_
+    from pincite.evaluation import tables
+
+    settings = options.settings_of(given)
+    chosen = beir_.chosen(names)
+    collection = beir_.open_collection(folder, split)
+    encoder = runtime.encoder(settings) if any(s.by_meaning for s in chosen.values()) else None
+    made_by = f"beir {encoder.fingerprint if encoder else 'words'}"
+    where = corpus or _kept(collection.corpus_file, made_by)
+    with options.progress(quiet) as display:
+        seconds, intake = _index(
+            where, collection.corpus_file, encoder, display, read=beir_.documents
+        )
+        with engines.open(where, encoder) as opened:
+            result, runs = beir_.evaluate(collection, opened, chosen, display)
+            status, manifest = opened.status(), opened.manifest()
+    for one in intake.unread:
+        options.say(f"not indexed: {one.url}: {one.reason} {one.detail}", quiet)
+    if run_out:
+        _write_runs(run_out, split, runs, collection.qrels)
+    result |= {
+        "collection": folder.resolve().name,
+        "split": split,
+        "corpus": {"documents": status.n_documents, "passages": status.n_passages},
+        "n_unread": intake.n_unread,
+        "indexing_seconds": seconds,
+        "versions": {key: manifest[key] for key in ("encoder", "digest", "versions")},
+    }
+    click.echo(json.dumps(result, indent=1) if as_json else tables.beir_table(result))
+
+
+@command.command("claims")
+@click.argument("files", type=options.FilePath, nargs=-1, required=True)
+@click.option("--baselines/--no-baselines", default=True, help="Measure baselines too. [yes]")
+@click.option("--plot", type=options.OutFile, help="Write a PNG of precision and recall.")
+@click.option("--reliability", type=options.OutFile, help="Write a PNG of calibration.")
+@click.option("--scores", type=options.OutFile, help="Write Pincite's scores, JSON lines.")
+@click.option(
+    "--judge-verdicts",
+    "recorded",
+    type=options.FilePath,
+    help="Recorded second opinions: JSON lines with id and verdict.",
+)
+@keep_option
+@json_option
+@quiet_option
+@options.of_settings(*VERIFY, "judge", "budget")
+def claims(
+    files: tuple[Path, ...],
+    baselines: bool,
+    plot: Path | None,
+    reliability: Path | None,
+    scores: Path | None,
+    recorded: Path | None,
+    keep: bool,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Measure verification on FILES of claims with evidence and labels (JSON lines, also .gz).
+
+    Baselines: URL depth, BM25, the encoder's cosine, the ms-marco cross-encoder, and Pincite
+    reading only the first three passages.
+    """
+    edge.require("eval")
+    from pincite import runtime
+    from pincite.evaluation import claims as claims_
+    from pincite.evaluation import judges, plots, tables
+    from pincite.evaluation.scorers import ByVerifier, Scorer, Unavailable, all_of
+    from pincite.library import judges as kept
+    from pincite.verbs.verify import build
+
+    settings = options.settings_of(given)
+    opinions = recorded is not None or bool(settings.judge.url)
+    known = _verdicts(settings, recorded, files, quiet) if opinions else {}
+    # Kept judgements would make pairs/s measure the file, not the model.
+    with (
+        build.verifying(settings, None, None, keep=keep) as run,
+        options.progress(quiet) as display,
+    ):
+        verifier = run.pipeline.verifier
+        systems: list[Scorer | Unavailable] = [ByVerifier(verifier)]
+        if baselines:
+            systems += all_of(verifier, lambda: runtime.encoder(settings), settings.models.threads)
+        predicted = [
+            claims_.predict(file, systems, lambda name, *n, f=file.name: display(f"{f} {name}", *n))
+            for file in files
+        ]
+    results = [claims_.measured(one, settings.verify.threshold) for one in predicted]
+    names = [one.file for one in predicted]
+    if len(set(names)) < len(names):  # files of one name in several folders
+        names = [str(file) for file in files]
+    if plot:
+        found = {name: claims_.curves(one) for name, one in zip(names, predicted, strict=True)}
+        plots.precision_recall(plot, found)
+        options.write(json.dumps(found) + "\n", plot.with_suffix(".json"))
+    if reliability:
+        found_bins = [result["systems"][0]["reliability"] or [] for result in results]
+        bins = dict(zip(names, found_bins, strict=True))
+        plots.reliability(reliability, bins)
+        options.write(json.dumps(bins, indent=1) + "\n", reliability.with_suffix(".json"))
+    if scores:
+        rows = [row for one in predicted for row in claims_.lines(one, systems[0].name)]
+        options.write("".join(json.dumps(row) + "\n" for row in rows), scores)
+    second = []
+    if opinions:
+        adds = kept.log_ratios(kept.file_of(settings.library.judges), settings.judge.model)
+        second = [
+            {"file": name, **judges.measured(one, known, adds, settings.verify.threshold)}
+            for name, one in zip(names, predicted, strict=True)
+        ]
+    if as_json:
+        told = {"results": results, "versions": dict(run.versions)}
+        click.echo(json.dumps({**told, "second_opinion": second} if second else told, indent=1))
+        return
+    click.echo(tables.claims_table(results))
+    if second:
+        click.echo(f"\n{tables.opinions_table(second)}")
+
+
+@command.command("check")
+@click.argument("corpus", type=options.FilePath)
+@click.argument("labelled", type=options.FilePath)
+@click.option("--html", "page", type=options.OutFile, help="Write one page with the plots.")
+@keep_option
+@json_option
+@quiet_option
+@options.of_settings("models", "filters")
+def check(
+    corpus: Path,
+    labelled: Path,
+    page: Path | None,
+    keep: bool,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Measure how often `pincite check` is right about the statements of LABELLED on CORPUS.
+
+    LABELLED has a JSON object per line: statement, label (confirmed, disconfirmed, inconclusive,
+    not_judged), and if known type (descriptive, ascriptive, normative) and date. The first judged
+    reading of the type counts for a statement.
+    """
+    from pincite.evaluation import labelled_statements, tables
+    from pincite.verbs.check import build as build_check
+
+    settings = options.settings_of({**given, "online": False})  # the web changes, CORPUS does not
+    rows = labelled_statements.read_statements(labelled)
+    threshold, predictions = settings.check.threshold, []
+    with (
+        build_check.checking(settings, corpus, keep=keep) as run,
+        options.progress(quiet) as display,
+    ):
+        for number, row in enumerate(rows, start=1):
+            found = run.pipeline.check(row.statement)
+            predictions.append(labelled_statements.prediction(found, row, threshold))
+            display("statements", number, len(rows))
+        versions = dict(run.versions)
+    result = {
+        "file": labelled.name,
+        **labelled_statements.measured(rows, predictions),
+        "rows": labelled_statements.lines(rows, predictions),
+        "versions": versions,
+    }
+    if page:
+        from pincite.verbs.check.html import measures_to_html as to_html
+
+        options.write(to_html(result), page)
+        options.say(f"html: {page.resolve()}", quiet or str(page) == "-")
+    if str(page) != "-":
+        click.echo(json.dumps(result, indent=1) if as_json else tables.check_table(result))
+
+
+@command.command("scifact")
+@click.argument("folder", type=options.FilePath)
+@click.option(
+    "--protocol",
+    type=click.Choice(["official-dev", "verifai"]),
+    default="official-dev",
+    show_default=True,
+)
+@json_option
+@quiet_option
+@options.of_settings(*ASK)
+def scifact(folder: Path, protocol: str, as_json: bool, quiet: bool, **given: Any) -> None:
+    """Measure precision, recall and F1 of the verdicts on SciFact, with abstracts given.
+
+    FOLDER contains corpus, claims_train and claims_dev (.jsonl, plain or .gz). official-dev judges
+    each claim of the dev split with each abstract that it cites. verifai uses a tenth of train and
+    dev, as Verif.ai's Table I does, but only rows that Pincite's verifier was not trained on.
+    Judged pairs are kept: an interrupted run can be resumed.
+    """
+    from pincite.evaluation import scifact as scifact_
+    from pincite.evaluation import tables
+    from pincite.verbs.ask import build as build_ask
+    from pincite.verbs.verify import build
+
+    settings = options.settings_of(given)
+    rows = scifact_.rows_of(folder, protocol)
+    with build.verifying(settings, None, None) as run, options.progress(quiet) as display:
+        checker = build_ask.checker(settings, run.pipeline.verifier)
+        judged = scifact_.judge(rows, checker, lambda *n: display("pairs", *n))
+        thresholds = (settings.ask.supported_from, settings.ask.contradicted_from)
+        result = scifact_.measured(judged, protocol, *thresholds)
+        result["versions"] = dict(run.versions)
+    click.echo(json.dumps(result, indent=1) if as_json else tables.scifact_table(result))
+
+
+@command.command("qa")
+@click.argument("file", type=options.FilePath)
+@click.option("--corpus", type=options.Address, required=True, help="Corpus of the papers.")
+@click.option("--limit", type=click.IntRange(min=1), help="Most questions. [all]")
+@click.option("--part", "parts", multiple=True, type=click.Choice(PARTS), help="Repeatable. [all]")
+@click.option("--system", "systems", multiple=True, help="System to measure. Repeatable. [all]")
+@json_option
+@quiet_option
+@options.of_settings(*ASK)
+def qa(
+    file: Path,
+    corpus: Path | str,
+    limit: int | None,
+    parts: tuple[str, ...],
+    systems: tuple[str, ...],
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Measure `pincite ask` on questions of PubMedQA or BioASQ (JSON, plain or .gz).
+
+    \b
+    retrieval   MAP@10, P@10, R@10 and RR@10 of each way to search
+    decisions   yes, no or maybe, from the papers that answer the question
+    found       the same from the first papers that `ask` finds
+    citations   whether the references support the answers
+
+    The corpus must contain the papers. --limit takes a random sample, the same each time. Judged
+    pairs are kept: an interrupted run can be resumed.
+    """
+    from pincite.evaluation import qa as qa_
+    from pincite.evaluation import tables
+    from pincite.evaluation.questions import read_questions, sample
+    from pincite.verbs.ask import build as build_ask
+
+    settings = options.settings_of(given)
+    questions = sample(read_questions(file), limit)
+    with build_ask.asking(settings, corpus) as run, options.progress(quiet) as display:
+        result = {
+            "file": file.name,
+            "n": len(questions),
+            **qa_.measured(questions, run.pipeline, parts or PARTS, systems, display),
+            "versions": dict(run.versions),
+        }
+    click.echo(json.dumps(result, indent=1) if as_json else tables.qa_table(result))
+
+
+@click.group("calibrate", short_help="measure how far a language model can be trusted")
+def calibrate() -> None:
+    """Measures on labelled rows. Needs pip install 'pincite[eval]'."""
+
+
+@calibrate.command("judge")
+@click.option(
+    "--claims",
+    "files",
+    type=options.FilePath,
+    multiple=True,
+    required=True,
+    help="JSON lines with id, claim, evidence and label. Repeatable.",
+)
+@click.option(
+    "--judge-verdicts",
+    "recorded",
+    type=options.FilePath,
+    help="Recorded verdicts, instead of a server.",
+)
+@options.json_option
+@options.quiet_option
+@options.of_settings(*VERIFY, "judge", "budget")
+def judge(
+    files: tuple[Path, ...], recorded: Path | None, as_json: bool, quiet: bool, **given: Any
+) -> None:
+    """Ask a model about labelled rows, and keep the weight of each of its verdicts.
+
+    `verify --judge` with this model then uses these weights. The rows can be feedback on your own
+    results: pincite feedback export rows.jsonl
+
+    \b
+    pincite calibrate judge --claims rows.jsonl --judge http://localhost:8080/v1 \\
+        --judge-model qwen3
+    """
+    edge.require("eval")
+    from pincite.evaluation import claims as claims_
+    from pincite.evaluation import judges, tables
+    from pincite.evaluation.scorers import ByVerifier
+    from pincite.library import judges as kept
+    from pincite.verbs.verify import build
+
+    settings = options.settings_of(given)
+    if not settings.judge.model:
+        raise click.UsageError("Expected --judge-model, and --judge URL or --judge-verdicts FILE.")
+    known = _verdicts(settings, recorded, files, quiet)
+    with build.verifying(settings, None, None) as run, options.progress(quiet) as display:
+        ours = ByVerifier(run.pipeline.verifier)
+        rows = [
+            row
+            for file in files
+            for row in judges.both(
+                claims_.predict(file, [ours], lambda name, *n, f=file.name: display(f, *n)), known
+            )
+        ]
+    if not rows:
+        raise click.ClickException("None of the rows has a verdict: nothing was measured.")
+    where = kept.file_of(settings.library.judges)
+    names = tuple(file.name for file in files)
+    measured = kept.keep(where, settings.judge.model, rows, settings.verify.threshold, names)
+    if as_json:
+        options.print_json(measured)
+        return
+    click.echo(tables.judge_table(measured))
+    options.say(f"kept in {where}", quiet)
+
+
+def _verdicts(
+    settings: Any, recorded: Path | None, files: tuple[Path, ...], quiet: bool
+) -> dict[str, Any]:
+    """The model's verdicts on the rows of files, recorded or requested now."""
+    from pincite import runtime
+    from pincite.documents.jsonl import read_labelled
+    from pincite.evaluation import judges
+
+    if recorded:
+        return judges.read_verdicts(recorded)
+    if not settings.judge.url:
+        raise click.UsageError("Expected --judge URL, or recorded verdicts: --judge-verdicts FILE.")
+    rows = [row for file in files for row in read_labelled(file)]
+    with runtime.judge(settings) as judge, options.progress(quiet) as display:
+        found, failed = judges.asked(
+            judge, rows, settings.judge.at_once, lambda *n: display("asking", *n)
+        )
+        used = judge.calls.usage
+    reasons = "".join(f"; {n} without: {why}" for why, n in sorted(failed.items()))
+    options.say(
+        f"{len(found)} verdicts{reasons}. {used.n_calls} calls, {used.n_reused} cached replies, "
+        f"{used.n_prompt_tokens + used.n_reply_tokens:,} tokens.",
+        quiet,
+    )
+    return found
+
+
+def _kept(corpus_file: Path, fingerprint: str) -> Path:
+    """A folder in the cache for this file, encoder and passage rule."""
+    from pincite.models import weights
+    from pincite.text.passages import PASSAGE_RULE
+
+    stat = corpus_file.stat()
+    name = f"{corpus_file.resolve()} {stat.st_size} {stat.st_mtime_ns} {fingerprint} {PASSAGE_RULE}"
+    digest = hashlib.sha256(name.encode()).hexdigest()[:16]
+    return weights.cache_folder().parent / "eval" / digest
+
+
+def _index(
+    where: Path | str, corpus_file: Path, encoder: Any, tell: Any, **how: Any
+) -> tuple[float, Any]:
+    """Add what the corpus lacks; returns the seconds that took, and the intake."""
+    from pincite.corpus import engines
+    from pincite.library.update import ingest
+
+    started = time.perf_counter()
+    with engines.open_or_create(where, encoder) as corpus:
+        intake = ingest(corpus, [corpus_file], lambda i: tell("indexing", i.n_read, None), **how)
+    return round(time.perf_counter() - started, 1), intake
+
+
+def _write_runs(folder: Path, split: str, runs: Any, qrels: Any) -> None:
+    """Write `SYSTEM.run` and `SPLIT.qrels` in TREC's formats."""
+    from pincite.evaluation import trec
+
+    folder.mkdir(parents=True, exist_ok=True)
+    trec.write_qrels(folder / f"{split}.qrels", qrels)
+    for name, run in runs.items():
+        trec.write_run(folder / f"{name}.run", run, f"pincite-{name}")
