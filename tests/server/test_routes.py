@@ -20,10 +20,9 @@ from pincite.library.feedback import Opinion
 from pincite.server import identity
 from pincite.server.app import create_app
 from pincite.server.corpora import Shared
-from pincite.server.identity import May, Role, allowed
+from pincite.server.identity import May, Role, allowed, csrf_of
 from pincite.server.middleware import SAFE
 from pincite.server.routing import cookie_name
-from pincite.server.sessions import csrf_of
 from pincite.server.site import Site
 
 REFUSED = {401: {"not_logged_in"}, 403: {"not_allowed", "not_by_key"}}

@@ -20,7 +20,7 @@ from server.test_routes import (
 )
 from study_samples import study
 
-from pincite.server import personal_data, plugins
+from pincite.server import accounts, plugins
 from pincite.server.database import Database, DatabaseError
 from pincite.server.identity import Role, allowed
 from pincite.server.site import Site
@@ -69,7 +69,7 @@ def test_an_accounts_studies_are_exported_and_deleted_with_it(site: Site) -> Non
     store = StudyStore(site.database)
     made = study(store, owner=who.account.account_id)
     other = study(store, owner="another")
-    assert personal_data.kept()["studies"].table.name == "studies"
+    assert accounts.personal_columns()["studies"].table.name == "studies"
     done = who.client.request("DELETE", "/api/v1/me", json={"password": PASSWORD})
     assert done.status_code == 204
     assert store.get(made.study_id) is None

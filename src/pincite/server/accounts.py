@@ -1,18 +1,23 @@
-"""Accounts of server mode, groups of them, their passwords, and the audit log.
+"""Accounts and their passwords, logins by providers, the audit log, and personal data.
 
-A password is asked for in one place, `Accounts.proved`, which answers alike and as slowly for a
-wrong password, a disabled account and a name that nobody has. Each hashing takes 64 MiB and some
-50 ms of a core (RFC 9106's second choice, the library's default), so only a few run at once. The
-audit log holds ids only: no title, no claim and no text of a user.
+Passwords are checked in one place, `Accounts.proved`, which gives the same answer in the same time
+for a wrong password, a disabled account and an unknown name. Hashing takes 64 MiB and some 50 ms of
+a core (RFC 9106's second choice, the library's default), so only a few run at once. The audit log
+holds ids only: no title, no claim and no text of a user.
 """
 
+import dataclasses
+import gzip
+import json
 import secrets
 import threading
 import unicodedata
-from collections.abc import Mapping
+import zipfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any
+from pathlib import PurePosixPath
+from typing import IO, Annotated, Any
 
 import sqlalchemy as sa
 from argon2 import PasswordHasher
@@ -20,24 +25,39 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from pydantic import AfterValidator, Field
 
 from pincite.errors import ConfigError, PinciteError
+from pincite.library.private_copies import AccountCopies, OwnCopies
+from pincite.server import plugins
+from pincite.server.corpora import Shared
 from pincite.server.database import Database
 from pincite.server.identity import Role
 from pincite.server.tables import (
     accounts,
     api_keys,
     audit,
+    corpora,
+    feedback,
+    jobs,
+    login_attempts,
     logins,
     new_id,
+    newest_first,
     now,
     sessions,
 )
 
 MAX_NAME = 60
-MAX_KEY = 240  # a few signs stand for a dozen letters
+MAX_KEY = 240  # NFKC turns a few signs into a dozen letters
+MIN_LENGTH, MAX_LENGTH = 10, 1000  # characters of a password; the limit keeps hashing cheap
+AT_ONCE = 2
+_HASHER = PasswordHasher()
+_SLOTS = threading.BoundedSemaphore(AT_ONCE)
+
+
+# ── Names and passwords ──────────────────────────────────────────────────────────────────────────
 
 
 def key_of(name: str) -> str:
-    """By which names are told apart: `Ada` and `ADA` are one, so are wide and narrow letters.
+    """The key that makes names unique: case and width of letters do not count.
 
     >>> key_of("Ａda")
     'ada'
@@ -49,18 +69,18 @@ def checked(name: str) -> str:
     """The name, composed (NFC).
 
     Raises:
-        ConfigError: nobody could read or type it: signs without a shape, blanks at its ends.
+        ConfigError: it is too long, or holds characters that cannot be seen.
     """
     composed = unicodedata.normalize("NFC", name)
     if (
-        not composed.isprintable()  # also what turns text around, and half a surrogate pair
+        not composed.isprintable()  # rules out what changes the direction of text, too
         or " ".join(composed.split()) != composed
         or not 1 <= len(composed) <= MAX_NAME
         or not 1 <= len(key_of(composed).strip()) <= MAX_KEY
     ):
         raise ConfigError(
-            f"{name!a} is no name. Expected 1 to {MAX_NAME} visible characters, words parted by "
-            "single blanks."
+            f"{name!a} is not a valid name. Expected 1 to {MAX_NAME} visible characters, with "
+            "single spaces between words."
         )
     return composed
 
@@ -75,45 +95,32 @@ def _of_request(name: str) -> str:
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME), AfterValidator(_of_request)]
 
 
-MIN_LENGTH, MAX_LENGTH = 10, 1000  # characters; the limit above keeps hashing cheap
-AT_ONCE = 2
-_HASHER = PasswordHasher()
-_SLOTS = threading.BoundedSemaphore(AT_ONCE)
-
-
 def hashed(password: str, name: str = "") -> str:
-    """What is kept of a password.
+    """The hash of a password.
 
     Raises:
-        ConfigError: it is too short or too long, or the account's `name`.
+        ConfigError: it is too short or too long, or equals the account's `name`.
     """
     if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
         raise ConfigError(f"A password has {MIN_LENGTH} to {MAX_LENGTH} characters.")
     if password.casefold() == name.casefold():
-        raise ConfigError("The password is the account's name. Expected another one.")
+        raise ConfigError("The password must differ from the account's name.")
     with _SLOTS:
         return _HASHER.hash(_bytes(password))
 
 
 def matches(kept: str | None, password: str) -> bool:
     """Whether this is the password; takes as long if there is none."""
-    to_match = kept or _nobodys()
     with _SLOTS:
         try:
-            _HASHER.verify(to_match, _bytes(password[: MAX_LENGTH + 1]))
+            _HASHER.verify(kept or _no_password(), _bytes(password[: MAX_LENGTH + 1]))
         except (VerificationError, InvalidHashError):
             return False
     return kept is not None
 
 
-def outdated(kept: str) -> bool:
-    """Whether it was hashed with less care than passwords are now."""
-    return _HASHER.check_needs_rehash(kept)
-
-
 @cache
-def _nobodys() -> str:
-    """Of no password that anybody has: comparing with it takes as long as with another."""
+def _no_password() -> str:
     return _HASHER.hash(secrets.token_bytes(32))
 
 
@@ -122,21 +129,24 @@ def _bytes(password: str) -> bytes:
     return unicodedata.normalize("NFC", password).encode("utf-8", "surrogatepass")
 
 
+# ── Accounts ─────────────────────────────────────────────────────────────────────────────────────
+
+
 class AccountExists(PinciteError):
-    """Somebody has this name, or one that looks the same."""
+    """The name or the login belongs to another account."""
 
     exit_code = 2
 
 
 class LastAdmin(PinciteError):
-    """Without this account nobody could look after the server."""
+    """The only admin cannot be removed."""
 
     exit_code = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Somebody who may come in."""
+    """A user of a server."""
 
     account_id: str
     name: str
@@ -159,35 +169,28 @@ _SHOWN = [
 
 
 class Accounts:
-    """The accounts of a server. Every method is one transaction."""
+    """The accounts of a server, and the logins that providers vouch for.
+
+    Every method is one transaction.
+    """
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     def add(self, name: str, role: Role, password: str | None = None) -> Account:
-        """A new account; without a password somebody must be sent by a provider.
+        """A new account; without a password it needs a login by a provider.
 
         Raises:
-            ConfigError: the name or the password will not do.
+            ConfigError: the name or the password is not valid.
             AccountExists
         """
         name = checked(name)
-        account_id = new_id()
-        values = {
-            "account_id": account_id,
-            "name": name,
-            "name_key": key_of(name),
-            "role": role.value,
-            "password": hashed(password, name) if password is not None else None,
-            "disabled": False,
-            "created": now(),
-        }
+        kept = hashed(password, name) if password is not None else None
         try:
             with self._db.writing() as db:
-                db.execute(accounts.insert().values(values))
-                return _found(db, account_id)
+                return _added(db, new_id(), name, role, password=kept)
         except sa.exc.IntegrityError as error:
-            raise AccountExists(f"There is an account called {name!r} already.") from error
+            raise AccountExists(f"There is already an account called {name!r}.") from error
 
     def get(self, account_id: str) -> Account | None:
         """An account, or None."""
@@ -200,12 +203,7 @@ class Accounts:
             return _first(db, accounts.c.name_key == key_of(name))
 
     def listed(self, limit: int, after: tuple[str] | None = None) -> list[Account]:
-        """At most `limit` accounts, by name.
-
-        Args:
-            limit: how many.
-            after: `key_of` the last name that was seen.
-        """
+        """At most `limit` accounts by name; `after`: `key_of` the last name seen."""
         wanted = sa.select(*_SHOWN).order_by(accounts.c.name_key).limit(limit)
         if after:
             wanted = wanted.where(accounts.c.name_key > after[0])
@@ -221,14 +219,14 @@ class Accounts:
         if not matches(kept, password):
             return None
         assert kept
-        again = hashed(password) if outdated(kept) else kept
+        again = hashed(password) if _HASHER.check_needs_rehash(kept) else kept
         with self._db.writing() as db:
             this = (accounts.c.account_id == account_id) & (accounts.c.password == kept)
             enabled = this & accounts.c.disabled.is_(False)
             changed = {"password": again, "last_login": now()}
             if db.execute(accounts.update().where(enabled).values(changed)).rowcount != 1:
                 return None
-            return _found(db, account_id)
+            return _first(db, accounts.c.account_id == account_id)
 
     def change(
         self,
@@ -238,13 +236,13 @@ class Accounts:
         disabled: bool | None = None,
         password: str | None = None,
     ) -> Account | None:
-        """Set what is given; whoever is logged in with the account is logged out.
+        """Set what is given, and end the account's sessions; None: there is no such account.
 
-        A disabled account's keys and one whose password is set anew are revoked too: who resets a
-        password suspects that somebody else knows it.
+        API keys are revoked with a new password and when the account is disabled, because whoever
+        resets a password suspects that someone else knows it.
 
         Raises:
-            ConfigError: the password will not do.
+            ConfigError: the password is not valid.
             LastAdmin
         """
         account = self.get(account_id)
@@ -259,7 +257,7 @@ class Accounts:
             values["password"] = hashed(password, account.name)
         with self._db.writing() as db:
             if disabled or (role is not None and role is not Role.ADMIN):
-                spare_last_admin(db, account_id)
+                _spare_last_admin(db, account_id)
             if values:
                 this = accounts.c.account_id == account_id
                 db.execute(accounts.update().where(this).values(values))
@@ -268,81 +266,63 @@ class Accounts:
                 db.execute(api_keys.delete().where(api_keys.c.account_id == account_id))
             return _first(db, accounts.c.account_id == account_id)
 
+    # ── Logins by a provider: a person there opens the account that is linked with them ──────────
 
-class Logins:
-    """Which accounts the people of a provider have. Every method is one transaction."""
-
-    def __init__(self, database: Database) -> None:
-        self._db = database
-
-    def account_of(self, provider: str, subject: str) -> Account | None:
-        """The enabled account that somebody has here; None: none, or a disabled one."""
+    def by_login(self, provider: str, subject: str) -> Account | None:
+        """The enabled account that a provider's person opens, or None."""
         with self._db.writing() as db:
-            this = (logins.c.provider == provider) & (logins.c.subject == subject)
-            account_id = db.execute(sa.select(logins.c.account_id).where(this)).scalar()
+            account_id = db.execute(_login(provider, subject)).scalar()
             enabled = (accounts.c.account_id == account_id) & accounts.c.disabled.is_(False)
             db.execute(accounts.update().where(enabled).values(last_login=now()))
             return _first(db, enabled)
 
-    def known(self, provider: str, subject: str) -> bool:
-        """Whether somebody has an account here, disabled or not."""
-        this = (logins.c.provider == provider) & (logins.c.subject == subject)
+    def has_login(self, provider: str, subject: str) -> bool:
+        """Whether a provider's person has an account, disabled or not."""
         with self._db.reading() as db:
-            return db.execute(sa.select(logins.c.account_id).where(this)).first() is not None
+            return db.execute(_login(provider, subject)).first() is not None
 
-    def arrive(self, provider: str, subject: str, name: str, role: Role) -> Account:
-        """A new account for somebody whom a provider sent, by their name there if it is free.
+    def add_by_login(self, provider: str, subject: str, name: str, role: Role) -> Account:
+        """A new account for a provider's person, under their name there if it is free.
 
-        An account that has this name already is somebody else's: names prove nothing.
+        An account that has this name already is not theirs: names prove nothing.
 
         Raises:
-            AccountExists: they came twice at once.
+            AccountExists: the person logged in twice at once.
         """
         account_id = new_id()
         try:
             with self._db.writing() as db:
                 chosen = _free_name(db, name, provider, account_id)
-                values = {
-                    "account_id": account_id,
-                    "name": chosen,
-                    "name_key": key_of(chosen),
-                    "role": role.value,
-                    "disabled": False,
-                    "created": now(),
-                    "last_login": now(),
-                }
-                db.execute(accounts.insert().values(values))
-                row = {"provider": provider, "subject": subject, "account_id": account_id}
-                db.execute(logins.insert().values(**row, name=name[:200], created=now()))
-                return _found(db, account_id)
+                account = _added(db, account_id, chosen, role, last_login=now())
+                _link(db, provider, subject, account_id, name)
+                return account
         except sa.exc.IntegrityError as error:
             raise AccountExists("This login has an account by now. Log in again.") from error
 
     def link(self, provider: str, subject: str, account_id: str, name: str) -> None:
-        """From now on the provider's person comes in with this account.
+        """Let a provider's person open this account.
 
         Raises:
-            AccountExists: they come in with another one.
+            AccountExists: they open another one.
         """
-        row = {"provider": provider, "subject": subject, "account_id": account_id}
         try:
             with self._db.writing() as db:
-                db.execute(logins.insert().values(**row, name=name[:200], created=now()))
+                _link(db, provider, subject, account_id, name)
         except sa.exc.IntegrityError as error:
-            raise AccountExists("This login belongs to an account already.") from error
+            raise AccountExists("This login already belongs to an account.") from error
 
-    def of(self, account_id: str) -> list[tuple[str, str]]:
-        """Provider and name there, of all that an account is linked with."""
+    def logins(self, account_id: str) -> list[tuple[str, str]]:
+        """Provider and name there of all logins that open an account."""
         wanted = sa.select(logins.c.provider, logins.c.name).order_by(logins.c.provider)
         with self._db.reading() as db:
             found = db.execute(wanted.where(logins.c.account_id == account_id))
             return [(provider, name) for provider, name in found]
 
     def unlink(self, account_id: str, provider: str) -> bool:
-        """Cut a link; False if there was none.
+        """Remove a login; False if there was none.
 
         Raises:
-            ConfigError: nothing would open the account any more.
+            ConfigError: nothing else opens the account.
         """
         mine = logins.c.account_id == account_id
         with self._db.writing() as db:
@@ -355,23 +335,39 @@ class Logins:
             return gone.rowcount > 0
 
 
+def _login(provider: str, subject: str) -> sa.Select[tuple[str]]:
+    this = (logins.c.provider == provider) & (logins.c.subject == subject)
+    return sa.select(logins.c.account_id).where(this)
+
+
+def _link(db: sa.Connection, provider: str, subject: str, account_id: str, name: str) -> None:
+    row = {"provider": provider, "subject": subject, "account_id": account_id}
+    db.execute(logins.insert().values(**row, name=name[:200], created=now()))
+
+
 def _free_name(db: sa.Connection, name: str, provider: str, account_id: str) -> str:
     try:
         wanted = checked(" ".join(name.split())[: MAX_NAME - 40])
     except ConfigError:
-        wanted = "somebody"
+        wanted = "user"
     for chosen in (wanted, f"{wanted} ({provider})"):
         if _first(db, accounts.c.name_key == key_of(chosen)) is None:
             return chosen
     return f"{wanted} {account_id[:8]}"
 
 
-def spare_last_admin(db: sa.Connection, account_id: str) -> None:
-    """Refuse if no other admin is left. Locks them: two must not each remove the other.
+def _added(
+    db: sa.Connection, account_id: str, name: str, role: Role, **more: str | float | None
+) -> Account:
+    values = {"account_id": account_id, "name": name, "name_key": key_of(name), "role": role.value}
+    db.execute(accounts.insert().values(**values, disabled=False, created=now(), **more))
+    found = _first(db, accounts.c.account_id == account_id)
+    assert found
+    return found
 
-    Raises:
-        LastAdmin
-    """
+
+def _spare_last_admin(db: sa.Connection, account_id: str) -> None:
+    """Refuse if there is no other admin. Locks them: two must not each remove the other."""
     admins = sa.select(accounts.c.account_id).where(
         accounts.c.role == Role.ADMIN.value, accounts.c.disabled.is_(False)
     )
@@ -385,25 +381,22 @@ def _first(db: sa.Connection, which: sa.ColumnElement[bool]) -> Account | None:
     return _account(row) if row else None
 
 
-def _found(db: sa.Connection, account_id: str) -> Account:
-    found = _first(db, accounts.c.account_id == account_id)
-    assert found
-    return found
-
-
 def _account(row: sa.Row[tuple[object, ...]]) -> Account:
     values = dict(row._mapping)
     values |= {"role": Role(values["role"]), "has_password": bool(values["has_password"])}
     return Account(**values)
 
 
+# ── The audit log ────────────────────────────────────────────────────────────────────────────────
+
+
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One thing that somebody did."""
+    """An action of a user."""
 
     audit_id: str
     at: float
-    account_id: str  # "": the account was deleted since, or nobody was logged in
+    account_id: str  # "": no user was logged in, or the account has been deleted
     action: str  # the API's name of the operation: "create_key"
     target: str
     detail: Mapping[str, Any]
@@ -411,7 +404,7 @@ class AuditEntry:
 
 
 class AuditLog:
-    """What was done on a server. Every method is one transaction."""
+    """The actions on a server. Every method is one transaction."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -424,18 +417,11 @@ class AuditLog:
         detail: Mapping[str, Any] | None = None,
         request_id: str = "",
     ) -> None:
-        """Write down what was done."""
-        row = {
-            "audit_id": new_id(),
-            "at": now(),
-            "account_id": account_id,
-            "action": action[:60],
-            "target": target[:200],
-            "detail": dict(detail or {}),
-            "request_id": request_id,
-        }
+        """Add an entry."""
+        row = {"audit_id": new_id(), "at": now(), "account_id": account_id}
+        row |= {"action": action[:60], "target": target[:200], "detail": dict(detail or {})}
         with self._db.writing() as db:
-            db.execute(audit.insert().values(row))
+            db.execute(audit.insert().values(**row, request_id=request_id))
 
     def listed(
         self,
@@ -445,28 +431,119 @@ class AuditLog:
         account_id: str | None = None,
         action: str | None = None,
     ) -> list[AuditEntry]:
-        """At most `limit` entries, the newest first.
+        """At most `limit` entries, newest first.
 
         Args:
             limit: how many.
-            before: time and id of the last one that was seen.
-            account_id: only what this account did.
+            before: time and id of the last one of the page before.
+            account_id: only the actions of this account.
             action: only these.
         """
         wanted = sa.select(*(audit.c[name] for name in AuditEntry.__slots__))
+        wanted = newest_first(wanted, audit.c.at, audit.c.audit_id, before)
         if account_id is not None:
             wanted = wanted.where(audit.c.account_id == account_id)
         if action is not None:
             wanted = wanted.where(audit.c.action == action)
-        if before:
-            at, audit_id = before
-            earlier = (audit.c.at == at) & (audit.c.audit_id < audit_id)
-            wanted = wanted.where((audit.c.at < at) | earlier)
-        ordered = wanted.order_by(audit.c.at.desc(), audit.c.audit_id.desc()).limit(limit)
         with self._db.reading() as db:
-            return [AuditEntry(*row) for row in db.execute(ordered)]
+            return [AuditEntry(*row) for row in db.execute(wanted.limit(limit))]
 
-    def delete_older(self, before: float) -> int:
-        """Remove entries from before a time; returns how many."""
-        with self._db.writing() as db:
-            return db.execute(audit.delete().where(audit.c.at < before)).rowcount
+
+# ── Personal data: exported, or deleted ──────────────────────────────────────────────────────────
+
+# The columns with an account's id, of every table that has one (a test compares them).
+KEPT: dict[str, sa.Column[Any]] = {
+    "account": accounts.c.account_id,
+    "sessions": sessions.c.account_id,
+    "keys": api_keys.c.account_id,
+    "logins": logins.c.account_id,
+    "login_attempts": login_attempts.c.account_id,
+    "jobs": jobs.c.owner,
+    "corpora": corpora.c.owner,
+    "feedback": feedback.c.owner,
+    "audit": audit.c.account_id,
+}
+SECRET = {"password", "token_hash", "key_hash", "state_hash", "browser_hash", "verifier"}
+
+
+def personal_columns() -> dict[str, sa.Column[Any]]:
+    """The columns with an account's id, also in the tables of plugins."""
+    return KEPT | _of_plugins()
+
+
+def export(database: Database, account_id: str, copies: OwnCopies, into: IO[bytes]) -> None:
+    """Write an account's data as a ZIP file: rows as JSON lines, results of jobs, private copies.
+
+    Documents of corpora and sources of articles are left out: their owner has these files already.
+    """
+    with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, owner in personal_columns().items():
+            with packed.open(f"{name}.jsonl", "w") as out:
+                for row in _rows(database, owner, account_id):
+                    line = json.dumps(row, ensure_ascii=False) + "\n"
+                    out.write(line.encode("utf-8", "surrogatepass"))
+        wanted = sa.select(jobs.c.job_id).where(jobs.c.owner == account_id)
+        with database.reading() as db:
+            job_ids = list(db.execute(wanted).scalars())
+        for job_id in job_ids:  # one at a time, because they are large
+            with database.reading() as db:
+                one = sa.select(jobs.c.result).where(jobs.c.job_id == job_id)
+                result = db.execute(one).scalar()
+            if result is not None:
+                packed.writestr(f"results/{job_id}.json", gzip.decompress(result))
+        listed = copies.all()
+        lines = [f"{json.dumps(dataclasses.asdict(copy))}\n" for copy in listed]
+        packed.writestr("copies.jsonl", "".join(lines))
+        for sha256, copy in {copy.sha256: copy for copy in listed}.items():
+            if copies.path_of(copy).is_file():  # stored under its hash: no sent name becomes a path
+                ending = PurePosixPath(copy.name).suffix.lower()
+                ending = ending if ending[1:].isascii() and ending[1:].isalnum() else ""
+                packed.write(copies.path_of(copy), f"copies/{sha256}{ending}")
+
+
+def forget(database: Database, account_id: str, copies: AccountCopies) -> bool:
+    """Delete an account and what belongs to it; False if there is none.
+
+    Shared corpora stay, without an owner, and the audit log keeps what was done, without by whom.
+    Private corpora and copies are marked as deleted; `Site.tidy` removes their folders.
+
+    Raises:
+        LastAdmin
+    """
+    mine = corpora.c.owner == account_id
+    private = mine & (corpora.c.shared == Shared.PRIVATE.value)
+    with database.writing() as db:
+        _spare_last_admin(db, account_id)
+        this = accounts.c.account_id == account_id
+        if db.execute(accounts.delete().where(this)).rowcount != 1:
+            return False
+        copies.mark_deleted(account_id)
+        gone = {"deleted": now(), "name": sa.literal("deleted ") + corpora.c.corpus_id}
+        db.execute(corpora.update().where(private, corpora.c.deleted.is_(None)).values(gone))
+        for corpus_id in db.execute(sa.select(corpora.c.corpus_id).where(mine)).scalars().all():
+            entry = corpora.update().where(corpora.c.corpus_id == corpus_id)
+            db.execute(entry.values(owner=new_id()))  # the id of no account
+        own = (jobs.c.owner, feedback.c.owner, login_attempts.c.account_id)
+        for owner in (*own, *_of_plugins().values()):
+            db.execute(sa.delete(owner.table).where(owner == account_id))
+        db.execute(audit.update().where(audit.c.account_id == account_id).values(account_id=""))
+        db.execute(audit.update().where(audit.c.target == account_id).values(target=""))
+    return True
+
+
+def _of_plugins() -> dict[str, sa.Column[Any]]:
+    return {name: owner for plugin in plugins.loaded() for name, owner in plugin.owners.items()}
+
+
+def _rows(database: Database, owner: sa.Column[Any], account_id: str) -> Iterator[dict[str, Any]]:
+    """An account's rows of a table, without secrets and without packed results."""
+    shown = [
+        column
+        for column in owner.table.c
+        if column.name not in SECRET
+        and not column.info.get("secret")
+        and not isinstance(column.type, sa.LargeBinary)
+    ]
+    with database.reading() as db:
+        for row in db.execute(sa.select(*shown).where(owner == account_id)):
+            yield dict(row._mapping)

@@ -1,38 +1,48 @@
-"""Who asks, and what they may do.
+"""Who sends a request, and what they may do: roles, sessions of browsers, and API keys.
 
-In local mode there is one person, who may do everything: the server answers this machine only. In
-server mode somebody is an account, by a session cookie or an API key; see `routing.identifier`.
-What is somebody else's is answered like what is not there.
+In local mode there is one user, who may do everything, because the server answers this machine
+only. In server mode a user is an account, recognised by a session cookie or an API key, of which
+only hashes are kept. Objects of other users are answered like objects that do not exist.
 
-Every route declares who may use it, by one of the dependencies made here (`needs`, `public`, …): a
-test walks over all routes and fails for one that declares nothing.
+Every route declares who may use it, by one of the dependencies at the end of this module: a test
+walks over all routes and fails for one that declares nothing.
 """
 
-from collections.abc import Callable
+import base64
+import hashlib
+import hmac
+import secrets
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Protocol, TypeVar
 
+import sqlalchemy as sa
 from fastapi import Depends, Request
 
 from pincite.server import plugins
 from pincite.server.corpora import CorpusEntry, Shared
+from pincite.server.database import Database
 from pincite.server.problems import Problem, not_found
+from pincite.server.tables import accounts, api_keys, new_id, now, sessions
 
-LOCAL = "local"
+LOCAL = "local"  # owner of everything in local mode
+KEY_MARK = "pincite_"  # keys begin with it, so that scanners for leaked secrets find them
+SEEN_SECONDS = 60.0  # how exact the time of last use is: each update is a write
+DAY, HOUR = 86_400.0, 3_600.0
 
 
 class May(StrEnum):
-    """Things that one may be allowed; also the scopes of API keys."""
+    """Permissions; also the scopes of API keys."""
 
-    READ = "read"  # results, corpora that one may see, searching them
+    READ = "read"  # own results, readable corpora, searching them
     RUN = "run"  # start and cancel jobs, give feedback
-    CORPORA = "corpora"  # make, fill and delete corpora
-    ADMIN = "admin"  # accounts, everybody's jobs, the audit log
+    CORPORA = "corpora"  # create, fill and delete corpora
+    ADMIN = "admin"  # accounts, all users' jobs, the audit log
 
 
 class Role(StrEnum):
-    """What an account is; each may do what those before it may."""
+    """The role of an account; each has the permissions of those before it."""
 
     RATER = "rater"
     READER = "reader"
@@ -49,7 +59,7 @@ ALLOWED: dict[Role, frozenset[May]] = {
 
 
 def allowed(role: Role) -> frozenset[str]:
-    """What a role may do, with what plugins add; an administrator may everything."""
+    """The permissions of a role, with those that plugins add; an admin has all."""
     added = {
         permission
         for plugin in plugins.loaded()
@@ -61,7 +71,7 @@ def allowed(role: Role) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Somebody who asks. `account_id` owns what they make."""
+    """The sender of a request; `account_id` owns what they make."""
 
     account_id: str
     name: str
@@ -70,7 +80,7 @@ class Identity:
     csrf: str = ""  # of the session, for forms; empty without one
     session_id: str = ""  # of a browser that is logged in
     key_id: str = ""  # of the API key that was sent
-    proved: float = 0.0  # when the password or the provider was last asked in this session
+    proved: float = 0.0  # when this session's user last gave a password or logged in by a provider
 
     @property
     def is_admin(self) -> bool:
@@ -78,7 +88,7 @@ class Identity:
         return May.ADMIN in self.may
 
     def owns(self, owner: str) -> bool:
-        """Whether something of this owner may be seen and changed."""
+        """Whether objects of this owner may be seen and changed."""
         return self.is_admin or owner == self.account_id
 
     def may_read(self, corpus: CorpusEntry) -> bool:
@@ -86,21 +96,180 @@ class Identity:
         return self.owns(corpus.owner) or corpus.shared is Shared.EVERYBODY
 
 
-THE_LOCAL_ONE = Identity(LOCAL, "you", Role.ADMIN, frozenset(May))
+LOCAL_USER = Identity(LOCAL, "you", Role.ADMIN, frozenset(May))
 Identify = Callable[[Request], Identity | None]
 
 
 def identify_local(_request: Request) -> Identity | None:
-    """In local mode everybody who gets through is the one person."""
-    return replace(THE_LOCAL_ONE, may=allowed(Role.ADMIN))
+    """In local mode, every request is the user's."""
+    return replace(LOCAL_USER, may=allowed(Role.ADMIN))
+
+
+# ── Sessions and API keys ────────────────────────────────────────────────────────────────────────
+
+
+def hash_of(secret: str) -> str:
+    """What is stored of a secret of 256 random bits, which nobody can find by trying."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def csrf_of(token: str) -> str:
+    """The token that a session's forms carry; computed from the session's cookie."""
+    digest = hmac.digest(token.encode("utf-8", "surrogatepass"), b"csrf", "sha256")
+    return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A browser that is logged in."""
+
+    session_id: str
+    created: float
+    seen: float
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """An API key, without its text."""
+
+    key_id: str
+    name: str
+    prefix: str
+    scopes: tuple[str, ...]
+    created: float
+    expires: float
+    used: float | None
+
+
+class Sessions:
+    """Browsers that are logged in. Every method is one transaction."""
+
+    def __init__(self, database: Database, *, idle_hours: float, days: float) -> None:
+        """A session ends after `idle_hours` without a request, and after `days`."""
+        self._db, self._idle, self._whole = database, idle_hours * HOUR, days * DAY
+
+    def begin(self, account_id: str, agent: str, earlier: str | None = None) -> str:
+        """A new session's token, 43 characters; the browser's earlier session ends.
+
+        The token is always a new one: one that an attacker planted in the browser opens nothing.
+        """
+        token, at = secrets.token_urlsafe(32), now()
+        row = {"token_hash": hash_of(token), "session_id": new_id(), "account_id": account_id}
+        row |= {"agent": agent[:200]}
+        with self._db.writing() as db:
+            if earlier:
+                db.execute(sessions.delete().where(sessions.c.token_hash == hash_of(earlier)))
+            db.execute(sessions.insert().values(**row, created=at, proved=at, seen=at))
+        return token
+
+    def identity(self, token: str) -> Identity | None:
+        """The user with this token; None: it opens nothing (any more)."""
+        at, held = now(), sessions.c.token_hash == hash_of(token)
+        wanted = (
+            sa.select(sessions, accounts.c.name, accounts.c.role)
+            .join_from(sessions, accounts)
+            .where(held, self.alive(at), accounts.c.disabled.is_(False))
+        )
+        with self._db.reading() as db:
+            row = db.execute(wanted).first()
+        if row is None:
+            return None
+        if at - row.seen > SEEN_SECONDS:
+            with self._db.writing() as db:
+                db.execute(sessions.update().where(held).values(seen=at))
+        role = Role(row.role)
+        return Identity(
+            row.account_id,
+            row.name,
+            role,
+            allowed(role),
+            csrf=csrf_of(token),
+            session_id=row.session_id,
+            proved=row.proved,
+        )
+
+    def of(self, account_id: str) -> list[Session]:
+        """An account's sessions, the most recently used first."""
+        wanted = sa.select(*(sessions.c[name] for name in Session.__slots__))
+        mine = wanted.where(sessions.c.account_id == account_id, self.alive(now()))
+        with self._db.reading() as db:
+            found = db.execute(mine.order_by(sessions.c.seen.desc(), sessions.c.session_id))
+            return [Session(*row) for row in found]
+
+    def end(self, account_id: str, session_ids: Collection[str]) -> int:
+        """End these sessions of an account; returns how many there were."""
+        which = (sessions.c.account_id == account_id) & sessions.c.session_id.in_(session_ids)
+        with self._db.writing() as db:
+            return db.execute(sessions.delete().where(which)).rowcount
+
+    def alive(self, at: float) -> sa.ColumnElement[bool]:
+        """The sessions that have not ended."""
+        return (sessions.c.seen > at - self._idle) & (sessions.c.created > at - self._whole)
+
+
+class ApiKeys:
+    """The API keys of programs. Every method is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def add(
+        self, account_id: str, name: str, scopes: Sequence[str], days: float
+    ) -> tuple[ApiKey, str]:
+        """A new key, and its text, which is not stored."""
+        text, at = KEY_MARK + secrets.token_urlsafe(32), now()
+        prefix, said = text[: len(KEY_MARK) + 6], tuple(map(str, scopes))
+        key = ApiKey(new_id(), name, prefix, said, at, at + days * DAY, None)
+        row = {field: getattr(key, field) for field in ApiKey.__slots__}
+        row |= {"account_id": account_id, "key_hash": hash_of(text), "scopes": list(said)}
+        with self._db.writing() as db:
+            db.execute(api_keys.insert().values(row))
+        return key, text
+
+    def identity(self, text: str) -> Identity | None:
+        """The account of this key, with the permissions that its scopes leave; None: none."""
+        at, held = now(), api_keys.c.key_hash == hash_of(text)
+        wanted = (
+            sa.select(api_keys, accounts.c.name.label("account"), accounts.c.role)
+            .join_from(api_keys, accounts)
+            .where(held, api_keys.c.expires > at, accounts.c.disabled.is_(False))
+        )
+        with self._db.reading() as db:
+            row = db.execute(wanted).first()
+        if row is None:
+            return None
+        if row.used is None or at - row.used > SEEN_SECONDS:
+            with self._db.writing() as db:
+                db.execute(api_keys.update().where(held).values(used=at))
+        role = Role(row.role)
+        may = allowed(role) & set(row.scopes)
+        return Identity(row.account_id, row.account, role, may, key_id=row.key_id)
+
+    def of(self, account_id: str) -> list[ApiKey]:
+        """An account's keys, newest first; also those that have expired."""
+        wanted = sa.select(*(api_keys.c[name] for name in ApiKey.__slots__))
+        mine = wanted.where(api_keys.c.account_id == account_id)
+        with self._db.reading() as db:
+            found = db.execute(mine.order_by(api_keys.c.created.desc(), api_keys.c.key_id))
+            return [ApiKey(**{**row._mapping, "scopes": tuple(row.scopes)}) for row in found]
+
+    def revoke(self, account_id: str, key_id: str) -> bool:
+        """Delete an account's key; False if it has none of this id."""
+        this = (api_keys.c.account_id == account_id) & (api_keys.c.key_id == key_id)
+        with self._db.writing() as db:
+            return db.execute(api_keys.delete().where(this)).rowcount == 1
+
+
+# ── Dependencies of routes ───────────────────────────────────────────────────────────────────────
 
 
 async def public() -> None:
-    """A dependency: anybody may, also who is not logged in. Needs no thread, for `/healthz`."""
+    """A dependency: no login is needed. Asynchronous, so that `/healthz` needs no thread."""
 
 
 def identity_of(request: Request) -> Identity | None:
-    """Who asks; None: nobody is logged in. Counts towards what an account may ask in a minute.
+    """The sender; None: an anonymous visitor. Counts towards an account's requests per minute.
 
     Raises:
         Problem: 429, too many requests.
@@ -117,12 +286,12 @@ def identity_of(request: Request) -> Identity | None:
 
 
 def guest(request: Request) -> Identity | None:
-    """A dependency: anybody may; says who asks if they are logged in."""
+    """A dependency: no login is needed; gives the sender if they are logged in."""
     return identity_of(request)
 
 
 def anybody(request: Request) -> Identity:
-    """A dependency: whoever is logged in or sends a key, whatever they may.
+    """A dependency: any user who is logged in or sends a key, whatever their permissions.
 
     Raises:
         Problem: 401
@@ -139,50 +308,50 @@ def anybody(request: Request) -> Identity:
 
 
 def in_person(request: Request) -> Identity:
-    """A dependency: whoever is logged in. A key that got lost must not open more than it is for.
+    """A dependency: any user who is logged in. Not API keys, so that a leaked one opens less.
 
     Raises:
-        Problem: 401 nobody is logged in; 403 it is a program, with a key.
+        Problem: 401, not logged in; 403, an API key was sent.
     """
     identity = anybody(request)
     if identity.key_id:
-        raise Problem(403, "not_by_key", "This needs a person who is logged in, not an API key.")
+        raise Problem(403, "not_by_key", "This needs a user who is logged in, not an API key.")
     return identity
 
 
 def needs(may: str) -> Callable[[Request], Identity]:
-    """A dependency: the one who asks, if they may do this.
+    """A dependency: a user with this permission.
 
     Raises:
-        Problem: 401 nobody is logged in; 403 they may not.
+        Problem: 401, not logged in; 403, no permission.
     """
 
-    def asked_by(request: Request) -> Identity:
+    def permitted(request: Request) -> Identity:
         identity = anybody(request)
         if may not in identity.may:
             raise Problem(403, "not_allowed", f"This needs the permission {str(may)!r}.")
         return identity
 
-    asked_by.declares = str(may)  # type: ignore[attr-defined]
-    return asked_by
+    permitted.declares = str(may)  # type: ignore[attr-defined]
+    return permitted
 
 
 def declares(dependency: object) -> str | None:
-    """What a dependency of a route says about who may use it; None: nothing."""
-    said: str | None = getattr(dependency, "declares", None)
-    for named in (anybody, in_person):
-        if dependency is named:
-            return named.__name__
-    return "public" if is_public(dependency) else said
+    """Who may use a route, as one of its dependencies declares it; None: it declares nothing."""
+    if is_public(dependency):
+        return "public"
+    if dependency in (anybody, in_person):
+        return getattr(dependency, "__name__", None)
+    return getattr(dependency, "declares", None)
 
 
 def is_public(dependency: object) -> bool:
-    """Whether a dependency lets everybody in."""
+    """Whether a dependency lets anonymous visitors in."""
     return dependency in (public, guest)
 
 
 class Owned(Protocol):
-    """What belongs to an account."""
+    """An object that belongs to an account."""
 
     @property
     def owner(self) -> str:
@@ -193,7 +362,7 @@ Thing = TypeVar("Thing", bound=Owned)
 
 
 def owned(thing: Thing | None, identity: Identity) -> Thing:
-    """The thing; 404 unless it is there and the one who asks may see it."""
+    """The object; 404 if there is none, or the sender may not see it."""
     if thing is None or not identity.owns(thing.owner):
         raise not_found()
     return thing

@@ -1,17 +1,17 @@
-"""Logging in by somebody else's accounts: OAuth 2 with PKCE, at a wiki or at any OpenID provider.
+"""Logging in with an account elsewhere: OAuth 2 with PKCE, at a wiki or an OpenID provider.
 
-Providers stand in a TOML file of their own, since it holds secrets:
+Providers are declared in a TOML file of their own, because it holds secrets:
 
     [wikimedia]
     kind = "mediawiki"
     client_id = "…"
     client_secret = "…"
-    role = "reader"       # of those who come for the first time; without it nobody new comes in
+    role = "reader"       # of new accounts; without it only linked logins are let in
 
-Authlib speaks through httpx2. Nothing is taken from a provider but who somebody is there; its token
-is thrown away.
+Only the user's identity is taken from a provider; its access token is discarded.
 """
 
+import secrets
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,44 +19,47 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from authlib.common.security import generate_token
+import sqlalchemy as sa
 from authlib.integrations.base_client import OAuthError
 from authlib.integrations.httpx_client import OAuth2Client
 
 from pincite.errors import ConfigError, PinciteError
-from pincite.server.identity import Role
+from pincite.server.database import Database
+from pincite.server.identity import Role, hash_of
+from pincite.server.tables import login_attempts, now
 from pincite.settings import schema
 
-SECONDS = 10.0  # for each of the two requests to a provider
+SECONDS = 10.0  # for each request to a provider
+ATTEMPT_SECONDS = 600.0  # for a user to log in at the provider
 AGENT = "pincite (https://pypi.org/project/pincite/)"
 Kind = Literal["mediawiki", "oidc", "oauth2"]
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class LoginFailed(PinciteError):
-    """The provider did not say who somebody is, or says that they may not."""
+    """The provider did not identify the user, or has blocked them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """Where people can have an account; addresses of a `mediawiki` follow from `wiki`."""
+    """A provider of logins; the addresses of a `mediawiki` follow from `wiki`."""
 
     kind: Kind = "oidc"
-    title: str = ""  # on the button; empty: the provider's name
+    title: str = ""  # on the button; default: the provider's name
     client_id: str = ""
     client_secret: str = ""
-    wiki: str = "https://meta.wikimedia.org/w"  # of a mediawiki: where its rest.php is
+    wiki: str = "https://meta.wikimedia.org/w"  # of a mediawiki: the folder of its rest.php
     authorize_url: str = ""
     token_url: str = ""
     profile_url: str = ""
     scope: str = ""
-    subject: str = "sub"  # field of the profile that never changes
-    username: str = ""  # field of the profile that people call themselves by
-    role: str = ""  # of new accounts; empty: only accounts that were linked come in
+    subject: str = "sub"  # field of the profile with an id that never changes
+    username: str = ""  # field of the profile with the user's name
+    role: str = ""  # of new accounts; empty: only linked logins are let in
 
     @property
     def endpoints(self) -> tuple[str, str, str]:
-        """Where to send people, to ask for a token, and to ask who they are."""
+        """Addresses for authorization, for the token, and for the user's profile."""
         if self.kind != "mediawiki":
             return self.authorize_url, self.token_url, self.profile_url
         base = f"{self.wiki.rstrip('/')}/rest.php/oauth2"
@@ -65,17 +68,17 @@ class Provider:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody at a provider."""
+    """A user of a provider."""
 
     subject: str
     name: str
 
 
 def providers(path: Path | None) -> dict[str, Provider]:
-    """The providers of a file, by name; None: none.
+    """The providers in a file, by name; none without a file.
 
     Raises:
-        ConfigError: it cannot be read, or a provider is not complete.
+        ConfigError: it cannot be read, or a provider is incomplete.
     """
     if path is None:
         return {}
@@ -87,17 +90,17 @@ def providers(path: Path | None) -> dict[str, Provider]:
 
 
 def begun(provider: Provider, callback: str) -> tuple[str, str, str]:
-    """Where to send a browser, and what must be known when it comes back: state and verifier."""
-    verifier = generate_token(64)
+    """The address to send a browser to, and the state and verifier to keep for its return."""
+    verifier = secrets.token_urlsafe(48)
     with _client(provider, callback) as client:
         url, state = client.create_authorization_url(
-            provider.endpoints[0], state=generate_token(43), code_verifier=verifier
+            provider.endpoints[0], state=secrets.token_urlsafe(32), code_verifier=verifier
         )
     return url, state, verifier
 
 
 def person(provider: Provider, callback: str, code: str, verifier: str) -> Person:
-    """Who came back with this code.
+    """The user who returned with this code.
 
     Raises:
         LoginFailed
@@ -113,11 +116,11 @@ def person(provider: Provider, callback: str, code: str, verifier: str) -> Perso
             profile = reply.json()
     except OAuthError as error:
         raise LoginFailed(f"The provider refused ({error.error}). Try again.") from error
-    except Exception as error:  # whatever a foreign server may answer
+    except Exception as error:  # a foreign server may answer anything
         name = type(error).__name__
         raise LoginFailed(f"The provider did not answer as expected ({name}).") from error
     if not isinstance(profile, dict):
-        raise LoginFailed("The provider did not say who somebody is.")
+        raise LoginFailed("The provider did not identify the user.")
     return _person(provider, profile)
 
 
@@ -128,8 +131,8 @@ def _person(provider: Provider, profile: Mapping[str, Any]) -> Person:
         or isinstance(subject, bool)
         or not 1 <= len(str(subject)) <= 200
     ):
-        raise LoginFailed(f"The provider gave no {provider.subject!r}, which tells people apart.")
-    if profile.get("blocked") is True:  # MediaWiki says so
+        raise LoginFailed(f"The provider gave no {provider.subject!r}, which identifies a user.")
+    if profile.get("blocked") is True:  # a field of MediaWiki's profiles
         raise LoginFailed("This account is blocked at the provider.")
     fields = [provider.username] if provider.username else ["username", "preferred_username"]
     names = [profile[field] for field in fields if isinstance(profile.get(field), str)]
@@ -164,10 +167,52 @@ def _provider(name: str, values: object, path: Path) -> Provider:
         parts = urlsplit(url)
         safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
         if not (safe and parts.hostname):
-            raise ConfigError(f"{place}: {url!r} is no address that begins with https://.")
+            raise ConfigError(f"{place}: {url!r} is not an https:// address.")
     if provider.role and provider.role not in [role.value for role in Role]:
         expected = ", ".join(role.value for role in Role if role is not Role.ADMIN)
         raise ConfigError(f"{place}: role is {provider.role!r}; expected one of {expected}.")
     if provider.role == Role.ADMIN.value:
-        raise ConfigError(f"{place}: nobody becomes an admin by coming. Expected another role.")
+        raise ConfigError(f"{place}: new accounts cannot be admins. Expected another role.")
     return provider
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A login that was begun."""
+
+    verifier: str  # PKCE
+    account_id: str | None  # to link the login with; None: to log in
+    next: str  # a path of ours
+
+
+class LoginAttempts:
+    """Logins that were begun at a provider. Every method is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def begin(self, provider: str, state: str, attempt: Attempt) -> str:
+        """Keep an attempt; gives a secret for the browser's cookie."""
+        browser = secrets.token_urlsafe(32)
+        row = {"state_hash": hash_of(state), "provider": provider, "browser_hash": hash_of(browser)}
+        row |= {"verifier": attempt.verifier, "next": attempt.next}
+        expires = now() + ATTEMPT_SECONDS
+        with self._db.writing() as db:
+            values = {**row, "account_id": attempt.account_id, "expires": expires}
+            db.execute(login_attempts.insert().values(values))
+        return browser
+
+    def end(self, provider: str, state: str, browser: str) -> Attempt | None:
+        """The attempt of this browser; None: there is none, it expired, or it was used before."""
+        begun = login_attempts.c.state_hash == hash_of(state)
+        whole = (
+            begun
+            & (login_attempts.c.provider == provider)
+            & (login_attempts.c.browser_hash == hash_of(browser))
+            & (login_attempts.c.expires > now())
+        )
+        wanted = sa.select(*(login_attempts.c[name] for name in Attempt.__slots__))
+        with self._db.writing() as db:
+            row = db.execute(wanted.where(whole)).first()
+            db.execute(login_attempts.delete().where(begun))  # a state can be used once
+            return Attempt(*row) if row else None

@@ -25,10 +25,17 @@ from fastapi.routing import APIRoute
 from starlette.datastructures import FormData
 from starlette.requests import ClientDisconnect
 
-from pincite.server.identity import Identify, Identity, declares, is_public
+from pincite.server.identity import (
+    ApiKeys,
+    Identify,
+    Identity,
+    Sessions,
+    csrf_of,
+    declares,
+    is_public,
+)
 from pincite.server.middleware import SAFE
 from pincite.server.problems import Problem
-from pincite.server.sessions import ApiKeys, Sessions, csrf_of
 from pincite.server.settings import ServerSettings
 
 PUBLIC_BYTES = 64_000  # of a body that anybody may send: a name and a password

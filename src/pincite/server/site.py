@@ -8,29 +8,29 @@ from fastapi import Depends, Request
 
 from pincite import runtime
 from pincite.library.private_copies import OF_ACCOUNTS, AccountCopies, folder_of
-from pincite.server.accounts import Accounts, AuditLog, Logins
+from pincite.server.accounts import Accounts, AuditLog
 from pincite.server.corpora import CorpusPool, CorpusRegister, Library, Quotas
 from pincite.server.database import Database, made_folder
 from pincite.server.feedback import FeedbackStore
-from pincite.server.jobs.store import JobStore
+from pincite.server.identity import DAY, ApiKeys, Sessions
+from pincite.server.jobs.store import JobStore, ShareLinks
 from pincite.server.jobs.tallies import Tallies
-from pincite.server.oauth import Provider, providers
-from pincite.server.sessions import DAY, ApiKeys, LoginAttempts, Sessions, ShareLinks
+from pincite.server.oauth import LoginAttempts, Provider, providers
 from pincite.server.settings import ServerSettings
-from pincite.server.tables import now
+from pincite.server.tables import api_keys, audit, login_attempts, now, sessions, share_links
 from pincite.server.uploads import Uploads
 from pincite.settings import Settings
 
-KEYS_SHOWN_DAYS = 30.0  # after they expired, so that their owners see why something stopped
+KEYS_SHOWN_DAYS = 30.0  # after they expired, so that their owners see why a program stopped
 
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Who may come in, and what is known of them."""
+    """The stores of accounts and of what belongs to them."""
 
+    database: Database
     settings: ServerSettings
     accounts: Accounts
-    logins: Logins
     attempts: LoginAttempts
     sessions: Sessions
     keys: ApiKeys
@@ -39,13 +39,15 @@ class People:
     providers: dict[str, Provider]
 
     def forget_old(self) -> None:
-        """Remove what has expired, and what is older than the settings keep it."""
-        self.sessions.delete_ended()
-        self.keys.delete_expired(now() - KEYS_SHOWN_DAYS * DAY)
-        self.links.delete_expired()
-        self.attempts.delete_expired()
-        if self.settings.audit_days:
-            self.audit.delete_older(now() - self.settings.audit_days * DAY)
+        """Delete what has expired, and audit entries that are older than the settings keep them."""
+        at = now()
+        with self.database.writing() as db:
+            db.execute(sessions.delete().where(~self.sessions.alive(at)))
+            db.execute(api_keys.delete().where(api_keys.c.expires < at - KEYS_SHOWN_DAYS * DAY))
+            db.execute(share_links.delete().where(share_links.c.expires < at))
+            db.execute(login_attempts.delete().where(login_attempts.c.expires < at))
+            if self.settings.audit_days:
+                db.execute(audit.delete().where(audit.c.at < at - self.settings.audit_days * DAY))
 
 
 def people_of(database: Database, settings: ServerSettings) -> People:
@@ -56,9 +58,9 @@ def people_of(database: Database, settings: ServerSettings) -> People:
     """
     hours, days = settings.session_hours, settings.session_days
     return People(
+        database,
         settings,
         Accounts(database),
-        Logins(database),
         LoginAttempts(database),
         Sessions(database, idle_hours=hours, days=days),
         ApiKeys(database),

@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pincite.server.database import made_folder
-from pincite.server.identity import THE_LOCAL_ONE, Identify, Identity, May
+from pincite.server.identity import LOCAL_USER, Identify, Identity, May
 from pincite.server.middleware import OF_A_WIKI, is_of_a_wiki
 from pincite.server.problems import Problem, response
 from pincite.server.routing import bearer
@@ -37,7 +37,7 @@ HEADERS = "authorization, content-type, accept-language"
 PREFLIGHT_SECONDS = "600"
 TOKEN_BYTES = 18
 FILE = "browser-token"
-ITS_EDITOR = replace(THE_LOCAL_ONE, may=frozenset({May.READ, May.RUN}))
+ITS_EDITOR = replace(LOCAL_USER, may=frozenset({May.READ, May.RUN}))
 
 
 class Wikis:

@@ -13,19 +13,20 @@ from server.people_of_tests import PASSWORD, SERVER, Somebody, browser, log_in, 
 from pincite.errors import ConfigError
 from pincite.server import tables
 from pincite.server.accounts import (
+    KEPT,
     MAX_KEY,
+    SECRET,
     AccountExists,
     LastAdmin,
     checked,
+    forget,
     key_of,
 )
 from pincite.server.corpora import Shared
 from pincite.server.database import Database
 from pincite.server.identity import Role
-from pincite.server.jobs.store import JobStore, Status
-from pincite.server.personal_data import KEPT, SECRET, forget
+from pincite.server.jobs.store import JobStore, ShareLinks, Status
 from pincite.server.routes.results import shared_job
-from pincite.server.sessions import ShareLinks
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site, people_of
 from pincite.server.tables import metadata
@@ -168,7 +169,9 @@ def test_share_links_expire_and_go_with_their_job(database: Database) -> None:
     _, short = links.add(job.job_id, 1e-9)
     assert links.job_of(short) is None
     assert links.of(job.job_id) == []
-    assert links.delete_expired() == 1
+    people_of(database, ServerSettings()).forget_old()
+    with database.reading() as db:
+        assert db.execute(sa.select(tables.share_links)).all() == []
     _, long = links.add(job.job_id, 1)
     assert links.job_of(long) == job.job_id
     jobs.cancel(job.job_id)

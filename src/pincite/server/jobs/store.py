@@ -13,6 +13,7 @@ articles makes nobody wait for more than one of them.
 import gzip
 import hashlib
 import json
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,7 +23,18 @@ import sqlalchemy as sa
 
 from pincite.errors import PinciteError
 from pincite.server.database import Database, Lock
-from pincite.server.tables import Kind, job_events, job_files, jobs, new_id, newest_first, now
+from pincite.server.identity import hash_of
+from pincite.server.tables import (
+    Kind,
+    accounts,
+    job_events,
+    job_files,
+    jobs,
+    new_id,
+    newest_first,
+    now,
+    share_links,
+)
 
 QUEUED = "queued"
 
@@ -518,3 +530,55 @@ def _packed(text: str) -> bytes:
 
 def _scalar(db: sa.Connection, query: sa.Select[Any]) -> int:
     return int(db.execute(query).scalar() or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class ShareLink:
+    """A link that opens a job's result; its token is not stored."""
+
+    link_id: str
+    job_id: str
+    created: float
+    expires: float
+
+
+class ShareLinks:
+    """The share links of a server. Every method is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def add(self, job_id: str, days: float) -> tuple[ShareLink, str]:
+        """A new link and its token: 43 characters of 256 random bits, shown once."""
+        token, at = secrets.token_urlsafe(32), now()
+        link = ShareLink(new_id(), job_id, at, at + days * 86_400)
+        with self._db.writing() as db:
+            row = {field: getattr(link, field) for field in ShareLink.__slots__}
+            db.execute(share_links.insert().values(**row, token_hash=hash_of(token)))
+        return link, token
+
+    def job_of(self, token: str) -> str | None:
+        """The job that a token opens; None: it opens none (any more), or its owner is disabled."""
+        owners = sa.outerjoin(jobs, accounts, jobs.c.owner == accounts.c.account_id)
+        wanted = (
+            sa.select(share_links.c.job_id)
+            .join_from(share_links, owners, share_links.c.job_id == jobs.c.job_id)
+            .where(share_links.c.token_hash == hash_of(token), share_links.c.expires > now())
+            .where(accounts.c.disabled.is_not(True))  # in local mode there is no account
+        )
+        with self._db.reading() as db:
+            return db.execute(wanted).scalar()
+
+    def of(self, job_id: str) -> list[ShareLink]:
+        """The links that open a job, newest first."""
+        fields = [share_links.c[name] for name in ShareLink.__slots__]
+        mine = (share_links.c.job_id == job_id) & (share_links.c.expires > now())
+        ordered = sa.select(*fields).order_by(share_links.c.created.desc(), share_links.c.link_id)
+        with self._db.reading() as db:
+            return [ShareLink(*row) for row in db.execute(ordered.where(mine))]
+
+    def revoke(self, job_id: str, link_id: str) -> bool:
+        """Delete a job's link; False if it has none of this id."""
+        this = (share_links.c.job_id == job_id) & (share_links.c.link_id == link_id)
+        with self._db.writing() as db:
+            return db.execute(share_links.delete().where(this)).rowcount == 1

@@ -18,17 +18,24 @@ from starlette.background import BackgroundTask
 
 from pincite.errors import ConfigError
 from pincite.server import forms, oauth
-from pincite.server.accounts import AccountExists, LastAdmin
+from pincite.server.accounts import AccountExists, LastAdmin, export, forget
 from pincite.server.forms import Form
-from pincite.server.identity import PUBLIC, Anybody, Guest, Identity, InPerson, Role, allowed
+from pincite.server.identity import (
+    PUBLIC,
+    Anybody,
+    ApiKey,
+    Guest,
+    Identity,
+    InPerson,
+    Role,
+    allowed,
+)
 from pincite.server.middleware import OWN_SITE, noted
-from pincite.server.oauth import LoginFailed, Person, Provider
-from pincite.server.personal_data import export, forget
+from pincite.server.oauth import ATTEMPT_SECONDS, Attempt, LoginFailed, Person, Provider
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.rendering import page
 from pincite.server.requests import Body, IdPath, Moment, Shown, Text
 from pincite.server.routing import Router, clear_cookie, cookie_name, set_cookie
-from pincite.server.sessions import ATTEMPT_SECONDS, ApiKey, Attempt
 from pincite.server.site import Site, Stores
 from pincite.server.tables import now
 
@@ -67,7 +74,7 @@ def with_accounts(site: Stores) -> None:
 def person_body(site: Site, who: Identity) -> PersonBody:
     """Whoever asks, as the API shows them."""
     account = site.people.accounts.get(who.account_id)
-    logins = site.people.logins.of(who.account_id)
+    logins = site.people.accounts.logins(who.account_id)
     return PersonBody(
         account_id=who.account_id,
         name=who.name,
@@ -279,7 +286,7 @@ def revoke_key(key_id: IdPath, who: InPerson, site: Stores) -> None:
 def unlink_login(provider: IdPath, who: InPerson, site: Stores) -> None:
     """Have a provider's account open this one no longer."""
     try:
-        if not site.people.logins.unlink(who.account_id, provider):
+        if not site.people.accounts.unlink(who.account_id, provider):
             raise not_found()
     except ConfigError as error:
         raise Problem(409, "last_way_in", str(error)) from error
@@ -526,18 +533,18 @@ def _link(
     if who is None or who.account_id != account_id:
         raise Problem(403, "login_refused", "You were logged out meanwhile. Nothing was linked.")
     try:
-        site.people.logins.link(name, person.subject, account_id, person.name)
+        site.people.accounts.link(name, person.subject, account_id, person.name)
     except AccountExists as error:
         raise Problem(409, "name_taken", str(error)) from error
     noted(request, account_id, {"provider": name})
 
 
 def _account_of(site: Site, name: str, provider: Provider, person: Person) -> str:
-    logins = site.people.logins
-    account = logins.account_of(name, person.subject)
-    if account is None and provider.role and not logins.known(name, person.subject):
+    accounts = site.people.accounts
+    account = accounts.by_login(name, person.subject)
+    if account is None and provider.role and not accounts.has_login(name, person.subject):
         try:
-            account = logins.arrive(name, person.subject, person.name, Role(provider.role))
+            account = accounts.add_by_login(name, person.subject, person.name, Role(provider.role))
         except AccountExists as error:
             raise Problem(409, "name_taken", str(error)) from error
     if account is None:

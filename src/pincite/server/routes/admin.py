@@ -8,11 +8,10 @@ from pydantic import BaseModel, Field
 
 from pincite.errors import ConfigError
 from pincite.server import forms
-from pincite.server.accounts import Account, AccountExists, LastAdmin, Name, key_of
+from pincite.server.accounts import Account, AccountExists, LastAdmin, Name, forget, key_of
 from pincite.server.forms import Form
 from pincite.server.identity import Admin, Role
 from pincite.server.middleware import noted
-from pincite.server.personal_data import forget
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.rendering import page
 from pincite.server.requests import (

@@ -17,7 +17,7 @@ from pincite.judgement.funnel import FLAGS
 from pincite.server import forms
 from pincite.server.forms import Form
 from pincite.server.identity import Guest, Identity, Reader, Runner
-from pincite.server.jobs.store import Event, Job, Status
+from pincite.server.jobs.store import Event, Job, ShareLink, Status
 from pincite.server.middleware import noted
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.rendering import Look, language_of, page, translations
@@ -26,7 +26,6 @@ from pincite.server.routes import ask, check, corpora, verify
 from pincite.server.routes.jobs import cancel_job, readable
 from pincite.server.routes.verify import Threshold
 from pincite.server.routing import Router
-from pincite.server.sessions import ShareLink
 from pincite.server.site import Site, Stores
 from pincite.server.tables import Kind
 from pincite.types import Label
