@@ -1,10 +1,10 @@
-"""Files and folders as the documents of a knowledge base: each file once, with what is known of it.
+"""Files and folders as documents: for a knowledge base (`collected`), or by address (`Sources`).
 
 A manifest says which file is the copy of which address, and what is known of it besides its words.
 A row, of `manifest.jsonl` or of a CSV file with a header, is `url`, `file` (below the manifest's
 own folder), `status`, `content_type`, `fetched`, `title`, `date`, `language`; every other column is
 kept as metadata (author, publisher, licence, …). A row may describe a page that states its address
-itself, or hold a text; files that a row names are read although nobody gave them. A `.json` file
+itself, or hold a text; files that a row names are read even if they were not given. A `.json` file
 with one object by file name, as EvidenceSeeker has, is a manifest too; its names mean the files
 that are read with it. A bad row is a `Problem`, not an end, and a file outside the folder is never
 opened, whatever the manifest says.
@@ -13,11 +13,13 @@ PubMed's baseline of a year is followed by daily update files that are numbered 
 stands in several counts as the last file has it. Elsewhere the file that is read last counts.
 """
 
+import contextlib
 import csv
 import hashlib
 import io
 import json
 import logging
+import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,27 +31,93 @@ from urllib.parse import quote, unquote_to_bytes, urljoin, urlsplit
 
 from pincite.documents import jsonl, read, warc
 from pincite.documents.body import CHECKSUM, DEFAULT_LIMITS, MAX_REFUSED_IN_A_ROW, Limits, too_large
-from pincite.documents.jsonl import field_of, first_records, lines
-from pincite.documents.read import read_bytes, read_file, read_path
 from pincite.documents.text import code_of, decoded, one_line
 from pincite.errors import InputError
 from pincite.text.hosts import original_of
 from pincite.text.page_numbers import LABELS, PAGES
 from pincite.types import Document, Reason, Unchecked
 
+_LOG = logging.getLogger(__name__)
+Found = Document | Unchecked
+
+# ── When two addresses are the same page ─────────────────────────────────────────────────────────
+
+_TRACKING = re.compile(r"(utm_\w+|fbclid|gclid|dclid|msclkid|mc_cid|mc_eid|igshid)(=|$)", re.I)
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_ESCAPED_LETTER = re.compile("%(2[de]|3[0-9]|[46][1-9a-f]|[57][0-9a]|5f|7e)", re.IGNORECASE)
+
+
+def exact_key(url: str) -> str:
+    """The address without what never makes a difference: scheme, fragment, tracking.
+
+    >>> exact_key("HTTP://Example.org:80/a%7eb/?utm_source=x#top")
+    'example.org/a~b'
+    >>> exact_key("https://example.org/?a=1&amp;b=2")
+    'example.org?a=1&b=2'
+    """
+    url = url.strip().replace("&amp;", "&")  # as wikitext may write it
+    try:
+        parts = urlsplit(url)
+        host, port = (parts.hostname or "").rstrip("."), parts.port
+    except ValueError:
+        return url
+    if not host:
+        return url
+    if not host.isascii():
+        with contextlib.suppress(UnicodeError):
+            host = host.encode("idna").decode("ascii")
+    if port and port != _DEFAULT_PORTS.get(parts.scheme):
+        host = f"{host}:{port}"
+    query = "&".join(p for p in parts.query.split("&") if p and not _TRACKING.match(p))
+    return f"{host}{_escaped(parts.path).rstrip('/')}" + (f"?{_escaped(query)}" if query else "")
+
+
+def loose_key(url: str) -> str:
+    """The exact key of the page itself: without an archive's prefix and without `www.`.
+
+    >>> loose_key("https://web.archive.org/web/20130105/http://www.example.org/a")
+    'example.org/a'
+    """
+    return exact_key(original_of(url)).removeprefix("www.")
+
+
+def variants(url: str) -> tuple[str, ...]:
+    """Addresses under which a crawl may have the page, the given one first.
+
+    >>> variants("http://www.example.org/a")[:3]
+    ('http://www.example.org/a', 'https://www.example.org/a', 'http://example.org/a')
+    """
+    page = original_of(url).split("#")[0]
+    scheme, _, rest = page.partition("://")
+    bare = rest.removeprefix("www.").rstrip("/")
+    first = "www." if rest.startswith("www.") else ""
+    hosts = (first, "" if first else "www.")
+    schemes = (scheme, "https" if scheme == "http" else "http")
+    slashes = ("/", "") if rest.endswith("/") else ("", "/")
+    found = (f"{s}://{h}{bare}{end}" for end in slashes for h in hosts for s in schemes)
+    return tuple(dict.fromkeys((url, page, *found)))
+
+
+def _escaped(text: str) -> str:
+    """Percent-encoding in one spelling: letters and digits bare, the rest in capitals."""
+    bare = _ESCAPED_LETTER.sub(lambda match: unquote_to_bytes(match[0]).decode("ascii"), text)
+    capitals = re.sub(r"%[0-9a-fA-F]{2}", lambda match: match[0].upper(), bare)
+    return quote(capitals, safe="/%:;=@!$&'()*+,?~[]|", errors="replace")
+
+
+# ── Manifests ────────────────────────────────────────────────────────────────────────────────────
+
 NAME = "manifest.jsonl"
 NAMES = (NAME, "manifest.csv")
 _OWN = frozenset(
     "url file status content_type fetched title date published language lang kind text".split()
 )
-NOTHING: Mapping[str, Path] = {}
 MAX_ROWS = 500_000  # they are all held, 500 bytes each and more
 # A CSV file without any of these columns holds no documents.
 _NEEDED = ("url", "file", "text")
 _SEPARATORS = ",;\t"  # spreadsheets write semicolons where the comma is decimal
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?(?=$|T| )")
-
-Record = tuple[int, Any, str]  # number, content and fault of a row
+_BY_NAME = {".md": "text/markdown", ".txt": "text/plain"}
 
 
 class Problem(NamedTuple):
@@ -65,33 +133,11 @@ class Problem(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What a row says of a document besides its words; it counts before what the file says."""
-
-    title: str = ""
-    published: str | None = None
-    language: str | None = None
-    meta: Mapping[str, str] = field(default_factory=dict)
-
-    def told_of(self, found: Document | Unchecked) -> Document | Unchecked:
-        """The document with what is known of it."""
-        if isinstance(found, Unchecked):
-            return found
-        meta = {**found.meta, **self.meta}
-        # Of a PDF: where each page starts, not how many there are.
-        meta |= {key: found.meta[key] for key in (PAGES, LABELS) if key in found.meta}
-        return replace(
-            found,
-            title=self.title or found.title,
-            published=self.published or found.published,
-            language=self.language or found.language,
-            meta=meta,
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Entry:
-    """One row: an address and what is stored for it; `fault` if its file may not be opened."""
+    """One row: an address and what is stored for it; `fault` if its file may not be opened.
+
+    Title, date, language and metadata count before what the file itself says.
+    """
 
     url: str  # empty: the one that the file states for itself
     file: Path | None = None
@@ -99,34 +145,50 @@ class Entry:
     content_type: str | None = None
     fetched: str | None = None
     fault: str = ""
-    known: Known = field(default_factory=Known)
+    title: str = ""
+    published: str | None = None
+    language: str | None = None
+    meta: Mapping[str, str] = field(default_factory=dict)
     line: int = 0
     record: Mapping[str, Any] = field(default_factory=dict)  # the row itself, if it holds a text
     remarks: tuple[str, ...] = ()  # values of the row that could not be used; the rest is
 
-    def read(self, limits: Limits = DEFAULT_LIMITS) -> Document | Unchecked:
+    def read(self, limits: Limits = DEFAULT_LIMITS) -> Found:
         """The document in the entry's file, or why there is none."""
         if self.fault:
             return Unchecked(self.url, Reason.NOT_SUPPLIED, self.fault)
         try:
-            return self.known.told_of(self._read(limits))
+            return self.describe(self._read(limits))
         except OSError as error:
             detail = f"the stored copy cannot be opened: {error.strerror}"
             return Unchecked(self.url, Reason.NOT_SUPPLIED, detail)
 
-    def _read(self, limits: Limits) -> Document | Unchecked:
+    def describe(self, found: Found) -> Found:
+        """The document with what the row says of it."""
+        if isinstance(found, Unchecked):
+            return found
+        # Of a PDF: where each page starts, not how many there are.
+        pages = {key: found.meta[key] for key in (PAGES, LABELS) if key in found.meta}
+        return replace(
+            found,
+            title=self.title or found.title,
+            published=self.published or found.published,
+            language=self.language or found.language,
+            meta={**found.meta, **self.meta, **pages},
+        )
+
+    def _read(self, limits: Limits) -> Found:
         if self.file and not self.url:
-            return read_file(self.file, limits)
+            return read.read_file(self.file, limits)
         n_bytes = self.file.stat().st_size if self.file else 0
         if n_bytes > limits.max_bytes:
             return too_large(self.url, n_bytes, limits.max_bytes)
         # A saved file's name may say more than its address: report.pdf for /download?id=7.
         name = self.file.name.lower().removesuffix(".gz") if self.file else ""
-        by_name = {".md": "text/markdown", ".txt": "text/plain"}.get(Path(name).suffix)
-        return read_bytes(
+        return read.read_bytes(
             self.file.read_bytes() if self.file else b"",
             url=self.url,
-            content_type=self.content_type or by_name,
+            content_type=self.content_type or _BY_NAME.get(Path(name).suffix),
             fetched=self.fetched,
             status=self.status,
             limits=limits,
@@ -137,7 +199,7 @@ def is_manifest(path: Path) -> bool:
     """Whether a file's rows describe other files: by its name, as every CSV, or by its fields."""
     if path.name in NAMES or path.name.lower().endswith(".csv") or _by_file_name(path):
         return True
-    first = first_records(path) if path.name.lower().endswith(".jsonl") else []
+    first = jsonl.first_records(path) if path.name.lower().endswith(".jsonl") else []
     return bool(first) and all("file" in one and "text" not in one for one in first)
 
 
@@ -154,13 +216,13 @@ def entries(path: Path) -> Iterator[Entry | Problem]:
         elif not row.file and (row.status is None or row.status < 300):
             yield Problem(path.name, row.line, "neither a file nor the status of a failure")
         else:
-            for message in (*row.remarks, *([row.fault] if row.fault else ())):
+            for message in filter(None, (*row.remarks, row.fault)):
                 yield Problem(path.name, row.line, message)
             yield row
 
 
 def rows(
-    path: Path, limits: Limits = DEFAULT_LIMITS, called: Mapping[str, Path] = NOTHING
+    path: Path, limits: Limits = DEFAULT_LIMITS, called: Mapping[str, Path] | None = None
 ) -> Iterator[Entry | Problem]:
     """All rows of a manifest in order, those too that only describe an address or hold a text.
 
@@ -176,7 +238,7 @@ def rows(
         try:
             if broken:
                 raise ValueError(broken)
-            yield _entry(record, (path.parent, called), number)
+            yield _entry(record, path.parent, called or {}, number)
             in_a_row = 0
         except ValueError as error:
             yield Problem(path.name, number, str(error))
@@ -190,32 +252,30 @@ def is_inside(folder: Path, path: Path) -> bool:
         return False
 
 
-def outside(name: str) -> str:
-    """Why a file is never opened that a folder's manifest or link leads to."""
+def _outside(name: str) -> str:
     return f"the file {name!r} is outside the folder, which is not allowed"
 
 
-def _records(path: Path, limits: Limits) -> Iterator[Record]:
+def _records(path: Path, limits: Limits) -> Iterator[tuple[int, Any, str]]:
+    """Number, content and fault of each row; what concerns the whole file has the number 0."""
     if path.suffix == ".json":
-        named = _by_file_name(path)
-        yield from ((n, {**row, "file": name}, "") for n, (name, row) in enumerate(named.items()))
-        return
-    if path.name.lower().endswith(".csv"):
+        for n, (name, row) in enumerate(_by_file_name(path).items()):
+            yield n, {**row, "file": name}, ""
+    elif path.name.lower().endswith(".csv"):
         yield from _csv_records(path, limits)
-        return
-    for line in lines(path, limits):
-        try:
-            record = None if line.broken else json.loads(line.data)
-            yield line.number, record, line.broken
-        except (ValueError, RecursionError) as error:
-            yield line.number, None, str(error)
+    else:
+        for line in jsonl.lines(path, limits):
+            try:
+                record = None if line.broken else json.loads(line.data)
+                yield line.number, record, line.broken
+            except (ValueError, RecursionError) as error:
+                yield line.number, None, str(error)
 
 
-def _csv_records(path: Path, limits: Limits) -> Iterator[Record]:
+def _csv_records(path: Path, limits: Limits) -> Iterator[tuple[int, Any, str]]:
     """The rows of a CSV file with a header, whatever its separator and encoding are.
 
-    Column names are lower case; empty cells and rows are left out. What concerns the whole file has
-    the number 0.
+    Column names are lower case; empty cells and rows are left out.
     """
     size = path.stat().st_size
     if size > limits.max_bytes:
@@ -252,75 +312,71 @@ def _by_file_name(path: Path) -> Mapping[str, Mapping[str, Any]]:
         found = json.loads(path.read_bytes())
     except (ValueError, RecursionError):
         return {}
-    is_manifest = isinstance(found, dict) and all(isinstance(row, dict) for row in found.values())
-    return found if is_manifest else {}
+    by_name = isinstance(found, dict) and all(isinstance(row, dict) for row in found.values())
+    return found if by_name else {}
 
 
-def _entry(record: Any, where: tuple[Path, Mapping[str, Path]], line: int) -> Entry:
+def _entry(record: Any, folder: Path, called: Mapping[str, Path], line: int) -> Entry:
     """The entry in a row; a `ValueError` says what is wrong with the row."""
-    folder, called = where
     if not isinstance(record, dict):
         raise ValueError("an object was expected")
     url, name, status = (_field(record, key) for key in ("url", "file", "status"))
     if status and not (status.isascii() and status.isdigit()):
         raise ValueError(f"status {status!r} is no number")
-    holds_text = bool(field_of(record, "text")) and not name
+    holds_text = bool(jsonl.field_of(record, "text")) and not name
     if not (url or name or holds_text):
         raise ValueError("no url")
+    file, fault = None, ""
+    if name:
+        file = called.get(name) or called.get(name.rpartition("/")[2])
+        if not file:
+            file = folder / name
+            if Path(name).is_absolute() or not is_inside(folder, file):
+                fault = _outside(name)
+            elif not file.is_file():
+                fault = f"the file {name!r} is not there"
     known, remarks = _known(record)
-    file = called.get(name) or called.get(name.rpartition("/")[2]) if name else None
-    fault = ""
-    if name and not file:
-        if Path(name).is_absolute() or not is_inside(folder, folder / name):
-            fault = outside(name)
-        elif not (folder / name).is_file():
-            fault = f"the file {name!r} is not there"
     return Entry(
         url=url or "",
-        file=file or (folder / name if name else None),
+        file=file,
         status=int(status) if status else None,
         content_type=_field(record, "content_type"),
         fetched=_field(record, "fetched"),
         fault=fault,
-        known=known,
-        remarks=remarks,
+        remarks=tuple(remarks),
         line=line,
         record=record if holds_text else {},
+        **known,
     )
 
 
-def _known(record: Mapping[str, Any]) -> tuple[Known, tuple[str, ...]]:
+def _known(record: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """What the row says, and what of it could not be used; an odd date stays as metadata."""
-    meta = {key: _text(value) for key, value in record.items() if key not in _OWN}
-    remarks = [
-        f"{key} should be a text, a number or a list of texts; it is left out"
-        for key, value in meta.items()
-        if value is None
-    ]
-    date = (field_of(record, "published", "date") or "").strip()
+    meta, remarks = dict[str, str](), list[str]()
+    for key, value in record.items():
+        if key in _OWN or value is None:
+            continue
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            meta[key] = one_line(", ".join(value))
+        elif isinstance(value, (str, int, float)):
+            meta[key] = one_line(str(value))
+        else:
+            remarks.append(f"{key} should be a text, a number or a list of texts; it is left out")
+    date = (jsonl.field_of(record, "published", "date") or "").strip()
     stated = _DATE.match(date)
     if date and not stated:
         meta["date"] = one_line(date)
         remarks.append(f"date {date!r} is not like 2019-05-14, 2019-05 or 2019; it counts as none")
-    language = field_of(record, "language", "lang")
+    language = jsonl.field_of(record, "language", "lang")
     if language and not code_of(language):
         remarks.append(f"language {language!r} is no ISO 639-1 code like en; it is left out")
-    known = Known(
-        title=one_line(field_of(record, "title")),
-        published=stated[0] if stated else None,
-        language=code_of(language),
-        meta={key: value for key, value in meta.items() if value},
-    )
-    return known, tuple(remarks)
-
-
-def _text(value: Any) -> str | None:
-    """Metadata is always text, a list of authors their names with commas; None of other values."""
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return one_line(", ".join(value))
-    if value is None or isinstance(value, (str, int, float)):
-        return "" if value is None else one_line(str(value))
-    return None
+    known = {
+        "title": one_line(jsonl.field_of(record, "title")),
+        "published": stated[0] if stated else None,
+        "language": code_of(language),
+        "meta": {key: value for key, value in meta.items() if value},
+    }
+    return known, remarks
 
 
 def _field(record: Mapping[str, Any], key: str) -> str | None:
@@ -331,11 +387,13 @@ def _field(record: Mapping[str, Any], key: str) -> str | None:
     raise ValueError(f"{key} should be a string, it is {json.dumps(value)[:60]}")
 
 
-_NAME = re.compile(r"(?:pubmed|medline)(\d\d)n(\d{4,9})\.xml(?:\.gz)?", re.IGNORECASE)
+# ── What is read into a knowledge base ───────────────────────────────────────────────────────────
+
+_EDITION = re.compile(r"(?:pubmed|medline)(\d\d)n(\d{4,9})\.xml(?:\.gz)?", re.IGNORECASE)
 
 
 class Edition(NamedTuple):
-    """A file's place in the row of a collection's files; greater is later."""
+    """A file's place among the numbered files of a collection; greater is later."""
 
     year: int  # its last two digits
     number: int
@@ -347,27 +405,14 @@ def edition(path: Path) -> Edition | None:
     >>> edition(Path("updatefiles/pubmed26n1403.xml.gz"))
     Edition(year=26, number=1403)
     """
-    match = _NAME.fullmatch(path.name)
+    match = _EDITION.fullmatch(path.name)
     return Edition(int(match[1]), int(match[2])) if match else None
-
-
-def in_order(paths: Sequence[Path]) -> list[Path]:
-    """The paths with numbered files in the order of their numbers; all others keep their places."""
-    places = [i for i, path in enumerate(paths) if edition(path)]
-    ordered = sorted((paths[i] for i in places), key=lambda path: edition(path) or Edition(0, 0))
-    result = list(paths)
-    for place, path in zip(places, ordered, strict=True):
-        result[place] = path
-    return result
 
 
 def version(meta: Mapping[str, str]) -> int:
     """Which version of its article a record is: 1 unless it says otherwise."""
     stated = meta.get("version", "1")
     return int(stated) if stated.isascii() and stated.isdecimal() else 1
-
-
-Found = Document | Unchecked
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,8 +430,8 @@ class Collection:
 
     pieces: list[Piece]
     by_address: dict[str, Entry] = field(default_factory=dict)  # rows that name no file
-    met: set[str] = field(default_factory=set)  # keys of these whose page was found
-    outside: tuple[Path, ...] = ()  # links in a folder that lead out of it: never opened
+    met: set[str] = field(default_factory=set)  # keys of pages that were found
+    unread: tuple[Unchecked, ...] = ()  # links that lead out of a folder
     limits: Limits = DEFAULT_LIMITS
 
     def read(self, piece: Piece) -> Iterator[Found]:
@@ -396,7 +441,10 @@ class Collection:
         elif piece.entries:
             yield from (entry.read(self.limits) for entry in piece.entries)
         else:
-            yield from map(self._told_of, read_path(piece.path, limits=self.limits))
+            for found in read.read_path(piece.path, limits=self.limits):
+                self.known_as(found.url)
+                entry = self.by_address.get(exact_key(found.url))
+                yield entry.describe(found) if entry else found
 
     def signature(self, piece: Piece) -> str:
         """Changes whenever the file, or what manifests say of it, may have changed.
@@ -405,34 +453,23 @@ class Collection:
         would take longer than adding one.
         """
         stat = piece.path.stat()
-        said = piece.entries or tuple(self.by_address.values())
-        known = hashlib.sha256(repr([(e.url, e.known, e.fetched) for e in said]).encode())
-        return f"{stat.st_size}:{stat.st_mtime_ns}:{known.hexdigest()[:16]}"
+        stated = [
+            (e.url, e.title, e.published, e.language, e.meta, e.fetched)
+            for e in piece.entries or self.by_address.values()
+        ]
+        digest = hashlib.sha256(repr(stated).encode()).hexdigest()
+        return f"{stat.st_size}:{stat.st_mtime_ns}:{digest[:16]}"
 
     def known_as(self, url: str) -> None:
-        """A page with this address is there, though it was not read now."""
-        self.met.add(exact_key(url))
-
-    def read_elsewhere(self, piece: Piece, url: str) -> None:
-        """Another process, with a copy of this, read the page in the piece."""
-        if self.by_address and piece.rows is None and not piece.entries:
-            self.known_as(url)
+        """A page with this address is there, though it may have been read elsewhere or before."""
+        if self.by_address:
+            self.met.add(exact_key(url))
 
     def unmet(self) -> list[Unchecked]:
         """Links out of a folder, and rows whose page no file holds; nothing is fetched."""
-        links = [
-            Unchecked(path.absolute().as_uri(), Reason.NOT_SUPPLIED, outside(path.name))
-            for path in self.outside
-        ]
         detail = "the manifest names no file for it, and no file that was given holds this page"
         rows = (entry for key, entry in self.by_address.items() if key not in self.met)
-        return links + [Unchecked(entry.url, Reason.NOT_SUPPLIED, detail) for entry in rows]
-
-    def _told_of(self, found: Found) -> Found:
-        key = exact_key(found.url)
-        self.met.add(key)
-        entry = self.by_address.get(key)
-        return entry.known.told_of(found) if entry else found
+        return [*self.unread, *(Unchecked(row.url, Reason.NOT_SUPPLIED, detail) for row in rows)]
 
     def _read_rows(self, piece: Piece, rows: tuple[Entry | Problem, ...]) -> Iterator[Found]:
         for row in rows:
@@ -446,8 +483,7 @@ class Collection:
                 yield Unchecked(row.url or where, Reason.NOT_SUPPLIED, f"{where}: {row.fault}")
             elif row.record:
                 kind = "csv" if piece.path.suffix.lower() == ".csv" else "jsonl"
-                found = jsonl.document_in(row.record, where, self.limits, kind)
-                yield row.known.told_of(found)
+                yield row.describe(jsonl.document_in(row.record, where, self.limits, kind))
             elif row.status is not None and not row.file:
                 yield row.read(self.limits)
 
@@ -455,7 +491,7 @@ class Collection:
 def collected(
     paths: Sequence[Path],
     limits: Limits = DEFAULT_LIMITS,
-    called: Mapping[str, Path] = NOTHING,
+    called: Mapping[str, Path] | None = None,
 ) -> Collection:
     """What is to be read of files and folders, with what manifests among them say.
 
@@ -468,11 +504,13 @@ def collected(
         InputError: a path does not exist.
     """
     links = list[Path]()
-    inside = [path for path in files(paths, links.append) if not _is_checksum(path)]
-    found = in_order(inside)
-    by_name = {path.name: path for path in found}
+    found = [path for path in files(paths, links.append) if not _is_checksum(path)]
+    numbered = iter(sorted(filter(edition, found), key=lambda path: edition(path) or Edition(0, 0)))
+    found = [next(numbered) if edition(path) else path for path in found]
+    others = dict(called or {})
+    by_name = {path.name: path for path in found} | others
     stated = {
-        path: tuple(rows(path, limits, {**by_name, **called} if path.suffix == ".json" else called))
+        path: tuple(rows(path, limits, by_name if path.suffix == ".json" else others))
         for path in found
         if is_manifest(path)
     }
@@ -486,44 +524,51 @@ def collected(
     given = {path.resolve() for path in found}
     pieces = [Piece(path, tuple(named.get(path.resolve(), ())), stated.get(path)) for path in found]
     pieces += [Piece(path, tuple(group)) for path, group in named.items() if path not in given]
-    return Collection(pieces, by_address, outside=tuple(links), limits=limits)
-
-
-def files(
-    paths: Sequence[Path], on_outside: Callable[[Path], object] = lambda path: None
-) -> Iterator[Path]:
-    """Files in a fixed order; of a folder all below it but hidden ones.
-
-    Links that lead out of their folder are left out and handed to `on_outside`: a folder that was
-    downloaded must not pull private files into a corpus.
-
-    Raises:
-        InputError: a path does not exist.
-    """
-    for path in paths:
-        if path.is_dir():
-            inside = sorted(p for p in path.rglob("*") if p.is_file())
-            for file in inside:
-                if any(part.startswith(".") for part in file.relative_to(path).parts):
-                    continue
-                if file.is_symlink() and not is_inside(path, file):
-                    on_outside(file)
-                else:
-                    yield file
-        elif path.is_file():
-            yield path
-        else:
-            raise InputError(f"{path} does not exist; expected a file or a folder to add.")
+    unread = tuple(
+        Unchecked(path.absolute().as_uri(), Reason.NOT_SUPPLIED, _outside(path.name))
+        for path in links
+    )
+    return Collection(pieces, by_address, unread=unread, limits=limits)
 
 
 def _is_checksum(path: Path) -> bool:
     return path.suffix.lower() == CHECKSUM and path.with_suffix("").is_file()
 
 
-__all__ = ["Problem", "Sources", "open_sources"]
+def files(
+    paths: Sequence[Path],
+    on_outside: Callable[[Path], object] = lambda path: None,
+    on_error: Callable[[OSError], object] = lambda error: None,
+) -> Iterator[Path]:
+    """Files in a fixed order; of a folder all below it but hidden ones.
 
-_LOG = logging.getLogger(__name__)
-Loader = Callable[[], Document | Unchecked]
+    Links that lead out of their folder are left out and handed to `on_outside`: a folder that was
+    downloaded must not pull private files into a corpus. Folders that may not be listed are handed
+    to `on_error`.
+
+    Raises:
+        InputError: a path does not exist.
+    """
+    for path in paths:
+        if path.is_file():
+            yield path
+            continue
+        if not path.is_dir():
+            raise InputError(f"{path} does not exist; expected a file or a folder to add.")
+        inside = list[Path]()
+        for folder, folders, names in os.walk(path, onerror=on_error):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            inside += [Path(folder, name) for name in names if not name.startswith(".")]
+        for file in sorted(inside):
+            if file.is_symlink() and not is_inside(path, file):
+                on_outside(file)
+            elif file.is_file():
+                yield file
+
+
+# ── Stored copies of cited pages ─────────────────────────────────────────────────────────────────
+
+Loader = Callable[[], Found]
 _SAVED_PAGES = (".html", ".htm", ".xhtml", ".html.gz", ".htm.gz")
 _WITHOUT_ADDRESS = (".pdf", ".docx", ".txt")  # can be read, and cannot say whose copy they are
 MAX_PROBLEMS = 100  # that are listed; the others are only counted
@@ -532,7 +577,13 @@ _NEEDS_MANIFEST = "states no address of its own; name it in manifest.jsonl"
 
 
 class Sources:
-    """Stored copies of cited pages; `get` gives a document or the reason why there is none."""
+    """The cited pages that a user has stored in a folder; `get` gives a document or the reason.
+
+    A folder holds bodies named in `manifest.jsonl` or `manifest.csv`, saved pages that state their
+    own address, web archives, and every collection of lines that `corpus add` reads; in the folder
+    itself or anywhere below it. Opening reads addresses only; a body is read when it is asked for,
+    and remembered.
+    """
 
     def __init__(self, folder: Path, limits: Limits = DEFAULT_LIMITS) -> None:
         self.folder = folder
@@ -540,11 +591,21 @@ class Sources:
         self._loaders: dict[str, list[Loader]] = defaultdict(list)
         self._loose: dict[str, list[Loader]] = defaultdict(list)
         self._redirects: dict[str, str] = {}
-        self._remembered: dict[str, Document | Unchecked] = {}
+        self._remembered: dict[str, Found] = {}
         self._problems: list[Problem] = []
         self._n_problems = 0
-        for directory in self._directories(folder):
-            self._index(directory)
+        by_folder: dict[Path, list[Path]] = defaultdict(list)
+        found = files(
+            [folder],
+            lambda path: self._problem(path, 0, _outside(path.name)),
+            lambda error: self._problem(
+                Path(error.filename), 0, f"may not be listed: {error.strerror}"
+            ),
+        )
+        for path in found:
+            by_folder[path.parent].append(path)
+        for directory in sorted(by_folder):
+            self._index(directory, by_folder[directory])
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
@@ -557,7 +618,7 @@ class Sources:
         """Number of different addresses with a stored copy."""
         return len(self._loaders)
 
-    def get(self, url: str) -> Document | Unchecked:
+    def get(self, url: str) -> Found:
         """The stored copy of the page at `url`, or why it cannot be checked."""
         key = exact_key(url)
         if len(self._remembered) > MAX_REMEMBERED:
@@ -569,12 +630,11 @@ class Sources:
             self._remembered[key] = self._found(url) or missing
         return self._remembered[key]
 
-    def _found(self, url: str) -> Document | Unchecked | None:
+    def _found(self, url: str) -> Found | None:
         """The first copy that can be read, else the first reason; then where a redirect leads."""
         loose = loose_key(url)
-        loaders = [*self._loaders.get(exact_key(url), ()), *self._loose.get(loose, ())]
         first: Unchecked | None = None
-        for loader in loaders:
+        for loader in (*self._loaders.get(exact_key(url), ()), *self._loose.get(loose, ())):
             try:
                 outcome = loader()
             except Exception as error:  # the file is gone or broken since it was indexed
@@ -586,15 +646,10 @@ class Sources:
         target = self._redirects.get(loose)
         return first or (self.get(target) if target else None)
 
-    def _index(self, directory: Path) -> None:
+    def _index(self, directory: Path, files: list[Path]) -> None:
         """Take up the addresses in one directory; files named in its manifest once only."""
-        files = sorted(p for p in directory.iterdir() if p.is_file() and not _hidden(p))
-        for path in files:
-            if not is_inside(self.folder, path):
-                self._problem(path, 0, outside(path.name))
-        files = [path for path in files if is_inside(self.folder, path)]
         manifests = [directory / name for name in NAMES]
-        named = {file for path in manifests for file in self._index_manifest(path, files)}
+        named = {file for path in manifests if path in files for file in self._index_rows(path)}
         for path in files:
             if path in manifests or path.resolve() in named:
                 continue
@@ -606,16 +661,15 @@ class Sources:
                 _LOG.warning("reading %s failed", path, exc_info=True)
                 self._problem(path, 0, read.failed("", error).detail)
 
-    def _index_manifest(self, path: Path, files: list[Path]) -> set[Path]:
-        named: set[Path] = set()
-        for entry in entries(path) if path in files else ():
+    def _index_rows(self, path: Path) -> Iterator[Path]:
+        """Take up the rows of a manifest; the files that they name."""
+        for entry in entries(path):
             if isinstance(entry, Problem):
                 self._problem(path, entry.line, entry.message)
                 continue
             self._add(entry.url, partial(entry.read, self.limits))
             if entry.file and not entry.fault:
-                named.add(entry.file.resolve())
-        return named
+                yield entry.file.resolve()
 
     def _index_file(self, path: Path) -> None:
         name = path.name.lower()
@@ -624,11 +678,20 @@ class Sources:
         elif known := jsonl.format_of(path):
             self._index_lines(path, known)
         elif name.endswith(_SAVED_PAGES):
-            self._index_page(path)
+            with path.open("rb") as file:
+                head = file.read(read.HEAD_BYTES)
+            stated = read.addresses_of(head, path.resolve().as_uri())
+            for url in stated:
+                self._add(url, partial(Entry(url, path).read, self.limits))
+            if not stated:
+                self._problem(path, 0, _NEEDS_MANIFEST)
         elif name.endswith(_WITHOUT_ADDRESS):
             self._problem(path, 0, _NEEDS_MANIFEST)
 
     def _index_warc(self, path: Path) -> None:
+        def load(offset: int) -> Found:
+            return read.read_record(warc.record_at(path, offset, self.limits), self.limits)
+
         for record in warc.records(path, self.limits):
             if isinstance(record, Unchecked):
                 if record.url.startswith("file:"):
@@ -636,10 +699,13 @@ class Sources:
                 else:
                     self._add(record.url, partial(read.read_record, record, self.limits))
             elif record.location and record.status and 300 <= record.status < 400:
-                target = _joined(record.url, record.location)
+                try:
+                    target = urljoin(record.url, record.location)
+                except ValueError:
+                    target = record.location
                 self._redirects.setdefault(loose_key(record.url), target)
             else:
-                self._add(record.url, partial(_read_archived, path, record.offset, self.limits))
+                self._add(record.url, partial(load, record.offset))
 
     def _index_lines(self, path: Path, known: jsonl.LineFormat) -> None:
         if known.refusal:
@@ -654,15 +720,6 @@ class Sources:
         for url, at in places.items():
             self._add(url, partial(jsonl.document_at, path, known, at, self.limits))
 
-    def _index_page(self, path: Path) -> None:
-        with path.open("rb") as file:
-            head = file.read(read.HEAD_BYTES)
-        addresses = read.addresses_of(head, path.resolve().as_uri())
-        for url in addresses:
-            self._add(url, partial(Entry(url, path).read, self.limits))
-        if not addresses:
-            self._problem(path, 0, _NEEDS_MANIFEST)
-
     def _add(self, url: str, loader: Loader) -> None:
         self._loaders[exact_key(url)].append(loader)
         self._loose[loose_key(url)].append(loader)
@@ -671,16 +728,6 @@ class Sources:
         self._n_problems += 1
         if len(self._problems) < MAX_PROBLEMS:
             self._problems.append(Problem(str(path.relative_to(self.folder)), line, message))
-
-    def _directories(self, folder: Path) -> Iterator[Path]:
-        """The folder and all below it, but for hidden ones and links."""
-        yield folder
-        for path in sorted(folder.iterdir()):
-            if path.is_dir() and not path.is_symlink() and not _hidden(path):
-                try:
-                    yield from self._directories(path)
-                except PermissionError as error:
-                    self._problem(path, 0, f"may not be listed: {error.strerror}")
 
 
 def open_sources(folder: Path, limits: Limits = DEFAULT_LIMITS) -> Sources:
@@ -691,90 +738,6 @@ def open_sources(folder: Path, limits: Limits = DEFAULT_LIMITS) -> Sources:
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder; one with stored pages was expected.")
-    try:
-        return Sources(folder, limits)
-    except PermissionError as error:
-        raise InputError(f"{folder} may not be listed: {error.strerror}.") from error
-
-
-def _hidden(path: Path) -> bool:
-    return path.name.startswith(".")
-
-
-def _read_archived(path: Path, offset: int, limits: Limits) -> Document | Unchecked:
-    return read.read_record(warc.record_at(path, offset, limits), limits)
-
-
-def _joined(url: str, location: str) -> str:
-    try:
-        return urljoin(url, location)
-    except ValueError:
-        return location
-
-
-_TRACKING = re.compile(r"(utm_\w+|fbclid|gclid|dclid|msclkid|mc_cid|mc_eid|igshid)(=|$)", re.I)
-_DEFAULT_PORTS = {"http": 80, "https": 443}
-_ESCAPED_LETTER = re.compile("%(2[de]|3[0-9]|[46][1-9a-f]|[57][0-9a]|5f|7e)", re.IGNORECASE)
-
-
-def exact_key(url: str) -> str:
-    """The address without what never makes a difference.
-
-    >>> exact_key("HTTP://Example.org:80/a%7eb/?utm_source=x#top")
-    'example.org/a~b'
-    >>> exact_key("https://example.org/?a=1&amp;b=2")
-    'example.org?a=1&b=2'
-    """
-    url = url.strip().replace("&amp;", "&")  # as wikitext may write it
-    try:
-        parts = urlsplit(url)
-        host, port = (parts.hostname or "").rstrip("."), parts.port
-    except ValueError:
-        return url
-    if not host:
-        return url
-    if port and port != _DEFAULT_PORTS.get(parts.scheme):
-        host = f"{host}:{port}"
-    query = "&".join(p for p in parts.query.split("&") if p and not _TRACKING.match(p))
-    path = _escaped(parts.path).rstrip("/")
-    return f"{_ascii_host(host)}{path}" + (f"?{_escaped(query)}" if query else "")
-
-
-def loose_key(url: str) -> str:
-    """The exact key of the page itself: without an archive's prefix and without `www.`.
-
-    >>> loose_key("https://web.archive.org/web/20130105/http://www.example.org/a")
-    'example.org/a'
-    """
-    return exact_key(original_of(url)).removeprefix("www.")
-
-
-def variants(url: str) -> tuple[str, ...]:
-    """Addresses under which a crawl may have the page, the given one first.
-
-    >>> variants("http://www.example.org/a")[:3]
-    ('http://www.example.org/a', 'https://www.example.org/a', 'http://example.org/a')
-    """
-    page = original_of(url).split("#")[0]
-    scheme, _, rest = page.partition("://")
-    bare = rest.removeprefix("www.").rstrip("/")
-    first = "www." if rest.startswith("www.") else ""
-    hosts = (first, "" if first else "www.")
-    schemes = (scheme, "https" if scheme == "http" else "http")
-    slashes = ("/", "") if rest.endswith("/") else ("", "/")
-    found = (f"{s}://{h}{bare}{end}" for end in slashes for h in hosts for s in schemes)
-    return tuple(dict.fromkeys((url, page, *found)))
-
-
-def _escaped(text: str) -> str:
-    """Percent-encoding in one spelling: letters and digits bare, the rest in capitals."""
-    bare = _ESCAPED_LETTER.sub(lambda match: unquote_to_bytes(match[0]).decode("ascii"), text)
-    capitals = re.sub(r"%[0-9a-fA-F]{2}", lambda match: match[0].upper(), bare)
-    return quote(capitals, safe="/%:;=@!$&'()*+,?~[]|", errors="replace")
-
-
-def _ascii_host(host: str) -> str:
-    try:
-        return host.encode("idna").decode("ascii") if not host.isascii() else host
-    except UnicodeError:
-        return host
+    if not os.access(folder, os.R_OK | os.X_OK):
+        raise InputError(f"{folder} may not be listed: permission denied.")
+    return Sources(folder, limits)

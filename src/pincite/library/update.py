@@ -264,7 +264,7 @@ class _Run:
             self.outcome.n_found += 1
             if self.outcome.n_found % FOUND_A_STEP == 0:
                 self._progress(self.outcome)
-            collection.read_elsewhere(signed.piece, found.url)
+            collection.known_as(found.url)
             if later and not later.isdisjoint(self._origins.said_by(found.url)):
                 self.outcome.n_superseded += 1
                 urls[found.url] = None
