@@ -1,37 +1,33 @@
 """What was fetched is kept, so that no page is asked for twice: one SQLite file.
 
-The key is the cited address, not what came: pages change their counters every second. Bodies are
-stored once by their hash, packed. A failure is kept too, for a shorter time. Each page is one
+The key is the cited address, and a failure is kept too, for a shorter time. Each page is one
 transaction in a write-ahead log: after a kill the page is there or it is not. Making the cache
 smaller is done in short transactions, so that a run that fetches meanwhile waits for moments.
 """
 
-import contextlib
 import gzip
-import hashlib
 import json
 import sqlite3
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pincite.errors import ConfigError, PinciteWarning
 
 DAY = 86_400.0
-LAYOUT = 1  # of the tables; another layout is another file's business
-_TABLES = """
-CREATE TABLE IF NOT EXISTS bodies (
-    sha256 BLOB PRIMARY KEY, packed BLOB NOT NULL) WITHOUT ROWID;
+LAYOUT = 2  # of the table
+_TABLE = """
 CREATE TABLE IF NOT EXISTS pages (
-    url TEXT PRIMARY KEY, final_url TEXT NOT NULL, status INTEGER, headers TEXT NOT NULL,
-    sha256 BLOB REFERENCES bodies, redirects TEXT NOT NULL, notes TEXT NOT NULL,
-    reason TEXT NOT NULL, detail TEXT NOT NULL, fetched REAL NOT NULL, expires REAL NOT NULL);
-CREATE INDEX IF NOT EXISTS pages_by_body ON pages (sha256);
+    url TEXT PRIMARY KEY, reply TEXT NOT NULL, reason TEXT NOT NULL, fetched REAL NOT NULL,
+    expires REAL NOT NULL, body BLOB);
 """
+AT_ONCE = 200  # pages that one transaction removes: some milliseconds
+FREED_AT_ONCE = 500  # pages of the file, of 4 kB each, that one transaction gives back
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +72,7 @@ class FetchCache(AbstractContextManager["FetchCache"]):
     def _open(self, path: str) -> None:
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._db.execute("PRAGMA busy_timeout=10000")
-        self._db.execute("PRAGMA auto_vacuum=INCREMENTAL")  # of a new file: see fetch_keeping
+        self._db.execute("PRAGMA auto_vacuum=INCREMENTAL")  # of a new file: see `prune`
         self._db.execute("PRAGMA journal_mode=WAL")
         # A power cut may lose the last pages, which are fetched again; a kill loses none.
         self._db.execute("PRAGMA synchronous=NORMAL")
@@ -84,12 +80,12 @@ class FetchCache(AbstractContextManager["FetchCache"]):
         if layout not in (0, LAYOUT):
             raise ConfigError(f"{path} is a cache of another version. Delete it.")
         if layout != LAYOUT:
-            self._db.executescript(f"{_TABLES} PRAGMA user_version={LAYOUT};")
+            self._db.executescript(f"{_TABLE} PRAGMA user_version={LAYOUT};")
 
     def _warn(self, error: Exception) -> None:
-        what = f"The cache of fetched pages {self._path} cannot be written ({error})."
         warnings.warn(
-            f"{what} Free some space, or set web.cache to another file.",
+            f"The cache of fetched pages {self._path} cannot be written ({error}). Free some "
+            "space, or set web.cache to another file.",
             PinciteWarning,
             stacklevel=3,
         )
@@ -98,56 +94,33 @@ class FetchCache(AbstractContextManager["FetchCache"]):
         """What is kept of an address, fresh or not; a body that is damaged counts as not kept."""
         with self._lock:
             row = self._db.execute(
-                "SELECT p.final_url, status, headers, packed, redirects, notes, reason, detail, "
-                "fetched, expires, p.sha256 FROM pages p LEFT JOIN bodies USING (sha256) "
-                "WHERE url = ?",
-                (url,),
+                "SELECT reply, reason, fetched, expires, body FROM pages WHERE url = ?", (url,)
             ).fetchone()
         if row is None:
             return None
-        body = None
-        if row[10] is not None:
-            body = _unpacked(row[3], row[10])
-            if body is None:
-                return None
-        headers, redirects, notes = (json.loads(row[n]) for n in (2, 4, 5))
-        known = (headers, body, tuple(redirects), tuple(notes))
-        return Kept(url, row[0], row[1], *known, *row[6:10])
+        reply, reason, fetched, expires, packed = row
+        try:
+            body = None if packed is None else gzip.decompress(packed)
+        except (OSError, EOFError, zlib.error):
+            return None
+        known = {
+            name: tuple(v) if isinstance(v, list) else v for name, v in json.loads(reply).items()
+        }
+        return Kept(url, body=body, reason=reason, fetched=fetched, expires=expires, **known)
 
     def put(self, kept: Kept) -> None:
         """Keep a page in place of what was kept of its address, as far as the disk allows it."""
-        body = kept.body
-        digest = hashlib.sha256(body).digest() if body is not None else None
-        headers, redirects, notes = map(json.dumps, (kept.headers, kept.redirects, kept.notes))
-        row = (
-            *(kept.url, kept.final_url, kept.status, headers, digest, redirects, notes),
-            *(kept.reason, kept.detail, kept.fetched, kept.expires),
+        reply = asdict(kept)
+        url, reason, fetched, expires, body = (
+            reply.pop(name) for name in ("url", "reason", "fetched", "expires", "body")
         )
-        packed = gzip.compress(body, 6, mtime=0) if body is not None else b""
+        packed = gzip.compress(body, 6, mtime=0) if body is not None else None
+        row = (url, json.dumps(reply), reason, fetched, expires, packed)
         with self._lock:
             try:
-                self._store(row, digest, packed)
+                self._db.execute("REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?)", row)
             except sqlite3.Error as error:
                 self._warn(error)
-            finally:
-                with contextlib.suppress(sqlite3.Error):
-                    if self._db.in_transaction:  # it did not come to its end
-                        self._db.execute("ROLLBACK")
-
-    def _store(self, row: Sequence[object], digest: bytes | None, packed: bytes) -> None:
-        """One transaction: the page, its body, and the body before if nobody else has it."""
-        self._db.execute("BEGIN IMMEDIATE")
-        old = self._db.execute("SELECT sha256 FROM pages WHERE url = ?", row[:1]).fetchone()
-        if digest is not None:  # in place of a body that rotted, too
-            self._db.execute("REPLACE INTO bodies VALUES (?, ?)", (digest, packed))
-        self._db.execute("REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-        if old and old[0] not in (None, digest):
-            self._db.execute(
-                "DELETE FROM bodies WHERE sha256 = ? AND NOT EXISTS "
-                "(SELECT 1 FROM pages WHERE sha256 = ?)",
-                (old[0], old[0]),
-            )
-        self._db.execute("COMMIT")
 
     def close(self) -> None:
         """Close the file."""
@@ -156,18 +129,6 @@ class FetchCache(AbstractContextManager["FetchCache"]):
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-
-def _unpacked(packed: bytes | None, digest: bytes) -> bytes | None:
-    try:
-        body = gzip.decompress(packed or b"")
-    except (OSError, EOFError):
-        return None
-    return body if hashlib.sha256(body).digest() == digest else None
-
-
-AT_ONCE = 200  # pages that one transaction removes: some milliseconds
-FREED_AT_ONCE = 500  # pages of the file, of 4 kB each, that one transaction gives back
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +161,8 @@ def holdings(path: Path) -> Holdings:
             "FROM pages)",
             (time.time(),),
         ).fetchone()
-    return Holdings(_size(path), *row)
+    beside = (path, path.with_name(path.name + "-wal"))
+    return Holdings(sum(file.stat().st_size for file in beside if file.exists()), *row)
 
 
 def prune(path: Path, older_than_days: float) -> int:
@@ -212,44 +174,24 @@ def prune(path: Path, older_than_days: float) -> int:
     if not path.exists():
         return 0
     before = time.time() - older_than_days * DAY
-    removed = 0
+    removed, some = 0, AT_ONCE
+    old = "SELECT url FROM pages WHERE fetched < ? LIMIT ?"
     with _opened(path) as db:
-        while n := _removed(db, before):
-            removed += n
-        while _freed(db):
-            pass
+        while some == AT_ONCE:
+            found = db.execute(f"DELETE FROM pages WHERE url IN ({old})", (before, AT_ONCE))  # noqa: S608
+            some = found.rowcount
+            removed += some
+        free, was_free = _n_free(db), None
+        while free and free != was_free:
+            db.execute(f"PRAGMA incremental_vacuum({FREED_AT_ONCE})").fetchall()
+            free, was_free = _n_free(db), free
         # Best effort: readers that are busy keep the log for now, and it is used again.
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     return removed
 
 
-def _removed(db: sqlite3.Connection, before: float) -> int:
-    """One portion: addresses, and the bodies that no other address has."""
-    with db:
-        db.execute("BEGIN IMMEDIATE")
-        urls = db.execute(
-            "SELECT url, sha256 FROM pages WHERE fetched < ? LIMIT ?", (before, AT_ONCE)
-        ).fetchall()
-        db.executemany("DELETE FROM pages WHERE url = ?", [(url,) for url, _ in urls])
-        db.executemany(
-            "DELETE FROM bodies WHERE sha256 = ?1 AND NOT EXISTS "
-            "(SELECT 1 FROM pages WHERE sha256 = ?1)",
-            [(digest,) for _, digest in urls if digest],
-        )
-    return len(urls)
-
-
-def _freed(db: sqlite3.Connection) -> bool:
-    """One portion of the file's empty pages is given back; whether there was any."""
-    (before,) = db.execute("PRAGMA freelist_count").fetchone()
-    db.execute(f"PRAGMA incremental_vacuum({FREED_AT_ONCE})").fetchall()
-    (after,) = db.execute("PRAGMA freelist_count").fetchone()
-    return bool(0 < after < before)
-
-
-def _size(path: Path) -> int:
-    beside = (path, path.with_name(path.name + "-wal"))
-    return sum(file.stat().st_size for file in beside if file.exists())
+def _n_free(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA freelist_count").fetchone()[0])
 
 
 @contextmanager

@@ -114,41 +114,6 @@ class Reply(NamedTuple):
     body: bytes
 
 
-class Watch:
-    """How long and how much a request may still take; its connection asks before each read."""
-
-    def __init__(self, rules: WebRules, stopped: threading.Event) -> None:
-        self._rules, self._stopped = rules, stopped
-        self._end, self._bytes = 0.0, 0
-        self.sockets: set[socket.socket] = set()
-
-    def start(self) -> None:
-        """A request begins now."""
-        self._end = time.monotonic() + self._rules.seconds
-        self._bytes = OVERHEAD
-
-    def expect_body(self) -> None:
-        """The headers are there."""
-        self._bytes += self._rules.body_bytes
-
-    @property
-    def left(self) -> float:
-        """Seconds; at most 0 when time is over.
-
-        Raises:
-            FetchStopped: the run was stopped.
-        """
-        if self._stopped.is_set():
-            raise FetchStopped("The run was stopped.")
-        return self._end - time.monotonic()
-
-    def count(self, size: int) -> None:
-        """Note what came: of headers without end, or of a body in tiny chunks, it is too much."""
-        self._bytes -= size
-        if self._bytes < 0:
-            raise BodyTooLarge("The reply does not end.")
-
-
 class Wire:
     """The connection to one host, kept between requests; used by one thread at a time."""
 
@@ -156,8 +121,9 @@ class Wire:
         self, rules: WebRules, stopped: threading.Event, trust: ssl.SSLContext | None = None
     ) -> None:
         self._rules, self._trust = rules, trust
-        self._watch = Watch(rules, stopped)
-        self._kept: tuple[tuple[str, str, int], Any] | None = None
+        self._network = _Network(rules, stopped)
+        self._pool: httpcore2.ConnectionPool | None = None
+        self._proxy: str | None = None  # that the pool goes through
 
     def exchange(self, target: Target, addresses: Sequence[str], headers: dict[str, str]) -> Reply:
         """The whole reply to a GET.
@@ -165,63 +131,48 @@ class Wire:
         Raises:
             FetchError: HostUnreachable, FetchTimedOut, BodyCut, BodyTooLarge, BadEncoding.
         """
-        self._watch.start()
-        kept = self._usable(target)
-        with _typed(target, self._rules, self._watch):
+        self._network.begin(addresses)
+        with _typed(target, self._rules, self._network):
             try:
-                return self._exchange(kept or self._connect(target, addresses), target, headers)
-            except BaseException as error:
+                return self._exchange(self._opened(target), target, headers)
+            except BaseException:
                 self.close()
-                # A kept connection may be closed by its host before the request reaches it.
-                reset = isinstance(error, httpcore2.ReadError | httpcore2.WriteError)
-                if not kept or not (reset or "without sending a response" in str(error)):
-                    raise
-            return self._exchange(self._connect(target, addresses), target, headers)
+                raise
 
     def close(self) -> None:
         """Close the connection; the next request makes a new one."""
-        if self._kept:
-            self._kept[1].close()
-        self._kept = None
-        self._watch.sockets.clear()
+        if self._pool:
+            self._pool.close()
+        self._pool = None
+        self._network.sockets.clear()
 
     def shut(self) -> None:
         """End a request that is under way in another thread."""
-        for each in list(self._watch.sockets):
+        for each in list(self._network.sockets):
             with contextlib.suppress(OSError):  # closed already
                 each.shutdown(socket.SHUT_RDWR)
 
-    def _usable(self, target: Target) -> Any:
-        """The connection of the request before, if it leads there and is still open."""
-        if not self._kept:
-            return None
-        place, connection = self._kept
-        if place == (target.scheme, target.host, target.port):
-            if isinstance(connection, httpcore2.ConnectionPool):  # a proxy's, which looks itself
-                return connection
-            if connection.is_available() and not connection.has_expired():
-                return connection
+    def _opened(self, target: Target) -> httpcore2.ConnectionPool:
+        proxy = proxy_of(target, self._rules)
+        if self._pool and proxy == self._proxy:
+            return self._pool
         self.close()
-        return None
-
-    def _connect(self, target: Target, addresses: Sequence[str]) -> Any:
-        origin = httpcore2.Origin(target.scheme.encode(), target.host.encode(), target.port)
-        trust = (self._trust or _certificates()) if target.scheme == "https" else None
-        connection: Any
-        if proxy := proxy_of(target, self._rules):
-            network = _network([urlsplit(proxy).hostname or ""], self._watch, self._rules)
-            connection = httpcore2.HTTPProxy(
-                proxy, ssl_context=trust, max_connections=1, network_backend=network
-            )
+        self._proxy = proxy
+        options: dict[str, Any] = {
+            "ssl_context": self._trust or _certificates(),
+            "max_connections": 1,
+            "network_backend": self._network,
+        }
+        self._network.proxy = (urlsplit(proxy).hostname or "") if proxy else ""
+        if proxy:
+            self._pool = httpcore2.HTTPProxy(proxy, **options)
         else:
-            network = _network(addresses, self._watch, self._rules)
-            connection = httpcore2.HTTPConnection(
-                origin, ssl_context=trust, network_backend=network
-            )
-        self._kept = (target.scheme, target.host, target.port), connection
-        return connection
+            self._pool = httpcore2.ConnectionPool(**options)
+        return self._pool
 
-    def _exchange(self, connection: Any, target: Target, headers: dict[str, str]) -> Reply:
+    def _exchange(
+        self, pool: httpcore2.ConnectionPool, target: Target, headers: dict[str, str]
+    ) -> Reply:
         url = httpcore2.URL(
             scheme=target.scheme.encode(),
             host=target.host.encode(),
@@ -233,8 +184,8 @@ class Wire:
         headers = {**headers, "accept-encoding": ACCEPTED}
         sent = [(name.encode(), v.encode("latin-1", "replace")) for name, v in headers.items()]
         request = httpcore2.Request("GET", url, headers=sent, extensions={"timeout": times})
-        response = connection.handle_request(request)
-        self._watch.expect_body()
+        response = pool.handle_request(request)
+        self._network.expect_body()
         try:
             received = self._headers(target, response.headers)
             body = self._body(target, response, received)
@@ -269,7 +220,7 @@ class Wire:
         try:
             parts.extend(map(unpacker.take, response.iter_stream()))
         except _BROKEN as error:
-            if self._watch.left <= 0:  # raises if the run was stopped, which shuts connections
+            if self._network.left <= 0:  # raises if the run was stopped, which shuts connections
                 raise
             raise BodyCut(f"{target.url} broke off ({_told(error)}).", target.url) from error
         if not unpacker.complete:
@@ -290,7 +241,7 @@ def _beginning(pieces: Iterable[bytes]) -> bytes:
 
 
 @contextlib.contextmanager
-def _typed(target: Target, rules: WebRules, watch: Watch) -> Iterator[None]:
+def _typed(target: Target, rules: WebRules, network: "_Network") -> Iterator[None]:
     """Makes errors of the library, and those without an address, ours."""
     url = target.url
     try:
@@ -303,12 +254,12 @@ def _typed(target: Target, rules: WebRules, watch: Watch) -> Iterator[None]:
         what = f"{target.host} took no connection within {seconds:g} s."
         raise FetchTimedOut(what, url, of_host=True) from error
     except httpcore2.TimeoutException as error:
-        over = watch.left <= 0
+        over = network.left <= 0
         why = f"was not done within {rules.seconds:g}" if over else f"paused {rules.idle_seconds:g}"
         raise FetchTimedOut(f"{url} {why} s.", url) from error
     except httpcore2.ConnectError as error:
-        if isinstance(error.__cause__, ssl.SSLCertVerificationError):
-            what = f"{target.host}: {error.__cause__.verify_message}."
+        if isinstance(error.__context__, ssl.SSLCertVerificationError):
+            what = f"{target.host}: {error.__context__.verify_message}."
             raise UntrustedHost(what, url, of_host=True) from error
         raise HostUnreachable(
             f"{target.host} takes no connection ({_told(error)}).", url, of_host=True
@@ -319,79 +270,110 @@ def _typed(target: Target, rules: WebRules, watch: Watch) -> Iterator[None]:
         httpcore2.ProxyError,
         ValueError,
     ) as error:
-        _ = watch.left  # raises if the run was stopped
-        if getattr(error.__cause__, "error_status_hint", None) == 431:
+        _ = network.left  # raises if the run was stopped
+        if getattr(error.__context__, "error_status_hint", None) == 431:
             raise BodyTooLarge(f"{url} sent headers without end.", url) from error
         raise HostUnreachable(f"{url} gave no HTTP reply ({_told(error)}).", url) from error
 
 
 def _told(error: BaseException) -> str:
-    """What was said, for a person: one line, short, printable."""
+    """A one-line error message, short and printable."""
     line = " ".join("".join(c if c.isprintable() else " " for c in str(error)).split())
     return line[:200] or type(error).__name__
 
 
 @functools.cache
 def _certificates() -> ssl.SSLContext:
-    """What certificates are checked against: reading it anew takes 40 ms a connection."""
+    """What certificates are checked against: reading it takes 40 ms."""
     return httpcore2.default_ssl_context()
 
 
-def _network(addresses: Sequence[str], watch: Watch, rules: WebRules) -> httpcore2.NetworkBackend:
-    """A network in which every name leads to the given addresses, and every wait has an end."""
-    below = httpcore2.SyncBackend()
+class _Network(httpcore2.NetworkBackend):
+    """Connects every name to the given addresses, and bounds a request's time and bytes."""
 
-    class Stream(httpcore2.NetworkStream):
-        def __init__(self, stream: httpcore2.NetworkStream) -> None:
-            self._stream = stream
-            watch.sockets.add(stream.get_extra_info("socket"))
+    def __init__(self, rules: WebRules, stopped: threading.Event) -> None:
+        self.sockets: set[socket.socket] = set()
+        self.proxy = ""
+        self._rules, self._stopped = rules, stopped
+        self._below = httpcore2.SyncBackend()
+        self._addresses: Sequence[str] = ()
+        self._end, self._bytes = 0.0, 0
 
-        def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-            data = self._stream.read(max_bytes, _bounded(watch, timeout))
-            watch.count(len(data))
-            return data
+    def begin(self, addresses: Sequence[str]) -> None:
+        """A request begins now; behind a proxy without addresses."""
+        self._addresses = addresses[:ADDRESSES]
+        self._end, self._bytes = time.monotonic() + self._rules.seconds, OVERHEAD
 
-        def write(self, buffer: bytes, timeout: float | None = None) -> None:
-            self._stream.write(buffer, _bounded(watch, timeout))
+    def expect_body(self) -> None:
+        """The headers are there."""
+        self._bytes += self._rules.body_bytes
 
-        def close(self) -> None:
-            self._stream.close()
+    @property
+    def left(self) -> float:
+        """Seconds; at most 0 when time is over.
 
-        def start_tls(
-            self,
-            ssl_context: ssl.SSLContext,
-            server_hostname: str | None = None,
-            timeout: float | None = None,
-        ) -> httpcore2.NetworkStream:
-            left = _bounded(watch, timeout)
-            return Stream(self._stream.start_tls(ssl_context, server_hostname, left))
+        Raises:
+            FetchStopped: the run was stopped.
+        """
+        if self._stopped.is_set():
+            raise FetchStopped("The run was stopped.")
+        return self._end - time.monotonic()
 
-        def get_extra_info(self, info: str) -> Any:
-            return self._stream.get_extra_info(info)
+    def bounded(self, timeout: float | None) -> float:
+        """The seconds that a step may take."""
+        left = self.left
+        if left <= 0:
+            raise httpcore2.ReadTimeout("time is over")
+        return min(left, timeout) if timeout else left
 
-    class Network(httpcore2.NetworkBackend):
-        def connect_tcp(
-            self,
-            host: str,
-            port: int,
-            timeout: float | None = None,
-            local_address: str | None = None,
-            socket_options: Iterable[Any] | None = None,
-        ) -> httpcore2.NetworkStream:
-            failure: Exception = httpcore2.ConnectError("no address")
-            for address in addresses[:ADDRESSES]:
-                left = _bounded(watch, rules.connect_seconds)
-                try:
-                    return Stream(below.connect_tcp(address, port, left))
-                except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
-                    failure = error
-            raise failure
+    def count(self, size: int) -> None:
+        """Note what came: of headers without end, or of a body in tiny chunks, it is too much."""
+        self._bytes -= size
+        if self._bytes < 0:
+            raise BodyTooLarge("The reply does not end.")
 
-    return Network()
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.NetworkStream:
+        failure: Exception = httpcore2.ConnectError("no address")
+        for address in [self.proxy] if self.proxy else self._addresses:
+            try:
+                left = self.bounded(self._rules.connect_seconds)
+                return _Stream(self._below.connect_tcp(address, port, left), self)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                failure = error
+        raise failure
 
 
-def _bounded(watch: Watch, timeout: float | None) -> float:
-    left = watch.left
-    if left <= 0:
-        raise httpcore2.ReadTimeout("time is over")
-    return min(left, timeout) if timeout else left
+class _Stream(httpcore2.NetworkStream):
+    def __init__(self, stream: httpcore2.NetworkStream, network: _Network) -> None:
+        self._stream, self._network = stream, network
+        network.sockets.add(stream.get_extra_info("socket"))
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        data = self._stream.read(max_bytes, self._network.bounded(timeout))
+        self._network.count(len(data))
+        return data
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, self._network.bounded(timeout))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore2.NetworkStream:
+        left = self._network.bounded(timeout)
+        return _Stream(self._stream.start_tls(ssl_context, server_hostname, left), self._network)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
