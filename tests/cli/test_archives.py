@@ -135,7 +135,7 @@ def test_an_archive_that_refuses_is_told_once(wiki: Wiki) -> None:
     wiki.sites["/wayback/available"] = b"<html>busy</html>"
     done = run("verify", "Varde Bridge", "--online", "--wayback", "--json", "-")
     report = json.loads(done.stdout)
-    assert [w for w in report["warnings"] if "was not asked for archived copies any more" in w]
+    assert [w for w in report["warnings"] if "is not asked for further archived copies" in w]
     assert report["findings"][0]["label"] == "unchecked"
 
 

@@ -104,7 +104,7 @@ def test_after_a_refusal_nothing_more_is_asked(
     assert time.monotonic() - begin < 3
     assert n_asked(zoo) == n_tries
     (warning,) = asked.warnings
-    assert "archive.test was not asked for archived copies any more" in warning
+    assert "archive.test is not asked for further" in warning
     assert why in warning
     answers(zoo, named(copy_at(zoo)))  # the refusal is not kept
     assert wayback(zoo, cache).nearest(PAGE, "20140302") is not None

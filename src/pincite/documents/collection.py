@@ -305,7 +305,6 @@ def _csv_records(path: Path, limits: Limits) -> Iterator[tuple[int, Any, str]]:
 
 
 def _by_file_name(path: Path) -> Mapping[str, Mapping[str, Any]]:
-    """What a `.json` file says of each file by its name; empty if it is something else."""
     if path.suffix != ".json" or path.stat().st_size > DEFAULT_LIMITS.max_bytes:
         return {}
     try:
@@ -631,7 +630,6 @@ class Sources:
         return self._remembered[key]
 
     def _found(self, url: str) -> Found | None:
-        """The first copy that can be read, else the first reason; then where a redirect leads."""
         loose = loose_key(url)
         first: Unchecked | None = None
         for loader in (*self._loaders.get(exact_key(url), ()), *self._loose.get(loose, ())):
@@ -647,7 +645,6 @@ class Sources:
         return first or (self.get(target) if target else None)
 
     def _index(self, directory: Path, files: list[Path]) -> None:
-        """Take up the addresses in one directory; files named in its manifest once only."""
         manifests = [directory / name for name in NAMES]
         named = {file for path in manifests if path in files for file in self._index_rows(path)}
         for path in files:
@@ -662,7 +659,6 @@ class Sources:
                 self._problem(path, 0, read.failed("", error).detail)
 
     def _index_rows(self, path: Path) -> Iterator[Path]:
-        """Take up the rows of a manifest; the files that they name."""
         for entry in entries(path):
             if isinstance(entry, Problem):
                 self._problem(path, entry.line, entry.message)

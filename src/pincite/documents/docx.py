@@ -160,7 +160,6 @@ def _cells(row: Any) -> Iterator[str]:
 
 
 def _inside(element: Any, wanted: str) -> Iterator[Any]:
-    """A table's rows or a row's cells, those in content controls too."""
     for child in element:
         if _name(child) == wanted:
             yield child
@@ -185,7 +184,6 @@ def _inline(element: Any, boxes: list[Any]) -> Iterator[str]:
 
 
 def _styled(tree: Any, style: re.Pattern[str]) -> str:
-    """The first paragraph with such a style; empty if there is none."""
     for mark in tree.iter():
         if _name(mark) == "pStyle" and style.fullmatch(_value(mark)):
             found = one_line("".join(_inline(mark.getparent().getparent(), [])))

@@ -359,7 +359,6 @@ def drop_camouflaged(page: Page) -> None:
 
 
 def _ground_of(element: Any, grounds: dict[Any, str], default: str) -> str:
-    """The background of an element: its own or that of the nearest ancestor that states one."""
     own = _stated_colour(element, "background")
     if own or (parent := element.getparent()) is None:
         return own or default
@@ -448,7 +447,6 @@ def _is_hidden(element: Any, tag: str) -> bool:
 
 
 def _border(tag: str, opening: Any = None) -> str:
-    """What separates an element from its surroundings: nothing inline, a bar between cells."""
     if tag in _INLINE_TAGS:
         return ""
     if tag in _CELL_TAGS:
@@ -457,7 +455,6 @@ def _border(tag: str, opening: Any = None) -> str:
 
 
 def _unbroken(text: str | None) -> str:
-    """White space in HTML is one space, line breaks included."""
     if not text or text.isspace():  # every other one is
         return " " if text else ""
     if "  " not in text and text.isprintable():
@@ -540,7 +537,6 @@ def read_html(body: Body) -> Document | Unchecked:
 
 
 def _extracted(page: Page, visible: str) -> Any:
-    """What trafilatura finds; `None` where it finds nothing or the page is not worth its time."""
     if page.cut_short or page.n_elements > MAX_ELEMENTS:
         return None
     if n_words(visible) >= outcome.SCRIPTED_WORDS:  # else scripts would show what is hidden
@@ -611,7 +607,6 @@ def located(names: Sequence[tuple[str, str]], text: str) -> dict[str, int]:
 
 
 def _place_after(following: Sequence[str], flat: str, reached: int) -> int:
-    """Where the words stand from `reached` on, else anywhere; -1 if nowhere."""
     for length in _PROBES:
         if len(following) >= length or length == _PROBES[-1]:
             probe = " ".join(following[:length])
@@ -813,7 +808,6 @@ def iso_day(text: str) -> str:
 
 
 def _name(text: str) -> str:
-    """A name without what introduces it; empty if it is no name."""
     name = _INTRODUCED.sub("", text.strip(_DASHES), count=1).strip(_DASHES)
     if len(name) > MAX_AUTHOR_CHARS or _NO_NAME.search(name) or _NOBODY.fullmatch(name):
         return ""
@@ -825,7 +819,6 @@ def _letters(text: str) -> str:
 
 
 def _json_authors(texts: Sequence[str]) -> Iterator[str]:
-    """The names of the authors of what is written; a mere reference is looked up."""
     things = list(_things(texts))
     named = {thing["@id"]: thing for thing in things if isinstance(thing.get("@id"), str)}
     for thing in filter(_is_written, things):

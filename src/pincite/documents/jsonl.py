@@ -142,7 +142,6 @@ def _parsed(
 
 
 def _columns(data: bytes) -> dict[str, str]:
-    """The columns of a row of DPR's table."""
     row = data.decode().rstrip("\r\n")
     cells = next(csv.reader([row], delimiter="\t"), [])
     if len(cells) != len(_COLUMNS):  # a text that only begins with a quotation mark
@@ -153,7 +152,6 @@ def _columns(data: bytes) -> dict[str, str]:
 
 
 def _is_header(data: bytes) -> bool:
-    """Whether a line is the first one of DPR's table."""
     return data.removeprefix(b"\xef\xbb\xbf").strip().decode("latin-1").split("\t") == [*_COLUMNS]
 
 
@@ -254,7 +252,6 @@ def first_records(path: Path) -> list[dict[str, Any]]:
 
 
 def _first_lines(path: Path) -> Iterator[bytes]:
-    """At most FIRST_LINES lines with something in them, FIRST_BYTES together."""
     left, n_lines = FIRST_BYTES, 0
     try:
         with opened(path) as file:
@@ -412,7 +409,6 @@ def _chunk(record: Record, where: str, limits: Limits) -> Found:
 
 
 def _passage(record: Record, where: str, limits: Limits) -> Found:
-    """A row of DPR's."""
     url, title, text = _passage_url(record), one_line(record["title"]), cleaned(record["text"])
     meta = {"id": record["id"]}
     return unusable(text, url, where, limits) or Document(url, title, text, "tsv", meta=meta)
@@ -424,7 +420,6 @@ def _passage_url(record: Record) -> str:
 
 
 def _joined(pieces: Iterable[Found], glue: str, limits: Limits) -> Iterator[Found]:
-    """Runs of pieces of one page as documents."""
     seen, run, n_chars = Seen(), list[Document](), 0
 
     def page() -> Document:

@@ -245,7 +245,6 @@ def _is_told(sentence: str) -> bool:
 
 
 def _notice(words: int, text: str, markup: Markup) -> tuple[Reason, str] | None:
-    """A page that is nothing but one notice: not found, parked, are you a robot, who are you."""
     title = markup.title
     said = f"{title}\n{text}"
     if match := _PARKED.search(said):
@@ -286,7 +285,6 @@ def _gone(title: str, text: str) -> str:
 
 
 def _consent(words: int, text: str) -> tuple[Reason, str] | None:
-    """A question about cookies: a short one, or a longer one with vendors and purposes."""
     said = list(dict.fromkeys(match[0].lower() for match in _CONSENT.finditer(text)))
     if len(said) >= CONSENT_SIGNS or (said and words < NOTICE_WORDS // 2):
         return Reason.CONSENT, "the page asks for consent: " + ", ".join(f"“{s}”" for s in said[:2])

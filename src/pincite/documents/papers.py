@@ -244,7 +244,6 @@ def _pubmed_document(record: Any, where: str, limits: Limits) -> Document | Unch
 
 
 def _pubmed_text(citation: Any, article: Any) -> tuple[str, str | None]:
-    """The abstract, then its other forms, each under a line that names it; and the language."""
     own = _sections(article.find("Abstract"))
     others = list[str]()
     for other in citation.iterfind("OtherAbstract"):
@@ -367,7 +366,6 @@ def _mesh(headings: Iterable[Any]) -> dict[str, str]:
 
 
 def _corrections(citation: Any, types: Iterable[str]) -> dict[str, str]:
-    """Whether the article is retracted, by what notices; what it retracts, if it is a notice."""
     status, notices = ["no"], []
     others: dict[str, list[str]] = {"retracts": [], "updated_by": []}
     if "Retracted Publication" in types:
@@ -570,7 +568,6 @@ def _jats_meta(article: Any, front: Any, title: str) -> dict[str, str]:
 
 
 def _retraction(front: Any, title: str) -> dict[str, str]:
-    """Whether it is retracted or corrected as far as it says so, and what it retracts itself."""
     status = ["yes"] if is_retracted_title(title) else []
     notices, retracts = [], []
     for element in front.iter("related-article"):
@@ -710,7 +707,6 @@ def _is_beside(element: Any) -> bool:
 
 
 def _asides(element: Any) -> Iterator[str]:
-    """The blocks that stand within a paragraph, outermost ones only."""
     for child in element:
         if child.tag in _BESIDE:
             yield from _block(child)
@@ -719,7 +715,6 @@ def _asides(element: Any) -> Iterator[str]:
 
 
 def _labelled(element: Any) -> Iterator[str]:
-    """A figure, a table, a note: its label and title in one line, then all that it holds."""
     label, titles = element.find("label"), element.xpath("title | caption/title")[:1]
     title = "".join(map(_line, titles))
     inside = list(_blocks(element, [label, *titles]))
@@ -737,7 +732,6 @@ def _headed(label: str, text: str) -> str:
 
 
 def _list(element: Any) -> Iterator[str]:
-    """The items as lines, each with its label or a dash; lists within follow as lines too."""
     lines = list[str]()
     for item in element:
         name = item.tag

@@ -277,7 +277,6 @@ def _rows(line: Sequence[Line]) -> list[list[Line]]:
 
 
 def _whole(pieces: Sequence[Line]) -> Line:
-    """The line that was cut into these pieces."""
     first, last = pieces[0], pieces[-1]
     text = "".join(piece.text for piece in pieces)
     return first._replace(text=text, last_baseline=last.last_baseline, right=last.right)
@@ -304,7 +303,6 @@ def _lefts_of_columns(lines: Sequence[Sequence[Line]]) -> list[float]:
 
 
 def _is_prose(column: Sequence[Line]) -> bool:
-    """Whether most lines of a column are of several words and nearly as long as the longest."""
     widths = [line.right - line.left for line in column]
     full = sum(width > FULL_LINE * max(widths) for width in widths)
     n_words = sum(len(line.text.split()) for line in column)
@@ -329,7 +327,6 @@ def running_text(pages: Sequence[Sequence[Line]]) -> tuple[str, list[int]]:
 
 
 def _page_text(lines: Sequence[Line]) -> str:
-    """Lines of a paragraph one after the other, paragraphs with a blank line between."""
     if not lines:
         return ""
     pitch = _pitch(lines)

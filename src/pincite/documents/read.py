@@ -88,7 +88,6 @@ def read_path(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Docume
 def _until_hopeless(
     contents: Iterator[Document | Unchecked], path: Path
 ) -> Iterator[Document | Unchecked]:
-    """The contents of a file of records, unless thousands of them in a row are broken."""
     in_a_row = 0
     for found in _contained(contents, path):
         yield found

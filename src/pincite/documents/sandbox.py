@@ -231,7 +231,6 @@ if hasattr(os, "register_at_fork"):
 
 
 def _request(reader: str, bodies: Sequence[Body]) -> tuple[bytes, bytes]:
-    """What is asked, and the bytes of all bodies; the limits of the first are for each."""
     known = [
         {"url": body.url, "content_type": body.content_type, "fetched": body.fetched}
         for body in bodies
@@ -294,7 +293,6 @@ def main() -> None:
 
 
 def _answer(request: Mapping[str, Any], data: bytes) -> dict[str, Any]:
-    """What is found in each body; if one cannot be read, only why not."""
     limits, start, found = Limits(**request["limits"]), 0, []
     for known, size in zip(request["bodies"], request["sizes"], strict=True):
         body = Body(data=data[start : start + size], limits=limits, **known)

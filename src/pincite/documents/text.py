@@ -93,7 +93,6 @@ def one_line(text: str | None) -> str:
 
 @cache
 def _stacked_marks() -> re.Pattern[str]:
-    """More than MAX_MARKS combining characters in a row."""
     # The four that decompose into marks although they are none themselves (UAX #15).
     marks = [0x0344, 0x0F73, 0x0F75, 0x0F81]
     marks += [point for point in range(0x300, 0x1F000) if unicodedata.combining(chr(point))]
@@ -209,7 +208,6 @@ def _strict(data: bytes, name: str) -> str | None:
 
 
 def _codec(label: str | None) -> str | None:
-    """Python's name for a declared label, read as browsers read it."""
     said = (label or "").strip().lower()
     said = _LABELS.get(said.replace("_", "-"), said.removeprefix("x-"))
     said = _ISO.sub(r"iso-8859-\1", said)
@@ -336,7 +334,6 @@ def _front_matter(source: str) -> dict[str, str]:
 
 
 def _pieces(tokens: list[Any]) -> Iterator[str]:
-    """The words of each block, a blank line after paragraphs, a bar between cells."""
     for token in tokens:
         if token.type == "inline":
             yield "".join(_inline(token.children or ()))

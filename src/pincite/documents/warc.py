@@ -131,7 +131,6 @@ def _archive(file: BinaryIO) -> Any:
 
 @cache
 def _bounded_reader() -> Any:
-    """The class of warcio's reader, which has no limits, with limits."""
     from warcio.bufferedreaders import DecompressingBufferedReader
 
     class Bounded(DecompressingBufferedReader):  # type: ignore[misc]
@@ -192,7 +191,6 @@ def _page(record: Any, offset: int, limits: Limits) -> Record | Unchecked:
 
 
 def _body(record: Any, n_bytes: int) -> bytes:
-    """At most `n_bytes` of the body, content encoding undone."""
     stream, parts, length = record.content_stream(), [], 0
     while length < n_bytes and (part := stream.read(min(_CHUNK, n_bytes - length))):
         parts.append(part)

@@ -133,7 +133,6 @@ def _element(data: bytes) -> Any:
 
 
 def _as_number(match: re.Match[bytes]) -> bytes:
-    """The number of a named sign; an unknown name stays as it is written."""
     signs = html.entities.html5.get(match[1].decode("ascii") + ";")
     if signs is None:
         return b"&amp;" + match[0][1:]
@@ -179,7 +178,6 @@ def records(source: Path | bytes, names: Sequence[str], limits: Limits) -> Itera
 
 
 def _utf8(file: IO[bytes], head: bytes) -> Callable[[int], bytes]:
-    """Reads the file as UTF-8, whatever it is packed or written in."""
     packed = file.read(2) == b"\x1f\x8b"
     file.seek(0)
     # `read1` gives what there is before it finds that a packed file is cut off; `read` loses it.
@@ -240,7 +238,6 @@ def _cut(
 
 
 def _chunks(read: Callable[[int], bytes], faults: list[str]) -> Iterator[bytes]:
-    """What is read, piece by piece, with an empty piece at the end."""
     try:
         while chunk := read(_CHUNK):
             yield chunk
@@ -340,7 +337,6 @@ def _chosen(alternatives: Any, aside: Aside) -> str:
 
 
 def _tex(element: Any) -> str:
-    """TeX as it is written, without the document around it."""
     tex = "".join(element.itertext())
     body = tex.partition(_TEX[0])[2].partition(_TEX[1])[0] or tex
     return one_line(body.strip().strip("$"))

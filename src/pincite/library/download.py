@@ -75,7 +75,6 @@ def local(given: Sequence[Path | str], folder: Path, tell: Tell = lambda *told: 
 
 
 def _copied(address: str, target: Path, tell: Tell) -> Path:
-    """The copy: a folder, or the one file in it that the address is."""
     import fsspec
 
     if _SECRET.search(address):

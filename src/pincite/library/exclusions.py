@@ -87,7 +87,6 @@ WITHOUT_LIST = Exclusions()  # Wikipedia and its mirrors, and copies of the arti
 
 
 def _copying(claim: Claim, hits: Sequence[Hit]) -> list[str]:
-    """Pages whose passages say the claim's paragraph in its own words."""
     paragraph = f"{claim.before} {claim.text}".strip()
     if n_words(paragraph) < MIN_WORDS:
         return []

@@ -132,7 +132,6 @@ def _about(store: Store) -> Package:
 
 
 def _extracted(file: Path, target: Path, tell: Tell) -> Package:
-    """Write the package's store to `target`; what the package says of it."""
     try:
         with zipfile.ZipFile(file) as archive:
             members = _members(file, archive)
@@ -235,7 +234,6 @@ def _written_beside(file: Path) -> Iterator[Path]:
 
 @contextmanager
 def _new_folder(folder: Path) -> Iterator[Path]:
-    """Where to build: beside the folder, whose place it takes when all of it is there."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         made = folder.with_name(f".{folder.name}-{uuid.uuid4().hex[:8]}")

@@ -196,7 +196,6 @@ def _called(function: Callable[[Item], T], item: Item) -> T:
 
 
 def _parts(function: Callable[[Item], Iterable[T]], item: Item) -> Iterator[list[T]]:
-    """What a function yields, in lists; each is one object on the way."""
     part, n_chars = list[T](), 0
     try:
         for found in function(item):

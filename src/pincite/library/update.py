@@ -206,7 +206,6 @@ class _Signed(NamedTuple):
 def _contents(
     collection: Collection, named: Callable[[str], str], signed: _Signed
 ) -> Iterator[Found]:
-    """What is in a file, read wherever this runs."""
     if not signed.signature:
         signed.piece.path.stat()  # says why
     for found in collection.read(signed.piece):
@@ -332,7 +331,6 @@ class _Run:
         self._progress(self.outcome)
 
     def _news(self, documents: list[Document]) -> list[Document]:
-        """Those of the documents that are to be added, all counted."""
         news, states = list[Document](), list[Comparison](["new"] * len(documents))
         if self._corpus is not None:
             states = self._corpus.compared(documents)

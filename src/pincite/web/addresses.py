@@ -239,7 +239,6 @@ def _literal(host: str) -> Address | None:
 
 
 def _escaped(text: str) -> str:
-    """Percent signs for all that no request line may hold; what is escaped already stays."""
     return quote(text, safe="/%:;=@!$&'()*+,?~[]|-._", errors="replace")
 
 

@@ -14,7 +14,7 @@ import warnings
 import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from pincite.errors import ConfigError, PinciteWarning
@@ -50,6 +50,11 @@ class Kept:
     def fresh(self) -> bool:
         """Whether it may be used without asking its host."""
         return time.time() < self.expires
+
+    def lasting(self, seconds: float) -> "Kept":
+        """The same, fetched now and fresh for so long."""
+        now = time.time()
+        return replace(self, fetched=now, expires=now + seconds)
 
 
 class FetchCache(AbstractContextManager["FetchCache"]):

@@ -190,7 +190,6 @@ class WebClient:
         self.close()
 
     def _following(self, target: Target, reply: "Reply") -> Target | None:
-        """Where a redirect leads; None for any other reply."""
         location = reply.headers.get("location")
         if reply.status not in REDIRECTS or not location:
             return None
@@ -234,7 +233,6 @@ class WebClient:
         raise AssertionError("the last attempt returns or raises")
 
     def _once(self, lane: _Lane, target: Target, headers: dict[str, str], pause: bool) -> "Reply":
-        """One exchange, when it is this request's turn at the host."""
         with lane.lock:
             if lane.failure and time.monotonic() < lane.failed_until:
                 first = lane.failure
@@ -275,6 +273,5 @@ def user_agent(contact: str) -> str:
 
 
 def _remember(lane: _Lane, error: FetchError, seconds: float = HOST_FAILURE_SECONDS) -> None:
-    """Spares the host's other pages the same wait."""
     if error.of_host:
         lane.failure, lane.failed_until = error, time.monotonic() + seconds

@@ -1,15 +1,18 @@
-"""A search engine of the web, asked for pages that may support a claim.
+"""Services that name pages: a search engine, and the Wayback Machine.
 
-One implementation of `protocols.WebSearch`: SearXNG and whatever answers `/search?format=json` as
-it does (https://docs.searxng.org/dev/search_api.html). The engine is the user's own choice, so it
-may stand in the user's own network; the pages that it names are strangers' and go through the
-fetcher like any cited address.
+The search engine is SearXNG, or whatever answers `/search?format=json` as it does
+(https://docs.searxng.org/dev/search_api.html). The user chose it, so it may stand in the user's own
+network; the pages that it names are not trusted, and are fetched like any cited address.
+
+The Wayback Machine's availability service (https://archive.org/help/wayback_api.php) names the copy
+of a page nearest to a date. The Internet Archive answers 429 early and blocks clients that go on
+asking: so there is a longer pause between two requests, every answer is kept, "no copy" too, and
+after the first refusal nothing more is asked in this run.
 """
 
 import contextlib
 import json
 import re
-import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -29,12 +32,13 @@ from pincite.web.addresses import (
     target_of,
 )
 from pincite.web.cache import DAY, FetchCache, Kept
-from pincite.web.fetch import Response, WebClient
+from pincite.web.fetch import WebClient
 
 REPLY_BYTES = 2_000_000  # twenty results take 20 kB
 MAX_WORDS = 32  # Google ignores what comes after
 KEEP_DAYS = 1.0  # so that a run that was stopped goes on without asking again
 _LANGUAGE = re.compile(r"[a-z]{2,3}")
+_REFUSALS = (401, 403, 429)  # and 5xx; other statuses concern the one page
 # The rest may be an operator: "!g", ":de" and "<9" are SearXNG's, "-" and "site:" its engines'.
 _WORD = re.compile(r"\w+(?:[.,'’-]\w+)*%?")
 
@@ -50,7 +54,7 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
         Args:
             url: base address of the engine, without `/search`.
             cache: keeps replies for a day.
-            rules: `online` and the manners; the port and the size are this engine's own.
+            rules: `online` and politeness; the port and the size are this engine's own.
             resolve: how its name becomes addresses.
 
         Raises:
@@ -91,29 +95,23 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
             return results_of(kept.body)
         try:
             reply = self._client.get(address, accept="application/json")
-            found = self._read(reply)
+            if reply.status == 403:
+                raise FetchError(
+                    "it refuses (HTTP 403). A SearXNG answers so until json stands among "
+                    "search.formats in its settings.yml."
+                )
+            if reply.status != 200:
+                raise FetchError(f"it answers HTTP {reply.status}; try again later.")
+            found = results_of(reply.body)
         except FetchingIsOff:
             raise
         except FetchError as error:
             what = str(error).replace(address, self._base)  # the claim is in the address
             self._warnings[f"search at {self._base}: {what}"] = None
             return []
-        now = time.time()
-        expires = now + KEEP_DAYS * DAY
-        self._cache.put(
-            Kept(address, address, reply.status, {}, reply.body, fetched=now, expires=expires)
-        )
+        kept = Kept(address, address, reply.status, {}, reply.body)
+        self._cache.put(kept.lasting(KEEP_DAYS * DAY))
         return found
-
-    def _read(self, reply: Response) -> list[WebResult]:
-        if reply.status == 403:
-            raise FetchError(
-                "it refuses (HTTP 403). A SearXNG answers so until json stands among "
-                "search.formats in its settings.yml."
-            )
-        if reply.status != 200:
-            raise FetchError(f"it answers HTTP {reply.status}; try again later.")
-        return results_of(reply.body)
 
     def close(self) -> None:
         """Close the connection."""
@@ -172,11 +170,8 @@ def _checked(url: str) -> tuple[str, str, int]:
     return base, host, port or DEFAULT_PORTS[parts.scheme]
 
 
-_REFUSALS = (401, 403, 429)  # and 5xx; other statuses concern the one page
-
-
 class Wayback:
-    """Asks one page at a time; not for several threads."""
+    """Finds archived copies, one page at a time; not for several threads."""
 
     def __init__(
         self,
@@ -187,7 +182,7 @@ class Wayback:
         pause: float = WAYBACK_PAUSE,
         asking: Callable[[str], None] = lambda url: None,
     ) -> None:
-        """`api`: the service, here or of a mirror; `asking`: is told the page before a request."""
+        """`api`: the service or a mirror of it; `asking`: called with the page before a request."""
         self._client, self._cache, self._api, self._asking = client, cache, api, asking
         self._warnings: dict[str, None] = {}
         self._refused = False
@@ -204,7 +199,7 @@ class Wayback:
         return tuple(self._warnings)
 
     def nearest(self, url: str, near: str = "") -> Snapshot | None:
-        """The copy nearest to a time; None where there is none, or nobody may ask any more.
+        """The copy nearest to a time; None where there is none, or the service refused before.
 
         Args:
             url: of the page; an archive's prefix is left off.
@@ -214,15 +209,15 @@ class Wayback:
         asked = {"url": page} | ({"timestamp": near} if near else {})
         key = f"{self._api}?{urlencode(asked)}"
         kept = self._cache.get(key)
-        if not (kept and kept.fresh):
-            kept = None if self._refused else self._answer(key, page)
-        return self._snapshot(kept.body) if kept and kept.body else None
+        if kept and kept.fresh:
+            return self._snapshot(kept.body or b"")
+        return None if self._refused else self._ask(key, page)
 
-    def _answer(self, key: str, page: str) -> Kept | None:
-        """The service's answer, kept; None if it is none, or must not be asked for."""
+    def _ask(self, key: str, page: str) -> Snapshot | None:
+        rules, refusal = self._client.rules, ""
         try:
-            target_of(page, self._client.rules.ports)
-        except FetchError:  # an address that is never opened is told to nobody
+            target_of(page, rules.ports)
+        except FetchError:  # the service must not learn of addresses that are never opened
             return None
         self._asking(page)
         try:
@@ -230,29 +225,24 @@ class Wayback:
         except FetchStopped:
             raise
         except FetchError as error:
-            self._give_up(str(error).rstrip("."))
+            refusal = str(error).rstrip(".")
+        else:
+            body = reply.body if reply.status == 200 else b""
+            if reply.status in _REFUSALS or reply.status >= 500:
+                refusal = f"it answers {reply.status}"
+            elif body and _closest(body) is None:
+                refusal = "its answer is not of the form that it documents"
+        if refusal:
+            self._refused = True
+            self._warnings[
+                f"{host_of(self._api)} is not asked for further archived copies: {refusal}. Try "
+                "again later: what was found is kept."
+            ] = None
             return None
-        if why := _refused(reply):
-            self._give_up(why)
-            return None
-        kept = self._kept(key, reply)
-        self._cache.put(kept)
-        return kept
-
-    def _kept(self, key: str, reply: Response) -> Kept:
-        """Answers that name a copy last as long as pages, the others as long as failures."""
-        now, rules = time.time(), self._client.rules
-        found = reply.status == 200 and self._snapshot(reply.body)
+        found = self._snapshot(body)
         days = rules.keep_days if found else rules.keep_failures_days
-        body = reply.body if reply.status == 200 else b""
-        return Kept(key, reply.url, reply.status, {}, body, fetched=now, expires=now + days * DAY)
-
-    def _give_up(self, why: str) -> None:
-        self._refused = True
-        self._warnings[
-            f"{host_of(self._api)} was not asked for archived copies any more: {why}. Try again "
-            "later: what was found is kept."
-        ] = None
+        self._cache.put(Kept(key, reply.url, reply.status, {}, body).lasting(days * DAY))
+        return found
 
     def _snapshot(self, body: bytes) -> Snapshot | None:
         """The copy that an answer names, if it came with status 200 and lies in the archive."""
@@ -268,15 +258,6 @@ class Wayback:
             f"opened: {url[:200]}"
         ] = None
         return None
-
-
-def _refused(reply: Response) -> str:
-    """What is wrong with an answer, beyond the page that it is about; empty if nothing is."""
-    if reply.status in _REFUSALS or reply.status >= 500:
-        return f"it answers {reply.status}"
-    if reply.status == 200 and _closest(reply.body) is None:
-        return "its answer is not of the form that it documents"
-    return ""
 
 
 def _closest(body: bytes) -> dict[str, object] | None:

@@ -6,7 +6,6 @@ one of our reasons here; what a page's text gives away is `documents.outcome`'s 
 
 import re
 import threading
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
@@ -271,8 +270,6 @@ class WebSources:
             return None
 
     def _ask(self, hosts: dict[str, list[str]], found: dict[str, Outcome], n_urls: int) -> None:
-        """Every host's pages, the longest list first."""
-
         def ask(keys: list[str]) -> None:
             for key in keys:
                 self._say(FetchStep(key, "asked", len(found), n_urls))
@@ -306,7 +303,6 @@ class WebSources:
             self._progress(step)
 
     def _fetched(self, key: str) -> Outcome:
-        """One page from the web; kept before it is handed on."""
         host = target_of(key, self._client.rules.ports).host
         if host in self._refusing:
             detail = f"{host} answered {TOO_MANY} to another page and is left alone for this run"
@@ -330,38 +326,21 @@ class WebSources:
         return _outcome(key, kept, cached=False)
 
     def _kept(self, key: str, response: Response, stale: Kept | None) -> Kept:
-        rules, now = self._client.rules, time.time()
+        seconds = self._client.rules.keep_days * DAY
         if response.status == 304 and stale and stale.body is not None:
-            return replace(stale, fetched=now, expires=now + rules.keep_days * DAY)
+            return stale.lasting(seconds)
         failed = of_reply(key, response.status, response.url, bool(response.redirects))
         if failed:
             return self._kept_failure(failed, response.url, response.status)
-        return Kept(
-            key,
-            response.url,
-            response.status,
-            {name: v for name, v in response.headers.items() if name in _KEPT_HEADERS},
-            response.body,
-            response.redirects,
-            response.notes,
-            fetched=now,
-            expires=now + rules.keep_days * DAY,
-        )
+        headers = {name: v for name, v in response.headers.items() if name in _KEPT_HEADERS}
+        whole = (response.url, response.status, headers, response.body)
+        return Kept(key, *whole, response.redirects, response.notes).lasting(seconds)
 
     def _kept_failure(self, failed: Unchecked, final_url: str, status: int | None) -> Kept:
-        now = time.time()
         seconds = self._client.rules.keep_failures_days * DAY
-        return Kept(
-            failed.url,
-            final_url,
-            status,
-            {},
-            None,
-            reason=failed.reason.value,
-            detail=failed.detail,
-            fetched=now,
-            expires=now + (min(seconds, HOUR) if failed.reason in PASSING else seconds),
-        )
+        reason, detail = failed.reason.value, failed.detail
+        kept = Kept(failed.url, final_url, status, {}, None, reason=reason, detail=detail)
+        return kept.lasting(min(seconds, HOUR) if failed.reason in PASSING else seconds)
 
     def _read_robots(self, url: str) -> tuple[int, bytes]:
         """A robots.txt, which is kept like a page, for a day (RFC 9309, 2.4)."""
@@ -369,11 +348,8 @@ class WebSources:
         if kept and kept.fresh and kept.status is not None:
             return kept.status, kept.body or b""
         reply = self._client.get(url, accept="text/plain,*/*;q=0.5", pause=False)
-        now = time.time()
-        lasting = DAY if reply.status < 500 and reply.status != 429 else HOUR
-        self._cache.put(
-            Kept(url, reply.url, reply.status, {}, reply.body, fetched=now, expires=now + lasting)
-        )
+        lasting = DAY if reply.status < 500 and reply.status != TOO_MANY else HOUR
+        self._cache.put(Kept(url, reply.url, reply.status, {}, reply.body).lasting(lasting))
         return reply.status, reply.body
 
 

@@ -284,7 +284,6 @@ def _told(error: BaseException) -> str:
 
 @functools.cache
 def _certificates() -> ssl.SSLContext:
-    """What certificates are checked against: reading it takes 40 ms."""
     return httpcore2.default_ssl_context()
 
 
