@@ -344,7 +344,9 @@ class Article:
     warnings: tuple[str, ...] = ()
     url: str | None = None  # of this very revision, if it came from a wiki
     markup: Literal["wikitext", "html"] = "wikitext"  # of the source
-    unread: Literal["too_long"] | None = None  # why there are no claims; `warnings` has the words
+    unread: Literal["too_long", "not_a_page"] | None = (
+        None  # why there are no claims; `warnings` has the words
+    )
 
 
 # ── Judgements ───────────────────────────────────────────────────────────────────────────────────

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from pincite.types import Citation
-from pincite.wiki.article import parse_article, parse_page, read_articles
-from pincite.wiki.files import PageText
+from pincite.wiki.article import PageText, parse_article, parse_page, read_articles
 from pincite.wiki.references import MAX_PEOPLE
 from pincite.wiki.templates import TABLE, TAGS, edition, is_citation
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pincite.errors import InputError
-from pincite.wiki import files
+from pincite.wiki import article as files
 from pincite.wiki.article import read_articles
 
 PAGE = """<page><title>{title}</title><ns>{ns}</ns><id>1</id>{redirect}
@@ -187,6 +187,39 @@ def test_a_deleted_revision_is_told_from_an_empty_page(tmp_path: Path) -> None:
     assert [a.title for a in read_articles(path)] == ["Alba", "Borg Hall"]
     with pytest.raises(InputError, match="deleted"):
         list(read_articles(path, title="Gone"))
+
+
+def test_a_line_that_is_no_page_costs_itself(tmp_path: Path) -> None:
+    lines = [json.dumps({"title": t, "wikitext": "It is.<ref>x</ref>"}) for t in ("Alba", "Borg")]
+    path = tmp_path / "pages.jsonl"
+    path.write_text("\n".join([lines[0], "{no json", '{"title": "C"}', lines[1]]))
+    assert [(a.title, a.unread) for a in read_articles(path) if not a.unread] == [
+        ("Alba", None),
+        ("Borg", None),
+    ]
+    assert [len(a.warnings) for a in read_articles(path) if a.unread == "not_a_page"] == [1, 1]
+    (found,) = read_articles(path, title="Borg")
+    assert found.title == "Borg"
+
+
+def test_a_page_of_a_dump_that_is_too_long_costs_itself(tmp_path: Path) -> None:
+    path = tmp_path / "dump.xml"
+    long = "x" * (files.MAX_PAGE + 70_000)  # more than libxml2 and `MAX_PAGE` take
+    path.write_bytes(DUMP.replace(TEXT.encode(), long.encode(), 1))
+    first, second = read_articles(path)
+    assert (first.unread, first.claims, len(first.source)) == ("too_long", (), files.MAX_PAGE)
+    assert (second.unread, len(second.claims)) == (None, 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<mediawiki>" + "<a>" * 200, "<!----><!DOCTYPE m [<!ENTITY x 'y'>]><!----><mediawiki>"],
+)
+def test_a_dump_that_no_wiki_writes_is_an_input_error(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "dump.xml"
+    path.write_text(text)
+    with pytest.raises(InputError, match="MediaWiki dump"):
+        list(read_articles(path))
 
 
 def test_a_page_that_is_too_long_costs_itself(tmp_path: Path) -> None:

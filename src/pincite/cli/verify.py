@@ -24,7 +24,7 @@ from pincite.errors import InputError
 from pincite.settings import Settings
 from pincite.types import Finding
 from pincite.verbs.verify.records import Report
-from pincite.wiki.files import PageText
+from pincite.wiki.article import PageText
 from pincite.wiki.site.addresses import ArticleAddress, Site
 
 if TYPE_CHECKING:
@@ -292,7 +292,7 @@ class Batch:
         """Check every article of a dump, here or by Ray's workers; the reports are the same."""
         from pincite.library.parallel import Local
         from pincite.verbs.verify import build
-        from pincite.wiki.files import read_pages_of
+        from pincite.wiki.article import read_pages_of
 
         if place is None:
             raise click.UsageError(

@@ -1,24 +1,107 @@
-"""An article in, claims with their citations and exact spans out: the door of this room."""
+"""A file or a text in; articles out, with their claims, citations and exact spans.
 
+Files are told apart by content: MediaWiki dump, HTML, JSON lines, wikitext. A dump of any size is
+read page by page with expat, which fetches nothing; entities may not be declared. What is wrong
+with one page costs that page only.
+"""
+
+import bz2
+import difflib
+import gzip
+import io
+import json
 import re
+import sys
+import zlib
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import IO, Any, Literal, cast
+from xml.parsers import expat
 
 from pincite.documents.text import code_of, detect
+from pincite.errors import InputError
 from pincite.text.sentences import n_words
 from pincite.types import Article
 from pincite.wiki.claims import VALUES, attach_tags, claims_of
-from pincite.wiki.files import MAX_PAGE, MAX_WIKITEXT, Markup, PageText, page_in, read_pages_of
 from pincite.wiki.flat import BlockKind, Flat
-from pincite.wiki.html import read_html
+from pincite.wiki.html import page_language, page_title, read_html, revision_of
 from pincite.wiki.references import resolve
 from pincite.wiki.templates import edition
 from pincite.wiki.wikitext import read_wikitext
 
+# Characters of a page. The HTML of the longest ones has 10 MB; MediaWiki's limit for wikitext is
+# 2 MiB ($wgMaxArticleSize). Reading takes time with the length, whatever stands there.
+MAX_PAGE = 20_000_000
+MAX_WIKITEXT = 2 * 1024 * 1024
+MAX_LINE = 40_000_000  # of one JSON line: escapes can double a page
+MAX_DEPTH = 100  # elements within elements of a dump; MediaWiki writes five
+MAX_TITLES = 50_000  # remembered titles that begin like the wanted one, to suggest close ones
+MAX_WARNINGS = 100  # a page of broken brackets would otherwise fill a report
+_CHUNK = 1 << 16  # bytes of a dump that are read at a time
 _THE = re.compile(r"\bthe\b", re.IGNORECASE)
 _SHARE_OF_THE = 0.03  # of the words; in English prose it is 5 to 7 %
-MAX_WARNINGS = 100  # a page of broken brackets would otherwise fill a report
+_HEAD = 4096  # bytes that are looked at to tell formats apart
+_DUMP = re.compile(rb"\s*(?:<\?xml[^>]*\?>)?\s*(?:<!--.*?-->\s*)*<mediawiki\b", re.DOTALL)
+_HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype html|html|head|body)\b", re.I | re.DOTALL)
+_JSONL = re.compile(rb"\s*\{\s*\"")
+
+Markup = Literal["wikitext", "html"]
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """The text of a page and what its file says about it."""
+
+    source: str
+    title: str
+    markup: Markup = "wikitext"
+    revision_id: str | None = None
+    timestamp: str | None = None
+    language: str | None = None
+    namespace: int = 0
+    redirect: str | None = None  # the title it redirects to
+    deleted: bool = False  # the text of this revision was deleted by administrators
+    problem: str = ""  # why a place in the file holds no page
+
+
+# ── articles ──────────────────────
+
+
+def read_articles(
+    path: str | Path,
+    *,
+    title: str | None = None,
+    language: str | None = None,
+    otherwise: str = "en",
+) -> Iterator[Article]:
+    """The articles of a file; "-" is standard input.
+
+    A dump (plain, .bz2, .gz) gives the page called `title`, or every article that is no redirect;
+    so do JSON lines with `title`, `wikitext`, `revid` and `timestamp`. Wikitext and HTML give one
+    article; `title` overrides what the page or the file name says, `language` what it says of
+    that. For `otherwise` see `parse_page`.
+
+    Raises:
+        InputError: no such file or title, or nothing in it can be read.
+    """
+    for page in read_pages_of(path, title):
+        yield parse_page(replace(page, language=language) if language else page, otherwise)
+
+
+def article_in(source: str, *, title: str | None = None, otherwise: str = "en") -> Article:
+    """The article in a text: wikitext, or the HTML of a page.
+
+    Its language is the one that its words are clearly in, or `otherwise`.
+
+    Raises:
+        InputError: there are no words in it, or more than a page may have.
+
+    >>> article_in("It opened in 1911.<ref>A. Berg</ref>").claims[0].text
+    'It opened in 1911.'
+    """
+    head = source[:_HEAD].encode("utf-8", "replace")
+    return parse_page(_page_of(source, "The text", title, "", _HTML.match(head)), otherwise)
 
 
 def parse_article(
@@ -39,114 +122,306 @@ def parse_article(
 
 
 def parse_page(page: PageText, otherwise: str = "en") -> Article:
-    """The same of a page from a file.
+    """The article of a page from a file.
 
     Its language is the one that the file states, or else that the words are clearly in, or else
-    `otherwise`. One that is too long has no claims and says so in `unread`.
+    `otherwise`. One that is too long, or that is no page, has no claims; `unread` says why.
     """
-    source, title = page.source, page.title
-    limit = MAX_PAGE if page.markup == "html" else MAX_WIKITEXT
-    if len(source) > limit:
-        warning = f"the page has {len(source):,} characters and is not read; the limit is {limit:,}"
-        return Article(
-            title,
-            source,
-            (),
-            page.revision_id,
-            page.timestamp,
-            page.language or otherwise,
-            warnings=(warning,),
-            markup=page.markup,
-            unread="too_long",
-        )
-    flat, language = _read(page, otherwise)
-    attach_tags(flat.blocks, lambda use, tag: _tag_use(flat, use, tag))
-    cited, missing = resolve(flat.uses, flat.definitions)
-    claims = claims_of(flat.blocks, cited, title, language, source)
-    met = {citation.span for claim in claims for citation in claim.citations}
-    in_values = {mark.use for block in flat.blocks if block.kind in VALUES for mark in block.marks}
-    lost = [n for n, use in enumerate(flat.uses) if use.span not in met]
-    without = [  # in headings, and where nothing is said
-        f"no claim is made for the reference at character {flat.uses[n].span.start}"
-        for n in lost
-        if n not in in_values
-    ]
-    if n_values := len(in_values.intersection(lost)):
-        kind = "references in table cells and infobox values that are no sentences"
-        without.append(f"{kind}, without a claim: {n_values}")
-    warnings = list(dict.fromkeys((*flat.warnings, *missing, *without)))
-    if len(warnings) > MAX_WARNINGS:
-        more = len(warnings) - MAX_WARNINGS
-        warnings = [*warnings[:MAX_WARNINGS], f"and {more} more warnings"]
-    return Article(
-        title,
+    source, limit = page.source, MAX_PAGE if page.markup == "html" else MAX_WIKITEXT
+    article = Article(
+        page.title,
         source,
-        tuple(claims),
+        (),
         page.revision_id,
         page.timestamp,
-        language,
-        len(flat.uses),
-        tuple(warnings),
+        page.language or otherwise,
         markup=page.markup,
     )
+    if page.problem:
+        return replace(article, warnings=(page.problem,), unread="not_a_page")
+    if len(source) > limit:
+        warning = f"the page has {len(source):,} characters and is not read; the limit is {limit:,}"
+        return replace(article, warnings=(warning,), unread="too_long")
+    flat, language = _read(page, otherwise)
+    attach_tags(flat)
+    cited, missing = resolve(flat.uses, flat.definitions)
+    claims = claims_of(flat.blocks, cited, page.title, language, source)
+    warnings = list(dict.fromkeys((*flat.warnings, *missing, *_without_claim(flat, claims))))
+    if (more := len(warnings) - MAX_WARNINGS) > 0:
+        warnings = [*warnings[:MAX_WARNINGS], f"and {more} more warnings"]
+    return replace(
+        article,
+        claims=tuple(claims),
+        language=language,
+        n_references=len(flat.uses),
+        warnings=tuple(warnings),
+    )
+
+
+def read_flat(source: str, markup: Markup, language: str) -> Flat:
+    """The page `source` in the flat form. Never raises on malformed markup."""
+    read = read_html if markup == "html" else read_wikitext
+    return read(source, edition(language))
 
 
 def _read(page: PageText, otherwise: str) -> tuple[Flat, str]:
     """The flat form, and the language it is in."""
-    read = read_html if page.markup == "html" else read_wikitext
     known = code_of(page.language) or page.language
-    flat = read(page.source, edition(known or otherwise))
+    flat = read_flat(page.source, page.markup, known or otherwise)
     if known:
         return flat, known
-    known = _detected(flat) or otherwise
+    text = " ".join(b.text for b in flat.blocks if b.kind is BlockKind.PARAGRAPH)
+    if len(_THE.findall(text)) >= _SHARE_OF_THE * n_words(text) > 0:
+        known = "en"  # without loading the model
+    else:  # if their beginning and their middle are in one
+        found = {detect(text), detect(text[len(text) // 2 :])} - {None}
+        known = (found.pop() if len(found) == 1 else None) or otherwise
     if edition(known) != edition(otherwise):
-        flat = read(page.source, edition(known))
+        flat = read_flat(page.source, page.markup, known)
     return flat, known
 
 
-def _detected(flat: Flat) -> str | None:
-    """The language of the paragraphs, if their beginning and their middle are in one."""
-    text = " ".join(b.text for b in flat.blocks if b.kind is BlockKind.PARAGRAPH)
-    if len(_THE.findall(text)) >= _SHARE_OF_THE * n_words(text) > 0:
-        return "en"  # without loading the model
-    found = {detect(text), detect(text[len(text) // 2 :])} - {None}
-    return found.pop() if len(found) == 1 else None
+def _without_claim(flat: Flat, claims: list[Any]) -> Iterator[str]:
+    """A warning for each reference that no claim has: in headings, and where nothing is said."""
+    met = {citation.span for claim in claims for citation in claim.citations}
+    in_values = {mark.use for block in flat.blocks if block.kind in VALUES for mark in block.marks}
+    n_values = 0
+    for n, use in enumerate(flat.uses):
+        if use.span not in met and n in in_values:
+            n_values += 1
+        elif use.span not in met:
+            yield f"no claim is made for the reference at character {use.span.start}"
+    if n_values:
+        kind = "references in table cells and infobox values that are no sentences"
+        yield f"{kind}, without a claim: {n_values}"
 
 
-def _tag_use(flat: Flat, use: int, tag: str) -> None:
-    flat.uses[use].tags = (*flat.uses[use].tags, tag)
+# ── files ──────────────────────
 
 
-def read_articles(
-    path: str | Path,
-    *,
-    title: str | None = None,
-    language: str | None = None,
-    otherwise: str = "en",
-) -> Iterator[Article]:
-    """The articles of a file, told apart by content; "-" is standard input.
-
-    A dump (plain, .bz2, .gz) gives the page called `title`, or every article that is no redirect;
-    so do JSON lines with `title`, `wikitext`, `revid` and `timestamp`. Wikitext and HTML give one
-    article; `title` overrides what the page or the file name says, `language` what it says of
-    that. For `otherwise` see `parse_page`.
+def read_pages_of(path: str | Path, title: str | None) -> Iterator[PageText]:
+    """The pages of a file, or of standard input for "-"; of a dump only `title` if it is given.
 
     Raises:
-        InputError: no such file or title, or nothing in it can be read.
+        InputError: the file is missing, empty, too large or not what it looks like.
     """
-    for page in read_pages_of(path, title):
-        yield parse_page(replace(page, language=language) if language else page, otherwise)
+    name = "standard input" if str(path) == "-" else str(path)
+    with _opened(path, name) as raw:
+        stream = _decompressed(raw)
+        try:
+            head = stream.peek(_HEAD)[:_HEAD]
+            if _DUMP.match(head):
+                yield from _articles_of_dump(stream, name, title)
+            elif _JSONL.match(head):
+                yield from _json_lines(stream, name, title)
+            else:
+                source = stream.read(4 * MAX_PAGE + 1).decode("utf-8-sig")
+                stem = "" if str(path) == "-" else Path(path).name.split(".")[0].replace("_", " ")
+                yield _page_of(source, name, title, stem, _HTML.match(head))
+        except UnicodeDecodeError as error:
+            message = f"{name} is not UTF-8 ({error.reason} at byte {error.start}). Convert it."
+            raise InputError(message) from error
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(f"{name} cannot be read: {error}. Fetch the file again.") from error
 
 
-def article_in(source: str, *, title: str | None = None, otherwise: str = "en") -> Article:
-    """The article that a text is: wikitext, or the HTML of a page.
+def _opened(path: str | Path, name: str) -> IO[bytes]:
+    if str(path) == "-":
+        # Closing the copy leaves standard input open.
+        return io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer))
+    try:
+        return Path(path).open("rb")
+    except OSError as error:
+        reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
+        message = (
+            f"{name} cannot be opened: {reason}. Expected an article as wikitext or HTML, a "
+            "MediaWiki dump, JSON lines, or - for standard input. Check the path."
+        )
+        raise InputError(message) from error
 
-    Its language is the one that its words are clearly in, or `otherwise`.
 
-    Raises:
-        InputError: there are no words in it.
+def _decompressed(raw: IO[bytes]) -> io.BufferedReader:
+    magic = cast("io.BufferedReader", raw).peek(3)[:3]
+    if magic == b"BZh":
+        return io.BufferedReader(cast("io.RawIOBase", bz2.BZ2File(raw)))
+    if magic[:2] == b"\x1f\x8b":
+        return io.BufferedReader(cast("io.RawIOBase", gzip.GzipFile(fileobj=raw)))
+    return cast("io.BufferedReader", raw)
 
-    >>> article_in("It opened in 1911.<ref>A. Berg</ref>").claims[0].text
-    'It opened in 1911.'
+
+def _page_of(source: str, name: str, title: str | None, stem: str, is_html: object) -> PageText:
+    """A text with its title: as given, as the page says, or else as its file is called."""
+    if not source.strip():
+        message = f"{name} is empty. Expected an article as wikitext or HTML. Check the file."
+        raise InputError(message)
+    if len(source) > MAX_PAGE:
+        message = (
+            f"{name} has {len(source):,} characters; a page may have {MAX_PAGE:,}. Expected one "
+            "article. Split the file, or give a dump or JSON lines."
+        )
+        raise InputError(message)
+    if not is_html:
+        return PageText(source, title or stem)
+    known = title or page_title(source) or stem
+    return PageText(source, known, "html", revision_of(source), language=page_language(source))
+
+
+def _json_lines(stream: io.BufferedReader, name: str, title: str | None) -> Iterator[PageText]:
+    """The pages of JSON lines; after the first one a line that is no page costs itself only."""
+    wanted, number = normal_title(title) if title else None, 0
+    while line := stream.readline(MAX_LINE):
+        number += 1
+        if not line.strip():
+            continue
+        page = _json_page(line, f"{name}, line {number}")
+        if page.problem and number == 1:
+            raise InputError(page.problem)
+        if wanted is None or page.title == wanted:
+            yield page
+            if wanted:
+                return
+    if wanted:
+        raise InputError(f"{name} has no article called {wanted!r}. Expected the exact title.")
+
+
+def _json_page(line: bytes, where: str) -> PageText:
+    try:
+        given: Any = json.loads(line)
+        source, title = given["wikitext"], given["title"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        problem = f"{where}: {error!r}. Expected a JSON object with 'title' and 'wikitext'."
+        return PageText("", where, problem=problem)
+    if not isinstance(source, str) or not isinstance(title, str):
+        problem = f"{where}: 'title' and 'wikitext' must be text. Check how the file was made."
+        return PageText("", where, problem=problem)
+    revision, timestamp, language = map(given.get, ("revid", "timestamp", "language"))
+    return PageText(
+        source,
+        title,
+        revision_id=None if revision is None else str(revision),
+        timestamp=timestamp if isinstance(timestamp, str) else None,
+        language=language if isinstance(language, str) else None,
+    )
+
+
+# ── dumps ──────────────────────
+
+
+def normal_title(title: str) -> str:
+    """A title as MediaWiki stores it.
+
+    >>> normal_title("ada_Lovelace ")
+    'Ada Lovelace'
     """
-    return parse_page(page_in(source, title), otherwise)
+    text = " ".join(title.replace("_", " ").split())
+    return text[:1].upper() + text[1:]
+
+
+def _articles_of_dump(stream: IO[bytes], name: str, title: str | None) -> Iterator[PageText]:
+    """The articles of a dump; with a title only that one, and no further than that."""
+    wanted = normal_title(title) if title else ""
+    similar: list[str] = []
+    for page in _dump_pages(stream, name):
+        if not wanted and not (page.namespace or page.redirect or page.deleted):
+            yield page
+        elif wanted == page.title:
+            yield _wanted(page, name)
+            return
+        elif wanted and page.title[:2].lower() == wanted[:2].lower() and len(similar) < MAX_TITLES:
+            similar.append(page.title)
+    if wanted:
+        close = difflib.get_close_matches(wanted, similar, n=3, cutoff=0.6)
+        hint = f"Close titles: {', '.join(close)}." if close else "Titles are case-sensitive."
+        message = f"{name} has no page called {wanted!r}. Expected the exact title. {hint}"
+        raise InputError(message)
+
+
+def _wanted(page: PageText, name: str) -> PageText:
+    if page.deleted:
+        message = (
+            f"The text of the latest revision of {page.title!r} in {name} was deleted. "
+            "Ask for another article, or use a later dump."
+        )
+        raise InputError(message)
+    if page.redirect:
+        message = (
+            f"{page.title!r} in {name} is a redirect and has no claims. Expected an article. "
+            f"Ask for {page.redirect!r}."
+        )
+        raise InputError(message)
+    return page
+
+
+def _dump_pages(stream: IO[bytes], name: str) -> Iterator[PageText]:
+    """Every page of a dump, in order, each with its latest revision."""
+    reader, parser = _DumpReader(name), expat.ParserCreate()
+    parser.buffer_text, parser.buffer_size = True, _CHUNK
+    parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
+    parser.CharacterDataHandler, parser.EntityDeclHandler = reader.data, reader.refuse
+    chunk = b" "
+    while chunk:
+        chunk = stream.read(_CHUNK)
+        try:
+            parser.Parse(chunk, not chunk)
+        except expat.ExpatError as error:
+            message = f"{name} cannot be read as a MediaWiki dump: {error}. Fetch the file again."
+            raise InputError(message) from error
+        yield from reader.pages
+        reader.pages.clear()
+
+
+class _DumpReader:
+    """Collects the pages of a dump from expat's events. Text beyond `MAX_PAGE` is dropped."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.pages: list[PageText] = []
+        self.language: str | None = None  # of the wiki
+        self.path: list[str] = []
+        self.known: dict[str, str] = {}
+        self.text: list[str] = []
+        self.room = 0
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        tag = tag.rpartition(":")[2]
+        self.path.append(tag)
+        if len(self.path) > MAX_DEPTH:
+            raise InputError(f"{self.name} nests too deeply for a MediaWiki dump.")
+        self.text, self.room = [], MAX_PAGE
+        if tag == "mediawiki":
+            self.language = attributes.get("xml:lang")
+        elif tag == "page":
+            self.known = {}
+        elif tag == "redirect":
+            self.known["redirect"] = attributes.get("title", "")
+        elif tag == "text":
+            self.known["deleted"] = "deleted" if "deleted" in attributes else ""
+
+    def data(self, text: str) -> None:
+        if self.room > 0:
+            self.text.append(text[: self.room])
+            self.room -= len(text)
+
+    def end(self, _: str) -> None:
+        where = "/".join(self.path[-2:])
+        if where in ("page/title", "page/ns", "revision/id", "revision/timestamp", "revision/text"):
+            self.known[where] = "".join(self.text)
+        elif where == "mediawiki/page":
+            known, namespace = self.known, self.known.get("page/ns", "")
+            self.pages.append(
+                PageText(
+                    known.get("revision/text", ""),
+                    known.get("page/title", ""),
+                    revision_id=known.get("revision/id"),
+                    timestamp=known.get("revision/timestamp"),
+                    language=self.language,
+                    namespace=int(namespace) if namespace.lstrip("-").isdecimal() else 0,
+                    redirect=known.get("redirect") or None,
+                    deleted=bool(known.get("deleted")),
+                )
+            )
+        self.text, self.room = [], 0
+        self.path.pop()
+
+    def refuse(self, *_: object) -> None:
+        raise InputError(f"{self.name} declares entities, which no MediaWiki dump does.")

@@ -8,14 +8,14 @@ it, the block says what does. Headings make no claims.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pincite.text.clauses import clauses
 from pincite.text.fragments import MAX_CHARS, Standing, standing, widened, with_subject
 from pincite.text.sentences import n_words, whole_sentences
 from pincite.types import Citation, Claim, Span, claim_id_of
-from pincite.wiki.flat import UNREAD, Block, BlockKind, Mark, last_words
+from pincite.wiki.flat import UNREAD, Block, BlockKind, Flat, Mark, last_words
 
 MAX_BEFORE = 1500  # characters of context; SIDE's encoder reads no more (512 tokens with the claim)
 MAX_AFTER = 500  # characters of what follows: SIDE gives it a fifth of its encoder's room
@@ -131,16 +131,16 @@ def claims_of(
     return [_unique(claim, seen) for claim in claims]
 
 
-def attach_tags(blocks: Sequence[Block], add: Callable[[int, str], None]) -> None:
-    """Call `add(use, tag)` for each inline tag that directly follows a reference use."""
-    for block in blocks:
+def attach_tags(flat: Flat) -> None:
+    """Give each reference use the inline tags that directly follow it."""
+    for block in flat.blocks:
         for group in _groups(block):
             use = None
             for mark in group.marks:
                 if mark.use is not None:
                     use = mark.use
                 elif use is not None and mark.tag is not None:
-                    add(use, mark.tag)
+                    flat.uses[use].tags += (mark.tag,)
 
 
 def _block_claims(block: Block, previous: Block | None, page: _Page) -> Iterator[Claim]:

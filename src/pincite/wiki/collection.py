@@ -22,7 +22,7 @@ from pincite.documents.collection import loose_key
 from pincite.errors import InputError
 from pincite.text.passages import passages
 from pincite.types import Article, Document
-from pincite.wiki.dump import normal_title
+from pincite.wiki.article import normal_title
 from pincite.wiki.wafer import Output, Provenance, WaferRecord, read_records, records_in, to_line
 
 SPLITS = ("train", "dev", "fail-dev", "test", "fail-test")

@@ -18,11 +18,9 @@ from pincite.notes import Note
 from pincite.text.fragments import MAX_CHARS, Standing, standing
 from pincite.text.sentences import n_words
 from pincite.types import Article, Claim, Span, Uncited, claim_id_of
+from pincite.wiki.article import read_flat
 from pincite.wiki.claims import MAX_BEFORE, NEEDED, has_words, sentences_of
 from pincite.wiki.flat import Block, BlockKind, last_words
-from pincite.wiki.html import read_html
-from pincite.wiki.templates import edition
-from pincite.wiki.wikitext import read_wikitext
 
 MIN_WORDS = 6  # of a sentence: a shorter one is a title or a remark
 _LETTERS = 0.6  # share of letters below which a line is a formula
@@ -118,8 +116,7 @@ def is_read(language: str) -> bool:
 
 def prose(article: Article) -> list[Sentence]:
     """Its sentences, read from its source once more; see `sentences`."""
-    read = read_html if article.markup == "html" else read_wikitext
-    flat = read(article.source, edition(article.language))
+    flat = read_flat(article.source, article.markup, article.language)
     return list(sentences(flat.blocks, article.source, article.title, article.language))
 
 

@@ -58,9 +58,8 @@ from pincite.verbs.verify.build import flag_precision
 from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.verbs.verify.records import Report
 from pincite.web.sources import FetchStep
+from pincite.wiki.article import read_flat
 from pincite.wiki.flat import Block, BlockKind
-from pincite.wiki.html import read_html
-from pincite.wiki.wikitext import read_wikitext
 
 THRESHOLDS = tuple(step / 20 for step in range(1, 20))  # of the slider
 _SHOWN_ALWAYS = (BlockKind.PARAGRAPH, BlockKind.ITEM, BlockKind.HEADING)
@@ -111,11 +110,10 @@ def blocks_of(article: Article, markup: Literal["wikitext", "html"]) -> list[dic
         article: with its claims.
         markup: of its source.
     """
-    read = read_html if markup == "html" else read_wikitext
     placed = _Placed(article.claims)
     shown: list[dict[str, Any]] = []
     n_sections = 0
-    for block in read(article.source).blocks:
+    for block in read_flat(article.source, markup, article.language).blocks:
         if not block.text:
             continue
         claims = _claims_in(block, placed.between(min(block.starts), max(block.ends)))
@@ -353,8 +351,7 @@ def _sent(body: VerifyRequest, folders: Sources | None) -> _Sent | None:
 
 def _article(body: VerifyRequest, settings: Settings, tell: Tell) -> Article:
     from pincite.verbs.verify import articles
-    from pincite.wiki.article import parse_page, read_articles
-    from pincite.wiki.files import PageText
+    from pincite.wiki.article import PageText, parse_page, read_articles
 
     if body.example:
         example = EXAMPLES[body.example]

@@ -44,8 +44,7 @@ from pincite.verbs.verify.estimate import Estimate, Estimator
 from pincite.verbs.verify.pipeline import SecondOpinion, Tell, VerifyPipeline
 from pincite.verbs.verify.records import Report
 from pincite.web.sources import FetchStep
-from pincite.wiki.article import parse_page
-from pincite.wiki.files import PageText
+from pincite.wiki.article import PageText, parse_page
 from pincite.wiki.uncited import is_read, uncited
 
 # Settings that change how fast or where something is done, never what comes out.
@@ -129,6 +128,8 @@ class Run:
         """The report on a page of a dump, or what went wrong with it."""
 
         def report() -> Report | str:
+            if page.problem:
+                return page.problem
             return self.verify(parse_page(page, self.settings.language))
 
         return containment.attempted(report, could_not_be_checked)
