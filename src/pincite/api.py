@@ -28,13 +28,12 @@ from pincite.text.passages import cited_passages
 from pincite.types import Article, Claim, Document, Evidence, Finding, Passage, Span
 from pincite.verbs.ask import build as build_ask
 from pincite.verbs.ask import data as ask_data
-from pincite.verbs.ask import html as ask_html
+from pincite.verbs.ask import render as ask_render
 from pincite.verbs.ask import terminal as ask_terminal
 from pincite.verbs.ask.records import Answer, AnswerReport
 from pincite.verbs.check import build as build_check
 from pincite.verbs.check import data as check_data
-from pincite.verbs.check import exports as check_exports
-from pincite.verbs.check import html as check_html
+from pincite.verbs.check import render as check_render
 from pincite.verbs.check import terminal as check_terminal
 from pincite.verbs.check.records import Check, CheckReport
 from pincite.verbs.verify import articles, build, data, terminal
@@ -123,15 +122,15 @@ def _forms(record: object) -> _Forms:
     if isinstance(record, CheckReport):
         return _Forms(
             check_data.record_of,
-            check_html.to_html,
+            check_render.to_html,
             check_terminal.print_report,
-            check_exports.COLUMNS,
-            check_exports.rows,
+            check_render.COLUMNS,
+            check_render.rows,
         )
     if isinstance(record, AnswerReport):
         return _Forms(
             ask_data.record_of,
-            ask_html.to_html,
+            ask_render.to_html,
             ask_terminal.print_report,
             ask_data.COLUMNS,
             ask_data.rows,

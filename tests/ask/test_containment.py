@@ -13,7 +13,7 @@ from rich.console import Console
 from pincite.completions import Usage
 from pincite.judgement.references import Standing, Support
 from pincite.types import Claim, Document, Evidence, Hit, Passage, Span
-from pincite.verbs.ask import bibliography, data, html, markdown, terminal
+from pincite.verbs.ask import bibliography, data, render, terminal
 from pincite.verbs.ask.answer_check import AnswerChecker
 from pincite.verbs.ask.extract import Extractor
 from pincite.verbs.ask.pipeline import AskPipeline, LiteratureFinder
@@ -118,21 +118,21 @@ def printed(found: AnswerReport) -> str:
 
 RENDERERS: list[Callable[[AnswerReport], str]] = [
     data.to_json,
-    html.to_html,
-    markdown.to_markdown,
+    render.to_html,
+    render.to_markdown,
     printed,
 ]
 
 
-@pytest.mark.parametrize("render", RENDERERS)
+@pytest.mark.parametrize("to_format", RENDERERS)
 @pytest.mark.parametrize("damage", [{"title": None}, {"text": None}, {"meta": None}])
 def test_a_reference_that_cannot_be_shown_costs_itself(
-    render: Callable[[AnswerReport], str], damage: dict[str, Any]
+    to_format: Callable[[AnswerReport], str], damage: dict[str, Any]
 ) -> None:
     answer = pipeline(writer=Said()).ask(QUESTION)
     first, second = answer.references
     broken = replace(second, document=replace(second.document, **damage))
-    shown = render(report(replace(answer, references=(first, broken)), answer))
+    shown = to_format(report(replace(answer, references=(first, broken)), answer))
     assert shown.count(SOUND.removesuffix(".")) >= 2
 
 
@@ -161,8 +161,8 @@ def test_hostile_texts(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "PAPERS", [PAPERS[0], replace(PAPERS[1], text=text)])
     for writer in (pipeline().writer, Said()):
         answer = pipeline(writer=writer).ask(f"{QUESTION} {text}")
-        for render in RENDERERS:
-            assert SOUND.removesuffix(".") in render(report(answer))
+        for to_format in RENDERERS:
+            assert SOUND.removesuffix(".") in to_format(report(answer))
 
 
 def test_a_question_in_two_parts_is_asked_in_one_where_it_finds_nothing() -> None:

@@ -14,7 +14,7 @@ from rich.console import Console
 from pincite.completions import Usage
 from pincite.judgement.confirmation import Outcome, StatementType, Weighed, from_answers
 from pincite.types import Claim, Evidence, Failed, Passage, Span
-from pincite.verbs.check import data, exports, html, terminal
+from pincite.verbs.check import data, render, terminal
 from pincite.verbs.check.confirm import VerifierJudge
 from pincite.verbs.check.pipeline import CheckPipeline, Found
 from pincite.verbs.check.records import Check, CheckReport, Interpretation, Reading
@@ -123,19 +123,19 @@ def printed(found: CheckReport) -> str:
 
 RENDERERS: list[Callable[[CheckReport], str]] = [
     data.to_json,
-    html.to_html,
-    exports.to_csv,
-    exports.to_markdown,
-    exports.to_footnotes,
-    exports.to_claimreview,
+    render.to_html,
+    render.to_csv,
+    render.to_markdown,
+    render.to_footnotes,
+    render.to_claimreview,
     printed,
 ]
 
 
-@pytest.mark.parametrize("render", RENDERERS)
+@pytest.mark.parametrize("to_format", RENDERERS)
 @pytest.mark.parametrize("damage", [{"text": None}, {"title": None}, {"span": None}, {"url": 7}])
 def test_a_passage_that_cannot_be_shown_costs_itself(
-    render: Callable[[CheckReport], str], damage: dict[str, Any]
+    to_format: Callable[[CheckReport], str], damage: dict[str, Any]
 ) -> None:
     sound, other = pipeline().check(STATEMENT), pipeline().check("The tram was sold in 1935.")
     (result,) = sound.results
@@ -143,10 +143,10 @@ def test_a_passage_that_cannot_be_shown_costs_itself(
     item = Weighed(bad, from_answers(bad, 0.9, 0.0, Span(0, len(TEXTS[1]))), 9)
     item = replace(item, passage=replace(bad, **damage))
     broken = replace(sound, results=(replace(result, items=(*result.items, item)),))
-    shown = render(report(broken, other))
+    shown = to_format(report(broken, other))
     assert STATEMENT.rstrip(".") in shown
     assert "0.example" in shown, "the other passages are there"
-    if render is not exports.to_claimreview:  # it reviews what something was found on
+    if to_format is not render.to_claimreview:  # it reviews what something was found on
         assert "tram was sold" in shown
 
 
@@ -155,10 +155,10 @@ def test_a_statement_that_cannot_be_shown_leaves_the_others() -> None:
     (result,) = bad.results
     reading = replace(result.reading, kind="no kind", text=7)  # type: ignore[arg-type]
     bad = replace(bad, results=(replace(result, reading=reading),))
-    for render in (data.to_json, html.to_html, exports.to_csv, exports.to_markdown, printed):
-        shown = render(report(sound, bad))
+    for to_format in (data.to_json, render.to_html, render.to_csv, render.to_markdown, printed):
+        shown = to_format(report(sound, bad))
         assert "0.example" in shown
-        assert "tram was sold" in shown or render is exports.to_csv, "a row is of a reading"
+        assert "tram was sold" in shown or to_format is render.to_csv, "a row is of a reading"
     assert json.loads(data.to_json(report(sound, bad)))["n_statements"] == 2
 
 
@@ -179,8 +179,8 @@ def test_hostile_texts(text: str) -> None:
     ready = pipeline(finder=FoundTexts([text, *TEXTS[:1]]))
     checks = [ready.check(text), ready.check(STATEMENT)]
     assert checks[1].results[0].items[1].outcome is not None
-    for render in RENDERERS:
-        assert "mill" in render(report(*checks))
+    for to_format in RENDERERS:
+        assert "mill" in to_format(report(*checks))
 
 
 def test_readings_are_kept_of_any_kind() -> None:

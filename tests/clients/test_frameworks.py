@@ -16,7 +16,7 @@ from pincite.adapters.langchain import CorpusRetriever
 from pincite.api import Report
 from pincite.corpus.protocol import Corpus
 from pincite.verbs.ask import data as ask_data
-from pincite.verbs.check import exports as check_exports
+from pincite.verbs.check import render as check_render
 from pincite.verbs.verify import csv as verify_csv
 
 
@@ -34,7 +34,7 @@ def corpus(tmp_path: Path) -> Iterator[Corpus]:
     ("record", "columns", "n_rows"),
     [
         (verify_report(), verify_csv.COLUMNS, len(list(verify_csv.rows(verify_report())))),
-        (check_report(), check_exports.COLUMNS, len(list(check_exports.rows(check_report())))),
+        (check_report(), check_render.COLUMNS, len(list(check_render.rows(check_report())))),
         (everything(), ask_data.COLUMNS, len(list(ask_data.rows(everything())))),
     ],
     ids=["verify", "check", "ask"],

@@ -17,8 +17,8 @@ from pincite.evaluation.labelled_statements import (
 )
 from pincite.judgement.confirmation import Outcome, StatementType, Weighed, Weight, from_answers
 from pincite.types import Passage, Span
-from pincite.verbs.check.html import measures_to_html as to_html
 from pincite.verbs.check.records import Check, Reading, ReadingResult
+from pincite.verbs.check.render import measures_to_html as to_html
 
 CONFIRMED = Prediction(Outcome.CONFIRMATION, 0.5)
 DENIED = Prediction(Outcome.STRONG_DISCONFIRMATION, -0.9)

@@ -20,8 +20,7 @@ from pincite.errors import ConfigError, InputError, PinciteError
 from pincite.judgement.references import Standing, Support, Verdict
 from pincite.types import Span
 from pincite.verbs.ask import data as ask_data
-from pincite.verbs.ask import html as ask_html
-from pincite.verbs.ask import markdown as ask_markdown
+from pincite.verbs.ask import render as ask_render
 from pincite.verbs.ask import terminal as ask_terminal
 from pincite.verbs.ask import wording
 from pincite.verbs.ask.records import Answer, AnswerReport
@@ -80,8 +79,8 @@ def everything_shown() -> list[str]:
 def in_every_format(report: AnswerReport) -> list[str]:
     """Without line breaks, as a reader sees them."""
     written = [
-        ask_html.to_html(report).replace('<span aria-hidden="true">', "").replace("</span>", ""),
-        ask_markdown.to_markdown(report).replace("\\", ""),
+        ask_render.to_html(report).replace('<span aria-hidden="true">', "").replace("</span>", ""),
+        ask_render.to_markdown(report).replace("\\", ""),
         shown(report, width=1000),
     ]
     return [" ".join(text.split()) for text in written]
@@ -237,7 +236,7 @@ def test_what_every_format_says(words: str) -> None:
 
 def test_a_stopped_run_says_so() -> None:
     assert "stopped after 4 of 5 questions" in shown(samples.everything())
-    assert "stopped after 4 of 5 questions" in ask_html.to_html(samples.everything())
+    assert "stopped after 4 of 5 questions" in ask_render.to_html(samples.everything())
 
 
 def test_no_model_no_word_of_one() -> None:
@@ -253,7 +252,7 @@ def test_no_model_no_word_of_one() -> None:
 
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_a_page_gains_no_element(text: str, url: str) -> None:
-    page = Page(ask_html.to_html(hostile(text, url)))
+    page = Page(ask_render.to_html(hostile(text, url)))
     assert set(page.tags) <= ALLOWED
     assert not [name for name, _ in page.attributes if name.startswith("on")]
     links = page.all("href") + page.all("src")
@@ -263,7 +262,7 @@ def test_a_page_gains_no_element(text: str, url: str) -> None:
 
 
 def test_links_within_a_page_lead_somewhere_and_each_place_is_one() -> None:
-    page = Page(ask_html.to_html(samples.everything()))
+    page = Page(ask_render.to_html(samples.everything()))
     ids = page.all("id")
     assert len(ids) == len(set(ids))
     assert {link[1:] for link in page.all("href") if link.startswith("#")} <= set(ids)
@@ -271,14 +270,14 @@ def test_links_within_a_page_lead_somewhere_and_each_place_is_one() -> None:
 
 def test_each_sentence_leads_to_its_evidence_though_it_stands_there_twice() -> None:
     report = samples.answer_report(samples.every_standing())
-    page = Page(ask_html.to_html(report))
+    page = Page(ask_render.to_html(report))
     assert page.all("href").count("#a1-s1") == 2
     assert page.all("href").count("#a1-s6") == 3
     assert page.text.count("Living beside a night tram line") == 2
 
 
 def test_the_closest_sentence_is_marked_exactly() -> None:
-    page = Page(ask_html.to_html(samples.answer_report(samples.extract())))
+    page = Page(ask_render.to_html(samples.answer_report(samples.extract())))
     assert page.marked == [samples.FINDING]
     assert samples.ABSTRACT.format(samples.FINDING) in page.text
 
@@ -286,14 +285,14 @@ def test_the_closest_sentence_is_marked_exactly() -> None:
 @pytest.mark.parametrize("quote", [Span(5, 5), Span(5, 3), Span(10, 9999), None])
 def test_a_quote_that_cannot_be_is_not_marked(quote: Span | None) -> None:
     answer = moved(samples.extract(), 0, quote=quote)
-    page = Page(ask_html.to_html(samples.answer_report(answer)))
+    page = Page(ask_render.to_html(samples.answer_report(answer)))
     assert page.marked == []
     assert samples.ABSTRACT.format(samples.FINDING) in page.text
     assert wording.quote_of(answer.sentences[0].verdicts[0]) == ""
 
 
 def test_a_passage_that_is_not_where_it_says_is_shown_by_itself() -> None:
-    page = Page(ask_html.to_html(samples.answer_report(moved(samples.extract(), 3))))
+    page = Page(ask_render.to_html(samples.answer_report(moved(samples.extract(), 3))))
     assert page.marked == [samples.FINDING]
 
 
@@ -301,22 +300,22 @@ def test_a_verdict_on_a_reference_that_is_not_listed() -> None:
     sentence = samples.checked("So.", "supported", Verdict(Support.SUPPORTS, written="9", number=9))
     answer = replace(samples.extract(), sentences=(sentence,), references=())
     report = samples.answer_report(answer)
-    assert "#a1-r9" not in ask_html.to_html(report)
+    assert "#a1-r9" not in ask_render.to_html(report)
     assert "[9]" in shown(report)
 
 
 def test_a_report_without_settings_or_answers() -> None:
     bare = samples.answer_report(n_questions=1)
     report = replace(bare, settings={}, versions={}, warnings_coded=())
-    assert '<html lang="en">' in ask_html.to_html(report)
+    assert '<html lang="en">' in ask_render.to_html(report)
     assert "stopped after 0 of 1 questions" in shown(report)
-    assert ask_markdown.to_markdown(report) == ""
+    assert ask_render.to_markdown(report) == ""
 
 
 def test_only_what_is_borne_out_is_closed() -> None:
-    page = Page(ask_html.to_html(samples.answer_report(samples.extract())))
+    page = Page(ask_render.to_html(samples.answer_report(samples.extract())))
     assert page.all("open") == []
-    page = Page(ask_html.to_html(samples.answer_report(samples.every_standing())))
+    page = Page(ask_render.to_html(samples.answer_report(samples.every_standing())))
     assert len(page.all("open")) == 7
 
 
@@ -327,7 +326,7 @@ def test_only_what_is_borne_out_is_closed() -> None:
 def test_markdown_shows_text_and_nothing_more(text: str, url: str) -> None:
     from markdown_it import MarkdownIt
 
-    written = ask_markdown.to_markdown(hostile(text, url))
+    written = ask_render.to_markdown(hostile(text, url))
     page = Page(MarkdownIt("commonmark").render(written))
     assert set(page.tags) <= {"h1", "h2", "p", "em", "strong", "ul", "ol", "li", "a"}
     homes = ("https://pubmed.ncbi.nlm.nih.gov/", "https://doi.org/", "https://pmc.ncbi")
@@ -337,7 +336,7 @@ def test_markdown_shows_text_and_nothing_more(text: str, url: str) -> None:
 def test_markdown_keeps_its_lists() -> None:
     from markdown_it import MarkdownIt
 
-    written = ask_markdown.to_markdown(samples.answer_report(samples.every_standing()))
+    written = ask_render.to_markdown(samples.answer_report(samples.every_standing()))
     page = Page(MarkdownIt("commonmark").render(written))
     assert page.tags.count("ol") == 1
     assert page.tags.count("h1") == 1
@@ -347,18 +346,19 @@ def test_markdown_keeps_its_lists() -> None:
 def test_a_template_of_a_user(tmp_path: Path) -> None:
     template = tmp_path / "own.md.j2"
     template.write_text(
-        "{{ question }}{% for s in sentences %}|{{ s.text }}{{ s.numbers }}{{ s.standing }}"
-        "{% endfor %}{% for r in references %}|{{ r.name }}{{ r.meta.journal }}{% endfor %}"
+        "{{ question }}{% for s in sentences %}|{{ s.text }}{{ s.standing }}{% endfor %}"
+        "{% for r in references %}|{{ r.number }}{{ r.meta.journal }}{% endfor %}"
+        "|{{ shown.sentences[0].label }}"
     )
-    written = ask_markdown.to_markdown(samples.answer_report(samples.extract()), template)
-    assert written.endswith("verbatim|\\[1\\]Journal of Trams & Sleep")
+    written = ask_render.to_markdown(samples.answer_report(samples.extract()), template)
+    assert written.endswith("verbatim|1Journal of Trams & Sleep|verbatim from \\[1\\]")
 
 
 @pytest.mark.parametrize("text", ["{{ nothing }}", "{% for %}", "{{ ''.__class__.__mro__ }}"])
 def test_a_template_that_may_not(tmp_path: Path, text: str) -> None:
     (tmp_path / "bad.md.j2").write_text(text)
     with pytest.raises(ConfigError, match=r"bad.md.j2 cannot be filled in"):
-        ask_markdown.to_markdown(samples.everything(), tmp_path / "bad.md.j2")
+        ask_render.to_markdown(samples.everything(), tmp_path / "bad.md.j2")
 
 
 # ── Terminal ─────────────────────────────────────────────────────────────────────────────────────
@@ -394,8 +394,8 @@ def test_a_repair_is_shown_before_and_after() -> None:
 def test_snapshots(snapshot: SnapshotAssertion) -> None:
     report = samples.everything()
     assert ask_data.to_json(report) == snapshot(name="json")
-    assert ask_html.to_html(report) == snapshot(name="html")
-    assert ask_markdown.to_markdown(report) == snapshot(name="markdown")
+    assert ask_render.to_html(report) == snapshot(name="html")
+    assert ask_render.to_markdown(report) == snapshot(name="markdown")
     assert shown(report, width=90) == snapshot(name="terminal")
 
 

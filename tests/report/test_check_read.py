@@ -8,7 +8,7 @@ from check_samples import check_report
 from samples import HOSTILE
 
 from pincite.errors import InputError
-from pincite.verbs.check import data, html
+from pincite.verbs.check import data, render
 
 
 @pytest.mark.parametrize("text", ["Varde", *HOSTILE])
@@ -17,7 +17,7 @@ def test_a_check_survives_its_json(text: str) -> None:
     written = data.to_json(report)
     again = data.from_json(written)
     assert data.to_json(again) == written
-    assert html.to_html(again) == html.to_html(report)
+    assert render.to_html(again) == render.to_html(report)
     assert again.complete == report.complete
 
 

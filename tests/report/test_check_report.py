@@ -21,7 +21,7 @@ from pincite.cli.check import OUTPUTS, deliver
 from pincite.contract.codec import values_of
 from pincite.errors import ConfigError, PinciteError
 from pincite.report import yaml_text
-from pincite.verbs.check import data, exports, html, terminal
+from pincite.verbs.check import data, render, terminal
 
 ALLOWED = {
     *("html head meta title style body a header p h1 h2 h3 h4 h5 strong ul ol li nav main").split(),
@@ -61,7 +61,7 @@ def test_what_the_json_says() -> None:
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_a_page_gains_no_element(text: str, url: str) -> None:
     page = Page()
-    page.feed(html.to_html(check_report(text, url)))
+    page.feed(render.to_html(check_report(text, url)))
     assert page.tags <= ALLOWED
     assert not [name for name, _ in page.attributes if name.startswith("on")]
     links = [value for name, value in page.attributes if name in ("href", "src")]
@@ -72,7 +72,7 @@ def test_a_page_gains_no_element(text: str, url: str) -> None:
 
 def test_a_page_shows_both_sides_and_what_failed() -> None:
     page = Page()
-    page.feed(html.to_html(check_report()))
+    page.feed(render.to_html(check_report()))
     for words in (
         "▲ For it (2)",
         "▽ Against it (1)",
@@ -84,7 +84,7 @@ def test_a_page_shows_both_sides_and_what_failed() -> None:
 
 
 def test_a_page_shows_the_result_before_how_to_read_it() -> None:
-    page = html.to_html(check_report())
+    page = render.to_html(check_report())
     assert (
         page.index("<article") < page.index("there is no overall verdict") < page.index("</html>")
     )
@@ -92,7 +92,7 @@ def test_a_page_shows_the_result_before_how_to_read_it() -> None:
 
 def test_a_page_can_be_read_aloud() -> None:
     """In English around quotes of any language, its headings without gaps, no colour alone."""
-    page = html.to_html(check_report())
+    page = render.to_html(check_report())
     assert '<html lang="en">' in page
     levels = [int(level) for level in re.findall(r"<h([1-6])", page)]
     assert levels[0] == 1
@@ -102,7 +102,7 @@ def test_a_page_can_be_read_aloud() -> None:
 
 
 def test_a_long_statement_is_shortened_where_it_is_a_heading() -> None:
-    page = html.to_html(check_report("word " * 900))
+    page = render.to_html(check_report("word " * 900))
     assert len(re.findall(r"(?s)<h1>(.*?)</h1>", page)[0]) < 400
     assert "The whole statement" in page
 
@@ -111,7 +111,7 @@ def test_a_long_statement_is_shortened_where_it_is_a_heading() -> None:
 def test_markdown_shows_text_and_nothing_more(text: str, url: str) -> None:
     from markdown_it import MarkdownIt
 
-    written = exports.to_markdown(check_report(text, url))
+    written = render.to_markdown(check_report(text, url))
     page = Page()
     page.feed(MarkdownIt("commonmark").render(written))
     assert page.tags <= {"h1", "h2", "p", "em", "strong", "ul", "li"}
@@ -129,7 +129,7 @@ def test_a_template_of_a_user(tmp_path: Path) -> None:
         "{{ claim.confirmation_by_document[document.uid] }}{% endfor %}{% endif %}\n{% endfor %}"
         "{{ feedback.binary }}{{ translation }}"
     )
-    written = exports.to_markdown(check_report(), template)
+    written = render.to_markdown(check_report(), template)
     assert "Varde|Not so: Varde|-0.5|0.0|1|disconfirmation|descriptive -0.5" in written
 
 
@@ -148,7 +148,7 @@ def test_a_template_written_for_evidence_seeker(tmp_path: Path) -> None:
     )
     report = check_report("A *b*", "https://varde.example/old.pdf")
     words = {"disconfirmed": "widerlegt"}
-    written = exports.to_markdown(report, template, translation=words).replace("\\", "")
+    written = render.to_markdown(report, template, translation=words).replace("\\", "")
     lines = written.splitlines()
     assert lines[0] == "A *b*"
     assert "r5 descriptive disconfirmed widerlegt -0.5 0.0 disconfirmed" in lines
@@ -162,7 +162,7 @@ def test_a_template_written_for_evidence_seeker(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["claims", "claims[0].documents[0].metadata", "evse_result"])
 def test_a_template_that_prints_a_table_prints_no_markup(tmp_path: Path, name: str) -> None:
     (tmp_path / "own.md.j2").write_text(f"{{{{ {name} }}}}")
-    written = exports.to_markdown(check_report("# <b>x</b>"), tmp_path / "own.md.j2")
+    written = render.to_markdown(check_report("# <b>x</b>"), tmp_path / "own.md.j2")
     assert "<b>" not in written.replace("\\<", "")
 
 
@@ -180,9 +180,9 @@ def test_a_template_that_prints_a_table_prints_no_markup(tmp_path: Path, name: s
 def test_a_template_that_may_not(tmp_path: Path, text: str) -> None:
     (tmp_path / "bad.md.j2").write_text(text)
     with pytest.raises(ConfigError, match=r"bad.md.j2 cannot be filled in"):
-        exports.to_markdown(check_report(), tmp_path / "bad.md.j2")
+        render.to_markdown(check_report(), tmp_path / "bad.md.j2")
     with pytest.raises(ConfigError, match="cannot be read"):
-        exports.to_markdown(check_report(), tmp_path / "none.md.j2")
+        render.to_markdown(check_report(), tmp_path / "none.md.j2")
 
 
 @pytest.mark.parametrize(("text", "url"), CASES)
@@ -233,8 +233,8 @@ def test_yaml_repeats_what_occurs_twice() -> None:
 
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_csv_has_no_formula(text: str, url: str) -> None:
-    rows = list(csv.reader(io.StringIO(exports.to_csv(check_report(text, url)))))
-    assert {len(row) for row in rows} == {len(exports.COLUMNS)}
+    rows = list(csv.reader(io.StringIO(render.to_csv(check_report(text, url)))))
+    assert {len(row) for row in rows} == {len(render.COLUMNS)}
     assert len(rows) == 1 + 5 + 2 + 1 + 2 + 1, "the second reading has two pages of the web"
     for row in rows[1:]:
         for value in row:
@@ -244,7 +244,7 @@ def test_csv_has_no_formula(text: str, url: str) -> None:
 
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_claimreview(text: str, url: str) -> None:
-    written = exports.to_claimreview(check_report(text, url))
+    written = render.to_claimreview(check_report(text, url))
     assert "<" not in written
     document = json.loads(written)
     reviews = document["@graph"]
@@ -282,7 +282,7 @@ def test_claimreview_can_be_published() -> None:
     values = ("Faktencheck Süd", "https://sued.example/", "https://sued.example/2026/tram")
     mine = {f"claimreview.{n}": value for n, value in zip(names, values, strict=True)}
     report = replace(report, settings={**report.settings, **mine})
-    reviews = json.loads(exports.to_claimreview(report))["@graph"]
+    reviews = json.loads(render.to_claimreview(report))["@graph"]
     for one in typed(reviews):
         assert set(one) - {"@type"} <= set(SCHEMA_ORG[str(one["@type"])].split())
     for review in reviews:
@@ -291,16 +291,16 @@ def test_claimreview_can_be_published() -> None:
         rating = review["reviewRating"]
         assert rating["worstRating"] <= rating["ratingValue"] <= rating["bestRating"]
         assert rating["alternateName"]
-    page = html.to_html(report)
+    page = render.to_html(report)
     assert len({review["url"] for review in reviews}) == len(reviews)
     assert all(f'id="{review["url"].partition("#")[2]}"' in page for review in reviews)
-    assert exports.lacking(report) == ""
+    assert render.lacking(report) == ""
 
 
 def test_claimreview_makes_no_publisher_up() -> None:
-    (first, *_) = json.loads(exports.to_claimreview(check_report()))["@graph"]
+    (first, *_) = json.loads(render.to_claimreview(check_report()))["@graph"]
     assert not {"author", "url"} & set(first)
-    assert "claimreview.author, claimreview.author_url" in exports.lacking(check_report())
+    assert "claimreview.author, claimreview.author_url" in render.lacking(check_report())
 
 
 @pytest.mark.parametrize(("text", "url"), CASES)

@@ -123,13 +123,13 @@ def deliver(
     """As `options.deliver`."""
     from rich.console import Console
 
-    from pincite.verbs.ask import bibliography, data, html, markdown, terminal
+    from pincite.verbs.ask import bibliography, data, render, terminal
 
     used = bibliography.used(report)
     writers = {
         "json": lambda: data.to_json(report),
-        "html": lambda: html.to_html(report),
-        "markdown": lambda: markdown.to_markdown(report, template),
+        "html": lambda: render.to_html(report),
+        "markdown": lambda: render.to_markdown(report, template),
         "bibtex": lambda: bibliography.to_bibtex(used),
         "ris": lambda: bibliography.to_ris(used),
         "csl": lambda: bibliography.to_csl(used),

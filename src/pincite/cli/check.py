@@ -78,7 +78,7 @@ def command(
     retries only that.
     """
     from pincite.report import templates
-    from pincite.verbs.check import build, exports
+    from pincite.verbs.check import build, render
 
     outputs = options.outputs_of(given)
     refuse_lost_work(outputs, template)
@@ -106,7 +106,7 @@ def command(
             report = run.check(statements, display, edit if interactive else None)
     texts = settings.check.texts
     deliver(report, outputs, template=template, limit=limit, quiet=quiet, translation=texts)
-    for path in exports.log_checks(report, settings):
+    for path in render.log_checks(report, settings):
         options.say(f"log: {path}", quiet)
     if report.stopped:
         options.stop(f"Stopped after {len(report.checks)} of {len(statements)} statements.")
@@ -145,20 +145,20 @@ def deliver(
 
     from pincite.contract.codec import values_of
     from pincite.report import yaml_text
-    from pincite.verbs.check import data, exports, html, terminal
+    from pincite.verbs.check import data, render, terminal
 
     writers: dict[str, Callable[[], str]] = {
         "json": lambda: data.to_json(report),
-        "html": lambda: html.to_html(report),
-        "csv": lambda: exports.to_csv(report),
-        "markdown": lambda: exports.to_markdown(report, template, translation=translation),
+        "html": lambda: render.to_html(report),
+        "csv": lambda: render.to_csv(report),
+        "markdown": lambda: render.to_markdown(report, template, translation=translation),
         "yaml": lambda: yaml_text.to_yaml(values_of(data.record_of(report))),
-        "claimreview": lambda: exports.to_claimreview(report),
+        "claimreview": lambda: render.to_claimreview(report),
     }
     options.deliver(
         writers, outputs, lambda: terminal.print_report(report, Console(), limit), quiet
     )
-    if outputs.get("claimreview") and (hint := exports.lacking(report)):
+    if outputs.get("claimreview") and (hint := render.lacking(report)):
         options.say(hint, quiet)
 
 

@@ -307,7 +307,7 @@ def check(
         "versions": versions,
     }
     if page:
-        from pincite.verbs.check.html import measures_to_html as to_html
+        from pincite.verbs.check.render import measures_to_html as to_html
 
         options.write(to_html(result), page)
         options.say(f"html: {page.resolve()}", quiet or str(page) == "-")

@@ -9,7 +9,7 @@ from check_samples import check_report
 
 from pincite.notes import Language
 from pincite.server.rendering import LANGUAGES, language_of, translations
-from pincite.verbs.ask import html
+from pincite.verbs.ask import render
 from pincite.verbs.check import wording as check_wording
 
 ENGLISH, GERMAN = (
@@ -71,8 +71,8 @@ def test_a_check_is_worded_in_each_language() -> None:
 
 def test_an_answer_is_worded_in_each_language() -> None:
     answers = ask_samples.everything().answers
-    english, german = (html.views(answers, words) for words in (ENGLISH, GERMAN))
-    assert html.views(answers) == english
+    english, german = (render.views(answers, words) for words in (ENGLISH, GERMAN))
+    assert render.views(answers) == english
     for one, other in zip(english, german, strict=True):
         for name in ("counts", "sentences"):
             assert one[name] != other[name] or not one[name]

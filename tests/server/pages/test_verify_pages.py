@@ -27,7 +27,7 @@ from pincite.server.routes.verify import Verified, edit_link, funnel_at, report_
 from pincite.server.site import Site
 from pincite.server.tables import Kind
 from pincite.types import Failed, Label, Span
-from pincite.verbs.check import html
+from pincite.verbs.check import render
 from pincite.verbs.check.records import ReadingResult
 from pincite.verbs.verify import data
 from pincite.verbs.verify.wording import LABELS
@@ -320,7 +320,7 @@ def test_documents_are_counted_as_they_are_listed() -> None:
     items[3] = dataclasses.replace(items[3], passage=same)
     pages = dataclasses.replace(items[0], meta={"pages": "[0, 10]", "page_labels": '["vii", "8"]'})
     result = ReadingResult(None, (pages, *items[1:]), confirmation.weighed_together(items))  # type: ignore[arg-type]
-    sides = html.sides(result, 0.2)
+    sides = render.sides(result, 0.2)
     listed = {side["word"]: [len(d["passages"]) for d in side["documents"]] for side in sides}
     assert listed == {"for": [2], "against": [1], "neutral": [1]}
     assert sides[0]["documents"][0]["passages"][0]["page"] == ("8", True)

@@ -419,7 +419,7 @@ def _checked(
     from pincite.contract.codec import to_json, values_of
     from pincite.verbs.check import build as build_check
     from pincite.verbs.check import data as check_data
-    from pincite.verbs.check import exports
+    from pincite.verbs.check import render
 
     def judging(n_done: int, total: int) -> None:
         tell("asking", {"done": n_done, "total": total})
@@ -435,7 +435,7 @@ def _checked(
             return Done(to_json(interpretation(body.statement)), complete=True)
         report = run.check([body.statement], interpretation=interpretation)
     try:
-        exports.log_checks(report, settings)
+        render.log_checks(report, settings)
     except ConfigError as error:  # whoever asked has the result all the same
         LOG.warning("not logged: %s", error)
     return Done(check_data.to_json(report), report.complete)

@@ -23,7 +23,7 @@ from pincite.server.routes.check import filled
 from pincite.server.routes.jobs import readable, started
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
-from pincite.verbs.ask import bibliography, data, html, markdown, wording
+from pincite.verbs.ask import bibliography, data, render, wording
 from pincite.verbs.ask.records import Answer, AnswerReport
 
 router = Router(include_in_schema=False)
@@ -103,7 +103,7 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
         look=look,
         job=look.job,
         report=report,
-        answers=html.views(answers, words_of(request), with_texts=True),
+        answers=render.views(answers, words_of(request), with_texts=True),
         advice=wording.advice(report.answers),
         used=cells.asked(report.usage),
         covers=corpora.covered(site, look.job.request.get("corpus"), look.who) if look.who else [],
@@ -133,7 +133,7 @@ def _without_texts(answer: Answer) -> Answer:
 def _live(sentence: SentenceRecord) -> dict[str, Any]:
     return {
         "text": sentence.text,
-        "tone": html.TONES[sentence.standing],
+        "tone": render.TONES[sentence.standing],
         "sign": wording.SIGNS[sentence.standing],
         "label": wording.LABELS[sentence.standing],
     }
@@ -148,9 +148,9 @@ def _report(result: bytes | None) -> AnswerReport | None:
 
 def _exported(report: AnswerReport, ending: str) -> str:
     if ending == "md":
-        return markdown.to_markdown(report)
+        return render.to_markdown(report)
     if ending == "html":
-        return html.to_html(report)
+        return render.to_html(report)
     write = {
         "bib": bibliography.to_bibtex,
         "ris": bibliography.to_ris,

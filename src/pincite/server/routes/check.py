@@ -29,7 +29,7 @@ from pincite.server.routes.jobs import readable, started
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.tables import Kind
-from pincite.verbs.check import data, exports, html, wording
+from pincite.verbs.check import data, render, wording
 from pincite.verbs.check.records import CheckReport, Interpretation
 
 router = Router(include_in_schema=False)
@@ -97,9 +97,9 @@ def export(job_id: str, ending: str, who: Reader, site: Stores) -> Response:
     if report is None or ending not in EXPORTS:
         raise not_found()
     text = {
-        "md": exports.to_footnotes,
-        "jsonld": exports.to_claimreview,
-        "html": html.to_html,
+        "md": render.to_footnotes,
+        "jsonld": render.to_claimreview,
+        "html": render.to_html,
     }[ending](report)
     headers = {"Content-Disposition": f'attachment; filename="check-{job_id}.{ending}"'}
     return Response(
@@ -126,13 +126,13 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
         look=look,
         job=job,
         report=report,
-        checks=html.views(report, words),
+        checks=render.views(report, words),
         advice=wording.ADVICE,
         legend=wording.legend(threshold, words) if wording.has_degrees(report) else "",
         used=cells.asked(report.usage),
         covers=corpora.covered(site, job.request.get("corpus"), who) if who else [],
-        footnotes=exports.to_footnotes(report),
-        claimreview=exports.to_claimreview(report),
+        footnotes=render.to_footnotes(report),
+        claimreview=render.to_claimreview(report),
     )
 
 

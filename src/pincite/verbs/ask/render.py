@@ -1,24 +1,26 @@
-"""Answers as one self-contained HTML page, and the values that the server's page shows.
+"""Answers as one self-contained HTML page, as Markdown, and as the values of the server's page.
 
-The page has no script and makes no request; every value is escaped.
+The page has no script and makes no request; every value is escaped. Markdown is laid out by a
+template that a user can replace.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+from pincite.contract.codec import values_of
 from pincite.judgement.references import Retraction, Standing, Support, Verdict, standing
 from pincite.notes import IN_ENGLISH, Language
 from pincite.report import cells, templates
 from pincite.report.cells import safe_link
 from pincite.types import Document, Evidence, Span
-from pincite.verbs.ask import bibliography
+from pincite.verbs.ask import bibliography, data
 from pincite.verbs.ask import wording as ask_wording
 from pincite.verbs.ask.records import Answer, AnswerReport, Checked, Reference, shown
 
 MOST_TEXT = 6000  # characters of a text that is shown whole: an abstract is, a paper is not
-# Classes of the style sheet, which knows the tones of `verify`.
-TONES = {  # of sentences
+TONES = {  # of sentences; classes of the style sheet
     Standing.SUPPORTED: "supported",
     Standing.VERBATIM: "suggested",
     Standing.CONTRADICTED: "refuted",
@@ -42,10 +44,38 @@ def to_html(report: AnswerReport) -> str:
     )
 
 
+def to_markdown(report: AnswerReport, template: Path | None = None) -> str:
+    """All answers, one after another.
+
+    A template is filled in once per answer. It gets the values of the answer's JSON, those of its
+    report, and as `shown` those of `views`.
+
+    Raises:
+        ConfigError: the template cannot be read or filled in.
+    """
+
+    def filled(answer: Answer) -> str:
+        values = {
+            **values_of(data.answer_record(answer)),
+            "shown": _view(answer, str, False),
+            "no_answer": ask_wording.NO_ANSWER,
+            "advice": ask_wording.advice([answer]),
+            "inherited": ask_wording.INHERITED,
+            "left_out_title": ask_wording.LEFT_OUT,
+            "time": report.created,
+            "warnings": values_of(report.warnings),
+            "versions": values_of(report.versions),
+            "settings": values_of(report.settings),
+        }
+        return templates.markdown(template, values, shipped="ask.md.j2")
+
+    return "\n\n".join(shown(filled, answer) for answer in report.answers)
+
+
 def views(
     answers: Sequence[Answer], words: Language = IN_ENGLISH, *, with_texts: bool = False
 ) -> list[dict[str, Any]]:
-    """What a page shows of each answer, in the names of `answer.html.j2`.
+    """What a page shows of each answer, as `answer.html.j2` and `ask.md.j2` name it.
 
     Args:
         answers: of a report.
@@ -78,6 +108,8 @@ def _view(answer: Answer, say: Callable[[str], str], with_texts: bool) -> dict[s
         "changes": [
             {
                 "pieces": ask_wording.difference(each.before.sentence.text, each.after),
+                "before": each.before.sentence.text,
+                "after": each.after,
                 "why": each.why_coded,
             }
             for each in answer.changes
@@ -96,11 +128,11 @@ def _sentence(
         "tone": TONES[standing],
         "sign": ask_wording.SIGNS[standing],
         "label": ask_wording.label(checked, say),
+        "numbers": ask_wording.numbers(checked),
         "is_copied": standing is Standing.VERBATIM,
         "notes": checked.notes_coded,
         "inherited": checked.inherited,
         "verdicts": [_verdict(verdict, known, say) for verdict in checked.verdicts],
-        # What is supported need not be looked at; all else waits for a reader.
         "open": standing not in (Standing.SUPPORTED, Standing.VERBATIM),
     }
 
@@ -123,14 +155,15 @@ def _verdict(
         else None,
         "reasons": evidence.reasons_coded if evidence else (),
         "text": _marked(evidence, document) if evidence else None,
+        "quote": ask_wording.quote_of(verdict),
     }
 
 
 def _marked(evidence: Evidence, document: Document | None) -> dict[str, str]:
-    """The text around the closest sentence, cut before and after it.
+    """The text before the closest sentence, the sentence, and the text after it.
 
-    The whole text where it is short and holds the passage where the passage says that it stands;
-    else the passage. Without a sound place for the quote nothing is marked.
+    The document's text if it is short and has the passage in its place, else the passage. Without
+    a sound place for the quote nothing is marked.
     """
     passage, quote = evidence.passage, ask_wording.quote_span(evidence)
     text, shift = passage.text, 0
@@ -152,6 +185,7 @@ def _reference(
     return {
         "number": reference.number,
         "title": cells.one_line(document.title) or document.url,
+        "url": document.url,
         "href": safe_link(document.url),
         "line": ask_wording.published_in(reference),
         "links": bibliography.links(document.meta),
@@ -162,6 +196,7 @@ def _reference(
             (support.value, ask_wording.places_of(reference, answer.sentences, support))
             for support in (Support.VERBATIM, Support.SUPPORTS, Support.CONTRADICTS)
         ],
+        "bears_out": ask_wording.bears_out(reference, answer.sentences),
         "is_named": False,
         "text": document.text[:MOST_TEXT] if with_texts else "",
     }
