@@ -148,10 +148,10 @@ def test_evidence_seeker_s_files_become_one_of_ours(tmp_path: Path) -> None:
     assert PLANTED not in result.output + written
     for said in (
         "models.small.api_key: is a secret and was not copied; set PINCITE_CHAT_KEY",
-        "models.large.api_key_name: the key of the server stands in PINCITE_CHAT_KEY",
+        "models.large.api_key_name: the server's key is read from PINCITE_CHAT_KEY",
         "postgres_password: is a secret",
-        "document_input_dir: give it to: pincite corpus update",
-        "models.small.extra_thing: is sent to no server",
+        "document_input_dir: pass it to: pincite corpus update",
+        "models.small.extra_thing: is not sent to any server",
         "multiple_choice_confirmation_analysis.odd: unknown",
         "'nobody' is described in none",
         "embed_model_name: get it with: pincite models fetch",
@@ -258,8 +258,8 @@ negate_claim: {used_model_key: d}
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("- a\n- b\n", "no configuration of EvidenceSeeker"),
-        ("colour: red\n", "no configuration of EvidenceSeeker"),
+        ("- a\n- b\n", "not a configuration of EvidenceSeeker"),
+        ("colour: red\n", "not a configuration of EvidenceSeeker"),
         (f"models: [{PLANTED}\n", "cannot be read as YAML"),
         ("top_k: !!python/object/apply:os.system ['true']", "cannot be read as YAML"),
         ("top_k: many", "expected an integer"),
@@ -288,12 +288,11 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 def test_every_option_has_one_place() -> None:
     """Of those that a user of EvidenceSeeker can set, none is forgotten and none stands twice."""
-    top = [*evidenceseeker.VALUES, *evidenceseeker.NO_PLACE, *evidenceseeker.SECRET]
-    doubled = {name for name in top if top.count(name) > 1}
-    assert doubled == set()
+    tables = evidenceseeker.TABLES
+    assert not tables["values"].keys() & tables["notes"].keys()
     known = set(settings.SHORT.values())
-    assert {name for name, _ in evidenceseeker.VALUES.values()} <= known
-    assert set(evidenceseeker.MODEL_OPTIONS.values()) <= known
+    for table in ("values", "model", "steps"):
+        assert set(tables[table].values()) <= known
 
 
 APPLICATION = """
