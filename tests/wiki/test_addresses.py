@@ -8,7 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pincite.errors import InputError
-from pincite.wiki.site.addresses import (
+from pincite.wiki.addresses import (
+    LANGUAGES,
     ArticleAddress,
     Site,
     normal,
@@ -16,7 +17,6 @@ from pincite.wiki.site.addresses import (
     site_at,
     wikipedia,
 )
-from pincite.wiki.site.prefixes import LANGUAGES
 
 HOME = wikipedia("en")
 TABLE = Path(__file__).parents[1] / "cases" / "article_addresses.tsv"

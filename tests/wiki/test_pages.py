@@ -9,10 +9,27 @@ from hypothesis import strategies as st
 from wiki.wiki_server import Canned, Got, PlainWeb, Wiki, WikiPage, api_error, serving
 
 from pincite.errors import FetchError, InputError
-from pincite.wiki.site.addresses import ArticleAddress, Site, parse_address, site_at, wikipedia
-from pincite.wiki.site.api import ATTEMPTS, ActionApi, WikiError
-from pincite.wiki.site.lists import addresses_in, category_at, latest, members
-from pincite.wiki.site.pages import NoPage, Page, Refused, article_of, fetch_page
+from pincite.wiki.addresses import (
+    ArticleAddress,
+    Site,
+    addresses_in,
+    category_at,
+    parse_address,
+    site_at,
+    wikipedia,
+)
+from pincite.wiki.api import (
+    ATTEMPTS,
+    ActionApi,
+    NoPage,
+    Page,
+    Refused,
+    WikiError,
+    article_of,
+    fetch_page,
+    latest,
+    members,
+)
 
 TEXT = "The bridge opened in 1911.<ref>{{cite web |url=https://a.example/ |title=A}}</ref>"
 LIST = "'''Mercury''' may be:\n* [[Mercury (planet)]], a planet\n* the god [[Mercury (god)|M]]\n"

@@ -11,8 +11,8 @@ import pytest
 from pincite.errors import InputError
 from pincite.judgement.reliability import ReliabilityList
 from pincite.types import Reliability
+from pincite.wiki.addresses import wikipedia
 from pincite.wiki.reliability import read_list
-from pincite.wiki.site.addresses import wikipedia
 
 R = Reliability
 ROW = {

@@ -232,7 +232,7 @@ class Got:
 
 @dataclass
 class PlainWeb:
-    """The least that `wiki.site.api.Web` asks for; the real one is `web.fetch`."""
+    """The least that `wiki.api.Web` asks for; the real one is `web.fetch`."""
 
     seconds: float = 5.0
 

@@ -41,8 +41,7 @@ def import_list(file: Path, name: str, wiki: str | None) -> None:
     """
     from pincite.judgement.reliability import LABELS
     from pincite.library import reliability
-    from pincite.wiki.site.addresses import site_at, wikipedia
-    from pincite.wiki.site.prefixes import LANGUAGES
+    from pincite.wiki.addresses import LANGUAGES, site_at, wikipedia
 
     site = site_at(wiki) if wiki else wikipedia(name if name in LANGUAGES else "en")
     found, kept = reliability.import_list(file, name, site)

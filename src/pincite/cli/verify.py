@@ -24,8 +24,8 @@ from pincite.errors import InputError
 from pincite.settings import Settings
 from pincite.types import Finding
 from pincite.verbs.verify.records import Report
+from pincite.wiki.addresses import ArticleAddress, Site
 from pincite.wiki.article import PageText
-from pincite.wiki.site.addresses import ArticleAddress, Site
 
 if TYPE_CHECKING:
     from pincite.contract.verify import ReportRecord
@@ -251,7 +251,7 @@ class Batch:
         """Check the articles of a file or a category; Ctrl-C still leaves a work-list."""
         from pincite.library import web_pages
         from pincite.verbs.verify import articles, build, estimate
-        from pincite.wiki.site.pages import Page, Refused
+        from pincite.wiki.api import Page, Refused
 
         with (
             web_pages.open_web(self.settings.web) as web,
@@ -332,7 +332,7 @@ class Batch:
         """The cost of the whole list, estimated from a few of its articles."""
         from pincite.library import web_pages
         from pincite.verbs.verify import articles, estimate
-        from pincite.wiki.site.pages import Page
+        from pincite.wiki.api import Page
 
         with web_pages.open_web(self.settings.web) as web:
             wikis, addresses = self._listed(web, titles, category)

@@ -19,8 +19,8 @@ import platformdirs
 from pincite.errors import ConfigError, InputError
 from pincite.judgement.reliability import Entry, ReliabilityList
 from pincite.types import Reliability
+from pincite.wiki.addresses import Site
 from pincite.wiki.reliability import ListFile, read_list
-from pincite.wiki.site.addresses import Site
 
 NONE = "none"  # the setting's value that switches lists off
 _FORM = 1

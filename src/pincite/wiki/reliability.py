@@ -20,7 +20,7 @@ from typing import Any
 from pincite.errors import InputError
 from pincite.judgement.reliability import Entry, place_of
 from pincite.types import Reliability
-from pincite.wiki.site.addresses import Site, wikipedia
+from pincite.wiki.addresses import Site, wikipedia
 
 MAX_FILE = 50_000_000  # bytes, unpacked; the English list has 1 MB
 _CODES = {

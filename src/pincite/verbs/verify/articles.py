@@ -12,11 +12,28 @@ from pincite.errors import FetchError, FetchingIsOff, InputError
 from pincite.library import web_pages
 from pincite.settings import Settings
 from pincite.types import Article
+from pincite.wiki.addresses import (
+    ArticleAddress,
+    Site,
+    addresses_in,
+    category_at,
+    parse_address,
+    site_at,
+    wikipedia,
+)
+from pincite.wiki.api import (
+    ActionApi,
+    NoPage,
+    Page,
+    Refused,
+    Web,
+    WikiError,
+    article_of,
+    fetch_page,
+    latest,
+    members,
+)
 from pincite.wiki.article import read_articles
-from pincite.wiki.site.addresses import ArticleAddress, Site, parse_address, site_at, wikipedia
-from pincite.wiki.site.api import ActionApi, Web, WikiError
-from pincite.wiki.site.lists import addresses_in, category_at, latest, members
-from pincite.wiki.site.pages import NoPage, Page, Refused, article_of, fetch_page
 
 # Endings of the files that `verify` reads: such a name is a file that is missing, not a title.
 _FILES = tuple(

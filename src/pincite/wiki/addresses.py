@@ -1,27 +1,21 @@
 """What a person types for an article, read without asking anyone: title, link or address.
 
 Every form ends in an `ArticleAddress`: a wiki, and a title, a page id or a revision id. Whether
-there is such a page only the wiki knows (`wiki.site.pages`). A mobile host is the wiki's own under
-another skin; an interwiki prefix names another wiki; a fragment names a section.
+there is such a page only the wiki knows (`api.py`). A mobile host is the wiki's own under another
+skin; an interwiki prefix names another wiki; a fragment names a section.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 from pincite.errors import InputError
-from pincite.wiki.site.prefixes import (
-    LANGUAGES,
-    LEADS_TO,
-    MOBILE,
-    PROJECTS,
-    SPECIAL,
-    VARIANTS,
-    WIKIMEDIA,
-)
+from pincite.wiki.templates import CATEGORY
 
 MAX_ADDRESS = 4096  # characters; a title has at most 255 bytes, percent-encoded three times that
 MAX_TITLE = 255  # bytes in UTF-8: MediaWiki's limit
+_SAFE = "/:;@$!*(),~-._"  # what MediaWiki leaves bare in an address
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?=//)|(?:javascript|data|file|mailto):", re.IGNORECASE)
 _BARE_HOST = re.compile(r"(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?/", re.IGNORECASE)
 _ID = re.compile(r"[1-9]\d{0,17}")
@@ -37,6 +31,79 @@ _REST = re.compile(
     r"/api/rest_v1/page/[a-z-]+/(?P<title>[^/]+)(?:/(?P<rev>\d+)(?:/[^/]*)?)?"
     r"|(?P<script>/.*)?/rest\.php/v\d/(?:page/(?P<page>[^/]+)|revision/(?P<revision>\d+))(?:/.*)?"
 )
+
+
+# ── the wikis of Wikimedia ──────────────────────
+# Facts of its site matrix (2026). A younger language is still reached by its full address.
+
+WIKIMEDIA = frozenset(
+    "wikipedia.org wiktionary.org wikibooks.org wikinews.org wikiquote.org wikisource.org "
+    "wikiversity.org wikivoyage.org wikimedia.org wikidata.org mediawiki.org".split()
+)
+
+# "en.m.wikipedia.org", "m.wikidata.org": what stands before and after the m.
+MOBILE = re.compile(r"((?:[\w-]+\.)?)m\.([\w-]+\.org)")
+
+LANGUAGES = frozenset(
+    "aa ab ace ady af als alt am ami an ang ann anp ar arc ary arz as ast atj av avk awa ay az "
+    "azb ba ban bar bat-smg bbc bcl bdr be be-tarask be-x-old bew bg bh bi bjn blk bm bn bo bpy "
+    "br bs btm bug bxr ca cbk-zam cdo ce ceb ch cho chr chy ckb co cr crh cs csb cu cv cy da "
+    "dag de dga din diq dsb dtp dty dv dz ee el eml en eo es et eu ext fa fat ff fi fiu-vro fj "
+    "fo fon fr frp frr fur fy ga gag gan gcr gd gl glk gn gom gor got gpe gu guc gur guw gv ha "
+    "hak haw he hi hif ho hr hsb ht hu hy hyw hz ia iba id ie ig igl ii ik ilo inh io is it iu "
+    "ja jam jbo jv ka kaa kab kaj kbd kbp kcg kg kge ki kj kk kl km kn knc ko koi kr krc ks ksh "
+    "ku kus kv kw ky la lad lb lbe lez lfn lg li lij lld lmo ln lo lrc lt ltg lv mad mai "
+    "map-bms mdf mg mh mhr mi min mk ml mn mni mnw mo mos mr mrj ms mt mus mwl my myv mzn na "
+    "nah nan nap nds nds-nl ne new ng nia nl nn no nov nqo nr nrm nso nup nv ny oc olo om or os "
+    "pa pag pam pap pcd pcm pdc pfl pi pih pl pms pnb pnt ps pt pwn qu rm rmy rn ro roa-rup "
+    "roa-tara rsk ru rue rw sa sah sat sc scn sco sd se sg sh shi shn shy si simple sk skr sl "
+    "sm smn sn so sq sr srn ss st stq su sv sw syl szl szy ta tay tcy tdd te tet tg th ti tig "
+    "tk tl tly tn to tpi tr trv ts tt tum tw ty tyv udm ug uk ur uz ve vec vep vi vls vo wa war "
+    "wo wuu xal xh xmf yi yo yue za zea zgh zh zh-classical zh-min-nan zh-yue zu".split()
+)
+
+# Prefix → host; a star is the language of the wiki where the link stands.
+PROJECTS = {
+    **dict.fromkeys(("w", "wikipedia"), "*.wikipedia.org"),
+    **dict.fromkeys(("wikt", "wiktionary"), "*.wiktionary.org"),
+    **dict.fromkeys(("b", "wikibooks"), "*.wikibooks.org"),
+    **dict.fromkeys(("n", "wikinews"), "*.wikinews.org"),
+    **dict.fromkeys(("q", "wikiquote"), "*.wikiquote.org"),
+    **dict.fromkeys(("s", "wikisource"), "*.wikisource.org"),
+    **dict.fromkeys(("v", "wikiversity"), "*.wikiversity.org"),
+    **dict.fromkeys(("voy", "wikivoyage"), "*.wikivoyage.org"),
+    **dict.fromkeys(("c", "commons"), "commons.wikimedia.org"),
+    **dict.fromkeys(("m", "meta"), "meta.wikimedia.org"),
+    **dict.fromkeys(("d", "wikidata"), "www.wikidata.org"),
+    **dict.fromkeys(("mw", "mediawikiwiki"), "www.mediawiki.org"),
+    **dict.fromkeys(("species", "wikispecies"), "species.wikimedia.org"),
+}
+
+# Paths in place of /wiki/ that show an article in another script or spelling.
+VARIANTS = frozenset(
+    "zh-cn zh-hk zh-mo zh-my zh-sg zh-tw zh-hans zh-hant zh sr-ec sr-el sr-cyrl sr-latn kk-arab "
+    "kk-cyrl kk-latn ku-arab ku-latn tg-cyrl tg-latn uz-cyrl uz-latn crh-cyrl crh-latn iu-cans "
+    "iu-latn gan-hans gan-hant shi-latn shi-tfng".split()
+)
+
+# The namespace of special pages, in the languages whose addresses are met most.
+SPECIAL = frozenset(
+    "special spezial spécial especial speciale speciaal specjalna spesial speciális speciální "
+    "служебная спеціальна спэцыяльныя специални посебно posebno toiminnot özel đặc_biệt "
+    "istimewa eriline specialus พิเศษ ειδικό מיוחד خاص ویژه विशेष 特別 特殊 特殊頁面 특수 "
+    "kerfissíða speciel špeciálne".split()
+)
+
+# Hosts that only lead on to another.
+LEADS_TO = {
+    "wikipedia.org": "en.wikipedia.org",
+    "www.wikipedia.org": "en.wikipedia.org",
+    "wikidata.org": "www.wikidata.org",
+    "mediawiki.org": "www.mediawiki.org",
+}
+
+
+# ── addresses ──────────────────────
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +142,6 @@ class Site:
     def revision(self, revision_id: str) -> str:
         """The address of one state of a page, which never changes."""
         return f"{self.base}{self.scripts}/index.php?oldid={revision_id}"
-
-
-_SAFE = "/:;@$!*(),~-._"  # what MediaWiki leaves bare in an address
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,25 +239,16 @@ def _past_prefixes(name: str, site: Site) -> tuple[Site, str]:
         if not colon or not rest.strip():
             break
         if prefix in LANGUAGES:
-            site = _in_language(site, prefix)
+            family = ".".join(site.host.split(".")[-2:]) if site.language else "wikipedia.org"
+            site = Site(f"https://{prefix}.{family}")
         elif prefix in PROJECTS:
-            site = _of_project(site, PROJECTS[prefix])
+            site = Site("https://" + PROJECTS[prefix].replace("*", site.language or "en"))
         else:
             break
         name = rest.strip().removeprefix(":")
         if not site.language:  # a wiki without editions: "Commons:" there is its own namespace
             break
     return site, name
-
-
-def _in_language(site: Site, language: str) -> Site:
-    family = ".".join(site.host.split(".")[-2:]) if site.language else "wikipedia.org"
-    return Site(f"https://{language}.{family}")
-
-
-def _of_project(site: Site, host: str) -> Site:
-    """A host with a star stands for each language."""
-    return Site("https://" + host.replace("*", site.language or "en"))
 
 
 def normal(title: str) -> str:
@@ -318,17 +373,48 @@ def _base(parts: SplitResult) -> str:
     if mobile := MOBILE.fullmatch(host):
         host = f"{mobile[1]}{mobile[2]}"
     if Site(f"https://{host}").is_wikimedia:
-        return f"https://{_leading_to(host)}"
+        found = re.fullmatch(r"www\.([\w-]+\.[\w-]+\.org)", host)  # www.de.wikipedia.org
+        return f"https://{LEADS_TO.get(host, found[1] if found else host)}"
     shown = f"[{host}]" if ":" in host else host
     port = f":{parts.port}" if parts.port else ""
     return f"{parts.scheme.lower()}://{shown}{port}"
 
 
-def _leading_to(host: str) -> str:
-    """Where a host leads: `www.de.wikipedia.org` to the wiki without www."""
-    found = re.fullmatch(r"www\.([\w-]+\.[\w-]+\.org)", host)
-    return LEADS_TO.get(host, found[1] if found else host)
-
-
 def _shown(text: str) -> str:
     return repr(text if len(text) <= 100 else text[:100] + "…")
+
+
+# ── lists ──────────────────────
+
+
+def category_at(text: str, home: Site) -> tuple[Site, str]:
+    """A category as a person names it: its wiki, and its name without the namespace.
+
+    >>> category_at("[[:de:Kategorie:Boxer]]", wikipedia("en"))[1]
+    'Boxer'
+
+    Raises:
+        InputError: it names no category.
+    """
+    address = parse_address(text, home)
+    if not address.title:
+        raise InputError(f"{text!r} names no category. Expected its name or its address.")
+    space, colon, name = address.title.partition(":")
+    if colon and space.strip().lower().replace(" ", "_") in CATEGORY:
+        return address.site, normal(name)
+    return address.site, address.title
+
+
+def addresses_in(lines: Sequence[str], home: Site) -> list[ArticleAddress]:
+    """The articles of a list, one a line, each once, however it is spelt; `*` and `#` lead lists.
+
+    Raises:
+        InputError: a line is no address; names it.
+    """
+    found: dict[ArticleAddress, None] = {}
+    for number, line in enumerate(lines, 1):
+        try:
+            found[parse_address(re.sub(r"^[*#:;]+\s*", "", line), home)] = None
+        except InputError as error:
+            raise InputError(f"title {number} of the list: {error}") from error
+    return list(found)

@@ -1,1 +1,0 @@
-"""Wikipedia from outside: addresses, the API, dumps, lists of articles."""
