@@ -44,7 +44,7 @@ def rows(report: dict[str, list[dict[str, object]]]) -> list[tuple[dict, dict]]:
     expected = json.loads((DEMO / "expected.json").read_text(encoding="utf-8"))["claims"]
     pairs = []
     for finding in report["findings"]:
-        claim = plain(str(finding["claim"]))
+        claim = plain(finding["claim"]["text"])
         (match,) = (e for e in expected if claim.startswith(plain(e["starts"])))
         pairs.append((match, finding))
     assert len(pairs) == len(expected)
@@ -65,7 +65,7 @@ def test_partly_supported_claims_name_what_is_missing(rows: list[tuple[dict, dic
             assert found["missing"]
         for part in found["missing"]:
             start, end = part["span"]
-            assert found["claim"][start:end] == part["words"]
+            assert found["claim"]["text"][start:end] == part["words"]
             assert found["label"] in ("partly_supported", "supported")
 
 
@@ -79,7 +79,7 @@ def test_each_could_not_check_shows_its_reason(rows: list[tuple[dict, dict]]) ->
     unchecked = [(e, f) for e, f in rows if e["expect"] == "unchecked"]
     assert {f["label"] for _, f in unchecked} == {"unchecked"}
     for expected, found in unchecked:
-        assert [c["unchecked"]["reason"] for c in found["citations"]] == [expected["reason"]]
+        assert [c["outcome"]["reason"] for c in found["citations"]] == [expected["reason"]]
     assert [f["label"] for _, f in rows].count("unchecked") == len(unchecked)
 
 
@@ -87,7 +87,7 @@ def test_the_planted_better_sources_come_first(rows: list[tuple[dict, dict]]) ->
     better = [(e["better"], f) for e, f in rows if e.get("better")]
     assert len(better) == 11
     for url, found in better:
-        assert found["suggestions"][0]["url"] == url
+        assert found["suggestions"][0]["evidence"]["passage"]["url"] == url
 
 
 def test_wikipedia_and_mirrors_are_never_suggested(report: dict[str, object]) -> None:
@@ -96,17 +96,17 @@ def test_wikipedia_and_mirrors_are_never_suggested(report: dict[str, object]) ->
     suggested = json.dumps([finding["suggestions"] for finding in findings])
     assert not re.search(r'"url": "[^"]*(wikipedia|wikiwand)', suggested)
     left_out = [page for finding in findings for page in finding["excluded"]]
-    assert {page["reason"] for page in left_out} == {"wiki"}
+    assert {page["bar"] for page in left_out} == {"wiki"}
     assert all(re.search("wikipedia|wikiwand", page["url"]) for page in left_out)
 
 
 def test_quotes_are_verbatim(report: dict[str, list[dict[str, object]]]) -> None:
     text = json.dumps(report)
-    assert text.count('"quote": "') > 20
+    assert text.count('"quoted": "') > 20
     for finding in report["findings"]:
         for suggestion in finding["suggestions"]:  # type: ignore[attr-defined]
             evidence = suggestion["evidence"]
-            assert evidence["quote"] in evidence["passage"]
+            assert evidence["quoted"] in evidence["passage"]["text"]
 
 
 def test_the_readme_shows_the_first_finding(report: dict[str, list[dict[str, object]]]) -> None:
@@ -114,8 +114,7 @@ def test_the_readme_shows_the_first_finding(report: dict[str, list[dict[str, obj
     readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
     block = plain(readme.partition("```text\n")[2].partition("```")[0])
     finding = report["findings"][0]
-    better = finding["suggestions"][0]  # type: ignore[index]
-    for text in map(
-        str, (finding["claim"], better["title"], better["url"], better["evidence"]["quote"])
-    ):
+    better = finding["suggestions"][0]["evidence"]  # type: ignore[index]
+    page = better["passage"]
+    for text in (finding["claim"]["text"], page["title"], page["url"], better["quoted"]):  # type: ignore[index]
         assert plain(text) in block

@@ -6,12 +6,11 @@ from typing import Any
 from pincite.contract import codec
 from pincite.contract.ask import AnswerReportRecord
 from pincite.contract.check import CheckReportRecord
-from pincite.contract.verify import ReportRecord
-from pincite.verbs.verify import data
+from pincite.verbs.verify.report import SCHEMA, Report
 
 DOCS = Path(__file__).parents[1] / "docs" / "schemas"
 RECORDS: dict[Path, tuple[type[Any], str]] = {
-    data.SCHEMA: (ReportRecord, "Pincite report"),
+    SCHEMA: (Report, "Pincite report"),
     DOCS / "check.schema.json": (CheckReportRecord, "Pincite check report"),
     DOCS / "ask.schema.json": (AnswerReportRecord, "Pincite answer report"),
 }

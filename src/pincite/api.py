@@ -36,10 +36,10 @@ from pincite.verbs.check import data as check_data
 from pincite.verbs.check import render as check_render
 from pincite.verbs.check import terminal as check_terminal
 from pincite.verbs.check.records import Check, CheckReport
-from pincite.verbs.verify import articles, build, data, terminal
+from pincite.verbs.verify import articles, build, terminal
 from pincite.verbs.verify import csv as verify_csv
 from pincite.verbs.verify import html as verify_html
-from pincite.verbs.verify.records import Report as VerifyReport
+from pincite.verbs.verify.report import Report as VerifyReport
 from pincite.wiki.article import article_in
 
 if TYPE_CHECKING:
@@ -68,8 +68,7 @@ class Report(Generic[Record_co, Result_co]):
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, those of the command line's `--json`."""
-        values: dict[str, Any] = codec.values_of(_forms(self.record).record_of(self.record))
-        return values
+        return _forms(self.record).values(self.record)
 
     def to_json(self) -> str:
         """As indented JSON."""
@@ -111,7 +110,7 @@ class Report(Generic[Record_co, Result_co]):
 class _Forms(NamedTuple):
     """The functions that write a record; the command line uses the same."""
 
-    record_of: Callable[[Any], Any]  # what its JSON is written from
+    values: Callable[[Any], dict[str, Any]]  # of its JSON
     to_html: Callable[[Any], str]
     show: Callable[[Any, Console], None]
     columns: Sequence[str]  # of a table
@@ -121,7 +120,7 @@ class _Forms(NamedTuple):
 def _forms(record: object) -> _Forms:
     if isinstance(record, CheckReport):
         return _Forms(
-            check_data.record_of,
+            lambda report: codec.values_of(check_data.record_of(report)),
             check_render.to_html,
             check_terminal.print_report,
             check_render.COLUMNS,
@@ -129,14 +128,18 @@ def _forms(record: object) -> _Forms:
         )
     if isinstance(record, AnswerReport):
         return _Forms(
-            ask_data.record_of,
+            lambda report: codec.values_of(ask_data.record_of(report)),
             ask_render.to_html,
             ask_terminal.print_report,
             ask_data.COLUMNS,
             ask_data.rows,
         )
     return _Forms(
-        data.record_of, _verify_page, terminal.print_report, verify_csv.COLUMNS, verify_csv.rows
+        VerifyReport.to_values,
+        _verify_page,
+        terminal.print_report,
+        verify_csv.COLUMNS,
+        verify_csv.rows,
     )
 
 

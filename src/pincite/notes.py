@@ -144,9 +144,12 @@ def said(note: Note, say: Callable[[str], str] = str) -> str:
             return ", ".join(say(QUOTED) % {"words": words} for words in value)
         return str(value)
 
-    wording = ENGLISH[note.code]
-    worded = wording if note.code == AS_WRITTEN else say(wording)
-    return worded % {name: shown(value) for name, value in note.values.items()}
+    values = {name: shown(value) for name, value in note.values.items()}
+    try:
+        wording = ENGLISH[note.code]
+        return (wording if note.code == AS_WRITTEN else say(wording)) % values
+    except KeyError:  # the code of another version's report, or one that lacks a value
+        return ": ".join([note.code, *values.values()])
 
 
 def texts(notes: Iterable[Note]) -> tuple[str, ...]:

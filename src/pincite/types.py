@@ -1,17 +1,40 @@
-"""The vocabulary: every module speaks it, and nothing else crosses a border between rooms.
+"""Shared data types: what the verbs pass on, return, and write as JSON.
 
-All records are frozen and complete when constructed. Offsets are half-open `[start, end)` counts
-of Unicode code points, never bytes. A field that is not known is `None` or empty, never a guess.
+All are frozen and complete when constructed. Offsets are half-open `[start, end)` counts of Unicode
+code points, never bytes. An unknown field is `None` or empty, never a guess.
+
+Reports are written as JSON as these types have them (`pincite.contract.codec`): each field under
+its name, and each property that is marked `@written`. A field with `metadata=UNWRITTEN` stays out.
 """
 
 import hashlib
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pincite.notes import Note, texts
 from pincite.opinions import Opinion
+
+T = TypeVar("T")
+UNWRITTEN: Mapping[str, bool] = {"written": False}
+
+
+def written(get: Callable[[Any], T]) -> Callable[[Any], T]:
+    """Mark a property whose value is written as JSON; what is read back computes it again."""
+    get.written = True  # type: ignore[attr-defined]
+    return get
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    """A field's description in the JSON Schema: `Annotated[Span, Says("in the claim's text")]`."""
+
+    description: str
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        return {**handler(schema), "description": self.description}
 
 
 class Span(NamedTuple):
@@ -49,7 +72,9 @@ class Document:
     language: str | None = None  # ISO 639-1
     meta: Mapping[str, str] = field(default_factory=dict)  # several values: "; " between them
     # Offsets of what an address can name in it (`#History`); of a page just read, in no corpus.
-    anchors: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)
+    anchors: Mapping[str, int] = field(
+        default_factory=dict, compare=False, repr=False, metadata=UNWRITTEN
+    )
     # Name of the corpus that it was found in, where several are searched; no corpus stores it.
     corpus: str = field(default="", compare=False, repr=False)
 
@@ -81,10 +106,10 @@ class Passage:
     url: str
     title: str
     text: str
-    span: Span
-    about: str = ""  # what `about` says of the document
+    span: Annotated[Span, Says("in the document's text")]
+    about: Annotated[str, Says("title, author, site and year of the document")] = ""
     # All of the document's text, where it is at hand: what the passage lacks may stand elsewhere.
-    page: str = field(default="", repr=False, compare=False)
+    page: str = field(default="", repr=False, compare=False, metadata=UNWRITTEN)
 
     @property
     def passage_id(self) -> str:
@@ -250,8 +275,9 @@ class Citation:
     """One use of a reference in an article, with what its template says about the source."""
 
     citation_id: str  # unique within the article: "r12" for the 12th use
-    span: Span  # this use, in the article's source: `<ref name="a" />`, `{{sfn|…}}`
-    definition: Span  # where the reference's content stands; equals `span` if it stands here
+    span: Annotated[Span, Says("of this use, in the article's source")]
+    # Where the reference's content stands; equals `span` if it stands here.
+    definition: Annotated[Span, Says("of the reference's content, in the article's source")]
     name: str | None = None
     group: str | None = None
     template: str | None = None  # lower case: "cite web", "sfn"; None for free text
@@ -283,23 +309,25 @@ class Claim:
     """
 
     claim_id: str  # 12 hex digits over title, section and text: survives renumbering
-    text: str  # what is judged
+    text: Annotated[str, Says("what is judged")]
     title: str = ""  # of the article
-    section: tuple[str, ...] = ()  # heading path, outermost first; () in the lead
-    before: str = ""  # the sentences before the claim in its paragraph, and the lead-in
-    span: Span | None = None  # in the article's source; None if the claim has no article
-    citations: tuple[Citation, ...] = ()  # adjacent references: one group, judged together
+    section: Annotated[tuple[str, ...], Says("headings, outermost first; none in the lead")] = ()
+    before: Annotated[str, Says("the sentences before it in its paragraph, and the lead-in")] = ""
+    span: Annotated[Span | None, Says("in the article's source")] = None
+    # Adjacent references: one group, judged together. A finding has them with what was found.
+    citations: tuple[Citation, ...] = field(default=(), metadata=UNWRITTEN)
     tags: tuple[str, ...] = ()  # "citation needed", "failed verification", …
     origin: str = "prose"  # prose, list, table, template, caption
-    sentence: str = ""  # the whole sentence, for a reader; "": not known, the text is all there is
-    part: Span | None = None  # of `sentence`: what is judged of it
-    after: str = ""  # what follows in its paragraph: WAFER keeps it, nothing is judged by it
-    # Of `text`: the words since the citation before, which its own citations are for, where what
-    # stands before them in the sentence is needed to read them; None: all of it.
-    own: Span | None = None
-    earlier: tuple[Citation, ...] = ()  # those of the words before `own`
-    about: str = ""  # what the article is about, where the text begins with "It" or "The company"
-    unread: tuple[str, ...] = ()  # templates without a known text: "[…]" in the claim stands there
+    sentence: Annotated[str, Says("the whole sentence; empty: not known")] = ""
+    part: Annotated[Span | None, Says("of the sentence: what is judged of it")] = None
+    # What follows in its paragraph: WAFER keeps it, nothing is judged by it.
+    after: str = field(default="", metadata=UNWRITTEN)
+    # The words since the citation before, where those before them are needed to read them.
+    own: Annotated[Span | None, Says("of the text: what its citations are for; null: all")] = None
+    # Of the words before `own`.
+    earlier: tuple[Citation, ...] = field(default=(), metadata=UNWRITTEN)
+    about: Annotated[str, Says("the article's subject, where the claim says it or he")] = ""
+    unread: Annotated[tuple[str, ...], Says("templates that […] in the claim stands for")] = ()
 
     @classmethod
     def alone(cls, text: str) -> "Claim":
@@ -365,9 +393,9 @@ class Contradiction:
     """A place of the claim and what the source has there instead, as rules find it."""
 
     kind: Literal["value", "name", "negation", "contrary"]
-    claim: str  # the words of the claim
-    source: str  # the words of the source
-    sentence: Span  # in the passage's text: where a person sees it
+    claim: Annotated[str, Says("the words of the claim")]
+    source: Annotated[str, Says("the words of the source")]
+    sentence: Annotated[Span, Says("in the passage's text")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,19 +406,21 @@ class Evidence:
     prob_supported: float
     prob_refuted: float
     prob_neutral: float
-    score: float  # calibrated log-odds of support: the ranking score
-    quote: Span | None = None  # the best sentence, in the passage's text
+    score: Annotated[float, Says("calibrated log-odds of support; ranks evidence")]
+    quote: Annotated[Span | None, Says("the best sentence, in the passage's text")] = None
     reasons_coded: tuple[Note, ...] = ()
     analysis: str = ""  # what a language model wrote before it chose; empty of a verifier
-    read: float | None = None  # log-odds of support that a network alone gives, without any rule
-    contradiction: Contradiction | None = None  # found by rule; None: nothing, or read as one only
+    read: Annotated[float | None, Says("log-odds of support without any rule")] = None
+    contradiction: Annotated[Contradiction | None, Says("found by a rule")] = None
 
     @property
+    @written
     def reasons(self) -> tuple[str, ...]:
         """In English: "the passage does not state “1913”"."""
         return texts(self.reasons_coded)
 
     @property
+    @written
     def quoted(self) -> str:
         """The words of the quote, verbatim from the stored text; empty without a quote."""
         return self.quote.of(self.passage.text) if self.quote else ""
@@ -414,18 +444,19 @@ class Part:
     """A piece of a claim that can be checked by itself, and whether the source supports it."""
 
     kind: PartKind
-    span: Span  # in the claim's text; clauses never overlap
-    text: str  # what was judged: of a clause, with its subject; else the words themselves
+    span: Annotated[Span, Says("in the claim's text; clauses never overlap")]
+    words: Annotated[str, Says("what the span covers")]
     supported: bool
-    evidence: Evidence | None = None  # of a clause or a contradiction; None: checked by rule
+    evidence: Annotated[Evidence | None, Says("null: checked by a rule")] = None
+    text: Annotated[str, Says("of a clause: what was judged, with its subject")] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where in its source a quote stands, and where the citation says that it stands."""
 
-    page: str | None = None  # None: the source has no pages, or they are not known
-    printed: bool = False  # the page itself has this number; else it is counted in the file, from 1
+    page: Annotated[str | None, Says("null: no pages, or they are not known")] = None
+    printed: Annotated[bool, Says("on the page; else it is counted in the file, from 1")] = False
     cited: str | None = None  # "p. 12", "section History", "highlighted text"
     elsewhere: bool = False  # the quote does not stand where the citation points
 
@@ -452,13 +483,17 @@ class CitationResult:
     citation: Citation
     outcome: Evidence | Unchecked
     label: Label
-    clauses: tuple[Part, ...] = ()  # all that were judged; none if the claim is one clause
+    clauses: Annotated[
+        tuple[Part, ...], Says("all that were judged; none if the claim is one clause")
+    ] = ()
     missing: tuple[Part, ...] = ()  # in the order of the claim
-    listing: Listing | None = None  # None: no list was given, or there is no address
-    place: Place | None = None  # None: nothing is known of it, or nothing was checked
-    copy: Copy | None = None  # what was read; None: nothing was
-    not_live: Unchecked | None = None  # why an archived copy was read in place of the page itself
-    changed: Changed | None = None
+    listing: Annotated[Listing | None, Says("null: no list was given, or no address")] = None
+    place: Annotated[Place | None, Says("null if nothing is known of it")] = None
+    copy: Annotated[Copy | None, Says("what was read; null if nothing was")] = None
+    not_live: Annotated[
+        Unchecked | None, Says("why an archived copy was read in place of the page itself")
+    ] = None
+    changed: Annotated[Changed | None, Says("today's page, if it supports less")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -467,10 +502,15 @@ class Suggestion:
 
     evidence: Evidence
     published: str | None
-    gain: float  # log-odds above the existing citation; above the threshold if none was checked
+    gain: Annotated[float, Says("log-odds above the existing citation")]
     listing: Listing | None = None  # None: no list was given
     place: Place | None = None  # None: the page has no pages
-    corpus: str = ""  # name of the corpus that has it, where several are searched
+    corpus: Annotated[str, Says("that has it; empty where only one was searched")] = ""
+
+
+def sigmoid(log_odds: float) -> float:
+    """The probability behind log-odds, for any finite number."""
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, log_odds))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -483,17 +523,26 @@ class Finding:
 
     claim: Claim
     citations: tuple[CitationResult, ...]
-    together: Evidence | None  # the group's best passages read as one text; None for one source
+    together: Annotated[Evidence | None, Says("the sources' best passages, read as one text")]
     label: Label
-    score: float | None  # log-odds that rank the group; None if nothing could be checked
-    suggestions: tuple[Suggestion, ...]  # best first
+    score: Annotated[float | None, Says("log-odds of support; null if nothing could be checked")]
+    suggestions: Annotated[tuple[Suggestion, ...], Says("better sources, best first")]
     n_candidates: int = 0  # passages of the corpus that were judged
-    missing: tuple[Part, ...] = ()  # parts that no source of the group supports
-    excluded: tuple[Exclusion, ...] = ()  # pages that were found and must not be suggested
-    opinion: Opinion | Failed | None = None  # a language model's; None: it was not asked
-    failed: Failed | None = None  # a step that raised: better sources, or all of the finding
+    missing: Annotated[tuple[Part, ...], Says("parts that no source of the group supports")] = ()
+    excluded: Annotated[
+        tuple[Exclusion, ...], Says("pages that were found and must not be suggested")
+    ] = ()
+    opinion: Annotated[Opinion | Failed | None, Says("a language model's; null: not asked")] = None
+    failed: Annotated[Failed | None, Says("a step that raised an error")] = None
 
     @property
+    @written
+    def prob_supported(self) -> float | None:
+        """That the group supports the whole claim, a second opinion counted."""
+        return None if self.score is None else round(sigmoid(self.score), 4)
+
+    @property
+    @written
     def source_changed(self) -> bool:
         """Whether the archived copy of a citation supports more than today's page does."""
         return any(result.changed for result in self.citations)
@@ -504,7 +553,7 @@ class Uncited:
     """A sentence that probably needs a citation and has none, and what could be cited for it."""
 
     claim: Claim  # without citations; with its tag if an editor asked for a citation
-    probability: float  # that a sentence like it has a citation in Wikipedia
+    probability: Annotated[float, Says("that such a sentence has a citation in Wikipedia")]
     reasons_coded: tuple[Note, ...]
     suggestions: tuple[Suggestion, ...] = ()  # best first
     n_candidates: int = 0  # passages of the corpus that were judged
@@ -512,6 +561,7 @@ class Uncited:
     failed: Failed | None = None  # why no source could be looked for
 
     @property
+    @written
     def reasons(self) -> tuple[str, ...]:
         """In English."""
         return texts(self.reasons_coded)

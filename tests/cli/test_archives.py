@@ -80,8 +80,8 @@ def test_a_dead_page_with_an_archived_copy(wiki: Wiki) -> None:
     assert finding["label"] == "supported"
     assert citation["copy"]["kind"] == "archived"
     assert citation["copy"]["date"] == "2014-03-05"
-    assert citation["not_live"] == {"reason": "dead", "detail": "HTTP 404"}
-    assert "captures" not in citation["evidence"]["passage"]
+    assert (citation["not_live"]["reason"], citation["not_live"]["detail"]) == ("dead", "HTTP 404")
+    assert "captures" not in citation["outcome"]["passage"]["text"]
     (row,) = csv.DictReader(Path("out.csv").read_text().splitlines())
     assert (row["copy"], row["not_live"]) == ("archived", "dead")
     said = "rchived copy of 2014-03-05; the page itself: dead link (HTTP 404)"
@@ -97,7 +97,7 @@ def test_a_dead_page_without_one_is_looked_for(wiki: Wiki) -> None:
     answer = json.dumps({"archived_snapshots": {"closest": closest}})
     wiki.sites["/wayback/available"] = answer.encode()
     finding, citation = checked()
-    assert (finding["label"], citation["unchecked"]["reason"]) == ("unchecked", "dead")
+    assert (finding["label"], citation["outcome"]["reason"]) == ("unchecked", "dead")
     assert not [a for a in wiki.asked if a["path"].startswith("/wayback")]
     finding, citation = checked("--wayback", "--wikitext", "out.wiki")
     (asked,) = [a for a in wiki.asked if a["path"].startswith("/wayback")]
@@ -118,10 +118,10 @@ def test_a_page_that_changed_since_it_was_cited(wiki: Wiki) -> None:
     wiki.sites["/bridge"] = html(NOW)
     finding, citation = checked("--wayback", "--html", "out.html", "--wikitext", "out.wiki")
     assert (finding["label"], finding["source_changed"]) == ("supported", True)
-    assert CLAIM in citation["evidence"]["passage"]
+    assert CLAIM in citation["outcome"]["passage"]["text"]
     assert citation["changed"]["copy"]["kind"] == "live"
     assert citation["changed"]["label"] in ("not_supported", "refuted")
-    assert "garden furniture" in citation["changed"]["evidence"]["passage"]
+    assert "garden furniture" in citation["changed"]["evidence"]["passage"]["text"]
     said = "the archived copy of 2014-03-05 supports the claim, today"
     page = Path("out.html").read_text()
     assert said in page

@@ -340,7 +340,7 @@ def test_sentences_without_a_citation_on_request(home: Path) -> None:
     (home / "open.wiki").write_text(f"{ARTICLE}\n\n{UNCITED}\n")
     given = ("verify", "open.wiki", "--sources", "pages")
     report = json.loads(run(*given, "--uncited", "--json", "-").stdout)
-    assert [each["sentence"] for each in report["uncited"]] == [UNCITED]
+    assert [each["claim"]["sentence"] for each in report["uncited"]] == [UNCITED]
     assert report["settings"]["verify.uncited"] is True
     assert "Sentences without a citation: 1" in run(*given, "--uncited").stdout
     written = (home / "pincite.toml").read_text()
@@ -354,7 +354,7 @@ def test_a_folder_in_which_no_file_says_whose_copy_it_is(home: Path) -> None:
     report = json.loads(run("verify", "article.wiki", "--sources", "saved", "--json", "-").stdout)
     assert [each["code"] for each in report["warnings_coded"]] == ["unused_file"]
     (citation,) = report["findings"][0]["citations"]
-    assert citation["unchecked"]["detail"].startswith("none in saved;")
+    assert citation["outcome"]["detail"].startswith("none in saved;")
 
 
 def test_without_the_option_nobody_looks_for_them(home: Path) -> None:

@@ -23,7 +23,6 @@ from pincite.library.feedback import most_telling
 from pincite.library.results import Item, read_result
 from pincite.types import Claim, Evidence, Passage
 from pincite.verbs.ask import data as answers_data
-from pincite.verbs.verify.data import to_json
 
 CHECK: dict[str, Any] = {
     "checks": [
@@ -65,9 +64,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
-    report = json.loads(to_json(samples.report()))
+    report = samples.report().to_values()
     for number, finding in enumerate(report["findings"]):
-        finding["claim_id"] = f"c{number}"  # those of the sample are all one
+        finding["claim"]["claim_id"] = f"c{number}"  # those of the sample are all one
     (tmp_path / "report.json").write_text(json.dumps(report), encoding="utf-8")
     check = filled(CheckReportRecord, CHECK)
     (tmp_path / "check.json").write_text(json.dumps(check), encoding="utf-8")

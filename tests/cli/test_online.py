@@ -68,8 +68,8 @@ def test_a_title_online(home: Wiki) -> None:
     assert "Varde Bridge: revision 11 of 2026-01-01, 127.0.0.1" in done.stderr
     assert "'Old Bridge' is a redirect to 'Varde Bridge'" in done.stderr
     report = json.loads(done.stdout)
-    assert report["article"]["revision_id"] == "11"
-    assert report["article"]["url"] == f"{home.url}/w/index.php?oldid=11"
+    assert report["revision_id"] == "11"
+    assert report["url"] == f"{home.url}/w/index.php?oldid=11"
     assert report["counts"]["claims"] == 2
     assert "'Old Bridge' is a redirect to 'Varde Bridge'" in report["warnings"]
     assert "web.contact" not in report["settings"]
@@ -79,7 +79,7 @@ def test_a_title_online(home: Wiki) -> None:
 
 def test_an_old_revision_online(home: Wiki) -> None:
     done = run("verify", f"{home.url}/wiki/Varde_Bridge?oldid=10", "--online", "-q", "--json", "-")
-    assert json.loads(done.stdout)["article"]["revision_id"] == "10"
+    assert json.loads(done.stdout)["revision_id"] == "10"
 
 
 def test_an_article_from_the_wikis_html(home: Wiki) -> None:
@@ -92,9 +92,9 @@ def test_an_article_from_the_wikis_html(home: Wiki) -> None:
     asked = ("verify", "Varde Bridge", "--online", "--sources", "pages", "--json", "-")
     report = json.loads(run(*asked, "--article-markup", "html").stdout)
     (finding,) = report["findings"]
-    assert finding["claim"] == "The bridge opened in 1911."
-    assert finding["citations"][0]["url"] == "https://varde.example/bridge"
-    assert report["article"]["revision_id"] == "11"
+    assert finding["claim"]["text"] == "The bridge opened in 1911."
+    assert finding["citations"][0]["citation"]["url"] == "https://varde.example/bridge"
+    assert report["revision_id"] == "11"
     assert report["settings"]["verify.article_markup"] == "html"
     home.html.clear()
     report = json.loads(run(*asked, "--article-markup", "html").stdout)
@@ -116,7 +116,7 @@ def test_offline_nothing_is_asked(home: Wiki) -> None:
 def test_a_file_wins_and_a_missing_file_is_no_title(home: Wiki) -> None:
     Path("Varde Bridge").write_text(TEXT)
     report = json.loads(run("verify", "Varde Bridge", "--online", "--json", "-").stdout)
-    assert report["article"]["revision_id"] is None
+    assert report["revision_id"] is None
     for name in ("missing.wiki", "./missing", "/missing", "dump.xml.bz2"):
         assert "cannot be opened" in run("verify", name, "--online", code=3).stderr
     assert home.asked == []
@@ -210,9 +210,9 @@ def test_cited_pages_are_fetched_once(home: Wiki) -> None:
     def outcomes() -> tuple[list[str | None], list[str]]:
         home.asked.clear()
         report = json.loads(run("verify", "Varde Bridge", "--online", "--json", "-").stdout)
-        found = [c["unchecked"] for f in report["findings"] for c in f["citations"]]
+        found = [c["outcome"] for f in report["findings"] for c in f["citations"]]
         pages = [a["path"] for a in home.asked if a["path"] != "/w/api.php"]
-        return sorted(u["reason"] if u else "" for u in found), pages
+        return sorted(outcome.get("reason", "") for outcome in found), pages
 
     first, asked = outcomes()
     assert first == ["", "dead"]

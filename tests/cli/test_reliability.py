@@ -30,7 +30,7 @@ def test_import_and_show(imported: Path) -> None:
     assert "https://w.example/varde" in shown
     assert "unlisted" in shown
     line = run("reliability", "show", "--json", "better.example").stdout
-    assert json.loads(line)["label"] == "deprecated"
+    assert json.loads(line)["reliability"] == "deprecated"
     run("reliability", "import", "list.csv", "--name", "house")
     assert len(run("reliability", "list").output.splitlines()) == 2
 
@@ -54,14 +54,13 @@ def test_verify_shows_labels_and_never_suggests_what_is_deprecated(imported: Pat
                "--show-excluded")  # fmt: skip
     report = json.loads(Path("report.json").read_text())
     assert report["versions"]["reliability"].startswith("en, 2 rows")
-    by_url = {c["url"]: c["reliability"] for f in report["findings"] for c in f["citations"]}
-    assert by_url["https://varde.example/bridge"]["label"] == "no_consensus"
-    assert by_url["https://gone.example/"]["label"] == "unlisted"
+    cited = [c for f in report["findings"] for c in f["citations"]]
+    by_url = {c["citation"]["url"]: c["listing"] for c in cited}
+    assert by_url["https://varde.example/bridge"]["reliability"] == "no_consensus"
+    assert by_url["https://gone.example/"]["reliability"] == "unlisted"
     assert by_url[None] is None
     excluded = [e for f in report["findings"] for e in f["excluded"]]
-    assert {(e["url"], e["reason"]) for e in excluded} == {
-        ("https://better.example/", "deprecated")
-    }
+    assert {(e["url"], e["bar"]) for e in excluded} == {("https://better.example/", "deprecated")}
     assert not any(f["suggestions"] for f in report["findings"])
     assert "Left out of the suggestions" in done.stdout
     assert "Better News: deprecated" in done.stdout
@@ -74,6 +73,6 @@ def test_without_a_list_nothing_is_said(imported: Path) -> None:
     ask = ("verify", "article.wiki", "--corpus", "corpus", "--reliability", "none", "--json", "-")
     report = json.loads(run(*ask).stdout)
     assert "reliability" not in report["versions"]
-    assert all(c["reliability"] is None for f in report["findings"] for c in f["citations"])
+    assert all(c["listing"] is None for f in report["findings"] for c in f["citations"])
     assert not any(f["excluded"] for f in report["findings"])
     assert "none-such" in run("verify", "article.wiki", "--reliability", "none-such", code=2).stderr

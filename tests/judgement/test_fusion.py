@@ -54,7 +54,7 @@ def test_the_posterior_is_bayes_rule(probability: float, verdict: Verdict) -> No
     if verdict is Verdict.UNUSABLE:
         expected = aggregation.log_odds(probability)
     assert fused.score == pytest.approx(expected, abs=1e-9)
-    support = aggregation.support(fused)
+    support = fused.prob_supported
     assert support == pytest.approx(1 / (1 + math.exp(-expected)), abs=1e-3)
 
 

@@ -17,7 +17,6 @@ from documents.conftest import locked_pdf, paragraph_lines, pdf
 from filled_records import filled
 from verify.test_verify import WordVerifier
 
-from pincite.contract.verify import ReportRecord
 from pincite.documents.body import Limits
 from pincite.errors import ConfigError, InputError
 from pincite.judgement.own import digest_of
@@ -39,6 +38,7 @@ from pincite.types import (
 )
 from pincite.verbs.verify.cited_copies import CitedCopies, Place, SourceOf
 from pincite.verbs.verify.pipeline import VerifyPipeline
+from pincite.verbs.verify.report import Report
 from pincite.wiki.article import parse_article
 
 DATA = b"The bridge opened in 1911."
@@ -466,9 +466,10 @@ def test_cited_pages_are_read_and_others_are_found(tmp_path: Path) -> None:
 
 def test_a_report_names_its_citations(tmp_path: Path) -> None:
     row = {"citation_id": "r3", "title": "The Harbour", "authors": ["Mei Ito"], "isbn": ISBN}
-    report = {"findings": [{"citations": [row, {"citation_id": "r4", "title": "Bare"}]}]}
+    cited = [{"citation": row}, {"citation": {"citation_id": "r4", "title": "Bare"}}]
+    report = {"findings": [{"citations": cited}]}
     path = tmp_path / "report.json"
-    path.write_text(json.dumps(filled(ReportRecord, report)))
+    path.write_text(json.dumps(filled(Report, report)))
     assert private_copies.in_report(path, "3").keys == (
         "isbn:9780306406157",
         "work:the harbour|ito",

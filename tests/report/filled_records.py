@@ -48,6 +48,6 @@ def _limited(args: tuple[Any, ...], given: Any) -> Any:
 
 
 def _optional(args: tuple[Any, ...], given: Any) -> Any:
-    if given is ABSENT or given is None:
+    if given is None or (given is ABSENT and NoneType in args):
         return None
     return filled(next(each for each in args if each is not NoneType), given)

@@ -26,7 +26,7 @@ from pincite.types import (
     Unchecked,
     Uncited,
 )
-from pincite.verbs.verify.records import Report
+from pincite.verbs.verify.report import Report
 
 HOSTILE = [
     '"><script>alert(1)</script>',

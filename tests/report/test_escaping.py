@@ -13,7 +13,7 @@ from rich.console import Console
 from samples import report
 
 from pincite.types import Label
-from pincite.verbs.verify import csv, data, html, terminal, wikitext
+from pincite.verbs.verify import csv, html, terminal, wikitext
 
 TODAY = date(2026, 11, 21)
 ALLOWED = {
@@ -65,8 +65,8 @@ def test_csv_has_whole_rows_and_no_formula(text: str, url: str) -> None:
 
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_json_round_trips(text: str, url: str) -> None:
-    written = data.to_json(report(text, url))
-    assert json.loads(written)["findings"][0]["claim"] == text
+    written = report(text, url).to_json()
+    assert json.loads(written)["findings"][0]["claim"]["text"] == text
     written.encode("utf-8")
 
 

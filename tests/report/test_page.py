@@ -13,7 +13,7 @@ from pincite.judgement.funnel import funnel
 from pincite.notes import Note
 from pincite.types import Article, Evidence, Finding, Label, Unchecked
 from pincite.verbs.verify import csv, html, terminal, wikitext, wording, worklist
-from pincite.verbs.verify.records import Report
+from pincite.verbs.verify.report import Report
 
 TODAY = date(2026, 11, 21)
 CLAIM = "The bridge opened in 1911."

@@ -1,62 +1,57 @@
 """A report that was written is read again."""
 
 import json
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from samples import HOSTILE, report
 
 from pincite.errors import InputError
-from pincite.verbs.verify import data
+from pincite.notes import Note
+from pincite.types import Evidence
+from pincite.verbs.verify.report import Report
 
 
 @pytest.mark.parametrize("text", ["plain", *HOSTILE])
-def test_what_is_read_writes_the_same(text: str) -> None:
-    written = data.to_json(report(text))
-    assert data.to_json(data.from_json(written)) == written
-
-
-def test_what_is_read_is_the_report_but_for_what_json_leaves_out() -> None:
-    found, meant = data.from_json(data.to_json(report())), report()
-    assert [f.label for f in found.findings] == [f.label for f in meant.findings]
-    assert found.findings[0].suggestions == meant.findings[0].suggestions
-    assert found.findings[1].missing[0].span == meant.findings[1].missing[0].span
-    assert found.findings[3].citations[0].outcome == meant.findings[3].citations[0].outcome
+def test_what_is_read_is_what_was_written(text: str) -> None:
+    written = report(text)
+    assert Report.from_json(written.to_json()) == written
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "place"),
     [
-        ({"schema_version": "0"}, "schema_version"),
+        ({"schema_version": "4"}, "schema_version"),
         ({"findings": [{}]}, r"findings\[0\]"),
-        ({"counts": None}, "counts"),
-        ({"flag_precision": [{"base_rate": "x", "precision": 1}]}, "base_rate"),
+        ({"n_claims": None}, "n_claims"),
+        ({"flag_precision": [["x", 1]]}, r"flag_precision\[0\]"),
     ],
 )
-def test_what_is_no_report_is_refused(change: dict[str, object], said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        data.from_json(json.dumps(json.loads(data.to_json(report())) | change))
+def test_what_is_no_report_is_refused(change: dict[str, object], place: str) -> None:
+    with pytest.raises(InputError, match=place):
+        Report.from_json(json.dumps(json.loads(report().to_json()) | change))
 
 
-def test_a_report_of_before_claims_were_parts_of_sentences_is_read() -> None:
-    given = json.loads(data.to_json(report()))
-    for finding in given["findings"]:
-        del finding["sentence"], finding["part"]
-    first = data.from_json(json.dumps(given)).findings[0].claim
-    assert (first.sentence, first.part, first.text) == ("", None, "plain")
+def test_numbers_have_four_decimals_but_for_settings() -> None:
+    found = replace(report(), settings={"pause": 0.123456}, flag_precision=((0.02, 0.123456),))
+    values = found.to_values()
+    assert values["settings"] == {"pause": 0.123456}
+    assert values["flag_precision"] == [[0.02, 0.1235]]
 
 
-def test_sentences_without_a_citation_are_read_and_may_be_missing() -> None:
-    given = json.loads(data.to_json(report()))
-    found, meant = data.from_json(json.dumps(given)).uncited, report().uncited
-    assert found
-    assert meant
-    assert [each.reasons for each in found] == [each.reasons for each in meant]
-    assert (found[1].suggestions, found[1].excluded) == (meant[1].suggestions, meant[1].excluded)
-    assert [(u.claim.text, u.claim.tags) for u in found] == [
-        ("plain", ("citation needed",)),
-        ("plain", ()),
-    ]
-    del given["uncited"]  # a report of before they were looked for
-    older = data.from_json(json.dumps(given))
-    assert older.uncited is None
-    assert older.complete
+def test_computed_values_are_written_and_not_believed() -> None:
+    values: Any = report().to_values()
+    first = values["findings"][0]
+    assert first["prob_supported"] == 0.1824
+    assert first["citations"][0]["outcome"]["quoted"] == "plain"
+    first |= {"prob_supported": 0.9, "source_changed": True}
+    assert Report.from_values(values) == report()
+
+
+@pytest.mark.parametrize("note", [Note("of_next_year"), Note("not_stated")])
+def test_a_note_of_another_version_is_shown_by_its_code(note: Note) -> None:
+    first = report().findings[0]
+    outcome = first.citations[0].outcome
+    assert isinstance(outcome, Evidence)
+    assert replace(outcome, reasons_coded=(note,)).reasons == (note.code,)

@@ -12,11 +12,11 @@ from rich.console import Console
 from samples import report
 
 from pincite.judgement.funnel import Stage, Tally
-from pincite.verbs.verify import data, terminal, worklist
+from pincite.verbs.verify import terminal, worklist
 
 
 def row(text: str = "plain", url: str = "https://varde.example/", **changes: Any) -> worklist.Row:
-    found = replace(data.record_of(report(text, url)), **changes)
+    found = replace(report(text, url), **changes)
     return worklist.row_of(found, "a.html")
 
 
@@ -42,11 +42,11 @@ def test_the_funnel_is_the_sum_in_every_format() -> None:
 
 
 def test_a_stopped_list_says_so() -> None:
-    found = worklist.worklist([row(), row(complete=False)], 5)
+    found = worklist.worklist([row(), row(stopped=True)], 5)
     assert not found.complete
     for text in (worklist.to_html(found), on_terminal(found)):
         assert "1 of 5 articles; the run was stopped" in text
-    assert not worklist.worklist([row(complete=False)], 1).complete
+    assert not worklist.worklist([row(stopped=True)], 1).complete
 
 
 def test_an_empty_list_can_be_written() -> None:

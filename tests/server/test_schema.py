@@ -25,7 +25,6 @@ from pincite.server.site import Site
 from pincite.verbs.ask import data as ask_data
 from pincite.verbs.check import data as check_data
 from pincite.verbs.check.records import Interpretation
-from pincite.verbs.verify import data
 
 URL = "/api/v1/openapi.json"
 # What is well-formed may still be refused (a corpus that is not there, a title while offline), and
@@ -39,7 +38,7 @@ def finished(site: Site) -> str:
     """A job that has ended; another waits."""
     job, _ = site.jobs.submit("local", "verify", "t", {"example": "article"})
     site.jobs.take("w")
-    result = data.to_json(samples.report())
+    result = samples.report().to_json()
     site.jobs.finish(job.job_id, "w", Status.DONE, result=result, files={"article": {"a": 1}})
     site.jobs.submit("local", "verify", "t", {"example": "article"})
     return job.job_id
@@ -73,7 +72,7 @@ def failures(site: Site, n_examples: int) -> dict[str, str]:
 @pytest.mark.parametrize(
     "result",
     [
-        data.to_json(samples.report()),
+        samples.report().to_json(),
         check_data.to_json(check_samples.check_report()),
         ask_data.to_json(ask_samples.everything()),
         to_json(filled(Interpretation)),

@@ -7,7 +7,7 @@ from samples import report
 
 from pincite.text.passages import cited_passages
 from pincite.types import Document, Evidence, Finding, Span
-from pincite.verbs.verify.records import Report
+from pincite.verbs.verify.report import Report
 
 CHOSEN = "lantern"  # a word that the chosen passages have, and no other
 

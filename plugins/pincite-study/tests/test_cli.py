@@ -16,7 +16,6 @@ from pincite.documents.collection import open_sources
 from pincite.server.database import Database
 from pincite.text.passages import cited_passages
 from pincite.types import Document, Evidence
-from pincite.verbs.verify.data import to_json
 
 URL = "https://a.example/bridge"
 
@@ -24,7 +23,7 @@ URL = "https://a.example/bridge"
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """A folder of a server, and a report beside it."""
-    (tmp_path / "report.json").write_text(to_json(report("plain")))
+    (tmp_path / "report.json").write_text(report("plain").to_json())
     return tmp_path / "data"
 
 
@@ -82,7 +81,7 @@ def test_passages_of_the_pages_in_a_folder(data: Path, tmp_path: Path) -> None:
     cited = replace(finding.citations[0].citation, url=URL)
     result = replace(finding.citations[0], citation=cited, outcome=chosen, copy=None)
     read = replace(finding, citations=(result,), suggestions=())
-    path.write_text(to_json(replace(report("plain"), findings=(read,))))
+    path.write_text(replace(report("plain"), findings=(read,)).to_json())
     options = ("--compare", "passages", "--sources", str(pages))
     study_id = study(data, "create", str(path), *options).stdout.split()[0]
     done = study(data, "report", study_id, "--figures", str(tmp_path / "figures"))

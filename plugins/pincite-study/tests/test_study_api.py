@@ -16,7 +16,6 @@ from study_samples import Rater, item, study
 from pincite.server.identity import Role
 from pincite.server.jobs.store import Status
 from pincite.server.site import Site
-from pincite.verbs.verify.data import to_json
 
 API = "/api/v1/studies"
 
@@ -26,7 +25,7 @@ def job_of(site: Site, text: str = "plain", owner: str = "local") -> str:
     job, _ = site.jobs.submit(owner, "verify", "t", {"example": "article"})
     claimed = site.jobs.take("w")
     assert claimed
-    result = to_json(report(text))
+    result = report(text).to_json()
     assert site.jobs.finish(claimed.job_id, "w", Status.DONE, result=result, files={})
     return str(job.job_id)
 

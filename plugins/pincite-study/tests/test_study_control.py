@@ -20,7 +20,6 @@ from pincite.server.jobs.store import Status
 from pincite.server.site import Site
 from pincite.text.passages import PASSAGE_WORDS
 from pincite.types import Document, Evidence
-from pincite.verbs.verify.data import to_json
 
 API = "/api/v1/studies"
 PREFERS_CHOSEN = 0.8  # planted in the raters: what SIDE found with people (Methods)
@@ -121,7 +120,7 @@ def job_of(site: Site, n: int, *more: Document) -> str:
     claimed = site.jobs.take("w")
     assert claimed
     kept = {document.doc_id: dataclasses.asdict(document) for document in documents}
-    assert site.jobs.finish(claimed.job_id, "w", Status.DONE, result=to_json(found), files=kept)
+    assert site.jobs.finish(claimed.job_id, "w", Status.DONE, result=found.to_json(), files=kept)
     return str(job.job_id)
 
 

@@ -11,9 +11,9 @@ from study_samples import item, source
 
 from pincite.errors import InputError
 from pincite.types import Document
-from pincite.verbs.verify.data import from_json, to_json
+from pincite.verbs.verify.report import Report
 
-REPORT = from_json(to_json(report("plain")))
+REPORT = Report.from_json(report("plain").to_json())
 
 
 def test_rated_is_what_was_checked_and_has_a_suggestion() -> None:
@@ -66,7 +66,7 @@ def test_a_study_of_nothing_is_refused() -> None:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_items_are_kept_as_json_and_come_back(text: str) -> None:
-    read = from_json(to_json(report(text)))
+    read = Report.from_json(report(text).to_json())
     (found,) = gathered(read, lambda doc_id: None, "citations").items
     assert item_of(json.loads(json.dumps(found.as_dict())), "citations") == found
     json.dumps(found.as_dict(), ensure_ascii=False).encode()  # what a database takes

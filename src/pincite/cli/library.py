@@ -64,7 +64,7 @@ def show_listed(urls: tuple[str, ...], name: str, as_json: bool) -> None:
     from rich.console import Console
 
     from pincite.library import reliability
-    from pincite.verbs.verify import data, terminal
+    from pincite.verbs.verify import terminal
 
     rules = reliability.load(name).rules
     found = [(url, rules.listing_of(url if "://" in url else f"https://{url}")) for url in urls]
@@ -72,7 +72,7 @@ def show_listed(urls: tuple[str, ...], name: str, as_json: bool) -> None:
         Console().print(terminal.listed(found), soft_wrap=True, end="")
         return
     for url, listing in found:
-        row = {"url": url, **(codec.values_of(data.listing(listing)) or {})}
+        row = {"url": url, **codec.values_of(listing)}
         options.print_json(row, line=True)
 
 

@@ -23,12 +23,11 @@ from pincite.cli import options
 from pincite.errors import InputError
 from pincite.settings import Settings
 from pincite.types import Finding
-from pincite.verbs.verify.records import Report
+from pincite.verbs.verify.report import Report
 from pincite.wiki.addresses import ArticleAddress, Site
 from pincite.wiki.article import PageText
 
 if TYPE_CHECKING:
-    from pincite.contract.verify import ReportRecord
     from pincite.verbs.verify.articles import Wikis
     from pincite.verbs.verify.build import Run
     from pincite.verbs.verify.estimate import Estimate
@@ -221,11 +220,11 @@ def deliver(
     """As `options.deliver`."""
     from rich.console import Console
 
-    from pincite.verbs.verify import csv, data, html, terminal, wikitext
+    from pincite.verbs.verify import csv, html, terminal, wikitext
 
     today = datetime.now(UTC).date()
     writers = {
-        "json": lambda: data.to_json(report),
+        "json": report.to_json,
         "csv": lambda: csv.to_csv(report),
         "html": lambda: html.to_html(report, today),
         "wikitext": lambda: wikitext.to_wikitext(report, today),
@@ -387,12 +386,10 @@ class Folder:
 
     def is_done(self, name: str) -> bool:
         """Whether there is a complete report as this run would make it; then it is listed."""
-        from pincite.contract import codec
-        from pincite.contract.verify import ReportRecord
         from pincite.verbs.verify.build import decisive
 
         try:
-            found = codec.from_file(ReportRecord, self._path / f"{name}.json")
+            found = Report.from_file(self._path / f"{name}.json")
         except InputError:
             return False  # missing, cut, or of another version
         same = decisive(found.settings) == decisive(self._settings)
@@ -424,13 +421,11 @@ class Folder:
 
     def _keep(self, name: str, report: Report) -> None:
         """Write the page, then the JSON: that marks the article as done."""
-        from pincite.contract import codec
-        from pincite.verbs.verify import data, html
+        from pincite.verbs.verify import html
 
         options.write(html.to_html(report, datetime.now(UTC).date()), self._path / f"{name}.html")
-        record = data.record_of(report)
-        options.write(codec.to_json(record), self._path / f"{name}.json")
-        self._add(record, name)
+        options.write(report.to_json(), self._path / f"{name}.json")
+        self._add(report, name)
 
     def not_checked(self, title: str, why: str) -> None:
         """List an article that could not be read, with the reason."""
@@ -464,7 +459,7 @@ class Folder:
         options.write(worklist.to_html(found), self._path / "worklist.html")
         return found
 
-    def _add(self, report: "ReportRecord", name: str) -> None:
+    def _add(self, report: Report, name: str) -> None:
         from pincite.verbs.verify.worklist import row_of
 
         self._rows.append(row_of(report, f"{name}.html"))

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
 from pincite.completions import Usage
-from pincite.contract.codec import Coded, CorpusName, Offsets, Probability, Says, Scalar, Whole
+from pincite.contract.codec import Coded, CorpusName, Offsets, Probability, Scalar, Whole
 from pincite.judgement.references import Retraction, Standing, Support
+from pincite.types import Says
 
 Texts: TypeAlias = tuple[str, ...]
 SentenceNumbers: TypeAlias = Annotated[tuple[Whole, ...], Says("numbers of sentences, from 1")]

@@ -10,13 +10,12 @@ from pincite.contract.codec import (
     CorpusName,
     Offsets,
     Probability,
-    Says,
     Scalar,
     Whole,
     Within,
 )
 from pincite.judgement.confirmation import Outcome, ReadingOrigin, StatementType
-from pincite.types import CopyKind, Exclusion, Failed, Span, Unchecked
+from pincite.types import CopyKind, Exclusion, Failed, Says, Span, Unchecked
 
 Degree: TypeAlias = Annotated[float, Within(-1, 1)]
 Level: TypeAlias = Literal[

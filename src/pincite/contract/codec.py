@@ -1,22 +1,23 @@
-"""Records as JSON text, JSON text as records, and the JSON Schema of both: from the same types.
+"""Dataclasses as JSON, JSON as dataclasses, and the JSON Schema of both.
 
-The only file outside the server that uses pydantic. It is imported when something is read or
-described; writing does without it.
+A dataclass is written with its fields, but for those with `metadata=UNWRITTEN`, and its properties
+that are marked `@written` (`pincite.types`). Reading and the schema use pydantic, which is imported
+then; writing does without it.
 """
 
 import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar, get_type_hints
 
 from pincite.errors import InputError
 from pincite.notes import Note
-from pincite.types import Span
+from pincite.types import Says, Span
 
 T = TypeVar("T")
 MAX_BYTES = 500_000_000  # of a file; a thousand answers with their full texts have less
@@ -27,16 +28,6 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 # Markers of a type: `Annotated[float, Within(0, 1)]`. Pydantic finds them by their methods.
-
-
-@dataclass(frozen=True, slots=True)
-class Says:
-    """A description for the JSON Schema."""
-
-    description: str
-
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        return {**handler(schema), "description": self.description}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,19 +111,42 @@ def to_json(value: object, indent: int | None = 1) -> str:
     return _LONE_SURROGATES.sub(lambda half: f"\\u{ord(half[0]):04x}", text) + "\n"
 
 
-def values_of(value: Any) -> Any:
-    """A record as the dictionaries, lists and scalars that its JSON holds."""
+def values_of(value: Any, digits: int | None = None) -> Any:
+    """A dataclass as the dictionaries, lists and scalars that its JSON holds.
+
+    `digits`: decimals of its numbers; those in mappings, such as settings, stay as they are.
+    """
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        if not math.isfinite(value):
+            return None
+        return value if digits is None else round(value, digits)
     if type(value) in _SCALARS:
         return value
     if isinstance(value, list | tuple):
-        return [values_of(each) for each in value]
+        return [values_of(each, digits) for each in value]
     if is_dataclass(value):
-        return {name: values_of(getattr(value, name)) for name in _names(type(value))}
+        names = _fields(type(value)) + tuple(computed(type(value)))
+        return {name: values_of(getattr(value, name), digits) for name in names}
     if isinstance(value, Mapping):
         return {str(key): values_of(each) for key, each in value.items()}
     return str(value) if isinstance(value, StrEnum) else value
+
+
+@cache
+def _fields(kind: Any) -> tuple[str, ...]:
+    """Names of the fields that are written."""
+    return tuple(f.name for f in fields(kind) if f.metadata.get("written", True))
+
+
+@cache
+def computed(kind: Any) -> Mapping[str, Any]:
+    """The properties that are written, with the getter of each."""
+    members = {name: it for base in reversed(kind.__mro__) for name, it in vars(base).items()}
+    return {
+        name: member.fget
+        for name, member in members.items()
+        if isinstance(member, property) and getattr(member.fget, "written", False)
+    }
 
 
 def made(kind: type[T], *sources: object, **given: Any) -> T:
@@ -250,8 +264,29 @@ def described(kind: type[Any], at: str) -> dict[str, Any]:
     """As `schema`, for a larger document, in which what stands below `$defs` has its place `at`."""
     from pydantic import TypeAdapter
 
-    found: dict[str, Any] = _closed(TypeAdapter(kind).json_schema(ref_template=at + "{model}"))
-    return found
+    found: dict[str, Any] = TypeAdapter(kind).json_schema(
+        ref_template=at + "{model}", schema_generator=_generator()
+    )
+    closed: dict[str, Any] = _closed(found)
+    return closed
+
+
+@cache
+def _generator() -> Any:
+    """Pydantic's generator of schemas, with the properties that are written."""
+    from pydantic import TypeAdapter
+    from pydantic.json_schema import GenerateJsonSchema
+
+    class Generator(GenerateJsonSchema):
+        def dataclass_schema(self, schema: Any) -> Any:
+            found, kind = super().dataclass_schema(schema), schema["cls"]
+            written = {name: found["properties"][name] for name in _fields(kind)}
+            for name, get in computed(kind).items():
+                value = TypeAdapter(get_type_hints(get, include_extras=True)["return"])
+                written[name] = self.generate_inner(value.core_schema)
+            return found | {"properties": written}
+
+    return Generator
 
 
 def _closed(schema: Any) -> Any:

@@ -26,6 +26,7 @@ from pincite.types import (
     Span,
     Suggestion,
     Unchecked,
+    sigmoid,
 )
 
 # Probability of support from which a citation counts as supporting its claim. The best balanced
@@ -333,22 +334,9 @@ def suggestions(
     return list(outranking.values())[:k]
 
 
-def support(finding: Finding) -> float | None:
-    """The probability that the group supports the whole claim; None if nothing was checked.
-
-    A second opinion is counted (`judgement.fusion`).
-    """
-    return probability(finding.score)
-
-
 def probability(score: float | None) -> float | None:
     """The probability of support behind a score (log-odds); None of None."""
     return None if score is None else round(sigmoid(score), 4)
-
-
-def sigmoid(log_odds: float) -> float:
-    """The probability behind log-odds, for any finite number."""
-    return 1 / (1 + math.exp(-max(-30.0, min(30.0, log_odds))))
 
 
 def log_odds(probability: float) -> float:

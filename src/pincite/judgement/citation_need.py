@@ -15,9 +15,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pincite.judgement.aggregation import sigmoid
 from pincite.judgement.parts import atoms
 from pincite.notes import Note
+from pincite.types import sigmoid
 
 WEIGHTS = Path(__file__).with_name("citation_need.toml")
 QUOTED_WORDS = 5  # fewer in quotation marks are a term as often as somebody's words
@@ -173,12 +173,12 @@ def _table() -> Mapping[str, Any]:
 
 def quotations(text: str) -> list[str]:
     """Quoted words; neither titles ("A Song of the Sea") nor terms (“magnifying glass”)."""
-    quoted = [atom.text for atom in atoms(text) if atom.kind == "quotation"]
+    quoted = [atom.words for atom in atoms(text) if atom.kind == "quotation"]
     return [q for q in quoted if _LOWER.search(q) and len(q.split()) >= QUOTED_WORDS]
 
 
 def _figures(text: str) -> list[str]:
-    return [atom.text for atom in atoms(text) if atom.kind == "figure"]
+    return [atom.words for atom in atoms(text) if atom.kind == "figure"]
 
 
 def _reason(name: str, text: str, place: Place) -> Iterator[Note]:

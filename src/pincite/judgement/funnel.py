@@ -54,6 +54,11 @@ class Funnel:
     reasons: Mapping[Reason, Tally]  # why citations were not judged; the most frequent first
     copies: Mapping[CopyKind, Tally]  # which copies were judged; the most frequent first
 
+    def __post_init__(self) -> None:
+        """Raise ValueError if a stage is not counted."""
+        if lacking := sorted(set(Stage) - set(self.stages)):
+            raise ValueError(f"it lacks {', '.join(lacking)}")
+
 
 K = TypeVar("K", Reason, CopyKind)
 FLAGS = (Label.REFUTED, Label.NOT_SUPPORTED)

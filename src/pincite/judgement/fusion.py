@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from pincite.judgement import aggregation, parts
-from pincite.judgement.aggregation import sigmoid
 from pincite.notes import Note
 from pincite.opinions import Opinion, Verdict
 from pincite.types import (
@@ -25,6 +24,7 @@ from pincite.types import (
     Part,
     Reason,
     Unchecked,
+    sigmoid,
 )
 
 # What each verdict of a model that nobody measured adds. About half of what a model with 75 of 100
@@ -210,7 +210,7 @@ def worth_asking(
     """
 
     def in_band(finding: Finding) -> bool:
-        own = aggregation.support(finding)
+        own = finding.prob_supported
         return own is not None and (every or band[0] <= own <= band[1])
 
     chosen = [n for n, each in enumerate(findings) if in_band(each) or foreign(each)]

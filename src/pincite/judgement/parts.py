@@ -31,7 +31,7 @@ _MAX_CHARS_FOR_NAMES = 5_000
 def atoms(claim: str) -> list[Part]:
     """Figures, name words and quotations of the claim, in order, each not yet supported.
 
-    >>> [(a.kind, a.text) for a in atoms("In 1911 the engineer Holm said “it will never fall”.")]
+    >>> [(a.kind, a.words) for a in atoms("In 1911 the engineer Holm said “it will never fall”.")]
     [('figure', '1911'), ('name', 'Holm'), ('quotation', 'it will never fall')]
     """
     found = [_atom("figure", value.span, claim) for value in values_of(claim) if not value.weak]
@@ -54,7 +54,7 @@ def missing_atoms(claim: str, passages: Sequence[Passage]) -> list[Part]:
     lacking += [
         atom
         for atom in atoms(claim)
-        if atom.kind == "quotation" and not any(_stands_in(atom.text, p.text) for p in passages)
+        if atom.kind == "quotation" and not any(_stands_in(atom.words, p.text) for p in passages)
     ]
     found = [
         _atom(kind, span, claim)
@@ -75,11 +75,10 @@ def stands(part: Part) -> bool:
 
     A network that does not find "he taught in Gram" supported says nothing on "Gram".
     """
-    item = part.text[len(part.text) - (part.span.end - part.span.start) :]
-    if part.evidence is None or len(item.split()) > _ITEM:
+    if part.evidence is None or len(part.words.split()) > _ITEM:
         return False
     known = words.content_words(part.evidence.passage.text)
-    return bool(said := words.content_words(item)) and set(said) <= set(known)
+    return bool(said := words.content_words(part.words)) and set(said) <= set(known)
 
 
 def within(inner: Span, outer: Span) -> bool:
@@ -95,14 +94,23 @@ def _unstated(claim: str, sources: Sequence[str]) -> list[Part]:
         atom
         for atom in atoms(claim)
         if (atom.kind == "figure" and atom.span in absent)
-        or (atom.kind == "name" and atom.text in unnamed)
+        or (atom.kind == "name" and atom.words in unnamed)
     ]
 
 
-def judged(clauses: Sequence[Clause], best: Sequence[Evidence], threshold: float) -> list[Part]:
+def judged(
+    claim: str, clauses: Sequence[Clause], best: Sequence[Evidence], threshold: float
+) -> list[Part]:
     """Each clause as a part, with the best evidence for it; supported from `threshold` on."""
     return [
-        Part("clause", clause.span, clause.text, evidence.prob_supported >= threshold, evidence)
+        Part(
+            kind="clause",
+            span=clause.span,
+            words=clause.span.of(claim),
+            supported=evidence.prob_supported >= threshold,
+            evidence=evidence,
+            text=clause.text,
+        )
         for clause, evidence in zip(clauses, best, strict=True)
     ]
 

@@ -29,8 +29,6 @@ from typing import NamedTuple
 
 import platformdirs
 
-from pincite.contract import codec
-from pincite.contract.verify import ReportRecord
 from pincite.corpus.durable import sync
 from pincite.documents.body import DEFAULT_LIMITS, Limits, too_large
 from pincite.documents.collection import exact_key
@@ -48,6 +46,7 @@ from pincite.text.page_numbers import (
     page_starts,
 )
 from pincite.types import Article, Citation, Document, Reason, Unchecked
+from pincite.verbs.verify.report import Report
 
 _NUMBER = re.compile(r"r?([1-9][0-9]{0,3})\Z")
 _FORMS = (
@@ -138,11 +137,10 @@ def in_report(path: Path, number: str) -> Named:
         InputError: it is no such report, or has no such citation.
     """
     wanted = citation_id(number)
-    report = codec.from_file(ReportRecord, path)
-    found = {each.citation_id: each for finding in report.findings for each in finding.citations}
-    if wanted in found:
-        citation = codec.made(Citation, found[wanted], definition=found[wanted].span)
-        return of_citation(citation, path.name)
+    cited = [r.citation for finding in Report.from_file(path).findings for r in finding.citations]
+    for citation in cited:
+        if citation.citation_id == wanted:
+            return of_citation(citation, path.name)
     raise InputError(f"{path} has no citation {wanted}; its column citation_id in CSV lists them.")
 
 

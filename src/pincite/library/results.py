@@ -20,9 +20,10 @@ from typing import Literal
 from pincite.contract import codec
 from pincite.contract.ask import AnswerReportRecord, QuotedRecord
 from pincite.contract.check import CheckReportRecord, WeighedRecord
-from pincite.contract.verify import EvidenceRecord, ReportRecord
 from pincite.errors import ConfigError, InputError
 from pincite.settings import ResultsSettings
+from pincite.types import Evidence
+from pincite.verbs.verify.report import Report
 
 Kind = Literal["verify", "check", "ask"]
 _SUGGESTED = re.compile(r"s\d+")  # the end of a better source's id
@@ -106,15 +107,21 @@ def result_in(data: bytes, name: str) -> Result:
 
 def _of_verify(value: object) -> Result:
     """`CLAIM/CITATION` for each citation that could be checked, `CLAIM/sN` for suggestions."""
-    report, items = codec.from_values(ReportRecord, value), list[Item]()
+    report, items = Report.from_values(value), list[Item]()
     for finding in report.findings:
-        claim_id, claim = finding.claim_id, finding.claim
-        for citation in finding.citations:
-            if citation.evidence:
-                item_id = f"{claim_id}/{citation.citation_id}"
-                items.append(_item(item_id, claim, citation.label, citation.evidence))
-        for number, suggestion in enumerate(finding.suggestions, start=1):
-            items.append(_item(f"{claim_id}/s{number}", claim, "supported", suggestion.evidence))
+        claim = finding.claim
+        judged = [
+            (result.citation.citation_id, str(result.label), result.outcome)
+            for result in finding.citations
+            if isinstance(result.outcome, Evidence)
+        ]
+        better = enumerate(finding.suggestions, start=1)
+        judged += [(f"s{number}", "supported", each.evidence) for number, each in better]
+        for name, said, evidence in judged:
+            passage, item_id = evidence.passage, f"{claim.claim_id}/{name}"
+            items.append(
+                Item(item_id, claim.text, said, passage.text, evidence.quoted, passage.url)
+            )
     return Result("verify", report.created, report.versions, tuple(items))
 
 
@@ -146,9 +153,7 @@ def _of_ask(value: object) -> Result:
     return Result("ask", report.created, report.versions, tuple(items))
 
 
-def _item(
-    item_id: str, statement: str, said: str, evidence: EvidenceRecord | WeighedRecord | QuotedRecord
-) -> Item:
+def _item(item_id: str, statement: str, said: str, evidence: WeighedRecord | QuotedRecord) -> Item:
     quote = evidence.quote or ""
     return Item(item_id, statement, str(said), evidence.passage, quote, evidence.url)
 

@@ -5,17 +5,16 @@ from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
 from pincite.contract.check import ReadingRecord, WeighedRecord
-from pincite.contract.codec import Offsets, Probability, Says, Whole, made
-from pincite.judgement import aggregation
+from pincite.contract.codec import Offsets, Probability, Whole, made
 from pincite.report.reasons import REASONS, why_unchecked
-from pincite.types import CitationResult, Evidence, Finding, Hit, Label, Reason, Unchecked
+from pincite.types import CitationResult, Evidence, Finding, Hit, Label, Reason, Says, Unchecked
 from pincite.verbs.ask import wording as ask_wording
 from pincite.verbs.ask.records import AnswerReport, Checked, Reference
 from pincite.verbs.check import data as check_data
 from pincite.verbs.check import wording as check_wording
 from pincite.verbs.check.records import CheckReport
-from pincite.verbs.verify import data, wording
-from pincite.verbs.verify.records import Report
+from pincite.verbs.verify import wording
+from pincite.verbs.verify.report import Report
 
 Texts: TypeAlias = tuple[str, ...]
 Verdict: TypeAlias = Annotated[str, Says(" · ".join(wording.LABELS.values()))]
@@ -190,7 +189,7 @@ class CorpusList:
 
 def of_article(report: Report, limit: int) -> ArticleResult:
     """The first `limit` claims of a report."""
-    counted = data.counts(report).labels
+    counted = report.counts.labels
     return made(
         ArticleResult,
         report,
@@ -209,15 +208,14 @@ def of_claim(report: Report) -> CheckedClaim:
 
 def of_finding(finding: Finding) -> ClaimResult:
     """A claim with its sources and better ones."""
-    probability = aggregation.support(finding)
-    text = finding.claim.text
+    probability = finding.prob_supported
     return ClaimResult(
-        claim=text,
+        claim=finding.claim.text,
         label=wording.LABELS[finding.label],
         meaning=wording.LEGEND[finding.label],
         probability_supported=None if probability is None else round(probability, 4),
-        sources=tuple(_source(text, each) for each in finding.citations),
-        missing=wording.what_is_missing(text, finding.label, finding.missing),
+        sources=tuple(map(_source, finding.citations)),
+        missing=wording.what_is_missing(finding.label, finding.missing),
         second_opinion=wording.second_opinion(finding),
         better_sources=tuple(
             _quotation(s.evidence, s.corpus, wording.where(s.place, Label.SUPPORTED))
@@ -226,7 +224,7 @@ def of_finding(finding: Finding) -> ClaimResult:
     )
 
 
-def _source(claim: str, result: CitationResult) -> SourceResult:
+def _source(result: CitationResult) -> SourceResult:
     outcome = result.outcome
     unread = outcome if isinstance(outcome, Unchecked) else None
     return made(
@@ -244,7 +242,7 @@ def _source(claim: str, result: CitationResult) -> SourceResult:
             wording.where(result.place, result.label),
         ),
         reasons=() if isinstance(outcome, Unchecked) else outcome.reasons,
-        missing=wording.what_is_missing(claim, result.label, result.missing),
+        missing=wording.what_is_missing(result.label, result.missing),
         copy=wording.copy_read(result),
         changed=wording.what_changed(result),
     )

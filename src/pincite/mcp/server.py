@@ -22,7 +22,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import ToolAnnotations
 
 from pincite.contract import codec
-from pincite.contract.codec import Says, Within
+from pincite.contract.codec import Within
 from pincite.errors import PinciteError
 from pincite.mcp import work
 from pincite.mcp.results import (
@@ -33,6 +33,7 @@ from pincite.mcp.results import (
     Passages,
     StatementResult,
 )
+from pincite.types import Says
 
 T = TypeVar("T")
 LINE_BYTES = 64_000_000  # of a worker's result; a hundred claims have less than one

@@ -12,7 +12,7 @@ import numpy as np
 
 from pincite import containment
 from pincite.errors import MissingModel
-from pincite.judgement.aggregation import BY_NETWORK, sigmoid
+from pincite.judgement.aggregation import BY_NETWORK
 from pincite.judgement.contradictions import witness
 from pincite.models import calibration, layouts, weights
 from pincite.models.asked import AskedMiniCheck
@@ -24,7 +24,7 @@ from pincite.text import names, paraphrase, quantities
 from pincite.text import words as wording
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import sentences
-from pincite.types import Claim, Contradiction, Evidence, Passage, Span
+from pincite.types import Claim, Contradiction, Evidence, Passage, Span, sigmoid
 
 MAX_TOKENS = 448  # a claim of 60 words and a wide passage of 250 fit; of longer rows the end is cut
 SENTENCES = 2  # of a passage, that are read once more before a network alone refutes

@@ -11,7 +11,6 @@ from fastapi import Depends, FastAPI
 from pincite.contract import codec
 from pincite.contract.ask import AnswerReportRecord
 from pincite.contract.check import CheckReportRecord
-from pincite.contract.verify import ReportRecord
 from pincite.server import plugins, problems, rendering
 from pincite.server.corpora import AccountFull, DiskFull
 from pincite.server.identity import Identify, identify_local
@@ -47,12 +46,13 @@ from pincite.server.settings import ServerSettings, examples_of
 from pincite.server.site import Site
 from pincite.server.wikis import Wikis, browser_token, with_token
 from pincite.verbs.check.records import Interpretation
+from pincite.verbs.verify.report import Report
 
 SCHEMAS = "#/components/schemas/"
 PROBLEM = {"$ref": f"{SCHEMAS}ProblemBody"}
 RESULT = "/api/v1/jobs/{job_id}/result"
 # A check that is to find readings only ends with these; files that were sent, with `Ingested`.
-RESULTS = (ReportRecord, CheckReportRecord, Interpretation, AnswerReportRecord, Ingested)
+RESULTS = (Report, CheckReportRecord, Interpretation, AnswerReportRecord, Ingested)
 EVERYWHERE = {
     "421": "This server does not answer to the name in `Host`.",
     "503": "The database does not answer; `Retry-After` says when to try again.",

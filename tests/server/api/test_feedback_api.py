@@ -12,12 +12,12 @@ from server.corpora_of_tests import as_somebody
 
 from pincite.contract.ask import AnswerReportRecord
 from pincite.contract.check import CheckReportRecord
-from pincite.contract.verify import ReportRecord
 from pincite.documents.jsonl import read_labelled
 from pincite.server.identity import Role
 from pincite.server.jobs.store import Status
 from pincite.server.site import Site
 from pincite.server.tables import Kind
+from pincite.verbs.verify.report import Report
 
 F = "/api/v1/feedback"
 PASSAGE = "The bridge opened in 1911. It was built of local stone. The mayor came."
@@ -31,16 +31,18 @@ def evidence(**more: Any) -> dict[str, Any]:
     } | more
 
 
+OUTCOME = {"passage": {"text": PASSAGE, "url": "https://e.example/a"}, "quote": [0, 26]}
 HEAD = {"created": "2026-01-02T03:04:05+00:00", "versions": {"pincite": "0.9", "verifier": "v@1"}}
-RECORDS = {"verify": ReportRecord, "check": CheckReportRecord, "ask": AnswerReportRecord}
+RECORDS = {"verify": Report, "check": CheckReportRecord, "ask": AnswerReportRecord}
 RESULTS: dict[Kind, dict[str, Any]] = {
     "verify": HEAD
     | {
         "findings": [
             {
-                "claim_id": "c0ffee",
-                "claim": "The bridge opened in 1913.",
-                "citations": [{"citation_id": "r1", "label": "supported", "evidence": evidence()}],
+                "claim": {"claim_id": "c0ffee", "text": "The bridge opened in 1913."},
+                "citations": [
+                    {"citation": {"citation_id": "r1"}, "label": "supported", "outcome": OUTCOME}
+                ],
                 "suggestions": [],
             }
         ]

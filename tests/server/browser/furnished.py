@@ -16,7 +16,6 @@ from pincite.server.settings import ServerSettings
 from pincite.server.site import Site, opened
 from pincite.server.tables import Kind
 from pincite.settings import Settings
-from pincite.verbs.verify import data
 
 # Over http, and as fast as a test asks; nobody runs jobs.
 OPEN: dict[str, Any] = {
@@ -54,7 +53,7 @@ def furnished(folder: Path) -> Furnished:
         for n, each in enumerate(report().findings)
     )
     found = replace(report(), findings=findings, settings={"verify.threshold": 0.3})
-    job_id = result(site.jobs, ada.account_id, "An article", data.to_json(found))
+    job_id = result(site.jobs, ada.account_id, "An article", found.to_json())
     _, token = people.links.add(job_id, 7)
     return Furnished(served, site, ada, f"/s/{token}")
 

@@ -15,8 +15,7 @@ from pincite.notes import as_written
 from pincite.server.database import Database
 from pincite.server.jobs.store import JobStore, Status
 from pincite.types import Claim, Finding
-from pincite.verbs.verify import data
-from pincite.verbs.verify.records import Report
+from pincite.verbs.verify.report import Report
 
 TEXTS = payloads()
 
@@ -85,7 +84,7 @@ def finished(
 def job_id(store: JobStore) -> str:
     texts = [text for text in TEXTS if text.strip()]
     files = {"view": beside(texts), "0123456789abcdef": source(TEXTS[0])}
-    return finished(store, TEXTS[0], data.to_json(hostile_report(texts)), files)
+    return finished(store, TEXTS[0], hostile_report(texts).to_json(), files)
 
 
 @pytest.fixture
@@ -134,7 +133,7 @@ def test_exports(
 
 def test_what_is_sent(watch: Callable[..., Watched], served: Served, store: JobStore) -> None:
     """In forms, file names, feedback, addresses and cookies."""
-    job_id = finished(store, "small", data.to_json(hostile_report(TEXTS[:4])), {})
+    job_id = finished(store, "small", hostile_report(TEXTS[:4]).to_json(), {})
     with watch() as seen:
         page = seen.page("/")
         for text in TEXTS[::15]:

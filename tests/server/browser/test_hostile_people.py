@@ -16,7 +16,6 @@ from pincite.library.feedback import Opinion
 from pincite.server.corpora import Shared
 from pincite.server.identity import Role
 from pincite.server.jobs.ingesting import Ingested
-from pincite.verbs.verify import data
 
 TEXTS = list(dict.fromkeys(payloads()))
 Watch = Callable[..., Watched]
@@ -110,7 +109,7 @@ def test_corpora_files_and_feedback(visit: Watch, there: Furnished) -> None:
 def test_a_shared_result(visit: Watch, there: Furnished) -> None:
     texts = [text for text in TEXTS if text.strip()][::8]  # a small page, loaded for each
     job_id = result(
-        there.site.jobs, there.ada.account_id, TEXTS[0], data.to_json(hostile_report(texts))
+        there.site.jobs, there.ada.account_id, TEXTS[0], hostile_report(texts).to_json()
     )
     _, token = there.site.people.links.add(job_id, 1)
     with visit() as seen:

@@ -99,7 +99,7 @@ def test_jobs_run_one_after_the_other_and_leave_what_their_pages_show(site: Site
         assert runners() == process, "a process is kept from job to job"
     assert (job.status, job.title, job.attempts) == (Status.DONE, "Varrowmouth", 1)
     report = json.loads(site.jobs.result(first) or b"")
-    assert report["article"]["title"] == "Varrowmouth"
+    assert report["title"] == "Varrowmouth"
     assert len(report["findings"]) == report["counts"]["judged"] > 20
     article = site.jobs.file(first, "article")
     assert article

@@ -23,7 +23,6 @@ from pincite.server.tables import Kind
 from pincite.settings import Settings
 from pincite.verbs.ask import data as ask_data
 from pincite.verbs.check import data as check_data
-from pincite.verbs.verify import data
 
 SECRET = "Nobody may read this claim"
 
@@ -82,7 +81,7 @@ def test_a_job_is_counted_when_it_ends(site: Site, client: TestClient) -> None:
 
 
 def test_what_was_found_is_counted_by_verb() -> None:
-    verify = data.to_json(samples.report())
+    verify = samples.report().to_json()
     assert of_result("verify", verify) == {
         ("verdicts", "verify not_supported"): 1,
         ("verdicts", "verify partly_supported"): 1,

@@ -30,7 +30,7 @@ from pincite.types import (
 from pincite.verbs.ask import data as ask_data
 from pincite.verbs.ask import wording as ask_wording
 from pincite.verbs.check import data as check_data
-from pincite.verbs.verify import data, wording
+from pincite.verbs.verify import wording
 
 GERMAN = translations("de").gettext
 VALUES = ["31", "p. 12", "<b>%(x)s</b> 50 %", "a; b", "line\nbreak", "{n} \\1", "\ud800"]
@@ -121,7 +121,6 @@ def of_an_older_pincite(value: object) -> object:
 @pytest.mark.parametrize(
     ("forms", "report"),
     [
-        (data, replace(samples.report(), uncited=None)),  # which an older one never looked for
         (check_data, check_samples.check_report()),
         (
             ask_data,
@@ -135,16 +134,6 @@ def test_an_older_report_is_read_with_its_words(forms: object, report: object) -
     assert older != written
     read = forms.from_json(json.dumps(older))  # type: ignore[attr-defined]
     assert of_an_older_pincite(json.loads(forms.to_json(read))) == older  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("coded", [{"code": "of_next_year"}, {"code": "not_stated", "values": {}}])
-def test_a_note_that_is_not_known_here_is_shown_in_its_english(coded: dict[str, object]) -> None:
-    given = json.loads(data.to_json(samples.report()))
-    evidence = given["findings"][0]["citations"][0]["evidence"]
-    evidence |= {"reasons": ["in plain words"], "reasons_coded": [{"values": {}} | coded]}
-    outcome = data.from_json(json.dumps(given)).findings[0].citations[0].outcome
-    assert not isinstance(outcome, Unchecked)
-    assert outcome.reasons_coded == as_written("in plain words")
 
 
 # ── Pages ────────────────────────────────────────────────────────────────────────────────────────
@@ -184,7 +173,7 @@ def test_a_german_finding_says_its_reasons_in_german(client: TestClient, site: S
     )
     report = replace(samples.report(), findings=findings, settings={"verify.threshold": 0.3})
     pages = [
-        shown(client, site, "verify", data.to_json(report), f"/findings/{each.claim.claim_id}")
+        shown(client, site, "verify", report.to_json(), f"/findings/{each.claim.claim_id}")
         for each in findings
     ]
     whole = "".join(pages)

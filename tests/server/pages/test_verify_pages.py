@@ -29,7 +29,7 @@ from pincite.server.tables import Kind
 from pincite.types import Failed, Label, Span
 from pincite.verbs.check import render
 from pincite.verbs.check.records import ReadingResult
-from pincite.verbs.verify import data
+from pincite.verbs.verify.report import Report
 from pincite.verbs.verify.wording import LABELS
 from pincite.wiki.article import parse_article
 
@@ -188,8 +188,8 @@ def test_sources_are_read_and_what_could_not_be_used_is_said(
     assert UNUSED[Why.NO_ZIP] in page
     assert "<img" not in client.get(f"/jobs/{job_id}").text
     findings = client.get(f"/api/v1/jobs/{job_id}/result").json()["findings"]
-    found = {f["claim"][:10]: f["citations"][0]["unchecked"] for f in findings}
-    assert found["The bridge"] is None
+    found = {f["claim"]["text"][:10]: f["citations"][0]["outcome"] for f in findings}
+    assert "passage" in found["The bridge"]
     assert found["The tram r"]["detail"] == work.NOT_SENT
     result = client.get(f"/api/v1/jobs/{job_id}/result").text
     assert str(site.server.folder) not in result
@@ -244,7 +244,7 @@ def ended(site: Site, found: Verified) -> str:
         job.job_id,
         "w",
         Status.DONE,
-        result=data.to_json(found.report),
+        result=found.report.to_json(),
         files={"view": dict(found.view)} if found.view else {},
     )
     return job.job_id
@@ -288,7 +288,7 @@ def test_what_is_flagged_follows_the_threshold() -> None:
     made = verified()
     for threshold in (0.05, 0.3, 0.95):
         at = report_at(made, threshold)
-        labels = data.counts(at).labels
+        labels = at.counts.labels
         uses = sum(
             len(f.citations) - sum(c.label is Label.UNCHECKED for c in f.citations)
             for f in at.findings
@@ -345,7 +345,7 @@ def test_both_opinions_are_shown_and_whether_they_differ(client: TestClient, sit
         assert all(each in page for each in words), page
         german = client.get(place, headers={"Accept-Language": "de"}).text
         assert "eine zweite Meinung" in german or "Zweite Meinung von qwen3" in german
-    again = data.from_json(data.to_json(found.report)).findings[0].opinion
+    again = Report.from_json(found.report.to_json()).findings[0].opinion
     assert again == opinion
 
 

@@ -20,7 +20,7 @@ from pincite.server.jobs.store import JobStore
 from pincite.server.tables import whole
 from pincite.text.passages import apart
 from pincite.types import Document, Evidence, Finding, Passage, Span
-from pincite.verbs.verify.records import Report
+from pincite.verbs.verify.report import Report
 from pincite_study.preferences import PAIRS, Compared, Comparison
 
 Sample = Literal["low-scores", "random"]

@@ -13,8 +13,7 @@ from pincite.server.identity import LOCAL
 from pincite.server.jobs.store import JobStore
 from pincite.server.settings import load
 from pincite.types import CitationResult, Document, Evidence
-from pincite.verbs.verify import data
-from pincite.verbs.verify.records import Report
+from pincite.verbs.verify.report import Report
 from pincite_study.items import DocumentOf, Sample, documents_beside, sampled
 from pincite_study.preferences import Comparison
 from pincite_study.studies import CONSENT, Plan, Study, StudyStore, planned, study_of
@@ -110,7 +109,7 @@ def _report(stores: Stores, result: str, places: "_Places") -> tuple[Report, Doc
 
 def _parsed(text: str, name: str) -> Report:
     try:
-        return data.from_json(text)
+        return Report.from_json(text)
     except InputError as error:
         raise InputError(f"{name} is no report of `pincite verify --json`: {error}") from error
 

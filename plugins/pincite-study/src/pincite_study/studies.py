@@ -17,7 +17,7 @@ from pincite.contract.codec import Within
 from pincite.errors import InputError
 from pincite.server.database import Database
 from pincite.server.tables import new_id, newest_first, now, whole
-from pincite.verbs.verify.records import Report
+from pincite.verbs.verify.report import Report
 from pincite_study.items import (
     DocumentOf,
     Gathered,

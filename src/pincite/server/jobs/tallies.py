@@ -14,10 +14,11 @@ from sqlalchemy.dialects import postgresql, sqlite
 from pincite.contract import codec
 from pincite.contract.ask import AnswerReportRecord
 from pincite.contract.check import CheckReportRecord
-from pincite.contract.verify import ReportRecord
 from pincite.errors import InputError
 from pincite.server.database import Database
 from pincite.server.tables import Kind, tallies
+from pincite.types import Unchecked
+from pincite.verbs.verify.report import Report
 
 Key = tuple[str, str]  # what is counted, and of which sort
 VERDICTS, UNCHECKED, STAGE, STAGE_UNDER = "verdicts", "unchecked", "stage", "stage_under"
@@ -96,9 +97,9 @@ def of_result(kind: Kind, result: str) -> dict[Key, float]:
 
 
 def _of_verify(result: str) -> list[Key]:
-    findings = codec.from_json(ReportRecord, result).findings
-    unchecked = [each.unchecked for finding in findings for each in finding.citations]
-    reasons = [(UNCHECKED, str(why.reason)) for why in unchecked if why]
+    findings = Report.from_json(result).findings
+    outcomes = [each.outcome for finding in findings for each in finding.citations]
+    reasons = [(UNCHECKED, str(o.reason)) for o in outcomes if isinstance(o, Unchecked)]
     return [(VERDICTS, f"verify {finding.label}") for finding in findings] + reasons
 
 

@@ -56,7 +56,7 @@ from pincite.verbs.check.records import Interpretation
 from pincite.verbs.verify import wording
 from pincite.verbs.verify.build import flag_precision
 from pincite.verbs.verify.pipeline import VerifyPipeline
-from pincite.verbs.verify.records import Report
+from pincite.verbs.verify.report import Report
 from pincite.web.sources import FetchStep
 from pincite.wiki.article import read_flat
 from pincite.wiki.flat import Block, BlockKind
@@ -255,7 +255,7 @@ def _verified(
     tell: Tell,
     sent: "_Sent | None",
 ) -> Done:
-    from pincite.verbs.verify import build, data
+    from pincite.verbs.verify import build
 
     article = _article(body, settings, tell)
     settings = settings.replace(language=article.language)
@@ -289,9 +289,7 @@ def _verified(
     if sent:
         view["sent"] = sent.told
     files = {"article": {"source": article.source, "title": article.title}, "view": view}
-    return Done(
-        data.to_json(report), not report.stopped, article.title, files | _within_room(quoted)
-    )
+    return Done(report.to_json(), not report.stopped, article.title, files | _within_room(quoted))
 
 
 def _in_passing(finding: Finding) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from urllib.parse import unquote
 from fastapi import Request, Response
 from pydantic import BaseModel, model_validator
 
-from pincite.judgement import aggregation
 from pincite.notes import Language, said
 from pincite.report import cells
 from pincite.report.reasons import REASONS
@@ -200,7 +199,7 @@ def _claims(
 def _claim(
     job_id: str, finding: Finding, names: Mapping[str, str], words: Language, today: date
 ) -> ClaimBody:
-    support = aggregation.support(finding)
+    support = finding.prob_supported
     absent, _ = wording.absent_and_denied(finding.missing)
     return ClaimBody(
         job_id=job_id,
@@ -209,7 +208,7 @@ def _claim(
         label=str(finding.label),
         verdict=words.say(wording.LABELS[finding.label]),
         support=None if support is None else cells.percent(support),
-        missing=[part.span.of(finding.claim.text) for part in absent],
+        missing=[part.words for part in absent],
         citations=[_cited(result, names, words) for result in finding.citations],
         suggestions=[_suggested(each, today) for each in finding.suggestions],
         tag=wikitext.tag(finding, today),

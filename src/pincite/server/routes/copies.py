@@ -37,7 +37,7 @@ from pincite.server.site import Site, Stores
 from pincite.server.tables import whole
 from pincite.server.uploads import Form as SentForm
 from pincite.types import Citation, Unchecked
-from pincite.verbs.verify import data
+from pincite.verbs.verify.report import Report
 from pincite.verbs.verify.wording import STEPS
 
 router = Router(
@@ -213,7 +213,7 @@ def _source(site: Site, job: Job, claim_id: str, citation_id: str) -> Named:
 def _citation(site: Site, job: Job, claim_id: str, citation_id: str) -> Citation:
     result = site.jobs.result(job.job_id) if job.kind == "verify" else None
     try:
-        findings = data.from_json(result).findings if result else ()
+        findings = Report.from_json(result).findings if result else ()
     except InputError:  # another version of Pincite wrote it
         findings = ()
     for finding in findings:

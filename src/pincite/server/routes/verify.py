@@ -39,8 +39,8 @@ from pincite.server.uploads import Form as SentForm
 from pincite.server.uploads import Sent
 from pincite.text.hosts import host_of
 from pincite.types import CitationResult, Evidence, Finding, Label, Suggestion, Unchecked
-from pincite.verbs.verify import data, html, wikitext, wording
-from pincite.verbs.verify.records import Report
+from pincite.verbs.verify import html, wikitext, wording
+from pincite.verbs.verify.report import Report
 
 KEPT = 16  # results that stay parsed: somebody who reads one asks for it again and again
 WHOLE = 60_000  # characters of a source beyond which a window of it is shown
@@ -78,7 +78,7 @@ class Results:
         if result is None:
             return None
         try:
-            report = data.from_json(result)
+            report = Report.from_json(result)
         except InputError:
             return None
         found = Verified(report, store.file(job_id, "view") or {})
@@ -129,7 +129,7 @@ def rows_of(report: Report) -> list[Row]:
 
 
 def _row(finding: Finding, rank: int) -> Row:
-    support = aggregation.support(finding)
+    support = finding.prob_supported
     reasons = [r.outcome.reason for r in finding.citations if isinstance(r.outcome, Unchecked)]
     return Row(
         rank,
@@ -229,7 +229,7 @@ def finding_view(
         documents: sources that may be shown whole, by document id.
         today: for the date of tags.
     """
-    support = aggregation.support(finding)
+    support = finding.prob_supported
     absent, denied = wording.absent_and_denied(finding.missing)
     citations = [_citation(result, finding, names, documents) for result in finding.citations]
     addresses = [c["href"] for c in citations if c["href"]]
@@ -240,8 +240,8 @@ def finding_view(
         "support": None if support is None else cells.percent(support),
         "together": cells.percent(finding.together.prob_supported) if finding.together else None,
         "pieces": html.pieces(finding.claim.text, finding.missing),
-        "absent": [part.span.of(finding.claim.text) for part in absent],
-        "denied": [part.span.of(finding.claim.text) for part in denied],
+        "absent": [part.words for part in absent],
+        "denied": [part.words for part in denied],
         "citations": citations,
         "suggestions": [_suggestion(s, documents, today) for s in finding.suggestions],
         "excluded": finding.excluded,
@@ -268,7 +268,6 @@ def _citation(
     citation, outcome = result.citation, result.outcome
     absent, denied = wording.absent_and_denied(result.missing)
     same = result.missing == finding.missing and result.label is finding.label
-    text = finding.claim.text
     return {
         "id": citation.citation_id,
         "label": result.label,
@@ -277,8 +276,8 @@ def _citation(
         "listing": result.listing,
         "unchecked": outcome if isinstance(outcome, Unchecked) else None,
         "may_hand_in": bool(keys_of(citation)),  # else it could not be known again
-        "absent": [] if same else [part.span.of(text) for part in absent],
-        "denied": [] if same else [part.span.of(text) for part in denied],
+        "absent": [] if same else [part.words for part in absent],
+        "denied": [] if same else [part.words for part in denied],
         "quoted": quoted(outcome, documents) if isinstance(outcome, Evidence) else None,
         "result": result,
         "read_href": cells.safe_link(result.copy.url) if result.copy else None,
@@ -663,7 +662,7 @@ def _board(verified: Verified, values: dict[str, Any]) -> dict[str, Any]:
     """The same with what the list and the article ask for."""
     report: Report = values["report"]
     return values | {
-        "counts": data.counts(report),
+        "counts": report.counts,
         "funnel": funnel_at(verified, report),
         "unchecked": unchecked_reasons(report),
         "sent": rendering.sent_files(verified.view.get("sent"), values["may_judge"]),

@@ -18,7 +18,6 @@ from typing import Protocol, TypeAlias
 from pincite import containment
 from pincite.completions import Completion, Prompt
 from pincite.judgement import confirmation
-from pincite.judgement.aggregation import sigmoid
 from pincite.llm import replies
 from pincite.llm.calls import Calls, all_at_once, in_calls
 from pincite.llm.chat import GuidanceKind, guidance_for
@@ -26,7 +25,7 @@ from pincite.llm.templates import Templates
 from pincite.protocols import Floats, Verifier
 from pincite.settings import Probabilities
 from pincite.text import words
-from pincite.types import Claim, Evidence, Failed, Passage
+from pincite.types import Claim, Evidence, Failed, Passage, sigmoid
 from pincite.verbs.check.records import STOPPED, Reading
 
 FEW_REPETITIONS = 30  # for `estimate`: EvidenceSeeker's guide asks for at least as many

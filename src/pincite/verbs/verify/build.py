@@ -42,7 +42,7 @@ from pincite.types import (
 from pincite.verbs.verify.cited_copies import CitedCopies, Place, without_own_copies
 from pincite.verbs.verify.estimate import Estimate, Estimator
 from pincite.verbs.verify.pipeline import SecondOpinion, Tell, VerifyPipeline
-from pincite.verbs.verify.records import Report
+from pincite.verbs.verify.report import Report
 from pincite.web.sources import FetchStep
 from pincite.wiki.article import PageText, parse_page
 from pincite.wiki.uncited import is_read, uncited

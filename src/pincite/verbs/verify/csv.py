@@ -25,7 +25,7 @@ from pincite.types import (
     Uncited,
 )
 from pincite.verbs.verify import wording
-from pincite.verbs.verify.records import Report
+from pincite.verbs.verify.report import Report
 
 COLUMNS = (
     "rank claim_id section claim label score citation_id citation_title citation_url "
@@ -71,7 +71,7 @@ def _rows(report: Report, rank: int, finding: Finding) -> list[dict[str, Value]]
         "rank": rank,
         "label": wording.LABELS[finding.label],
         "score": finding.score,
-        "missing": _words(claim.text, finding.missing),
+        "missing": _words(finding.missing),
     }
     if finding.label in FLAGS:
         of_claim["advice"] = wording.flag_advice(report.flag_precision) or None
@@ -91,7 +91,7 @@ def _of_citation(result: CitationResult, finding: Finding) -> dict[str, Value]:
         "citation_title": citation.title,
         "citation_url": citation.url,
         "citation_label": wording.LABELS[result.label],
-        "citation_missing": _words(finding.claim.text, result.missing),
+        "citation_missing": _words(result.missing),
         "citation_reliability": _reliability(result.listing),
         "citation_reached": str(stage(result, finding.label)),
         "place": wording.where(result.place, result.label) or None,
@@ -147,5 +147,5 @@ def _reliability(listing: Listing | None) -> str | None:
     return str(listing.reliability) if listing else None
 
 
-def _words(claim: str, parts: Sequence[Part]) -> str | None:
-    return " | ".join(part.span.of(claim) for part in parts) or None
+def _words(parts: Sequence[Part]) -> str | None:
+    return " | ".join(part.words for part in parts) or None

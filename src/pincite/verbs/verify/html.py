@@ -11,7 +11,6 @@ from datetime import date
 from functools import partial
 
 from pincite import containment
-from pincite.judgement import aggregation
 from pincite.judgement.funnel import FLAGS, Stage
 from pincite.notes import Note
 from pincite.report import cells, templates
@@ -27,8 +26,8 @@ from pincite.types import (
     Unchecked,
     Uncited,
 )
-from pincite.verbs.verify import data, excerpts, funnel_words, wikitext, wording
-from pincite.verbs.verify.records import Report
+from pincite.verbs.verify import excerpts, funnel_words, wikitext, wording
+from pincite.verbs.verify.report import Report
 
 MAX_BEFORE = 160  # characters of context before a claim
 MAX_NAME = 160  # characters of a source's name: some references are whole paragraphs
@@ -61,7 +60,7 @@ def to_html(report: Report, today: date) -> str:
         for rank, f in enumerate(report.findings, 1)
         if f.label is Label.SUPPORTED and rank not in set(first)
     ]
-    counts = data.counts(report)
+    counts = report.counts
     return templates.page("report.html.j2").render(
         report=report,
         article_url=cells.safe_link(report.url),
@@ -129,13 +128,13 @@ def _open(report: Report, findings: Mapping[int, object]) -> list[dict[str, obje
 
 def _finding(finding: Finding, rank: int, today: date) -> dict[str, object]:
     claim = finding.claim
-    support = aggregation.support(finding)
+    support = finding.prob_supported
     texts = [wikitext.tag(finding, today)]
     texts += [wikitext.archived(result) for result in finding.citations]
     texts += [wikitext.reference(suggestion, today) for suggestion in finding.suggestions[:1]]
     judged = [r for r in finding.citations if isinstance(r.outcome, Evidence)]
-    shared = wording.unsaid(_shared_reasons(judged), claim.text, finding.missing)
-    lacks = wording.what_is_missing(claim.text, finding.label, finding.missing)
+    shared = wording.unsaid(_shared_reasons(judged), finding.missing)
+    lacks = wording.what_is_missing(finding.label, finding.missing)
     return {
         "rank": rank,
         "label": finding.label,
@@ -219,11 +218,10 @@ def _citation(
     outcome, read = result.outcome, wording.copy_read(result)
     assert isinstance(outcome, Evidence)
     missing = result.missing or finding.missing
-    reasons = wording.unsaid(outcome.reasons_coded, finding.claim.text, missing)
+    reasons = wording.unsaid(outcome.reasons_coded, missing)
     differs = result.missing != finding.missing or result.label is not finding.label
     today = result.changed.evidence if result.changed else None
-    text = finding.claim.text
-    lacks = wording.what_is_missing(text, result.label, result.missing) if differs else ""
+    lacks = wording.what_is_missing(result.label, result.missing) if differs else ""
     return {
         "label": result.label,
         "name": _name(result),

@@ -401,8 +401,10 @@ class VerifyPipeline:
         answers = cascade.read(pages, self._verified, self._fails, first=1)
         strongest = filter(None, map(aggregation.best, answers))
         return [
-            parts.judged(found, list(islice(strongest, len(found))), self.threshold) if s else []
-            for s in best
+            parts.judged(claim.text, found, list(islice(strongest, len(found))), self.threshold)
+            if of_source
+            else []
+            for of_source in best
         ]
 
     def _fails(self, evidence: Sequence[Evidence]) -> bool:

@@ -11,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from pincite import containment
-from pincite.judgement import aggregation
 from pincite.judgement.funnel import FLAGS, Funnel, Stage
 from pincite.notes import Note
 from pincite.report import cells
@@ -28,8 +27,8 @@ from pincite.types import (
     Suggestion,
     Uncited,
 )
-from pincite.verbs.verify import data, excerpts, funnel_words, wording
-from pincite.verbs.verify.records import Report
+from pincite.verbs.verify import excerpts, funnel_words, wording
+from pincite.verbs.verify.report import Report
 from pincite.verbs.verify.worklist import FLAGGED, Row, WorkList
 
 LISTING_STYLES = {
@@ -84,7 +83,7 @@ def print_report(
 
 
 def _head(report: Report) -> Text:
-    counted, cited = data.counts(report), report.funnel.stages[Stage.CITED]
+    counted, cited = report.counts, report.funnel.stages[Stage.CITED]
     head = Text(cells.one_line(report.title), style="bold")
     if report.revision_id:
         head.append(f" · revision {cells.one_line(report.revision_id)}", style="dim")
@@ -156,7 +155,7 @@ def in_passing(finding: Finding) -> Text | None:
 
 def _verdict(finding: Finding) -> Text:
     text = Text(wording.verdict(finding.label), style=STYLES[finding.label])
-    support = aggregation.support(finding)
+    support = finding.prob_supported
     if support is not None:
         text.append(f"\nsupport {cells.percent(support)} %", style="not bold dim")
     return text
@@ -177,7 +176,7 @@ def _details(finding: Finding) -> Text:
     text = _claim(finding.claim)
     for line in wording.about_claim(finding.claim):
         text.append(f"\n  ⚑ {line}", style="yellow")
-    lacks = wording.what_is_missing(finding.claim.text, finding.label, finding.missing)
+    lacks = wording.what_is_missing(finding.label, finding.missing)
     if lacks:
         text.append(f"\n  ◐ {lacks}", style=STYLES[Label.PARTLY_SUPPORTED])
     for result in finding.citations:
@@ -187,11 +186,8 @@ def _details(finding: Finding) -> Text:
         if isinstance(result.outcome, Evidence):
             text.append(_copy_lines(result), style="dim")
             if finding.label is not Label.SUPPORTED:  # of a sound claim the source is enough
-                reasons = wording.unsaid(
-                    result.outcome.reasons_coded,
-                    finding.claim.text,
-                    result.missing or finding.missing,
-                )
+                missing = result.missing or finding.missing
+                reasons = wording.unsaid(result.outcome.reasons_coded, missing)
                 text.append(_evidence_lines(result.outcome, reasons), style="dim")
             if place := wording.where(result.place, result.label):
                 text.append(f"\n      {place}", style="dim")

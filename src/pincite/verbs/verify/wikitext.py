@@ -21,7 +21,7 @@ from pincite.types import (
     Uncited,
 )
 from pincite.verbs.verify import funnel_words, wording
-from pincite.verbs.verify.records import Report
+from pincite.verbs.verify.report import Report
 from pincite.wiki import suggest
 
 MAX_REASON_QUOTE = 200  # characters of the source in a tag: enough to find the place
@@ -90,7 +90,7 @@ def tag(finding: Finding, today: date) -> str | None:
 
 def _what(finding: Finding) -> str:
     """The missing parts in the claim's own words; "this" where all of it fails."""
-    words = [part.span.of(finding.claim.text) for part in finding.missing]
+    words = [part.words for part in finding.missing]
     return ", ".join(f"“{cells.shortened(w, wording.MAX_PART)}”" for w in words) or "this"
 
 
@@ -140,7 +140,7 @@ def _block(finding: Finding, number: int, today: date) -> str:
         f"# claim: {cells.shortened(finding.claim.text, 300)}",
         *(f"# {line}" for line in wording.about_claim(finding.claim)),
     ]
-    lacks = wording.what_is_missing(finding.claim.text, finding.label, finding.missing)
+    lacks = wording.what_is_missing(finding.label, finding.missing)
     if lacks:
         lines.append(f"# {lacks}")
     tagged = tag(finding, today)

@@ -274,36 +274,36 @@ def about_claim(claim: Claim) -> list[str]:
     return lines
 
 
-def what_is_missing(claim: str, label: Label, missing: Sequence[Part]) -> str:
+def what_is_missing(label: Label, missing: Sequence[Part]) -> str:
     """What a claim that is supported, wholly or in part, lacks; empty if that is nothing.
 
     >>> from pincite.types import Span
     >>> part = Part("figure", Span(10, 14), "1911", supported=False)
-    >>> what_is_missing("Opened in 1911.", Label.SUPPORTED, [part])
+    >>> what_is_missing(Label.SUPPORTED, [part])
     'nothing was found for “1911”'
     """
     absent, denied = absent_and_denied(missing)
     said = []
     if absent:
-        said.append(f"nothing was found for {_quoted(claim, absent)}")
+        said.append(f"nothing was found for {_quoted(absent)}")
     if denied:
-        said.append(f"the source seems to contradict {_quoted(claim, denied)}")
+        said.append(f"the source seems to contradict {_quoted(denied)}")
     if label is Label.PARTLY_SUPPORTED and not said:
         return "each part was found in one of the sources, the whole in none"
     return "; ".join(said)
 
 
-def unsaid(reasons: Sequence[Note], claim: str, missing: Sequence[Part]) -> tuple[Note, ...]:
+def unsaid(reasons: Sequence[Note], missing: Sequence[Part]) -> tuple[Note, ...]:
     """The reasons but for those that name nothing except what is named as missing already.
 
     >>> from pincite.types import Span
     >>> part = Part("figure", Span(10, 14), "1911", supported=False)
     >>> absent = Note("not_stated", {"words": ("1911",)})
     >>> other = Note("other_value", {"source": "1913", "claim": "1911"})
-    >>> unsaid([absent, other], "Opened in 1911.", [part]) == (other,)
+    >>> unsaid([absent, other], [part]) == (other,)
     True
     """
-    named = [part.span.of(claim) for part in missing]
+    named = [part.words for part in missing]
 
     def is_named(reason: Note) -> bool:
         words = reason.values.get("words")
@@ -326,8 +326,8 @@ def _may_be_denied(part: Part) -> bool:
     return evidence is not None and evidence.prob_refuted >= aggregation.REFUTED_FROM
 
 
-def _quoted(claim: str, parts: Sequence[Part]) -> str:
-    return ", ".join(f"“{cells.shortened(part.span.of(claim), MAX_PART)}”" for part in parts)
+def _quoted(parts: Sequence[Part]) -> str:
+    return ", ".join(f"“{cells.shortened(part.words, MAX_PART)}”" for part in parts)
 
 
 def flag_advice(precision: Sequence[tuple[float, float]]) -> str:
@@ -361,7 +361,7 @@ def other_rates(precision: Sequence[tuple[float, float]]) -> str:
 
 
 def _one_in(base_rate: float) -> str:
-    return f"1 in {round(1 / base_rate)}"
+    return f"1 in {1 / max(base_rate, 0.001):.0f}"
 
 
 def _tenths(share: float) -> str:

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from pincite.contract.codec import values_of
-from pincite.contract.verify import ReportRecord
 from pincite.judgement.funnel import FLAGS, Funnel, Stage, together
 from pincite.report import cells, templates
 from pincite.report.cells import cell, n_of, safe_link
 from pincite.types import Label, Reliability
 from pincite.verbs.verify import funnel_words as funnel
 from pincite.verbs.verify import wording
+from pincite.verbs.verify.report import Report
 
 FLAGGED = "Flagged claims are contradicted? or not supported."
 _POOR = (Reliability.UNRELIABLE, Reliability.DEPRECATED, Reliability.BLACKLISTED)
@@ -83,24 +83,24 @@ class WorkList:
         return f"{self._n_done} of {n_of(self.n_articles, 'article')}; the run was stopped"
 
 
-def row_of(report: ReportRecord, name: str) -> Row:
+def row_of(report: Report, name: str) -> Row:
     """The row of an article, from its report; `name` is that of its page."""
-    findings, article, labels = report.findings, report.article, report.counts.labels
+    findings, labels = report.findings, report.counts.labels
     checked = [f for f in findings if f.label is not Label.UNCHECKED]
     supported = [f.prob_supported or 0.0 for f in checked]
-    sources = [c.reliability for f in findings for c in f.citations if c.reliability]
+    listed = [r.listing for f in findings for r in f.citations if r.listing]
     return Row(
-        title=article.title,
+        title=report.title,
         risk=round(sum(1 - share for share in supported), 2),
-        n_claims=report.counts.claims,
+        n_claims=report.n_claims,
         n_checked=len(checked),
         n_flagged=sum(labels[label] for label in FLAGS),
         n_partly=labels[Label.PARTLY_SUPPORTED],
         n_uncited=None if report.uncited is None else len(report.uncited),
-        n_poor_sources=sum(source.label in _POOR for source in sources),
-        worst=checked[0].claim if checked and checked[0].label is not Label.SUPPORTED else "",
-        revision_id=article.revision_id or "",
-        url=article.url or "",
+        n_poor_sources=sum(listing.reliability in _POOR for listing in listed),
+        worst=checked[0].claim.text if checked and checked[0].label is not Label.SUPPORTED else "",
+        revision_id=report.revision_id or "",
+        url=report.url or "",
         report=name,
         stopped=not report.complete,
         funnel=report.funnel,

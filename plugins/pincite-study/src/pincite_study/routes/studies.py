@@ -13,8 +13,7 @@ from pincite.server.routes.jobs import readable
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.tables import iso
-from pincite.verbs.verify import data
-from pincite.verbs.verify.records import Report
+from pincite.verbs.verify.report import Report
 from pincite_study import exports as study_exports
 from pincite_study.exports import MEDIA_TYPES, Format
 from pincite_study.items import DocumentOf, Sample, documents_beside, sampled
@@ -202,7 +201,7 @@ def report_of_job(site: Site, job_id: str, who: Identity) -> tuple[Report, Docum
     result = site.jobs.result(job_id)
     if job.kind != "verify" or result is None:
         raise Problem(422, "no_report", f"Job {job_id} has no report of `verify`.")
-    return data.from_json(result), documents_beside(site.jobs, job_id)
+    return Report.from_json(result), documents_beside(site.jobs, job_id)
 
 
 def own(site: Site, study_id: str, who: Identity) -> Study:

@@ -1,0 +1,138 @@
+"""The report of `verify`: what was found of an article's citations, and its JSON."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pincite import containment
+from pincite.contract import codec
+from pincite.contract.codec import Probability
+from pincite.judgement.funnel import Funnel
+from pincite.notes import Note, texts
+from pincite.types import Finding, Label, Reason, Says, Unchecked, Uncited, written
+from pincite.verbs.verify import wording
+from pincite.wiki.uncited import is_read
+
+SCHEMA = Path(__file__).parent / "report.schema.json"
+DIGITS = 4  # of numbers in the JSON: more would be noise of the weights, and differ by machine
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many references, claims and verdicts."""
+
+    references: int
+    claims: int
+    judged: int  # claims; fewer than `claims` if the run was stopped
+    labels: Mapping[Label, int]  # each label
+    citations_checked: int
+    citations_unchecked: Mapping[Reason, int]
+    with_suggestion: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The findings of one article, worst first, with all that is needed to repeat them."""
+
+    schema_version: Literal["5"] = "5"
+    title: str
+    language: str
+    revision_id: str | None
+    url: Annotated[str | None, Says("of this very revision, if it came from a wiki")] = None
+    findings: tuple[Finding, ...]  # ranked: `pincite.judgement.aggregation.ranked`
+    n_claims: Annotated[int, Says("of the article; more than findings if the run was stopped")]
+    n_references: int
+    funnel: Funnel
+    flag_precision: Annotated[
+        tuple[tuple[Probability, Probability], ...],
+        Says("share of citations that fail, share of flags that were then right in tests"),
+    ] = ()
+    uncited: Annotated[
+        tuple[Uncited, ...] | None, Says("tagged ones first; null: they were not looked for")
+    ] = None
+    stopped: Annotated[bool, Says("by Ctrl-C, be it while second opinions were asked")] = False
+    warnings_coded: tuple[Note, ...]
+    settings: Mapping[str, str | float | int | bool | None]
+    versions: Annotated[Mapping[str, str], Says("of pincite, verifier, encoder, corpus")]
+    created: Annotated[str, Says("ISO timestamp, UTC")]
+
+    @property
+    @written
+    def warnings(self) -> tuple[str, ...]:
+        """In English."""
+        return texts(self.warnings_coded)
+
+    @property
+    @written
+    def complete(self) -> bool:
+        """Whether every claim of the article was judged, and all that was asked for looked for."""
+        if self.stopped:
+            return False
+        wanted = self.settings.get("verify.uncited") and is_read(self.language)
+        return len(self.findings) == self.n_claims and not (wanted and self.uncited is None)
+
+    @property
+    @written
+    def advice(self) -> str | None:
+        """How many flags are false alarms; None if nobody measured it."""
+        return wording.flag_advice(self.flag_precision) or None
+
+    @property
+    @written
+    def counts(self) -> Counts:
+        """How many references, claims and verdicts."""
+        labels = Counter(finding.label for finding in self.findings)
+        outcomes = [result.outcome for finding in self.findings for result in finding.citations]
+        reasons = Counter(o.reason for o in outcomes if isinstance(o, Unchecked))
+        return Counts(
+            references=self.n_references,
+            claims=self.n_claims,
+            judged=len(self.findings),
+            labels={label: labels[label] for label in Label},
+            citations_checked=len(outcomes) - reasons.total(),
+            citations_unchecked=dict(sorted(reasons.items())),
+            with_suggestion=sum(bool(finding.suggestions) for finding in self.findings),
+        )
+
+    def to_values(self) -> dict[str, Any]:
+        """The report as its JSON has it; a finding that cannot be written costs itself."""
+        values: dict[str, Any] = codec.values_of(replace(self, findings=(), uncited=None), DIGITS)
+        write = partial(codec.values_of, digits=DIGITS)
+        values["findings"] = [containment.shown(write, each) for each in self.findings]
+        if self.uncited is not None:
+            values["uncited"] = [containment.shown_uncited(write, each) for each in self.uncited]
+        return values | {"counts": codec.values_of(self.counts), "complete": self.complete}
+
+    def to_json(self) -> str:
+        """The report as indented JSON with a line break at its end."""
+        return codec.to_json(self.to_values())
+
+    @classmethod
+    def from_json(cls, data: bytes | str) -> "Report":
+        """The report that `to_json` wrote, but for rounding.
+
+        Raises:
+            InputError: it is no such report; the message names the first place that is wrong.
+        """
+        return codec.from_json(cls, data)._with_citations()
+
+    @classmethod
+    def from_values(cls, values: object) -> "Report":
+        """The same of JSON values."""
+        return codec.from_values(cls, values)._with_citations()
+
+    @classmethod
+    def from_file(cls, path: Path) -> "Report":
+        """The same of a file; also raises InputError where it cannot be read."""
+        return codec.from_file(cls, path)._with_citations()
+
+    def _with_citations(self) -> "Report":
+        """Each claim with its citations, which the JSON has once, with what was found."""
+        findings = [
+            replace(f, claim=replace(f.claim, citations=tuple(r.citation for r in f.citations)))
+            for f in self.findings
+        ]
+        return replace(self, findings=tuple(findings))
