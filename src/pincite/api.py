@@ -362,39 +362,28 @@ class Verifier:
         the passage that supports the claim best or, if none supports it, of the one that
         contradicts it. A `Passage` is judged as it is.
         """
-        cut = [self._cut(*pair) for pair in pairs]
-        judged = iter(self._model.verify([(one.claim, p) for one in cut for p in one.passages]))
-        return [self._speaking(one, [next(judged) for _ in one.passages]) for one in cut]
+        claims = [Claim.alone(c) if isinstance(c, str) else c for c, _ in pairs]
+        rows = [
+            (c, text, self._passages(c, text)) for c, (_, text) in zip(claims, pairs, strict=True)
+        ]
+        judged = iter(self._model.verify([(c, passage) for c, _, cut in rows for passage in cut]))
+        found = []
+        for claim, text, passages in rows:
+            evidence = [next(judged) for _ in passages]
+            if isinstance(text, str) and len(evidence) > 1:
+                evidence = [aggregation.discard_rebutted(claim.text, e, text) for e in evidence]
+                best = aggregation.deciding_evidence(evidence, self._settings.verify.threshold)
+                evidence = [best] if best else evidence
+            found.append(evidence[0])
+        return found
 
-    def _cut(self, claim: str | Claim, text: str | Passage) -> "_Cut":
-        if isinstance(claim, str):
-            claim = Claim.alone(claim)
+    def _passages(self, claim: Claim, text: str | Passage) -> Sequence[Passage]:
         if isinstance(text, Passage):
-            return _Cut(claim, [text], text.text)
+            return [text]
         document = Document("", "", text)
         whole = Passage(document.doc_id, "", "", text, Span(0, len(text)))
         passages = cited_passages(document) or [whole]
-        return _Cut(
-            claim, cascade.worth_reading(claim.text, passages, self._settings.retrieval.read), text
-        )
-
-    def _speaking(self, one: "_Cut", evidence: Sequence[Evidence]) -> Evidence:
-        if len(evidence) == 1:
-            return evidence[0]
-        settled = [
-            aggregation.discard_rebutted(one.claim.text, each, one.text) for each in evidence
-        ]
-        found = aggregation.deciding_evidence(settled, self._settings.verify.threshold)
-        assert found
-        return found
-
-
-class _Cut(NamedTuple):
-    """A claim with the passages of a text."""
-
-    claim: Claim
-    passages: Sequence[Passage]
-    text: str
+        return cascade.worth_reading(claim.text, passages, self._settings.retrieval.read)
 
 
 @contextmanager
@@ -417,17 +406,16 @@ def _article(given: Place | Article, title: str | None, settings: Settings) -> A
 
 
 def _corpora(given: Corpora | None, settings: Settings) -> runtime.Places | None:
+    def opened(one: Corpus) -> Path | str | OpenCorpus:
+        return engines.address(one) if isinstance(one, str) else one
+
     if given is None:
         return settings.library.places or None
     if isinstance(given, Mapping):
-        return {name: _corpus(each) for name, each in given.items()}
+        return {name: opened(each) for name, each in given.items()}
     if isinstance(given, Sequence) and not isinstance(given, str):
-        return [_corpus(each) for each in given]
-    return _corpus(given)
-
-
-def _corpus(given: Corpus) -> Path | str | OpenCorpus:
-    return engines.address(given) if isinstance(given, str) else given
+        return [opened(each) for each in given]
+    return opened(given)
 
 
 def _texts(given: str | Sequence[str], what: str) -> list[str]:
