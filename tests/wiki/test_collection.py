@@ -9,10 +9,9 @@ import pytest
 
 from pincite.errors import InputError
 from pincite.types import Article, Document
-from pincite.wiki import collection
+from pincite.wiki import wafer as collection
 from pincite.wiki.article import parse_article
-from pincite.wiki.collection import SPLITS, build, part_of
-from pincite.wiki.wafer import WaferRecord, read_records
+from pincite.wiki.wafer import SPLITS, WaferRecord, build, part_of, read_records
 
 TEXT = " ".join(f"Sentence number {n} says that the hall seats nine hundred." for n in range(40))
 

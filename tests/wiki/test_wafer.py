@@ -85,16 +85,18 @@ def test_round_trip(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", r"w.jsonl, line 2: not JSON"),
-        ("[]", "'the line'"),
-        ({"input": "a"}, "line 2: field 'id'"),
-        ({"id": "a"}, "field 'input'"),
-        ({"id": "a", "input": "b", "output": [{"provenance": [{}]}]}, r"provenance\[\].url"),
-        ({"id": "a", "input": "b", "output": "c"}, "field 'output'"),
-        ({"id": "a", "input": "b", "meta": {"cit_offset": "x"}}, "meta.cit_offset"),
-        ({"id": "a", "input": "b", "meta": {"cit_offset": True}}, "meta.cit_offset"),
-        ({"id": "a", "input": "b", "meta": {"sentences": [1]}}, "meta.sentences"),
-        ({"id": "a", "input": "b", "meta": {"supporting": ["x"]}}, "meta.supporting"),
+        ("{", r"w.jsonl, line 2: "),
+        ("[]", r"w.jsonl, line 2: "),
+        ({"input": "a"}, "line 2: field id"),
+        ({"id": "a"}, "field input"),
+        (
+            {"id": "a", "input": "b", "output": [{"provenance": [{}]}]},
+            r"outputs.0.provenance.0.url",
+        ),
+        ({"id": "a", "input": "b", "output": "c"}, "field outputs"),
+        ({"id": "a", "input": "b", "meta": {"cit_offset": "x"}}, "cit_offset"),
+        ({"id": "a", "input": "b", "meta": {"sentences": [["x"]]}}, "sentences"),
+        ({"id": "a", "input": "b", "meta": {"supporting": ["x"]}}, "supporting"),
     ],
 )
 def test_errors_name_file_line_and_field(tmp_path: Path, line: object, message: str) -> None:

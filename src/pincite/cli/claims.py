@@ -86,7 +86,7 @@ def _collect(
     held_out: float,
     quiet: bool,
 ) -> None:
-    from pincite.wiki import collection
+    from pincite.wiki import wafer
 
     with ExitStack() as stack, options.progress(quiet) as display:
         places = [_finder(folder, stack) for folder in align]
@@ -95,8 +95,8 @@ def _collect(
             return next(filter(None, (place(url) for place in places)), None)
 
         wanted = find if places else None
-        collection.build(articles, out, wanted, held_out=held_out, tell=display)
-    click.echo((out / collection.CARD).read_text(encoding="utf-8"))
+        wafer.build(articles, out, wanted, held_out=held_out, tell=display)
+    click.echo((out / wafer.CARD).read_text(encoding="utf-8"))
 
 
 def _finder(folder: Path | str, stack: ExitStack) -> Callable[[str], Document | None]:
