@@ -98,9 +98,7 @@ def test_tables_controls_links_boxes_and_notes() -> None:
         "</mc:AlternateContent></w:r>"
     )
     notes = f'<w:footnotes xmlns:w="{WORD}"><w:footnote>{p("A note.")}</w:footnote></w:footnotes>'
-    found = read(
-        word(table + control + p("See ", link, box), {"word/footnotes.xml": notes}),
-    )
+    found = read(word(table + control + p("See ", link, box), {"word/footnotes.xml": notes}))
     assert found.text.split("\n\n") == [
         "Year | Riders\ninner",
         "In a control.",

@@ -278,11 +278,7 @@ def test_a_sentence_that_goes_on_in_the_next_column_is_not_cut() -> None:
 
 def test_running_headers_and_page_numbers_go_rows_of_figures_stay() -> None:
     pages = [
-        [
-            line("Annual report 1931", 780),
-            line(f"Text of page {n} is this.", 700),
-            line(f"{n}", 40),
-        ]
+        [line("Annual report 1931", 780), line(f"Text of page {n} is this.", 700), line(f"{n}", 40)]
         for n in range(1, 5)
     ]
     assert running_text(pages)[0].split("\n\n") == [

@@ -66,8 +66,7 @@ def test_the_first_heading_is_the_title() -> None:
 
 @pytest.mark.parametrize("read", [read_text, read_markdown])
 @pytest.mark.parametrize(
-    ("data", "reason"),
-    [(b" \n\0\t", Reason.EMPTY), (b"\x00\x01\x02\x03" * 50, Reason.UNDECODABLE)],
+    ("data", "reason"), [(b" \n\0\t", Reason.EMPTY), (b"\x00\x01\x02\x03" * 50, Reason.UNDECODABLE)]
 )
 def test_reasons(read: object, data: bytes, reason: Reason) -> None:
     assert callable(read)

@@ -488,9 +488,7 @@ class Collection:
 
 
 def collected(
-    paths: Sequence[Path],
-    limits: Limits = DEFAULT_LIMITS,
-    called: Mapping[str, Path] | None = None,
+    paths: Sequence[Path], limits: Limits = DEFAULT_LIMITS, called: Mapping[str, Path] | None = None
 ) -> Collection:
     """What is to be read of files and folders, with what manifests among them say.
 

@@ -1,4 +1,4 @@
-"""Reading ahead: what comes next is read in threads while somebody works on what came.
+"""Reading ahead: the next items are read in threads while the caller works on the present one.
 
 Readers of costly formats work in processes of their own (`sandbox`), so threads that wait for
 them read on several cores. What was read and not yet taken is bounded, by number and length.
@@ -17,28 +17,27 @@ from pincite.types import Document
 T = TypeVar("T")
 Item = TypeVar("Item")
 Name = TypeVar("Name")
-# The taker works too, and a process that reads pages takes 150 MB and a second to start.
+# The caller works too, and a process that reads pages takes 150 MB and a second to start.
 READERS = max(1, min(4, (os.cpu_count() or 1) // 2))
 MOST_STREAMS = 64  # that wait or are read; of a folder of small files, each is one
-MOST_CHARS = 400_000  # of documents that wait: in a stream, and before another is begun
+MOST_CHARS = 400_000  # of documents that wait, before another is read
 CHARS_OF_REFUSAL = 500  # what one takes in memory, objects included
 _AT_ONCE = threading.BoundedSemaphore(READERS)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Stream(Generic[Name, T]):
     name: Name
     items: Iterable[T]
     waiting: deque[tuple[T, int]] = field(default_factory=deque)
-    n_chars: int = 0
     ended: bool = False
     error: BaseException | None = None
 
 
 class Ahead(Generic[Name, T]):
-    """Named streams in order, fetched by threads from the first moment on.
+    """Named streams in order, read by threads from the first moment on.
 
-    The threads end with the program: who stops early waits for nothing.
+    The threads are daemons: stopping early waits for nothing.
     """
 
     def __init__(
@@ -58,18 +57,24 @@ class Ahead(Generic[Name, T]):
     def __iter__(self) -> Generator[tuple[Name, Iterator[T]], None, None]:
         """Each stream ends, or raises, as it would have; closing this ends the reading."""
         try:
-            while (stream := self._first()) is not None:
+            while True:
+                with self._change:
+                    self._change.wait_for(lambda: self._under_way or not self._n_readers)
+                    if not self._under_way:
+                        break
+                    stream = self._under_way[0]
                 yield stream.name, self._items(stream)
-                self._drop(stream)
+                with self._change:
+                    stream.ended = True  # also if it was not read to its end
+                    self._under_way.popleft()
+                    self._n_chars -= sum(n_chars for _, n_chars in stream.waiting)
+                    self._change.notify_all()
         finally:
-            self._stop()
+            with self._change:
+                self._stopped = True
+                self._change.notify_all()
         if self._error:
             raise self._error
-
-    def _first(self) -> _Stream[Name, T] | None:
-        with self._change:
-            self._change.wait_for(lambda: self._under_way or not self._n_readers)
-            return self._under_way[0] if self._under_way else None
 
     def _items(self, stream: _Stream[Name, T]) -> Iterator[T]:
         while True:
@@ -78,33 +83,20 @@ class Ahead(Generic[Name, T]):
                 if not stream.waiting:
                     break
                 item, n_chars = stream.waiting.popleft()
-                self._count(stream, -n_chars)
+                self._n_chars -= n_chars
+                self._change.notify_all()
             yield item
         if stream.error:
             raise stream.error
-
-    def _drop(self, stream: _Stream[Name, T]) -> None:
-        with self._change:
-            stream.ended = True
-            self._under_way.popleft()
-            self._count(stream, -stream.n_chars)
-
-    def _count(self, stream: _Stream[Name, T], n_chars: int) -> None:
-        stream.n_chars += n_chars
-        self._n_chars += n_chars
-        self._change.notify_all()
-
-    def _stop(self) -> None:
-        with self._change:
-            self._stopped = True
-            self._change.notify_all()
 
     # ── In the threads ───────────────────────────────────────────────────────────────────────────
 
     def _read(self) -> None:
         try:
             while (stream := self._next_stream()) is not None:
-                self._fetch(stream)
+                self._read_stream(stream)
+        except BaseException as error:  # between two streams: raised behind the last one
+            self._error = error
         finally:
             with self._change:
                 self._n_readers -= 1
@@ -119,25 +111,34 @@ class Ahead(Generic[Name, T]):
                         or (len(self._under_way) < MOST_STREAMS and self._n_chars < MOST_CHARS)
                     )
                 )
-                if self._stopped:
-                    return None
-            try:
-                stream = _Stream(*next(self._streams))
-            except StopIteration:
+            found = None if self._stopped or self._error else next(self._streams, None)
+            if found is None:
                 return None
-            except BaseException as error:  # raised again behind the last stream
-                self._error = error
-                return None
+            stream = _Stream(*found)
             with self._change:
                 self._under_way.append(stream)
                 self._change.notify_all()
             return stream
 
-    def _fetch(self, stream: _Stream[Name, T]) -> None:
+    def _read_stream(self, stream: _Stream[Name, T]) -> None:
         try:
             for item in stream.items:
-                if not self._kept(stream, item):
-                    return
+                n_chars = len(item.text) if isinstance(item, Document) else CHARS_OF_REFUSAL
+                with self._change:
+                    # The stream that is taken from must go on, however much waits of others.
+                    self._change.wait_for(
+                        lambda: (
+                            self._stopped
+                            or stream.ended
+                            or self._n_chars < MOST_CHARS
+                            or (stream is self._under_way[0] and not stream.waiting)
+                        )
+                    )
+                    if self._stopped or stream.ended:
+                        return
+                    stream.waiting.append((item, n_chars))
+                    self._n_chars += n_chars
+                    self._change.notify_all()
         except BaseException as error:  # raised again behind the last item
             stream.error = error
         finally:
@@ -146,19 +147,6 @@ class Ahead(Generic[Name, T]):
             with self._change:
                 stream.ended = True
                 self._change.notify_all()
-
-    def _kept(self, stream: _Stream[Name, T], item: T) -> bool:
-        """Put the item with the others once there is room; False: nobody wants it any more."""
-        n_chars = len(item.text) if isinstance(item, Document) else CHARS_OF_REFUSAL
-        with self._change:
-            self._change.wait_for(
-                lambda: self._stopped or stream.ended or stream.n_chars < MOST_CHARS
-            )
-            if self._stopped or stream.ended:
-                return False
-            stream.waiting.append((item, n_chars))
-            self._count(stream, n_chars)
-            return True
 
 
 def mapped(read: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
