@@ -5,6 +5,7 @@ import zipfile
 from collections.abc import Mapping
 
 import pytest
+from support.found import document, refusal
 
 from pincite.documents import docx
 from pincite.documents.body import Body
@@ -49,15 +50,11 @@ def p(*runs: str, style: str = "") -> str:
 
 
 def read(data: bytes, **limits: int) -> Document:
-    found = read_bytes(data, url=URL, limits=Limits(**limits))
-    assert isinstance(found, Document), found
-    return found
+    return document(read_bytes(data, url=URL, limits=Limits(**limits)))
 
 
 def refused(data: bytes, **limits: int) -> Unchecked:
-    found = read_bytes(data, url=URL, limits=Limits(**limits))
-    assert isinstance(found, Unchecked), found
-    return found
+    return refusal(read_bytes(data, url=URL, limits=Limits(**limits)))
 
 
 @pytest.mark.parametrize("namespace", [WORD, STRICT])
@@ -158,8 +155,7 @@ def test_only_what_word_packs_is_unpacked() -> None:
 
 def test_too_many_entries_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(docx, "MAX_ENTRIES", 1)
-    found = docx.read_docx(Body(URL, word(p("One."))))
-    assert isinstance(found, Unchecked)
+    found = refusal(docx.read_docx(Body(URL, word(p("One.")))))
     assert "2 files" in found.detail
 
 
@@ -178,6 +174,5 @@ def test_a_locked_part_and_broken_bytes() -> None:
     assert refused(bytes(data)).reason is Reason.ENCRYPTED
     whole = word(p("One."))
     for cut in range(10, len(whole), 37):
-        found = read_bytes(whole[:cut], url=URL)
-        assert isinstance(found, Unchecked)
+        found = refusal(read_bytes(whole[:cut], url=URL))
         assert "the reader failed" not in found.detail

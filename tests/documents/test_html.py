@@ -5,6 +5,7 @@ import time
 from datetime import date, timedelta
 
 import pytest
+from support.found import refusal
 
 from pincite.documents import html as html_page
 from pincite.documents.body import Body
@@ -173,16 +174,16 @@ def test_paywall_by_json_ld() -> None:
         '<html><head><script type="application/ld+json">{"isAccessibleForFree": false}</script>'
         f"</head><body><article><p>{PARAGRAPHS[0]}</p></article></body></html>"
     )
-    found = read(source)
-    assert isinstance(found, Unchecked)
+    found = refusal(read(source))
     assert found.reason is Reason.PAYWALL
     assert "isAccessibleForFree" in found.detail
 
 
 def test_paywall_by_phrase_and_class() -> None:
     wall = '<div class="c-paywall__box">Subscribe to continue reading</div>'
-    found = read(f"<html><body><article><p>{PARAGRAPHS[0]}</p></article>{wall}</body></html>")
-    assert isinstance(found, Unchecked)
+    found = refusal(
+        read(f"<html><body><article><p>{PARAGRAPHS[0]}</p></article>{wall}</body></html>")
+    )
     assert found.reason is Reason.PAYWALL
 
 
@@ -190,8 +191,7 @@ def test_a_page_drawn_by_scripts() -> None:
     found = read(
         '<html><body><div id="root">Loading</div><script src="app.js"></script></body></html>'
     )
-    assert isinstance(found, Unchecked)
-    assert found.reason is Reason.EMPTY
+    assert refusal(found).reason is Reason.EMPTY
     assert "scripts: 1 words" in found.detail
 
 
@@ -389,8 +389,9 @@ def test_a_teaser_before_a_wall_is_one_with_its_lead_too() -> None:
     header = f"<header><h1>The bridge</h1><p class='standfirst'>{lead}</p></header>"
     article = f"{header}<div class='share'>Share</div><main>{RUNNING}{more}</main>"
     assert len(document(page(article)).text.split()) > TEASER_WORDS
-    found = read(page(f"{article}<div class='paywall'>Subscribe to continue reading</div>"))
-    assert isinstance(found, Unchecked)
+    found = refusal(
+        read(page(f"{article}<div class='paywall'>Subscribe to continue reading</div>"))
+    )
     assert found.reason is Reason.PAYWALL
 
 

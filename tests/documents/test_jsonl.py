@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.found import document, refusal
 
 from pincite.documents import jsonl
 from pincite.documents.body import Limits
@@ -88,8 +89,11 @@ def test_the_first_record_decides(tmp_path: Path, name: str, record: Any, reader
 def test_ccnet(tmp_path: Path) -> None:
     path = write(tmp_path / "en_head_0000.json.gz", CCNET, "{", CCNET | {"raw_content": " "})
     page, *unread = read_path(path)
-    assert isinstance(page, Document)
-    assert (page.url, page.title, page.text) == ("https://e.org/1", "One", CCNET["raw_content"])
+    assert (document(page).url, page.title, page.text) == (
+        "https://e.org/1",
+        "One",
+        CCNET["raw_content"],
+    )
     assert (page.fetched, page.language) == ("2019-08-20T10:00:00Z", "en")
     assert page.meta == {"digest": "sha1:A", "bucket": "head"}
     assert [isinstance(one, Unchecked) and one.reason for one in unread] == [
@@ -107,23 +111,20 @@ def test_bad_lines_do_not_decide(tmp_path: Path) -> None:
 
 def test_a_file_that_breaks_off_at_once(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl.gz").write_bytes(b"no gzip")
-    (found,) = read_path(tmp_path / "a.jsonl.gz")
-    assert isinstance(found, Unchecked)
+    found = refusal(*read_path(tmp_path / "a.jsonl.gz"))
     assert "breaks off" in found.detail
 
 
 @pytest.mark.parametrize("name", ["queries.jsonl", "scifact-queries.jsonl.gz"])
 def test_queries_are_refused(tmp_path: Path, name: str) -> None:
-    (found,) = read_path(write(tmp_path / name, QUERY, QUERY))
-    assert isinstance(found, Unchecked)
+    found = refusal(*read_path(write(tmp_path / name, QUERY, QUERY)))
     assert found.reason is Reason.UNSUPPORTED_TYPE
     assert found.detail.startswith(f"{name}: these are the queries of a BEIR collection")
     assert "corpus.jsonl" in found.detail
 
 
 def test_other_json_is_still_told_to_have_no_reader(tmp_path: Path) -> None:
-    (found,) = read_path(write(tmp_path / "a.json", {"name": "a package"}))
-    assert isinstance(found, Unchecked)
+    found = refusal(*read_path(write(tmp_path / "a.json", {"name": "a package"})))
     assert found.reason is Reason.UNSUPPORTED_TYPE
 
 
@@ -207,8 +208,7 @@ def test_a_line_over_the_limit_is_passed_over(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl.gz", GOOD, GOOD | {"text": "x" * 3_000_000}, GOOD)
     found = list(documents(path, Limits(line_bytes=1_000)))
     assert [type(f) for f in found] == [Document, Unchecked, Document]
-    assert isinstance(found[1], Unchecked)
-    assert found[1].reason is Reason.TOO_LARGE
+    assert refusal(found[1]).reason is Reason.TOO_LARGE
     assert next(iter(documents(path, Limits(max_chars=5)))).url == "https://e.org/1"
 
 
@@ -220,8 +220,7 @@ def test_a_file_that_breaks_off(tmp_path: Path) -> None:
     assert isinstance(last, Unchecked)
     assert "breaks off" in last.detail
     path.write_bytes(b"no gzip")
-    (only,) = documents(path)
-    assert isinstance(only, Unchecked)
+    refusal(*documents(path))
 
 
 KILT_PAGE: dict[str, Any] = {
@@ -328,8 +327,7 @@ def test_a_bad_line_does_not_end_a_page(tmp_path: Path) -> None:
     bad = ["{", chunk(HARBOUR, " "), {"url": HARBOUR}, {"sha": "1", "raw": "no address"}, [1]]
     lines = [chunk(HARBOUR, "Two cranes."), *bad, chunk(HARBOUR, "A light.")]
     *wrong, page = read(tmp_path / "sphere.jsonl", *lines)
-    assert isinstance(page, Document)
-    assert page.text == "Two cranes.\n\nA light."
+    assert document(page).text == "Two cranes.\n\nA light."
     assert [w.reason for w in refusals(wrong)] == [
         Reason.UNDECODABLE,
         Reason.EMPTY,
@@ -347,8 +345,7 @@ def test_a_page_without_end_becomes_several_documents(tmp_path: Path) -> None:
     assert [len(d.text) for d in found] == [17 * 3 + 4] * 3 + [17]
     assert len({d.url for d in found}) == 4
     assert "\n\n".join(d.text for d in found) == "\n\n".join(line["raw"] for line in lines)
-    (wrong,) = read(tmp_path / "long.jsonl", chunk(HARBOUR, "x" * 61), max_chars=60)
-    assert isinstance(wrong, Unchecked)
+    wrong = refusal(*read(tmp_path / "long.jsonl", chunk(HARBOUR, "x" * 61), max_chars=60))
     assert wrong.reason is Reason.TOO_LARGE
 
 
@@ -390,8 +387,7 @@ def test_a_title_that_comes_back_is_not_lost(tmp_path: Path) -> None:
 def test_a_bad_row_costs_only_itself(tmp_path: Path) -> None:
     rows = ("1\tOne.\tA", "2\tno title", "3\t \tA", "4\tx\t", "5\t\udcff\tA", "6\tSix.\tA")
     *wrong, page = read(tmp_path / "p.tsv", HEADER, *rows, "7\t" + "x" * 99 + "\tA", line_bytes=60)
-    assert isinstance(page, Document)
-    assert page.text == "One. Six."
+    assert document(page).text == "One. Six."
     assert [w.reason for w in refusals(wrong)] == [
         Reason.UNDECODABLE,
         Reason.EMPTY,
@@ -399,12 +395,9 @@ def test_a_bad_row_costs_only_itself(tmp_path: Path) -> None:
         Reason.UNDECODABLE,
         Reason.TOO_LARGE,
     ]
-    assert isinstance(wrong[0], Unchecked)
-    assert wrong[0].detail == "p.tsv line 3: 2 columns; id, text and title were expected"
+    assert refusal(wrong[0]).detail == "p.tsv line 3: 2 columns; id, text and title were expected"
 
 
 def test_a_quotation_mark_that_is_never_closed_swallows_nothing(tmp_path: Path) -> None:
     rows = ('1\t"Old bridge\tA', '2\tthe "new" one\tA')
-    (found,) = read(tmp_path / "p.tsv", HEADER, *rows)
-    assert isinstance(found, Document)
-    assert found.text == '"Old bridge the "new" one'
+    assert document(*read(tmp_path / "p.tsv", HEADER, *rows)).text == '"Old bridge the "new" one'

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from documents.conftest import pdf
+from support.found import document, refusal
 
 from pincite.documents.body import DEFAULT_LIMITS, Limits
 from pincite.documents.pdf import Line, running_text
@@ -29,15 +30,13 @@ def read(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document | Unchecked:
 
 
 def reason(found: Document | Unchecked) -> Reason:
-    assert isinstance(found, Unchecked), found
-    assert found.detail
+    assert refusal(found).detail
     return found.reason
 
 
 def test_text_title_pages_and_paragraphs(make_pdf: Callable[..., bytes]) -> None:
     info = "/Title (Report on the office) /Author (Ada Holm) /CreationDate (D:19990203120000Z)"
-    found = read(make_pdf([PAGE_ONE, PAGE_TWO], info))
-    assert isinstance(found, Document)
+    found = document(read(make_pdf([PAGE_ONE, PAGE_TWO], info)))
     assert found.text == (
         "The council decided in the spring of 1931 that the information office moves into the town"
         "\n\nA second paragraph begins here and goes on below."
@@ -62,8 +61,7 @@ def test_text_title_pages_and_paragraphs(make_pdf: Callable[..., bytes]) -> None
 )
 def test_printed_page_numbers(labels: str, known: str | None) -> None:
     page = [(72.0, 700.0, "The tram runs to the harbour.")]
-    found = read(pdf([page, page], catalog=f"/PageLabels << /Nums {labels} >>"))
-    assert isinstance(found, Document)
+    found = document(read(pdf([page, page], catalog=f"/PageLabels << /Nums {labels} >>")))
     assert found.meta.get(LABELS) == known
 
 
@@ -73,9 +71,7 @@ def test_page_of_a_document_without_pages() -> None:
 
 @pytest.mark.parametrize("title", ["Microsoft Word - draft7.doc", "Untitled", "report.indd", " - "])
 def test_titles_of_word_processors_are_none(make_pdf: Callable[..., bytes], title: str) -> None:
-    found = read(make_pdf([PAGE_TWO], f"/Title ({title})"))
-    assert isinstance(found, Document)
-    assert found.title == ""
+    assert document(read(make_pdf([PAGE_TWO], f"/Title ({title})"))).title == ""
 
 
 def test_reasons(make_pdf: Callable[..., bytes], locked: bytes) -> None:
@@ -137,15 +133,12 @@ def rows(
 
 
 def test_columns_that_a_file_has_row_by_row_are_read_one_after_the_other() -> None:
-    found = read(pdf([rows(LEFT, RIGHT)]))
-    assert isinstance(found, Document)
-    assert found.text == f"{' '.join(LEFT)} {' '.join(RIGHT)}"
+    assert document(read(pdf([rows(LEFT, RIGHT)]))).text == f"{' '.join(LEFT)} {' '.join(RIGHT)}"
 
 
 def test_a_heading_across_columns_ends_those_above_it() -> None:
     below = [(left, height - 200, text) for left, height, text in rows(RIGHT, LEFT)]
-    found = read(pdf([[*rows(LEFT, RIGHT), (60, 560, HEADING), *below]]))
-    assert isinstance(found, Document)
+    found = document(read(pdf([[*rows(LEFT, RIGHT), (60, 560, HEADING), *below]])))
     parts = [" ".join(LEFT), " ".join(RIGHT), HEADING]
     assert [found.text.index(part) for part in parts] == sorted(map(found.text.index, parts))
     assert found.text.rindex(" ".join(RIGHT)) < found.text.rindex(" ".join(LEFT))
@@ -163,8 +156,7 @@ def test_a_word_broken_at_a_columns_edge_is_put_together() -> None:
         "museum. The road to the church was re-",
         "paired by forty men before the winter.",
     ]
-    found = read(pdf([rows(left, right)]))
-    assert isinstance(found, Document)
+    found = document(read(pdf([rows(left, right)])))
     assert "a new ferry and for" in found.text
     assert "was repaired by forty men" in found.text
 
@@ -180,16 +172,14 @@ def test_a_word_broken_at_a_columns_edge_is_put_together() -> None:
     ],
 )
 def test_rows_of_a_table_stay_rows(columns: list[list[str]]) -> None:
-    found = read(pdf([rows(*columns)]))
-    assert isinstance(found, Document)
+    found = document(read(pdf([rows(*columns)])))
     first = [found.text.index(f"{a} {b}") for a, b in zip(*columns, strict=True)]
     assert first == sorted(first)
 
 
 def test_one_column_with_wide_gaps_stays_as_it_is() -> None:
     lines = [(72.0, 700 - 12.0 * n, text) for n, text in enumerate(LEFT)]
-    found = read(pdf([[*lines, (72, 640, "Signed:"), (320, 640, "Ida Holm")]]))
-    assert isinstance(found, Document)
+    found = document(read(pdf([[*lines, (72, 640, "Signed:"), (320, 640, "Ida Holm")]])))
     assert "Signed: Ida Holm" in " ".join(found.text.split())
 
 
@@ -211,8 +201,7 @@ def test_powers_are_told_from_notes(base: str, raised: str, expected: str) -> No
     made = pdf([[(72, 700, "X")]]).decode("latin-1")
     old = "BT /F1 10 Tf 72 700 Td (X) Tj ET"
     made = made.replace(f"<< /Length {len(old)} >>", f"<< /Length {len(stream)} >>")
-    found = read(made.replace(old, stream).encode("latin-1"))
-    assert isinstance(found, Document)
+    found = document(read(made.replace(old, stream).encode("latin-1")))
     assert expected in found.text
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.found import document, refusal
 from support.make_pubmed import lines
 from syrupy.assertion import SnapshotAssertion
 
@@ -125,8 +126,7 @@ def test_a_packed_file_that_is_cut_off_gives_what_is_whole(read: Read, keep: flo
     content = "".join(lines(40)).encode()
     packed = gzip.compress(content)
     found = read(packed[: int(len(packed) * keep)], "pubmed26n0001.xml.gz.part")
-    last = found[-1]
-    assert isinstance(last, Unchecked)
+    last = refusal(found[-1])
     assert last.url.startswith("file:")
     assert "breaks off" in last.detail
     assert 5 < len(found) < 42
@@ -155,30 +155,23 @@ BOMB = "".join(f"<!ENTITY e{n} '{f'&e{n - 1};' * 10 if n else 'boom'}'>" for n i
     ],
 )
 def test_entities_are_never_resolved(read: Read, before: str) -> None:
-    (found,) = read(file_of(record(1, "It said &e9; and &amp;."), before=before))
-    assert isinstance(found, Document)
+    found = document(*read(file_of(record(1, "It said &e9; and &amp;."), before=before)))
     assert found.text == "It said &e9; and &."
     inside = record(2).replace("<PMID>", "<!DOCTYPE a [<!ENTITY e 'x'>]><PMID>")
-    (refused,) = read(file_of(inside))
-    assert isinstance(refused, Unchecked)
+    refusal(*read(file_of(inside)))
 
 
 def test_names_of_signs_are_known_without_a_dtd(read: Read) -> None:
-    (found,) = read(file_of(record(1, "&alpha;-blockers &le; 5&nbsp;mg &LT;b&GT;")))
-    assert isinstance(found, Document)
+    found = document(*read(file_of(record(1, "&alpha;-blockers &le; 5&nbsp;mg &LT;b&GT;"))))
     assert found.text == "α-blockers ≤ 5 mg <b>"
 
 
 def test_encodings(read: Read) -> None:
     text = file_of(record(1, "Trams in Århus & Łódź".replace("&", "&amp;")))
     for encoding in ("utf-8", "utf-8-sig", "utf-16"):
-        (found,) = read(text.encode(encoding))
-        assert isinstance(found, Document)
-        assert found.text == "Trams in Århus & Łódź"
+        assert document(*read(text.encode(encoding))).text == "Trams in Århus & Łódź"
     latin = file_of(record(1, "Trams in Århus")).replace("'1.0'", "'1.0' encoding='ISO-8859-1'")
-    (found,) = read(latin.encode("latin-1"))
-    assert isinstance(found, Document)
-    assert found.text == "Trams in Århus"
+    assert document(*read(latin.encode("latin-1"))).text == "Trams in Århus"
     wrong = file_of(record(1), record(2, "Århus")).encode("latin-1")
     pages = read(wrong)
     assert pmids(pages) == ["1"]
@@ -226,8 +219,7 @@ def test_records_in_a_comment_are_none(read: Read) -> None:
     content = file_of(record(1), f"<!-- {record(2)} -->", record(3, "It <!-- not --> rang."))
     found = read(content)
     assert pmids(found) == ["1", "3"]
-    assert isinstance(found[1], Document)
-    assert found[1].text == "It rang."
+    assert document(found[1]).text == "It rang."
 
 
 def test_what_pubmed_deleted(read: Read) -> None:
@@ -251,8 +243,7 @@ def test_a_file_that_does_not_fit_its_checksum_is_not_read(read: Read, tmp_path:
         side.write_text(line)
         assert pmids(read(content)) == ["1"]
     side.write_text(f"MD5(p.xml)= {'0' * 32}\n")
-    (found,) = read(content)
-    assert isinstance(found, Unchecked)
+    found = refusal(*read(content))
     assert "p.xml.md5 says 000" in found.detail
     assert mismatch(tmp_path / "absent.xml") == ""
     side.write_text("<html>not found</html>")
@@ -283,8 +274,7 @@ def test_an_article_at_the_address_where_it_was_found() -> None:
     page = "<!DOCTYPE article PUBLIC '-//NLM//DTD JATS' 'x.dtd'>" + ARTICLE.format(
         body="<p>So.</p>"
     )
-    found = read_bytes(page.encode(), url="https://a.example/1", content_type="text/xml")
-    assert isinstance(found, Document)
+    found = document(read_bytes(page.encode(), url="https://a.example/1", content_type="text/xml"))
     assert (found.url, found.kind, found.text) == ("https://a.example/1", "jats", "So.")
 
 
@@ -309,16 +299,12 @@ def test_an_article_at_the_address_where_it_was_found() -> None:
     ],
 )
 def test_bodies(read: Read, body: str, text: str) -> None:
-    (found,) = read(ARTICLE.format(body=body), "a.nxml")
-    assert isinstance(found, Document)
-    assert found.text == text
+    assert document(*read(ARTICLE.format(body=body), "a.nxml")).text == text
 
 
 def test_a_broken_or_deep_article_is_a_reason(read: Read) -> None:
     for body in ("<p>x</b>", "<sec>" * 5_000 + "</sec>" * 5_000, "<p>x"):
-        (found,) = read(ARTICLE.format(body=body), "a.nxml")
-        assert isinstance(found, Unchecked)
-        assert found.reason is Reason.UNDECODABLE
+        assert refusal(*read(ARTICLE.format(body=body), "a.nxml")).reason is Reason.UNDECODABLE
 
 
 @pytest.mark.parametrize(
@@ -341,6 +327,4 @@ def test_a_broken_or_deep_article_is_a_reason(read: Read) -> None:
 def test_formulas(read: Read, inside: str, line: str) -> None:
     body = f"<p><mml:math>{inside.replace('</', '</mml:').replace('<m', '<mml:m')}</mml:math></p>"
     body = body.replace("<semantics", "<mml:semantics").replace("<annotation", "<mml:annotation")
-    (found,) = read(ARTICLE.format(body=body), "a.nxml")
-    assert isinstance(found, Document)
-    assert found.text == line
+    assert document(*read(ARTICLE.format(body=body), "a.nxml")).text == line

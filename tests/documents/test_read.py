@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.found import document, refusal
 
 from pincite.documents.read import Limits, read_bytes, read_path
 from pincite.errors import InputError
@@ -22,8 +23,9 @@ def reason(found: Document | Unchecked) -> Reason | None:
 
 
 def test_a_page_with_everything_known() -> None:
-    found = read_bytes(PAGE, url=URL, content_type="text/html", fetched="2020-01-02", status=200)
-    assert isinstance(found, Document)
+    found = document(
+        read_bytes(PAGE, url=URL, content_type="text/html", fetched="2020-01-02", status=200)
+    )
     assert (found.url, found.fetched, found.text) == (URL, "2020-01-02", "Opened in 1931.")
 
 
@@ -55,8 +57,7 @@ def test_reasons(data: bytes, known: dict[str, object], expected: Reason | None)
 
 
 def test_sizes_stand_in_the_detail() -> None:
-    found = read_bytes(bytes(61_000_000), url=URL)
-    assert isinstance(found, Unchecked)
+    found = refusal(read_bytes(bytes(61_000_000), url=URL))
     assert found.detail == "the file has 61.0 MB, the limit is 50.0 MB"
 
 
@@ -131,8 +132,7 @@ def test_a_lone_file(tmp_path: Path, make_pdf: Callable[..., bytes]) -> None:
     report = tmp_path / "report.pdf"
     report.write_bytes(make_pdf([[["Opened in 1931."]]]))
     for path, kind in ((page, "html"), (notes, "markdown"), (report, "pdf")):
-        (found,) = read_path(path)
-        assert isinstance(found, Document)
+        found = document(*read_path(path))
         assert (found.url, found.kind) == (path.resolve().as_uri(), kind)
         assert "Opened in 1931." in found.text
 
@@ -149,9 +149,7 @@ def test_a_lone_file(tmp_path: Path, make_pdf: Callable[..., bytes]) -> None:
 def test_a_saved_page_says_where_it_is_from(tmp_path: Path, mark: bytes, url: str | None) -> None:
     path = tmp_path / "page.html.gz"
     path.write_bytes(gzip.compress(PAGE.replace(b"<head>", b"<head>" + mark)))
-    (found,) = read_path(path)
-    assert isinstance(found, Document)
-    assert found.url == (url or path.resolve().as_uri())
+    assert document(*read_path(path)).url == (url or path.resolve().as_uri())
 
 
 def test_a_large_file_is_not_even_opened(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import sys
 from typing import IO
 
 import pytest
+from support.found import refusal
 
 from pincite.documents import sandbox
 from pincite.documents.body import Body, Limits
@@ -41,8 +42,7 @@ def is_there(pid: int) -> bool:
 
 def refused(limits: Limits) -> Reason:
     before = worker()
-    found = read_bytes(TABLE, url=URL, limits=limits)
-    assert isinstance(found, Unchecked), found
+    found = refusal(read_bytes(TABLE, url=URL, limits=limits))
     assert found.url == URL
     assert found.detail.isprintable()
     assert reads_on()
@@ -84,8 +84,7 @@ def test_a_document_that_kills_its_reader_is_a_result(monkeypatch: pytest.Monkey
     sandbox._POOL.end()
     monkeypatch.setattr(sandbox, "_Process", Seen)
     monkeypatch.setattr(sandbox, "read_frame", killed)
-    found = read_bytes(PAGE, url=URL)
-    assert isinstance(found, Unchecked)
+    found = refusal(read_bytes(PAGE, url=URL))
     assert (found.reason, "SIGSEGV" in found.detail) == (Reason.UNDECODABLE, True)
     assert len(started) == 1  # it had read nothing before: the document is to blame
 
@@ -104,8 +103,7 @@ def test_one_of_many_that_takes_too_long_costs_only_itself() -> None:
     assert reads_on()
     bodies = [Body(URL, data, limits=short) for data in (PAGE, TABLE, PAGE)]
     found = list(sandbox.read_many("html", bodies))
-    assert isinstance(found[1], Unchecked)
-    assert found[1].reason is Reason.TIMED_OUT
+    assert refusal(found[1]).reason is Reason.TIMED_OUT
 
 
 def test_ctrl_c_ends_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:

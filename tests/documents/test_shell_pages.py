@@ -1,6 +1,7 @@
 """Pages in place of the page: parked, blocked, gone, consent, sign-in; and real ones like them."""
 
 import pytest
+from support.found import document, refusal
 
 from pincite.documents.read import read_bytes
 from pincite.types import Document, Reason, Unchecked
@@ -100,21 +101,16 @@ SHELLS: list[tuple[Reason, tuple[str, ...]]] = [
 
 @pytest.mark.parametrize(("reason", "words"), SHELLS, ids=[words[0] for _, words in SHELLS])
 def test_a_page_in_place_of_the_page(reason: Reason, words: tuple[str, ...]) -> None:
-    found = outcome(*words)
-    assert isinstance(found, Unchecked)
-    assert found.reason is reason
+    assert refusal(outcome(*words)).reason is reason
 
 
 def test_a_password_field_beside_hardly_a_word() -> None:
-    found = outcome("Varde Library", "Welcome to our archive.", extra=PASSWORD)
-    assert isinstance(found, Unchecked)
+    found = refusal(outcome("Varde Library", "Welcome to our archive.", extra=PASSWORD))
     assert found.reason is Reason.LOGIN
 
 
 def test_a_page_that_scripts_draw() -> None:
-    found = outcome("Varde Post", "Loading", extra=SCRIPTS)
-    assert isinstance(found, Unchecked)
-    assert found.reason is Reason.EMPTY
+    assert refusal(outcome("Varde Post", "Loading", extra=SCRIPTS)).reason is Reason.EMPTY
 
 
 MILL = "The mill at Varde was built in 1911 by the miller Ida Holm."
@@ -151,8 +147,7 @@ REAL: list[tuple[str, ...]] = [
 @pytest.mark.parametrize("words", REAL, ids=[words[0] for words in REAL])
 @pytest.mark.parametrize("extra", ["", SCRIPTS, PASSWORD, "<p>Sign in to your account</p>"])
 def test_a_real_page_like_them_is_read(words: tuple[str, ...], extra: str) -> None:
-    found = outcome(*words, extra=extra)
-    assert isinstance(found, Document), found
+    found = document(outcome(*words, extra=extra))
     assert words[1].split(".")[0] in found.text
 
 
@@ -186,6 +181,5 @@ def test_a_page_about_archives_keeps_its_lines() -> None:
         "The Wayback Machine was opened to the public in October 2001.",
         MILL,
     )
-    found = outcome("Archives", *lines)
-    assert isinstance(found, Document)
+    found = document(outcome("Archives", *lines))
     assert lines[2] in found.text

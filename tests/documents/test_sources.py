@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.found import document
 
 from pincite.documents.collection import open_sources
 from pincite.documents.read import read_path
@@ -43,8 +44,7 @@ def test_a_manifest(tmp_path: Path) -> None:
     sources = open_sources(tmp_path)
     found = sources.get("http://E.org/a/?utm_medium=mail#top")
     assert title(found) == "A"
-    assert isinstance(found, Document)
-    assert (found.url, found.fetched) == ("https://e.org/a", "2020")
+    assert (document(found).url, found.fetched) == ("https://e.org/a", "2020")
     assert sources.get("https://e.org/a") is found
     assert reason(sources.get("https://e.org/gone")) is Reason.DEAD
     assert reason(sources.get("https://e.org/no")) is Reason.REFUSED

@@ -1,4 +1,5 @@
 import pytest
+from support.found import document, refusal
 
 from pincite.documents.body import Body
 from pincite.documents.read import read_bytes
@@ -30,8 +31,7 @@ the `mayor` & others.[^1] ![A lamp](lamp.png)
 
 
 def test_plain_text_keeps_its_lines() -> None:
-    found = read_text(Body("u", "One line\r\nand anöther".encode("cp1252"), "text/plain"))
-    assert isinstance(found, Document)
+    found = document(read_text(Body("u", "One line\r\nand anöther".encode("cp1252"), "text/plain")))
     assert (found.text, found.title, found.kind) == ("One line\nand anöther", "", "text")
 
 
@@ -39,14 +39,11 @@ def test_the_bar_of_an_archive_is_not_text() -> None:
     page = (
         b"The Wayback Machine - https://web.archive.org/web/2018/http://a.example/\nA mill burnt."
     )
-    found = read_text(Body("u", page))
-    assert isinstance(found, Document)
-    assert found.text == "A mill burnt."
+    assert document(read_text(Body("u", page))).text == "A mill burnt."
 
 
 def test_markdown_without_its_marks() -> None:
-    found = read_markdown(Body("u", MARKDOWN.encode()))
-    assert isinstance(found, Document)
+    found = document(read_markdown(Body("u", MARKDOWN.encode())))
     assert found.title == "The harbour bridge"
     assert (found.published, found.language, found.kind) == ("2011-03-04", "en", "markdown")
     assert found.meta == {"author": "Eva Lund"}
@@ -59,8 +56,7 @@ def test_markdown_without_its_marks() -> None:
 
 
 def test_the_first_heading_is_the_title() -> None:
-    found = read_markdown(Body("u", b"Intro.\n\n## A **bold** title\n"))
-    assert isinstance(found, Document)
+    found = document(read_markdown(Body("u", b"Intro.\n\n## A **bold** title\n")))
     assert found.title == "A bold title"
 
 
@@ -70,9 +66,7 @@ def test_the_first_heading_is_the_title() -> None:
 )
 def test_reasons(read: object, data: bytes, reason: Reason) -> None:
     assert callable(read)
-    found = read(Body("u", data))
-    assert isinstance(found, Unchecked)
-    assert found.reason is reason
+    assert refusal(read(Body("u", data))).reason is reason
 
 
 @pytest.mark.parametrize(
@@ -92,8 +86,7 @@ def test_wrapped_lines_are_joined_and_lists_stay_lines() -> None:
         "\n"
         "A new paragraph.\n"
     )
-    found = read_bytes(raw.encode(), url="https://varde.example/notes.txt")
-    assert isinstance(found, Document)
+    found = document(read_bytes(raw.encode(), url="https://varde.example/notes.txt"))
     assert found.text.split("\n") == [
         "The breakwater was drawn by the harbour's own engineer and was built in squared stone "
         "between 1841 and 1847, at a cost that nobody wrote down until the accounts were found.",
@@ -106,6 +99,4 @@ def test_wrapped_lines_are_joined_and_lists_stay_lines() -> None:
 
 def test_a_poem_and_long_lines_are_left_alone() -> None:
     poem = "The sea is old,\nthe wind is cold,\nand nothing sold"
-    found = read_bytes(poem.encode(), url="https://varde.example/poem.txt")
-    assert isinstance(found, Document)
-    assert found.text == poem
+    assert document(read_bytes(poem.encode(), url="https://varde.example/poem.txt")).text == poem

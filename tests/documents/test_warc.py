@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.found import document, refusal
 
 from pincite.documents.body import Limits
 from pincite.documents.collection import collected, open_sources
@@ -58,8 +59,7 @@ def test_pages_of_an_archive(archive: Path) -> None:
         "Opened in 1931.",
         "Opened it",
     ]
-    assert isinstance(found[0], Document)
-    assert found[0].url == "https://e.org/a"
+    assert document(found[0]).url == "https://e.org/a"
     assert found[0].title == "A bridge"
     assert found[0].fetched == "2020-05-06T07:08:09Z"
 
@@ -81,8 +81,7 @@ def test_a_truncated_archive_gives_what_is_whole(archive: Path, make_record: Mak
     archive.write_bytes(whole + last[:-2_000])
     *good, broken = records(archive)
     assert len(good) == 6
-    assert isinstance(broken, Unchecked)
-    assert broken.reason is Reason.UNDECODABLE
+    assert refusal(broken).reason is Reason.UNDECODABLE
     assert f"record 9 at byte {len(whole)}" in broken.detail
 
 
@@ -92,9 +91,7 @@ def test_a_truncated_archive_gives_what_is_whole(archive: Path, make_record: Mak
 def test_what_is_no_archive(tmp_path: Path, junk: bytes) -> None:
     path = tmp_path / "junk.warc.gz"
     path.write_bytes(junk)
-    (found,) = read_path(path)
-    assert isinstance(found, Unchecked)
-    assert found.reason is Reason.UNDECODABLE
+    assert refusal(*read_path(path)).reason is Reason.UNDECODABLE
 
 
 def test_an_empty_archive(tmp_path: Path) -> None:
@@ -122,8 +119,7 @@ def test_a_bomb_costs_itself(tmp_path: Path, make_record: Make) -> None:
     )
     first, bomb, last = read_path(path, limits=Limits(max_bytes=1_000_000))
     assert isinstance(first, Document)
-    assert isinstance(bomb, Unchecked)
-    assert bomb.reason is Reason.TOO_LARGE
+    assert refusal(bomb).reason is Reason.TOO_LARGE
     assert "record 2" in bomb.detail
     assert isinstance(last, Document)
 
@@ -155,8 +151,7 @@ def test_a_packed_body_that_unpacks_to_too_much(tmp_path: Path, make_record: Mak
         + make_record("https://e.org/b", PAGE)
     )
     first, second = read_path(path, limits=Limits(max_bytes=1_000_000))
-    assert isinstance(first, Unchecked)
-    assert first.reason is Reason.TOO_LARGE
+    assert refusal(first).reason is Reason.TOO_LARGE
     assert isinstance(second, Document)
 
 
@@ -184,8 +179,7 @@ def test_headers_without_end_end_the_archive(
     path.write_bytes(good + gzip.compress(endless) if packed else gzip.decompress(good) + endless)
     first, last = records(path)
     assert isinstance(first, Record)
-    assert isinstance(last, Unchecked)
-    assert last.reason is Reason.TOO_LARGE
+    assert refusal(last).reason is Reason.TOO_LARGE
     assert "after record 1" in last.detail
 
 
@@ -194,8 +188,7 @@ def test_blank_lines_without_end_cost_themselves(tmp_path: Path, make_record: Ma
     good = gzip.decompress(make_record("https://e.org/a", PAGE))
     path.write_bytes(good + b"\r\n" * 2 * MAX_HEADER_LINES + good)
     _, blank, last = records(path)
-    assert isinstance(blank, Unchecked)
-    assert blank.reason is Reason.TOO_LARGE
+    assert refusal(blank).reason is Reason.TOO_LARGE
     assert isinstance(last, Record)
 
 
@@ -204,8 +197,7 @@ def test_records_without_end_end_the_archive(tmp_path: Path) -> None:
     small = WARC + b"Content-Length: 0\r\n\r\n\r\n\r\n"
     path.write_bytes(gzip.compress(small * 5_000))
     *_, last = records(path, Limits(max_bytes=100_000))
-    assert isinstance(last, Unchecked)
-    assert last.reason is Reason.TOO_LARGE
+    assert refusal(last).reason is Reason.TOO_LARGE
 
 
 def test_lines_in_bodies_and_headers_of_other_records_do_not_count(
@@ -260,11 +252,9 @@ def test_a_wet_file_of_common_crawl(tmp_path: Path, make_record: Make) -> None:
         + make_record("https://e.org/b", b"", **plain)
     )
     page, empty = read_path(path)
-    assert isinstance(page, Document)
-    assert (page.url, page.title) == ("https://e.org/a", "The bridge of Varde")
+    assert (document(page).url, page.title) == ("https://e.org/a", "The bridge of Varde")
     assert page.text.endswith("harbour master.")
     assert page.fetched == "2020-05-06T07:08:09Z"
-    assert isinstance(empty, Unchecked)
-    assert empty.reason is Reason.EMPTY
+    assert refusal(empty).reason is Reason.EMPTY
     stored = open_sources(tmp_path).get("http://e.org/a")
     assert stored == page
