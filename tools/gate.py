@@ -32,8 +32,7 @@ import gate_values
 
 from pincite.documents.collection import collected
 from pincite.documents.jsonl import LabelledClaim
-from pincite.evaluation import scorers
-from pincite.evaluation.claims import Predictions, measured
+from pincite.evaluation import claims
 from pincite.judgement.aggregation import THRESHOLD
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
@@ -100,7 +99,7 @@ def of_values(verifier: Verifier) -> dict[str, float]:
         verifier,
     )
     told = [(each.rewrite, [_passage(each.source)]) for each in rewrites]
-    borne_out = [one.prob_supported >= THRESHOLD for (one,) in scorers.all_evidence(verifier, told)]
+    borne_out = [one.prob_supported >= THRESHOLD for (one,) in claims.all_evidence(verifier, told)]
     return {
         "values_auroc": found["auroc"],
         "rewrites_supported": round(sum(borne_out) / len(borne_out), 4),
@@ -115,9 +114,11 @@ def _measured(
         LabelledClaim(str(n), claim, "", label)
         for n, (label, (claim, _)) in enumerate(zip(labels, pages, strict=True))
     )
-    cut = [scorers.CutRow(row, tuple(found)) for row, (_, found) in zip(rows, pages, strict=True)]
-    scores = scorers.ByVerifier(verifier).score(cut, lambda n: None)
-    found = measured(Predictions("gate", rows, {"pincite": scores}), THRESHOLD)["systems"][0]
+    cut = [claims.CutRow(row, tuple(found)) for row, (_, found) in zip(rows, pages, strict=True)]
+    scores = claims.verifier_scores(verifier, cut, lambda n: None)
+    found = claims.measured(claims.Predictions("gate", rows, {"pincite": scores}), THRESHOLD)[
+        "systems"
+    ][0]
     return found, [one for one in scores.evidence or () if one]
 
 

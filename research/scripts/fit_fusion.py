@@ -15,12 +15,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import ir_measures
 import numpy as np
 import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 
-from pincite.evaluation.trec import Ranked, read_qrels, read_run
+from pincite.evaluation.beir import Ranked
 from pincite.retrieval import fusion
 from pincite.types import Hit, Passage, Span
 
@@ -34,7 +35,9 @@ Features = dict[str, list[float]]  # document → share and reciprocal rank, of 
 def main() -> None:
     folder = Path(sys.argv[1])
     runs = [read_run(folder / f"{name}.run") for name in RUNS]
-    qrels = read_qrels(next(folder.glob("*.qrels")))
+    qrels: dict[str, dict[str, int]] = {}
+    for row in ir_measures.read_trec_qrels(str(next(folder.glob("*.qrels")))):
+        qrels.setdefault(row.query_id, {})[row.doc_id] = row.relevance
     queries = {q: features([run.get(q, []) for run in runs]) for q in qrels}
     relevant = {q: {d for d, grade in judged.items() if grade > 0} for q, judged in qrels.items()}
     names = np.array(list(queries))
@@ -50,6 +53,14 @@ def main() -> None:
     weights = weights / np.abs(weights).sum()
     (a, b, c, d) = (round(float(w), 3) for w in weights)
     print(f"LEARNT = (({a}, {b}), ({c}, {d}))")
+
+
+def read_run(path: Path) -> dict[str, list[Ranked]]:
+    """The documents of each query, best first."""
+    found: dict[str, list[Ranked]] = {}
+    for row in ir_measures.read_trec_run(str(path)):
+        found.setdefault(row.query_id, []).append(Ranked(row.doc_id, row.score))
+    return {q: sorted(of, key=lambda one: -one.score) for q, of in found.items()}
 
 
 def features(runs: Sequence[Sequence[Ranked]]) -> Features:

@@ -20,7 +20,7 @@ from typing import Any
 
 from pincite.documents.jsonl import LabelledClaim, read_labelled
 from pincite.evaluation.measures import wilson
-from pincite.evaluation.scorers import cut
+from pincite.evaluation.claims import cut
 from pincite.judgement import aggregation
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier

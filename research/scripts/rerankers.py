@@ -23,7 +23,7 @@ from pincite import runtime
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.evaluation import beir, measures
 from pincite.evaluation import qa
-from pincite.evaluation.questions import Question, read_questions, sample
+from pincite.evaluation.qa import Question, read_questions, sample
 from pincite.evaluation.measures import Doubles
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
@@ -146,7 +146,7 @@ def with_share(name: str, weight: float, row: Read) -> Doubles:
 def show(title: str, rows: Sequence[Read], order: Callable[[Read], Doubles]) -> None:
     run = {row.question.question_id: ranked(row.hits, order(row)) for row in rows}
     found = qa.search_measures([row.question for row in rows], run)
-    graded = measures.graded_measures({r.question.question_id: r.grades for r in rows}, run)
+    graded = measures.ranking_measures({r.question.question_id: r.grades for r in rows}, run, measures.GRADED)
     low, high = found["intervals"]["MAP@10"]
     below, above = graded["intervals"]["nDCG@10"]
     print(

@@ -21,7 +21,7 @@ import numpy as np
 from pincite.documents.jsonl import LabelledClaim
 from pincite.evaluation import judges
 from pincite.evaluation.claims import Predictions
-from pincite.evaluation.scorers import Scores
+from pincite.evaluation.claims import Scores
 from pincite.judgement import aggregation
 from pincite.judgement.fusion import CAUTIOUS
 from pincite.opinions import Verdict

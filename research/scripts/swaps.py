@@ -11,7 +11,7 @@ from typing import Any
 
 from pincite.errors import InputError
 from pincite.evaluation import measures
-from pincite.evaluation.scorers import BATCH_ROWS, CutRow, all_evidence
+from pincite.evaluation.claims import BATCH_ROWS, CutRow, all_evidence
 from pincite.judgement import aggregation
 from pincite.protocols import Verifier
 from pincite.text import figures, words

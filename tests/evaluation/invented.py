@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pincite.documents.jsonl import LabelledClaim
-from pincite.evaluation.scorers import CutRow, cut
+from pincite.evaluation.claims import CutRow, cut
 from pincite.text import figures, words
 from pincite.types import Claim, Evidence, Passage
 

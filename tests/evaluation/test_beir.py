@@ -3,12 +3,15 @@
 import gzip
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import ir_measures
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
 from support.laws import FakeEncoder, check_retriever
 from syrupy.assertion import SnapshotAssertion
 
@@ -17,6 +20,7 @@ from pincite.cli import cli
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import ConfigError, InputError
 from pincite.evaluation import beir
+from pincite.evaluation.beir import Ranked
 from pincite.types import Document
 
 ir: Any = ir_measures  # it has no types
@@ -53,7 +57,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (made / "corpus.jsonl.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
     (made / "queries.jsonl").write_text("\n".join(map(json.dumps, QUERIES)))
     rows = ["\t".join(map(str, row)) for row in (("query-id", "corpus-id", "score"), *QRELS)]
-    (made / "qrels" / "test.tsv").write_text("\n".join(rows) + "\n")
+    (made / "qrels" / "test.tsv").write_text("\ufeff" + "\r\n".join(rows) + "\n", "utf-8")
     return made
 
 
@@ -171,6 +175,11 @@ def _with(name: str, text: str) -> Callable[[Path], Any]:
         (_without("qrels/test.tsv"), "test.tsv is not there; the splits of .*varde are: none"),
         (_with("qrels/test.tsv", "query-id\tcorpus-id\tscore\n"), "judges nothing"),
         (_with("qrels/test.tsv", "query-id\tcorpus-id\tscore\nq9\td1\t1\n"), "the first is 'q9'"),
+        (_with("qrels/test.tsv", ""), "line 1: expected the columns"),
+        (_with("qrels/test.tsv", "1\ta\t1\n"), "line 1: expected the columns"),
+        (_with("qrels/test.tsv", "query-id\tcorpus-id\tscore\n1 a 1\n"), "line 2: expected"),
+        (_with("qrels/test.tsv", "query-id\tcorpus-id\tscore\n1\ta\t0.5\n"), "line 2: expected"),
+        (_with("qrels/test.tsv", "query-id\tcorpus-id\tscore\n1\ta\t1\n1\ta\t0"), "line 3: a is"),
         (_with("queries.jsonl", '{"_id": "q1"}'), "queries.jsonl line 1: expected an object with"),
         (_with("queries.jsonl", "{}\n["), "queries.jsonl line 1: expected an object with _id"),
         (_with("queries.jsonl", "["), "queries.jsonl line 1: no JSON"),
@@ -185,3 +194,54 @@ def test_errors_say_what_is_missing(folder: Path, spoil: Callable[[Path], Any], 
 def test_an_unknown_system(folder: Path) -> None:
     with pytest.raises(ConfigError, match="no system 'sparse'; known: lexical, dense, hybrid"):
         run("varde", "--system", "sparse")
+
+
+# TREC's files
+
+RUN = {
+    "q1": [Ranked("d3", 2.5), Ranked("d1", 2.5), Ranked("d2", 2.5), Ranked("ø/4", -1.0)],
+    "q2": [Ranked("d1", 0.03252247488101534), Ranked("d2", 0.03252247488101533)],
+}
+
+
+def test_ir_measures_reads_the_run_and_the_qrels(tmp_path: Path) -> None:
+    beir.write_run(tmp_path / "a.run", RUN, "words")
+    found: dict[str, list[tuple[str, float]]] = {}
+    for row in ir.read_trec_run(str(tmp_path / "a.run")):
+        found.setdefault(row.query_id, []).append((row.doc_id, row.score))
+    assert {q: [d for d, _ in of] for q, of in found.items()} == {
+        q: [d.doc_id for d in of] for q, of in RUN.items()
+    }
+    assert all(a[1] > b[1] for of in found.values() for a, b in pairwise(of))
+    beir.write_qrels(tmp_path / "a.qrels", {"q1": {"d1": 2, "d2": 0}})
+    rows = ir.read_trec_qrels(str(tmp_path / "a.qrels"))
+    assert [(r.query_id, r.doc_id, r.relevance) for r in rows] == [("q1", "d1", 2), ("q1", "d2", 0)]
+
+
+@given(st.lists(st.floats(-1e30, 1e30), max_size=40))
+def test_scores_fall_and_stay_where_they_fell_already(scores: list[float]) -> None:
+    found = beir.falling(scores)
+    written = [float(f"{score:.9g}") for score in found]
+    assert all(a > b for a, b in pairwise(written))
+    assert beir.falling(found) == found
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        {"q 1": [Ranked("a", 1.0)]},
+        {"q": [Ranked("a b", 1.0)]},
+        {"q": [Ranked("", 1.0)]},
+        {"q": [Ranked("a", float("nan"))]},
+        {"q": [Ranked("a", 1e300)]},
+    ],
+)
+def test_what_cannot_be_written_leaves_the_old_file(tmp_path: Path, run: Any) -> None:
+    path = tmp_path / "a.run"
+    beir.write_run(path, RUN, "old")
+    before = path.read_bytes()
+    with pytest.raises(InputError):
+        beir.write_run(path, run, "new")
+    assert path.read_bytes() == before
+    with pytest.raises(InputError):
+        beir.write_run(tmp_path / "absent" / "a.run", RUN, "t")

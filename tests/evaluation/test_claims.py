@@ -1,18 +1,31 @@
+"""Scores and measures of labelled claims, and `pincite eval claims` as a user meets it."""
+
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from evaluation.invented import WordVerifier
+from click.testing import CliRunner, Result
+from evaluation.invented import BRIDGE, FILLER, WordVerifier, cut_row
+from support.laws import FakeEncoder
+from syrupy.assertion import SnapshotAssertion
 
-from pincite.errors import InputError
+from conftest import write_model
+from pincite import runtime
+from pincite.cli import cli
+from pincite.errors import InputError, MissingModel
 from pincite.evaluation import claims, plots, tables
-from pincite.evaluation.scorers import Bm25, ByVerifier, Unavailable, UrlDepth
+from pincite.evaluation.claims import Scorer, by_url_depth, by_verifier
+from pincite.verbs.verify import build
 
 Write = Callable[..., Path]
 
+BM25 = Scorer("BM25", claims.bm25)
 TRUE = "The stone bridge of Varde opened in 1911."
 ROWS = [
     (TRUE, "support"),
@@ -35,7 +48,7 @@ def measured(path: Path, *scorers: Any) -> dict[str, Any]:
 def test_systems_stand_in_one_table(write: Write, words: WordVerifier) -> None:
     heard: list[tuple[str, int, int]] = []
     predictions = claims.predict(
-        write(ROWS), [ByVerifier(words), Bm25(), UrlDepth()], lambda *told: heard.append(told)
+        write(ROWS), [by_verifier(words), BM25, by_url_depth()], lambda *told: heard.append(told)
     )
     result = claims.measured(predictions, 0.55)
     assert heard == [("pincite", 4, 4), ("BM25", 4, 4), ("URL depth", 4, 4)]
@@ -55,42 +68,42 @@ def test_a_row_without_address_is_left_out_for_url_depth_alone(write: Write) -> 
         ("B.", "nei", "x", {"url": "https://a.example/"}),
         ("C.", "nei", "x"),
     ]
-    depth, bm25 = measured(write(rows), UrlDepth(), Bm25())["systems"]
+    depth, bm25 = measured(write(rows), by_url_depth(), BM25)["systems"]
     assert (depth["n"], depth["auroc"]) == (2, 1.0)
     assert bm25["n"] == 3
 
 
 def test_evidence_without_words_ranks_last(write: Write, words: WordVerifier) -> None:
     rows = [(TRUE, "support"), (TRUE, "nei", " "), ("Trams rolled far.", "nei")]
-    predictions = claims.predict(write(rows), [ByVerifier(words)])
+    predictions = claims.predict(write(rows), [by_verifier(words)])
     assert claims.measured(predictions, 0.55)["systems"][0]["auroc"] == 1.0
     empty = claims.lines(predictions, "pincite")[1]
     assert (empty["id"], empty["prob_supported"], empty["score"]) == ("r1", None, None)
 
 
 def test_unanimous_and_mixed_apart(write: Write, words: WordVerifier) -> None:
-    ours = measured(write(WICE), ByVerifier(words))["systems"][0]
+    ours = measured(write(WICE), by_verifier(words))["systems"][0]
     parts = ours["by_projection"]
     assert (parts["unanimous"]["n"], parts["mixed"]["n"]) == (3, 3)
     assert parts["unanimous"]["auroc"] == ours["auroc_without_partial"]
     assert parts["unanimous"]["auroc_interval"] == [1.0, 1.0]
     assert ours["macro_f1"] is None  # labels that are not of the three
-    assert measured(write(ROWS), ByVerifier(words))["systems"][0]["by_projection"] is None
+    assert measured(write(ROWS), by_verifier(words))["systems"][0]["by_projection"] is None
 
 
 def test_curves_count_partial_as_holding_or_leave_it_out(write: Write, words: WordVerifier) -> None:
-    found = claims.curves(claims.predict(write(WICE), [ByVerifier(words), UrlDepth()]))
+    found = claims.curves(claims.predict(write(WICE), [by_verifier(words), by_url_depth()]))
     assert list(found) == ["partial holds", "partial left out"]
     assert list(found["partial holds"]) == ["pincite"]  # nothing is known of addresses
     assert [one["pincite"][0]["precision"] for one in found.values()] == [1.0, 1.0]
     assert [one["pincite"][-1]["precision"] for one in found.values()] == [0.25, 0.3333]
-    assert list(claims.curves(claims.predict(write(ROWS), [Bm25()]))) == ["all"]
+    assert list(claims.curves(claims.predict(write(ROWS), [BM25]))) == ["all"]
 
 
 def test_one_class_is_not_applicable_and_no_crash(
     write: Write, words: WordVerifier, tmp_path: Path
 ) -> None:
-    predictions = claims.predict(write([(TRUE, "support")] * 2), [ByVerifier(words), Bm25()])
+    predictions = claims.predict(write([(TRUE, "support")] * 2), [by_verifier(words), BM25])
     result = claims.measured(predictions, 0.55)
     assert result["systems"][0]["auroc"] is None
     assert tables.claims_table([result]).count("n/a") == 18
@@ -100,12 +113,6 @@ def test_one_class_is_not_applicable_and_no_crash(
     assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_what_is_not_available_is_said_in_the_table(write: Write) -> None:
-    result = measured(write(ROWS), Bm25(), Unavailable("big", "not available: make models"))
-    assert "big" in tables.claims_table([result])
-    assert "not available: make models" in tables.claims_table([result])
-
-
 @pytest.mark.parametrize("content", ["", "\n\n"])
 def test_an_empty_file_is_an_error(tmp_path: Path, content: str) -> None:
     (tmp_path / "empty.jsonl").write_text(content)
@@ -113,20 +120,156 @@ def test_an_empty_file_is_an_error(tmp_path: Path, content: str) -> None:
         claims.read_rows(tmp_path / "empty.jsonl")
 
 
-def test_a_bad_row_is_named(write: Write) -> None:
-    path = write([(TRUE, "support"), (TRUE, "perhaps")])
-    with pytest.raises(InputError, match=r"line 2: label is 'perhaps'"):
-        claims.read_rows(path)
-
-
 def test_a_plot_that_cannot_be_written_is_an_input_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be written"):
         plots.reliability(tmp_path / "nowhere" / "r.png", {})
 
 
-def test_scores_are_of_the_best_passage(write: Write, words: WordVerifier) -> None:
-    predictions = claims.predict(write(ROWS), [ByVerifier(words)])
-    rows = claims.lines(predictions, "pincite")
-    assert [row["label"] for row in rows] == ["support", "support", "refute", "nei"]
-    scores = predictions.systems["pincite"]
-    assert np.array_equal([row["score"] for row in rows], scores.values)  # type: ignore[union-attr]
+# Systems
+
+
+def values(scorer: Scorer, *rows: object) -> list[float]:
+    heard: list[int] = []
+    found = scorer.score(rows, heard.append)  # type: ignore[arg-type]
+    assert heard[-1] == len(rows)
+    return [float(value) for value in found.values]
+
+
+def lengths(pairs: Sequence[tuple[str, str]]) -> list[float]:
+    return [float(len(passage)) for _, passage in pairs]
+
+
+def test_url_depth_counts_path_elements_and_says_when_there_is_no_address() -> None:
+    rows = [
+        cut_row("x", url="https://news.example/2011/05/bridge.html?a=/b/c#/d"),
+        cut_row("x", urls=["https://a.example/", "https://b.example//x//y/"]),
+        cut_row("x", url="https://a.example"),
+        cut_row("x", url=None, urls="https://no-list.example/a"),
+        cut_row("x"),
+        cut_row("x", url="https://[broken/a"),
+    ]
+    assert values(claims.by_url_depth(), *rows) == pytest.approx(
+        [3, 2, 0, np.nan, np.nan, np.nan], nan_ok=True
+    )
+
+
+def test_bm25_by_hand() -> None:
+    rows = [cut_row("bridge", "Bridge bridge town."), cut_row("river", "Town.")]
+    # Two passages of 3 and 1 words, mean 2; "bridge" stands in one of two: ln(1 + 1.5 / 1.5).
+    idf, norm = np.log(2), 0.9 * (1 - 0.4 + 0.4 * 3 / 2)
+    assert values(BM25, *rows) == pytest.approx([idf * 2 * 1.9 / (2 + norm), 0])
+
+
+def test_cosine_is_that_of_the_best_passage() -> None:
+    claim = "A baker sold warm bread on the market square every single morning of that week."
+    same, other, nothing = values(
+        Scorer("", partial(claims.cosines, FakeEncoder(256))),
+        *(cut_row(claim, text) for text in (f"{FILLER} {BRIDGE}", BRIDGE, "")),
+    )
+    assert same > 0.9 > other
+    assert nothing == -np.inf
+
+
+def test_relevance_takes_the_best_passage() -> None:
+    row = cut_row("x", BRIDGE + FILLER)
+    assert values(Scorer("", partial(claims.relevance, lengths)), row, cut_row("x", " ")) == [
+        max(len(passage.text) for passage in row.passages),
+        -np.inf,
+    ]
+
+
+def test_relevance_on_a_real_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write_model(tmp_path / "reranker", labels=1)
+    monkeypatch.setattr(claims.weights, "locate", lambda name: folder)
+    scorer = Scorer("", partial(claims.relevance, claims.cross_encoder(1)))
+    both = values(scorer, cut_row("the bridge opened in 1911"), cut_row("the town was old ."))
+    assert np.isfinite(both).all()
+    assert both[0] != both[1]
+
+
+def test_document_level_sees_the_first_passages_only(words: WordVerifier) -> None:
+    late = cut_row("The bridge of Varde opened in 1911", FILLER + BRIDGE)
+    (whole,), (beginning,) = (
+        values(scorer, late) for scorer in (by_verifier(words), claims.by_first_passages(words))
+    )
+    assert whole > beginning
+    words.n_pairs = 0
+    claims.by_first_passages(words).score([late], lambda n: None)
+    assert words.n_pairs == 3
+
+
+# The command
+
+
+MIXED = [
+    ("The old bridge of Varde was opened in 1911.", "support", BRIDGE, {"url": "https://a.ex/b/c"}),
+    ("The stone bridge has three arches.", "support", BRIDGE, {"url": "https://a.ex/b"}),
+    ("The bridge of Varde was opened in 1911 by a famous king.", "partial"),
+    ("The bridge of Varde cost 90 crowns.", "not_support", BRIDGE, {"url": "https://a.ex/"}),
+    ("Trams rolled through distant suburbs.", "not_support"),
+]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: WordVerifier) -> Path:
+    """A folder without models, and a pipeline whose verifier needs none."""
+
+    @contextmanager
+    def verifying(*_: Any, **__: Any) -> Iterator[Any]:
+        yield SimpleNamespace(
+            pipeline=SimpleNamespace(verifier=words), versions={"verifier": "words"}
+        )
+
+    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(build, "verifying", verifying)
+    monkeypatch.setattr(runtime, "encoder", lambda settings: FakeEncoder())
+    lengths = lambda pairs: [float(len(text)) for _, text in pairs]  # noqa: E731
+    monkeypatch.setattr(claims, "cross_encoder", lambda threads: lengths)
+    return tmp_path
+
+
+def run_claims(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["eval", *arguments], catch_exceptions=False)
+
+
+def test_claims_table(home: Path, write: Write, snapshot: SnapshotAssertion) -> None:
+    assert run_claims("claims", str(write(MIXED)), "-q").output == snapshot
+
+
+def test_claims_without_baselines_as_json(home: Path, write: Write) -> None:
+    result = json.loads(run_claims("claims", str(write(MIXED)), "--no-baselines", "--json").output)
+    assert result["versions"] == {"verifier": "words"}
+    (ours,) = result["results"][0]["systems"]
+    assert ours["system"] == "pincite"
+    assert ours["auroc_without_partial"] == 1.0
+
+
+def test_claims_without_models(home: Path, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: Any, **__: Any) -> None:
+        raise MissingModel("nowhere")
+
+    monkeypatch.setattr(runtime, "encoder", missing)
+    monkeypatch.setattr(claims, "cross_encoder", missing)
+    output = run_claims("claims", str(write(MIXED))).output
+    assert output.count("not available: make models") == 1
+    assert output.count("not available: make reranker") == 1
+
+
+def test_files_beside_the_table(home: Path, write: Write) -> None:
+    (home / "other").mkdir()
+    files = [str(write(MIXED)), str(write(MIXED[:1], "other/dev.jsonl"))]  # of one name
+    run_claims("claims", *files, *"--plot pr.png --reliability r.png --scores s.jsonl".split())
+    for name in ("pr.png", "r.png"):
+        assert (home / name).read_bytes().startswith(b"\x89PNG")
+    curves = json.loads((home / "pr.json").read_text())
+    assert list(curves) == files
+    assert set(curves[files[0]]["partial holds"]["BM25"][0]) == {"precision", "recall", "threshold"}
+    bins = json.loads((home / "r.json").read_text())
+    assert sum(one["n"] for one in bins[files[0]]) == len(MIXED)
+    assert bins[files[1]] == []  # one class
+    scores = [json.loads(line) for line in (home / "s.jsonl").read_text().splitlines()]
+    assert [row["label"] for row in scores] == [row[1] for row in [*MIXED, MIXED[0]]]
+    assert set(scores[0]) == {"file", "id", "label", "prob_supported", "prob_refuted", "score"}
+    assert not list(home.glob("*.part"))

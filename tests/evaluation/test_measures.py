@@ -1,11 +1,14 @@
+"""Measures by hand-computed numbers, and beside scikit-learn and ir-measures."""
+
 import numpy as np
 import pytest
+from sklearn import metrics
 
 from pincite.evaluation import measures
 
 
 def test_success_and_precision_by_hand() -> None:
-    qrels = {"1": frozenset({"a"}), "2": frozenset({"b", "c"}), "3": frozenset({"d"})}
+    qrels = {"1": {"a": 1}, "2": {"b": 1, "c": 1}, "3": {"d": 1}}
     run = {"1": ["a", "x"], "2": ["x", "y", "c"], "3": []}
     found = measures.ranking_measures(qrels, run)
     assert found["n"] == 3
@@ -17,7 +20,7 @@ def test_success_and_precision_by_hand() -> None:
 def test_graded_measures_by_hand() -> None:
     qrels = {"1": {"a": 2, "b": 1, "x": 0}, "2": {"c": 1}, "3": {"d": 1}, "4": {"e": 0}}
     run = {"1": ["x", "b", "a"], "2": [*map(str, range(10)), "c"], "4": ["e"], "5": ["not judged"]}
-    found = measures.graded_measures(qrels, run)
+    found = measures.ranking_measures(qrels, run, measures.GRADED)
     # Of query 1: (1/log2(3) + 2/log2(4)) / (2/log2(2) + 1/log2(3)); of the others nothing.
     ndcg = (1 / np.log2(3) + 1) / (2 + 1 / np.log2(3))
     assert found["n"] == 4
@@ -31,7 +34,7 @@ def test_graded_measures_by_hand() -> None:
 
 def test_order_is_kept_in_long_runs() -> None:
     run = {"1": [f"d{n}" for n in range(200)]}
-    found = measures.ranking_measures({"1": frozenset({"d150"})}, run)
+    found = measures.ranking_measures({"1": {"d150": 1}}, run)
     assert (found["SR@100"], found["SR@200"]) == (0, 1)
 
 
@@ -54,17 +57,6 @@ def test_calibration_error_by_hand() -> None:
     ]
 
 
-def test_one_class_has_no_auroc() -> None:
-    one_class, values = np.array([True, True]), np.array([0.1, 0.9])
-    assert set(measures.binary_measures(one_class, values, values > 0.5).values()) == {None}
-    assert measures.auroc_interval(one_class, values) is None
-
-
-def test_nothing_decided_has_no_balanced_accuracy() -> None:
-    found = measures.binary_measures(np.array([True, False]), np.array([2.0, -3.0]))
-    assert found == {"auroc": 1.0, "average_precision": 1.0, "balanced_accuracy": None}
-
-
 def test_class_measures_by_hand() -> None:
     found = measures.class_measures(["support", "refute", "nei"], ["support", "nei", "nei"])
     assert found["f1"] == {"nei": 0.6667, "refute": 0.0, "support": 1.0}
@@ -74,8 +66,6 @@ def test_class_measures_by_hand() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_f1_and_auroc_are_scikit_learns(seed: int) -> None:
-    from sklearn import metrics
-
     rng = np.random.default_rng(seed)
     classes = ["support", "refute", "nei"]
     labels, guesses = (list(rng.choice(classes[: 2 + n], 40)) for n in (0, 1))
@@ -91,8 +81,6 @@ def test_f1_and_auroc_are_scikit_learns(seed: int) -> None:
 
 
 def test_auroc_of_a_resample_is_that_of_the_drawn_rows() -> None:
-    from sklearn import metrics
-
     supported = np.array([True, False, True, False, False])
     values, counts = np.array([3.0, 3.0, 1.0, 0.0, 2.0]), np.array([[2.0, 1.0, 1.0, 0.0, 1.0]])
     drawn = np.repeat(np.arange(5), counts[0].astype(int))
@@ -116,18 +104,6 @@ def test_bootstrap_intervals_hold_the_point_and_shrink() -> None:
         assert found[f"{name}_interval"][0] < found[name] < found[f"{name}_interval"][1]
 
 
-def test_a_perfect_ranking_has_no_spread() -> None:
-    supported = np.array([True, False] * 10)
-    assert measures.auroc_interval(supported, supported.astype(float)) == [1.0, 1.0]
-
-
-def test_resamples_draw_as_many_rows_as_there_are() -> None:
-    drawn = measures.resamples(7)
-    assert drawn.shape == (measures.N_RESAMPLES, 7)
-    assert (drawn.sum(axis=1) == 7).all()
-    assert drawn.mean() == pytest.approx(1)
-
-
 def test_wilson_by_hand() -> None:
     assert measures.wilson(0, 0) is None
     assert measures.wilson(0, 10) == [0.0, 0.2775]  # Brown, Cai & DasGupta 2001: z²/(n + z²)
@@ -146,3 +122,40 @@ def test_precision_recall_worked_example() -> None:
         {"precision": 0.5, "recall": 1.0, "threshold": 9.0},
     ]
     assert measures.precision_recall(np.array([False]), np.array([1.0])) == []
+
+
+WANTED = ["yes"] * 4 + ["no"] * 3 + ["maybe"] * 1
+SAID = ["yes", "yes", "no", "perhaps", "no", "yes", "no", "no"]
+CLASSES = ["yes", "no", "maybe"]
+
+
+def test_by_hand() -> None:
+    found = measures.by_class(WANTED, SAID, CLASSES)
+    assert found["accuracy"] == 0.5
+    yes, no, maybe = (found["classes"][name] for name in CLASSES)
+    assert (yes["precision"], yes["recall"]) == (0.6667, 0.5)  # 2 of 3, 2 of 4
+    assert (no["precision"], no["recall"], no["f1"]) == (0.5, 0.6667, 0.5714)  # 2 of 4, 2 of 3
+    assert (maybe["n"], maybe["f1"]) == (1, 0.0)
+    assert found["weighted"]["recall"] == 0.5  # (4 · 0.5 + 3 · 0.667 + 0) / 8
+    assert found["macro"]["recall"] == 0.3889
+
+
+@pytest.mark.parametrize("mean", ["weighted", "macro"])
+def test_means_are_those_of_scikit_learn(mean: str) -> None:
+    theirs = metrics.precision_recall_fscore_support(
+        WANTED, SAID, labels=CLASSES, average=mean, zero_division=0
+    )
+    ours = measures.by_class(WANTED, SAID, CLASSES)[mean]
+    assert [ours[name] for name in measures.MEASURES] == pytest.approx(theirs[:3], abs=1e-4)
+
+
+def test_intervals_hold_the_value_and_are_the_same_each_time() -> None:
+    found = measures.by_class(WANTED * 10, SAID * 10, CLASSES)
+    low, high = found["weighted"]["f1_interval"]
+    assert low < found["weighted"]["f1"] < high
+    assert found == measures.by_class(WANTED * 10, SAID * 10, CLASSES)
+
+
+def test_a_class_without_rows_is_no_part_of_the_macro_mean() -> None:
+    means = measures.f1_means(["yes", "no"], ["yes", "no"], ["yes", "no", "maybe"])
+    assert means == {"weighted_f1": 1.0, "macro_f1": 1.0}

@@ -1,6 +1,9 @@
 """`pincite eval qa`: measures by hand-computed numbers, and the whole on an invented corpus."""
 
+import gzip
 import json
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +16,9 @@ from click.testing import CliRunner
 from evaluation.invented import WordVerifier
 
 from pincite.cli import cli
-from pincite.errors import ConfigError
+from pincite.errors import ConfigError, InputError
 from pincite.evaluation import qa, tables
-from pincite.evaluation.qa import Cited
-from pincite.evaluation.questions import Question, pubmed_url
+from pincite.evaluation.qa import Cited, Question, pubmed_url
 from pincite.protocols import Floats
 from pincite.retrieval.retrievers import Fused, Reranked
 from pincite.text.citation_marks import cited_sentences
@@ -181,7 +183,7 @@ def test_an_answer_is_judged(pipeline: AskPipeline) -> None:
 
 def test_all_parts(pipeline: AskPipeline) -> None:
     heard: list[str] = []
-    found = qa.measured(QUESTIONS, pipeline, progress=lambda what, *_: heard.append(what))
+    found = qa.measured(QUESTIONS, pipeline, tell=lambda what, *_: heard.append(what))
     assert set(found) == set(qa.PARTS)
     assert found["retrieval"]["n_relevant_not_in_corpus"] == 1
     assert found["retrieval"]["systems"]["ask"]["RR@10"] == 1.0
@@ -243,3 +245,101 @@ def test_scifact_as_a_command(home: Path) -> None:
     result = json.loads(CliRunner().invoke(cli, asked, catch_exceptions=False).output)
     assert result["thresholds"] == {"supported_from": 0.99, "contradicted_from": 0.5}
     assert result["unseen"]["by_thresholds"]["accuracy"] == 0.0
+
+
+# Files of questions
+
+PUBMEDQA = {
+    "101": {
+        "QUESTION": "Does the bridge hold?",
+        "CONTEXTS": ["It was built in 1911.", "No crack was seen."],
+        "LABELS": ["BACKGROUND", "RESULTS"],
+        "LONG_ANSWER": "It holds.",
+        "YEAR": "2011",
+        "final_decision": "yes",
+    },
+    "102": {"QUESTION": "Is it old?", "CONTEXTS": ["Perhaps."], "LABELS": []},
+}
+BIOASQ = {
+    "questions": [
+        {
+            "id": "5a", "type": "yesno", "body": "Is the bridge\nold?", "exact_answer": ["Yes"],
+            "documents": ["http://www.ncbi.nlm.nih.gov/pubmed/101", "https://pubmed.gov/102/"],
+        },
+        {"id": "5b", "type": "factoid", "body": "How old?", "exact_answer": [["90"]]},
+    ]
+}  # fmt: skip
+
+
+def written(path: Path, value: Any) -> Path:
+    data = json.dumps(value).encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+def test_pubmedqa(tmp_path: Path) -> None:
+    first, second = qa.read_questions(written(tmp_path / "pqa.json.gz", PUBMEDQA))
+    assert (first.question_id, first.text, first.decision) == (
+        "101",
+        "Does the bridge hold?",
+        "yes",
+    )
+    assert first.relevant == {"https://pubmed.ncbi.nlm.nih.gov/101/"}
+    assert first.given is not None
+    assert first.given.text == "BACKGROUND: It was built in 1911.\nRESULTS: No crack was seen."
+    assert (first.given.title, first.given.published) == ("", "2011")
+    assert second.decision is None
+    assert second.given is not None
+    assert second.given.text == "Perhaps."
+
+
+def test_bioasq(tmp_path: Path) -> None:
+    first, second = qa.read_questions(written(tmp_path / "BioASQ.json", BIOASQ))
+    assert (first.text, first.kind, first.decision) == ("Is the bridge old?", "yesno", "yes")
+    assert first.relevant == {f"https://pubmed.ncbi.nlm.nih.gov/{n}/" for n in (101, 102)}
+    assert (second.relevant, second.decision, second.given) == (frozenset(), None, None)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([], "holds no questions"),
+        ({}, "holds no questions"),
+        ({"x": {"QUESTION": "?"}}, "x: expected a PMID with QUESTION"),
+        ({"questions": [{"id": "1"}]}, "question 1: expected id, body"),
+        (
+            {"questions": [{"id": "1", "body": "?", "documents": ["http://a.example/x"]}]},
+            "'http://a.example/x' does not end in a PMID",
+        ),
+    ],
+)
+def test_what_is_neither(tmp_path: Path, value: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        qa.read_questions(written(tmp_path / "q.json", value))
+
+
+def test_a_smaller_sample_is_part_of_a_larger_one(tmp_path: Path) -> None:
+    value = {str(n): {"QUESTION": f"{n}?", "CONTEXTS": ["x"]} for n in range(100, 120)}
+    questions = qa.read_questions(written(tmp_path / "q.json", value))
+    assert qa.sample(questions, None) == questions
+    assert qa.sample(questions, 7) == qa.sample(questions, 15)[:7]
+    assert qa.sample(questions, 20) != questions
+    assert len(qa.sample(questions, 50)) == 20
+
+
+def test_documents_for_a_corpus(tmp_path: Path) -> None:
+    tool = Path(__file__).parents[2] / "tools" / "pubmedqa_documents.py"
+    source = written(tmp_path / "pqa.json", PUBMEDQA)
+    shown = subprocess.run(
+        [sys.executable, str(tool), str(source)], capture_output=True, text=True, check=True
+    ).stdout
+    first, second = map(json.loads, shown.splitlines())
+    assert first == {
+        "url": "https://pubmed.ncbi.nlm.nih.gov/101/",
+        "title": "",
+        "text": "BACKGROUND: It was built in 1911.\nRESULTS: No crack was seen.",
+        "published": "2011",
+        "kind": "pubmedqa",
+        "pmid": "101",
+    }
+    assert second["published"] is None

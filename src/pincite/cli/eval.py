@@ -210,7 +210,6 @@ def claims(
     from pincite import runtime
     from pincite.evaluation import claims as claims_
     from pincite.evaluation import judges, plots, tables
-    from pincite.evaluation.scorers import ByVerifier, Scorer, Unavailable, all_of
     from pincite.library import judges as kept
     from pincite.verbs.verify import build
 
@@ -223,9 +222,10 @@ def claims(
         options.progress(quiet) as display,
     ):
         verifier = run.pipeline.verifier
-        systems: list[Scorer | Unavailable] = [ByVerifier(verifier)]
+        systems: list[Any] = [claims_.by_verifier(verifier)]
         if baselines:
-            systems += all_of(verifier, lambda: runtime.encoder(settings), settings.models.threads)
+            threads = settings.models.threads
+            systems += claims_.baselines(verifier, lambda: runtime.encoder(settings), threads)
         predicted = [
             claims_.predict(file, systems, lambda name, *n, f=file.name: display(f"{f} {name}", *n))
             for file in files
@@ -382,11 +382,10 @@ def qa(
     """
     from pincite.evaluation import qa as qa_
     from pincite.evaluation import tables
-    from pincite.evaluation.questions import read_questions, sample
     from pincite.verbs.ask import build as build_ask
 
     settings = options.settings_of(given)
-    questions = sample(read_questions(file), limit)
+    questions = qa_.sample(qa_.read_questions(file), limit)
     with build_ask.asking(settings, corpus) as run, options.progress(quiet) as display:
         result = {
             "file": file.name,
@@ -435,7 +434,6 @@ def judge(
     edge.require("eval")
     from pincite.evaluation import claims as claims_
     from pincite.evaluation import judges, tables
-    from pincite.evaluation.scorers import ByVerifier
     from pincite.library import judges as kept
     from pincite.verbs.verify import build
 
@@ -444,7 +442,7 @@ def judge(
         raise click.UsageError("Expected --judge-model, and --judge URL or --judge-verdicts FILE.")
     known = _verdicts(settings, recorded, files, quiet)
     with build.verifying(settings, None, None) as run, options.progress(quiet) as display:
-        ours = ByVerifier(run.pipeline.verifier)
+        ours = claims_.by_verifier(run.pipeline.verifier)
         rows = [
             row
             for file in files
@@ -517,9 +515,9 @@ def _index(
 
 def _write_runs(folder: Path, split: str, runs: Any, qrels: Any) -> None:
     """Write `SYSTEM.run` and `SPLIT.qrels` in TREC's formats."""
-    from pincite.evaluation import trec
+    from pincite.evaluation import beir as beir_
 
     folder.mkdir(parents=True, exist_ok=True)
-    trec.write_qrels(folder / f"{split}.qrels", qrels)
+    beir_.write_qrels(folder / f"{split}.qrels", qrels)
     for name, run in runs.items():
-        trec.write_run(folder / f"{name}.run", run, f"pincite-{name}")
+        beir_.write_run(folder / f"{name}.run", run, f"pincite-{name}")

@@ -256,7 +256,7 @@ def _learned(
 ) -> dict[str, Any]:
     from pincite import runtime
     from pincite.documents.jsonl import read_labelled
-    from pincite.evaluation import regression
+    from pincite.evaluation import claims
     from pincite.models.verifier import CrossEncoderVerifier
     from pincite.training import learning
 
@@ -273,15 +273,13 @@ def _learned(
     before = runtime.verifier(settings.models)
     after = CrossEncoderVerifier(new, threads=how[1], judged=runtime.judgements_file())
     both, threshold = (before, after), settings.verify.threshold
-    on_feedback = regression.compared(
+    on_feedback = claims.compared(
         given.held_back, *both, threshold, lambda *n: display("held-back feedback", *n)
     )
-    on_guard = regression.compared(
-        guard, *both, threshold, lambda *n: display("regression set", *n)
-    )
+    on_guard = claims.compared(guard, *both, threshold, lambda *n: display("regression set", *n))
     before.close()
     after.close()
-    why = regression.refused(on_feedback, on_guard)
+    why = claims.refused(on_feedback, on_guard)
     told = {
         "kept": not why,
         "model": used,

@@ -10,21 +10,36 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from pincite.corpus import durable
 from pincite.corpus.protocol import Corpus
 from pincite.documents import jsonl
 from pincite.documents.body import DEFAULT_LIMITS
 from pincite.errors import ConfigError, InputError
-from pincite.evaluation import measures, trec
-from pincite.evaluation.trec import Qrels, Ranked
+from pincite.evaluation import measures
 from pincite.protocols import Retriever
 from pincite.types import Document, Hit, Unchecked
 
 DEPTH = 100  # documents a query: what R@100 looks at
 QUERIES_AT_ONCE = 64
 
+LARGEST = float(np.finfo(np.float32).max)
+_FIELDS = ("query-id", "corpus-id", "score")
+
 Progress = Callable[[str, int, int], None]  # what, done, in all
+Qrels = dict[str, dict[str, int]]  # query → document → how relevant; 0: judged, and not
+
+
+class Ranked(NamedTuple):
+    """A document in a run; its rank is its place in the list."""
+
+    doc_id: str
+    score: float
+
+
 Runs = dict[str, dict[str, list[Ranked]]]  # system → query → documents
 
 
@@ -77,7 +92,7 @@ def open_collection(folder: Path, split: str) -> Collection:
     if not table.is_file():
         there = ", ".join(sorted(p.stem for p in table.parent.glob("*.tsv"))) or "none"
         raise InputError(f"{table} is not there; the splits of {folder} are: {there}.")
-    qrels = trec.read_beir_qrels(table)
+    qrels = _qrels(table)
     if not qrels:
         raise InputError(f"{table} judges nothing; expected rows of query-id, corpus-id, score.")
     texts = dict(_queries(queries_file))
@@ -103,10 +118,9 @@ def evaluate(
     collection: Collection,
     corpus: Corpus,
     systems: Mapping[str, System] = SYSTEMS,
-    progress: Progress | None = None,
+    tell: Progress = lambda what, done, total: None,
 ) -> tuple[dict[str, Any], Runs]:
     """The measures of the systems, `{"systems": {"lexical": {…}, …}, …}`, and their runs."""
-    tell = progress or _silent
     runs: Runs = {}
     measured: dict[str, dict[str, Any]] = {}
     for name, system in systems.items():
@@ -114,7 +128,7 @@ def evaluate(
         runs[name] = _run(system.retriever(corpus), collection.queries, name, tell)
         seconds = round(time.perf_counter() - started, 1)
         ids = {query: [d.doc_id for d in ranked] for query, ranked in runs[name].items()}
-        found = measures.graded_measures(collection.qrels, ids)
+        found = measures.ranking_measures(collection.qrels, ids, measures.GRADED)
         measured[name] = {**found, "seconds": seconds}
     relevant = {
         d for judged in collection.qrels.values() for d, grade in judged.items() if grade > 0
@@ -184,5 +198,93 @@ def _existing(folder: Path, name: str) -> Path:
     )
 
 
-def _silent(what: str, done: int, total: int) -> None:
-    """No progress is shown."""
+def _qrels(path: Path) -> Qrels:
+    """The judgements in BEIR's table, in the order of the file.
+
+    A line that is not in order is an error: a measure over a file that was half understood is wrong
+    without looking wrong.
+    """
+    found: Qrels = {}
+    try:
+        rows = [line.split("\t") for line in path.read_text("utf-8-sig").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}.") from error
+    if not rows or tuple(rows[0]) != _FIELDS:
+        raise InputError(f"{path} line 1: expected the columns {', '.join(_FIELDS)}, with tabs.")
+    for number, row in enumerate(rows[1:], 2):
+        if row == [""]:
+            continue
+        try:
+            query_id, doc_id, grade = row
+            relevance = int(grade)
+        except ValueError as error:
+            raise InputError(
+                f"{path} line {number}: expected {', '.join(_FIELDS)} with a whole number as score."
+            ) from error
+        if doc_id in found.setdefault(query_id, {}):
+            raise InputError(f"{path} line {number}: {doc_id} is judged twice for {query_id}.")
+        found[query_id][doc_id] = relevance
+    return found
+
+
+# TREC's files, in which other tools take runs and judgements
+
+
+def write_run(path: Path, run: Mapping[str, Sequence[Ranked]], tag: str) -> None:
+    """Write lines `qid Q0 docno rank score tag`, with scores that fall from each rank to the next.
+
+    trec_eval sorts by scores, computed as float32, and ignores the ranks: scores that tie would
+    give another ranking than the system's.
+
+    Raises:
+        InputError: a score is not finite, an id is empty or holds white space, or the file cannot
+            be written.
+    """
+    lines = []
+    for query_id, documents in run.items():
+        scores = falling([document.score for document in documents])
+        for rank, (document, score) in enumerate(zip(documents, scores, strict=True), 1):
+            ids = f"{_word(query_id)} Q0 {_word(document.doc_id)}"
+            lines.append(f"{ids} {rank} {score:.9g} {tag}\n")
+    _write(path, lines)
+
+
+def write_qrels(path: Path, qrels: Qrels) -> None:
+    """Write lines `qid 0 docno rel`; raises InputError as `write_run` does."""
+    lines = [
+        f"{_word(query_id)} 0 {_word(doc_id)} {relevance}\n"
+        for query_id, judged in qrels.items()
+        for doc_id, relevance in judged.items()
+    ]
+    _write(path, lines)
+
+
+def falling(scores: Sequence[float]) -> list[float]:
+    """The scores as float32 numbers; one that is not below the one before it is lowered to be.
+
+    >>> falling([2.0, 1.0, 1.0, 3.0])
+    [2.0, 1.0, 0.9999999403953552, 0.9999998807907104]
+    """
+    found: list[float] = []
+    bound = np.float32(np.inf)
+    for score in scores:
+        if not abs(score) <= LARGEST:  # NaN too
+            raise InputError(f"The score {score} cannot stand in a run; expected a float32 number.")
+        bound = min(np.float32(score), np.nextafter(bound, np.float32(-np.inf)))
+        found.append(float(bound))
+    return found
+
+
+def _word(text: str) -> str:
+    if text.split() != [text]:
+        raise InputError(
+            f"The id {text!r} cannot stand in a TREC file, whose fields are separated by spaces."
+        )
+    return text
+
+
+def _write(path: Path, lines: Sequence[str]) -> None:
+    try:
+        durable.write_text(path, "".join(lines))
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}.") from error

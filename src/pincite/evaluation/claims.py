@@ -1,36 +1,86 @@
 """Files of claims with evidence and labels: how well are the supported ones told from the rest?
 
-First every system scores every row (`predict`), then the scores are measured, drawn and written:
-none of that needs a model. Evidence is cut as `verify` cuts a cited source, and its best passage
-speaks for it.
+Every system scores every row, Pincite's verifier and the baselines alike: it sees a claim with the
+passages of its evidence, cut as `verify` cuts a cited source, and gives one number, that of the
+best passage. −∞ stands for evidence without words; NaN, for that system alone, leaves a row out of
+which it can say nothing (no address to count the path of). Then the scores are measured.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
 from pincite.documents.jsonl import LABELS, LabelledClaim, read_labelled
-from pincite.errors import InputError
+from pincite.errors import InputError, MissingModel
 from pincite.evaluation import measures
 from pincite.evaluation.measures import Doubles, Flags
-from pincite.evaluation.scorers import CutRow, Scorer, Scores, Unavailable, cut
 from pincite.judgement import aggregation
-from pincite.types import Evidence, Label
+from pincite.models import weights
+from pincite.models.session import Session
+from pincite.models.verifier import MAX_TOKENS
+from pincite.protocols import Encoder, Verifier
+from pincite.retrieval import cascade
+from pincite.text import words as wording
+from pincite.text.passages import cited_passages, passages
+from pincite.types import Claim, Document, Evidence, Label, Passage
 
+BATCH_ROWS = 32
+FIRST = 3  # SIDE's document-level scorer sees only the first two or three passages
+K1, B = 0.9, 0.4  # BM25: Anserini's defaults, as the field's passage baselines use them
 THREE_WAY = {Label.SUPPORTED: "support", Label.REFUTED: "refute", Label.NOT_SUPPORTED: "nei"}
-FAILS = ("not_support", "refute", "nei")  # what a citation that fails verification is labelled
-# WiCE's people labelled sub-claims, and a claim's label is projected from them (Kamoi et al. 2023,
-# §2.4): all supported → support, all not supported → not_support, anything else → partial. Rows
-# of the first two are "unanimous", partial ones "mixed": there the projection speaks, and a reader
-# of the whole claim may well disagree. (Partial rows whose sub-claims are all partial would be
-# unanimous too, but the files of claims do not say which those are.) A mixed row has one label
-# only, so each part is ranked against the supported rows.
+FAILS = ("not_support", "refute", "nei")  # labels of a citation that fails verification
+# WiCE's annotators labelled sub-claims, and a claim's label is projected from them (Kamoi et al.
+# 2023, §2.4): all supported → support, all not supported → not_support, anything else → partial.
+# Rows of the first two are "unanimous", partial ones "mixed": a reader of the whole claim may well
+# disagree. A mixed row has one label only, so each part is ranked against the supported rows.
 PROJECTION = {"unanimous": ("support", *FAILS), "mixed": ("support", "partial")}
 
 Progress = Callable[[str, int, int], None]  # system, rows done, rows in all
+Tell = Callable[[int], None]  # rows done
+Logits = Callable[[Sequence[tuple[str, str]]], Sequence[float]]  # of (claim, passage) pairs
+
+
+@dataclass(frozen=True, slots=True)
+class CutRow:
+    """A row with its evidence cut as `verify` cuts a cited source."""
+
+    row: LabelledClaim
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """One number a row, and from a verifier the evidence behind it and its speed."""
+
+    values: Doubles  # (n_rows,): bigger is better supported; −∞, NaN: see above
+    evidence: tuple[Evidence | None, ...] | None = None  # None in it: evidence without words
+    denying: tuple[Evidence | None, ...] | None = None  # the passage that contradicts most
+    n_pairs: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Scorer:
+    """One row in the table of systems; `score` gives a value for each row, in order."""
+
+    name: str
+    score: Callable[[Sequence[CutRow], Tell], Scores]
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """A system that cannot be measured on this machine, and what to do about it."""
+
+    name: str
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +90,12 @@ class Predictions:
     file: str
     rows: tuple[LabelledClaim, ...]
     systems: Mapping[str, Scores | Unavailable]
+
+
+def cut(row: LabelledClaim) -> CutRow:
+    """The row with the passages that `verify` would read."""
+    found = cited_passages(Document(row.row_id, "", row.evidence))
+    return CutRow(row, tuple(cascade.worth_reading(row.claim, found)))
 
 
 def read_rows(path: Path) -> list[CutRow]:
@@ -76,12 +132,188 @@ def predicted(
             systems[scorer.name] = scorer
             continue
 
-        def heard(n: int, name: str = scorer.name) -> None:
+        def tell(n: int, name: str = scorer.name) -> None:
             if progress:
                 progress(name, n, len(rows))
 
-        systems[scorer.name] = scorer.score(rows, heard)
+        systems[scorer.name] = scorer.score(rows, tell)
     return Predictions(name, tuple(row.row for row in rows), systems)
+
+
+# Systems
+
+
+def by_verifier(verifier: Verifier) -> Scorer:
+    """A verifier: the log-odds of support of the best passage (SIDE §2.2: the maximum)."""
+    return Scorer("pincite", partial(verifier_scores, verifier))
+
+
+def by_first_passages(verifier: Verifier) -> Scorer:
+    """Document-level reading as in SIDE's baseline: only the first passages are seen.
+
+    Source: Petroni et al. 2023, the document-level scorer beside their passage-level one; ours
+    reads each of the first three 100-word passages by itself with Pincite's own verifier.
+    """
+    return Scorer(f"first {FIRST} passages", partial(verifier_scores, verifier, n_first=FIRST))
+
+
+def by_url_depth() -> Scorer:
+    """The number of path elements of the cited address, `meta.url` or the deepest of `meta.urls`.
+
+    Source: SIDE (Petroni et al. 2023) ranks citations by it as a baseline that reads nothing: deep
+    pages are more often specific.
+    """
+    return Scorer("URL depth", _depths)
+
+
+def baselines(
+    verifier: Verifier, encoder: Callable[[], Encoder], threads: int = 0
+) -> list[Scorer | Unavailable]:
+    """Every baseline, the cheapest first; one whose model is missing is `Unavailable`.
+
+    BM25 of the claim against its row's passages, idf over all of the file's (Robertson & Zaragoza
+    2009). The encoder's cosine (dense retrieval by one vector a passage, Karpukhin et al. 2020).
+    The raw logit of sentence-transformers' ms-marco-MiniLM-L-12-v2, trained for relevance.
+    """
+    found: list[Scorer | Unavailable] = [by_url_depth(), Scorer("BM25", bm25)]
+    try:
+        found.append(Scorer("encoder cosine", partial(cosines, encoder())))
+    except MissingModel:
+        found.append(Unavailable("encoder cosine", "not available: make models"))
+    try:
+        logits = cross_encoder(threads)
+        found.append(Scorer("ms-marco cross-encoder", partial(relevance, logits)))
+    except MissingModel:
+        found.append(Unavailable("ms-marco cross-encoder", "not available: make reranker"))
+    return [*found, by_first_passages(verifier)]
+
+
+def verifier_scores(
+    verifier: Verifier, rows: Sequence[CutRow], tell: Tell, *, n_first: int = 0
+) -> Scores:
+    """A verifier's log-odds of support; with `n_first` of so many 100-word passages only."""
+    best: list[Evidence | None] = []
+    denying: list[Evidence | None] = []
+    n_pairs, started = 0, time.perf_counter()
+    for batch in _batches(rows, tell):
+        shown = [
+            passages(Document(row.row.row_id, "", row.row.evidence))[:n_first]
+            if n_first
+            else row.passages
+            for row in batch
+        ]
+        claims = [row.row.claim for row in batch]
+        found = all_evidence(verifier, list(zip(claims, shown, strict=True)))
+        best += map(aggregation.best, found)
+        denying += map(aggregation.denying, found)
+        n_pairs += sum(map(len, shown))
+    values = np.array([-np.inf if one is None else one.score for one in best])
+    return Scores(values, tuple(best), tuple(denying), n_pairs, time.perf_counter() - started)
+
+
+def all_evidence(
+    verifier: Verifier, claims: Sequence[tuple[str, Sequence[Passage]]]
+) -> list[list[Evidence]]:
+    """For each claim the evidence of each of its passages."""
+    pairs = [(Claim("", claim), passage) for claim, of_claim in claims for passage in of_claim]
+    evidence = iter(verifier.verify(pairs))
+    return [[next(evidence) for _ in of_claim] for _, of_claim in claims]
+
+
+def _batches(rows: Sequence[CutRow], tell: Tell) -> Iterator[Sequence[CutRow]]:
+    for start in range(0, len(rows), BATCH_ROWS):
+        batch = rows[start : start + BATCH_ROWS]
+        yield batch
+        tell(start + len(batch))
+
+
+def _depths(rows: Sequence[CutRow], tell: Tell) -> Scores:
+    values = []
+    for row in rows:
+        meta = row.row.meta
+        urls = [meta.get("url"), *(meta["urls"] if isinstance(meta.get("urls"), list) else [])]
+        depths = [url_depth(url) for url in urls if isinstance(url, str) and url]
+        values.append(max(depths, default=math.nan))
+    tell(len(rows))
+    return Scores(np.array(values, dtype=np.float64))
+
+
+def url_depth(url: str) -> float:
+    """How many elements the path has.
+
+    >>> url_depth("https://news.example/2011/05/bridge?page=2"), url_depth("https://news.example/")
+    (3.0, 0.0)
+    """
+    try:
+        return float(sum(bool(element) for element in urlsplit(url).path.split("/")))
+    except ValueError:  # a bracket that opens no IPv6 address
+        return math.nan
+
+
+def bm25(rows: Sequence[CutRow], tell: Tell) -> Scores:
+    """Σ over words: idf·tf·(k1 + 1) / (tf + k1·(1 − b + b·length/mean)).
+
+    idf = ln(1 + (N − n + ½) / (n + ½)) as in Lucene. Words are `text.words`'s: function words left
+    out, six letters kept.
+    """
+    counts = [[Counter(wording.content_words(p.text)) for p in row.passages] for row in rows]
+    every = [one for of_row in counts for one in of_row]
+    mean = sum(one.total() for one in every) / max(1, len(every))
+    having = Counter(word for one in every for word in one)
+
+    def score(query: Mapping[str, int], passage: Counter[str]) -> float:
+        norm = K1 * (1 - B + B * passage.total() / mean) if mean else K1
+        return sum(
+            count
+            * math.log(1 + (len(every) - having[word] + 0.5) / (having[word] + 0.5))
+            * passage[word] * (K1 + 1) / (passage[word] + norm)
+            for word, count in query.items()
+        )  # fmt: skip
+
+    values = []
+    for row, of_row in zip(rows, counts, strict=True):
+        query = Counter(wording.content_words(row.row.claim))
+        values.append(max((score(query, one) for one in of_row), default=-math.inf))
+    tell(len(rows))
+    return Scores(np.array(values, dtype=np.float64))
+
+
+def cosines(encoder: Encoder, rows: Sequence[CutRow], tell: Tell) -> Scores:
+    """The cosine of claim and passage."""
+    values: list[float] = []
+    for batch in _batches(rows, tell):
+        texts = list(dict.fromkeys(p.text for row in batch for p in row.passages))
+        vectors = dict(zip(texts, encoder.encode(texts, "passage"), strict=True))
+        claims = encoder.encode([row.row.claim for row in batch], "query")
+        values += [
+            max((float(claim @ vectors[p.text]) for p in row.passages), default=-math.inf)
+            for row, claim in zip(batch, claims, strict=True)
+        ]
+    return Scores(np.array(values, dtype=np.float64))
+
+
+def relevance(logits: Logits, rows: Sequence[CutRow], tell: Tell) -> Scores:
+    """A cross-encoder's raw logit."""
+    values: list[float] = []
+    for batch in _batches(rows, tell):
+        found = iter(logits([(row.row.claim, p.text) for row in batch for p in row.passages]))
+        values += [max((next(found) for _ in row.passages), default=-math.inf) for row in batch]
+    return Scores(np.array(values, dtype=np.float64))
+
+
+def cross_encoder(threads: int = 0) -> Logits:
+    """The ms-marco cross-encoder's logits.
+
+    Raises:
+        MissingModel: it is not on this machine.
+    """
+    folder = weights.locate(weights.RERANKER)
+    max_tokens = weights.read_card(folder).get("max_tokens", MAX_TOKENS)
+    session = Session(folder, max_tokens=max_tokens, threads=threads)
+    return lambda pairs: [float(logit) for logit in session.logits(pairs)[:, 0]]
+
+
+# Measures
 
 
 def measured(predictions: Predictions, threshold: float) -> dict[str, Any]:
@@ -101,6 +333,66 @@ def measured(predictions: Predictions, threshold: float) -> dict[str, Any]:
     }
 
 
+def _measured(labels: Sequence[str], scores: Scores, threshold: float) -> dict[str, Any]:
+    known = ~np.isnan(scores.values)
+    of_known = np.array(labels)[known]
+    supported, values = of_known == "support", finite(scores.values[known])
+    probabilities = decided = None
+    if scores.evidence is not None:  # evidence without words has no probability of support
+        found = [best.prob_supported if best else 0.0 for best in scores.evidence]
+        probabilities = np.array(found)
+        decided = probabilities[known] >= threshold
+    parts = {name: _ranked(of_known, values, kept) for name, kept in PROJECTION.items()}
+    result = {
+        "n": int(known.sum()),
+        **measures.binary_measures(supported, values, decided),
+        "auroc_interval": measures.auroc_interval(supported, values),
+        "auroc_without_partial": parts["unanimous"]["auroc"],
+        "by_projection": parts if "partial" in of_known else None,
+        **_three_way(labels, scores, threshold),
+        "ece": None,
+        "reliability": None,
+    }
+    is_supported = np.array(labels) == "support"
+    if probabilities is not None and is_supported.any() and not is_supported.all():
+        result["ece"] = measures.calibration_error(is_supported, probabilities)
+        result["reliability"] = measures.reliability(is_supported, probabilities)
+    if scores.n_pairs:
+        per_second = round(scores.n_pairs / scores.seconds, 1) if scores.seconds else None
+        result |= {"pairs": scores.n_pairs, "pairs_per_second": per_second}
+    return result
+
+
+def _ranked(labels: Any, values: Doubles, kept: Sequence[str]) -> dict[str, Any]:
+    """The AUROC of the rows with these labels."""
+    chosen = np.isin(labels, kept)
+    supported: Flags = labels[chosen] == "support"
+    return {
+        "n": int(chosen.sum()),
+        "auroc": measures.binary_measures(supported, values[chosen])["auroc"],
+        "auroc_interval": measures.auroc_interval(supported, values[chosen]),
+    }
+
+
+def _three_way(labels: Sequence[str], scores: Scores, threshold: float) -> dict[str, Any]:
+    """F1 by class if the labels are of the three and a verifier says which; otherwise None."""
+    of_three = set(labels) <= set(THREE_WAY.values()) and len(set(labels)) > 1
+    if scores.evidence is None or scores.denying is None or not of_three:
+        return dict.fromkeys(("macro_f1", "weighted_f1", "accuracy", "f1"))
+    predicted = []
+    for pair in zip(scores.evidence, scores.denying, strict=True):
+        found = [one for one in pair if one]
+        if "nei" in labels:  # as `verify` decides
+            deciding = aggregation.deciding_evidence(found, threshold)
+            label = aggregation.label_of(deciding, threshold) if deciding else Label.NOT_SUPPORTED
+            predicted.append(THREE_WAY[label])
+        else:  # where rows are supported or refuted and nothing else (NLI4CT), the likelier
+            supported = max((one.prob_supported for one in found), default=0.0)
+            refuted = max((one.prob_refuted for one in found), default=0.0)
+            predicted.append("support" if supported >= refuted else "refute")
+    return measures.class_measures(labels, predicted)
+
+
 def curves(predictions: Predictions) -> dict[str, dict[str, list[dict[str, float]]]]:
     """Precision and recall of finding citations that fail verification (SIDE, fig. 2c).
 
@@ -108,11 +400,13 @@ def curves(predictions: Predictions) -> dict[str, dict[str, list[dict[str, float
     as not failing, or not at all. Files without such claims have the key "all" only.
     """
     labels = np.array([row.label for row in predictions.rows])
-    partial = labels == "partial"
+    partial_rows = labels == "partial"
     every = np.ones(len(labels), dtype=bool)
-    parts = {"partial holds": every, "partial left out": ~partial} if partial.any() else {}
+    parts = {"all": every}
+    if partial_rows.any():
+        parts = {"partial holds": every, "partial left out": ~partial_rows}
     found: dict[str, dict[str, list[dict[str, float]]]] = {}
-    for part, chosen in (parts or {"all": every}).items():
+    for part, chosen in parts.items():
         found[part] = {}
         for name, scores in predictions.systems.items():
             if isinstance(scores, Scores):
@@ -141,90 +435,86 @@ def lines(predictions: Predictions, system: str) -> list[dict[str, Any]]:
     ]
 
 
-def _measured(labels: Sequence[str], scores: Scores, threshold: float) -> dict[str, Any]:
-    known = ~np.isnan(scores.values)
-    of_known = np.array(labels)[known]
-    supported, values = of_known == "support", finite(scores.values[known])
-    decided = _probabilities(scores)[known] >= threshold if scores.evidence else None
-    return {
-        "n": int(known.sum()),
-        **measures.binary_measures(supported, values, decided),
-        "auroc_interval": measures.auroc_interval(supported, values),
-        **_by_projection(of_known, values),
-        **_three_way(labels, scores, threshold),
-        **_calibration(np.array(labels) == "support", scores),
-        **_speed(scores),
-    }
-
-
-def _by_projection(labels: Any, values: Doubles) -> dict[str, Any]:
-    """The AUROC without partial; where there are partial rows, for unanimous and mixed apart."""
-    parts = {}
-    for name, kept in PROJECTION.items():
-        chosen = np.isin(labels, kept)
-        supported: Flags = labels[chosen] == "support"
-        parts[name] = {
-            "n": int(chosen.sum()),
-            "auroc": measures.binary_measures(supported, values[chosen])["auroc"],
-            "auroc_interval": measures.auroc_interval(supported, values[chosen]),
-        }
-    mixed = "partial" in labels
-    return {
-        "auroc_without_partial": parts["unanimous"]["auroc"],
-        "by_projection": parts if mixed else None,
-    }
-
-
-def _three_way(labels: Sequence[str], scores: Scores, threshold: float) -> dict[str, Any]:
-    """F1 by class where the labels are of the three and a verifier says which; None elsewhere."""
-    of_three = set(labels) <= set(THREE_WAY.values()) and len(set(labels)) > 1
-    if scores.evidence is None or scores.denying is None or not of_three:
-        return dict.fromkeys(("macro_f1", "weighted_f1", "accuracy", "f1"))
-    decide = _decided if "nei" in labels else _either
-    predicted = [
-        decide([e for e in found if e], threshold)
-        for found in zip(scores.evidence, scores.denying, strict=True)
-    ]
-    return measures.class_measures(labels, predicted)
-
-
-def _decided(found: Sequence[Evidence], threshold: float) -> str:
-    """As `verify` decides: of the best passage and the one that contradicts most, which speaks."""
-    speaking = aggregation.deciding_evidence(found, threshold)
-    return THREE_WAY[aggregation.label_of(speaking, threshold)] if speaking else "nei"
-
-
-def _either(found: Sequence[Evidence], threshold: float) -> str:
-    """Where rows are supported or refuted and nothing else (NLI4CT), the likelier of the two."""
-    supported = max((e.prob_supported for e in found), default=0.0)
-    refuted = max((e.prob_refuted for e in found), default=0.0)
-    return "support" if supported >= refuted else "refute"
-
-
-def _calibration(supported: Flags, scores: Scores) -> dict[str, Any]:
-    """Expected calibration error with its bins; None for a system without probabilities."""
-    if scores.evidence is None or supported.all() or not supported.any():
-        return {"ece": None, "reliability": None}
-    probabilities = _probabilities(scores)
-    return {
-        "ece": measures.calibration_error(supported, probabilities),
-        "reliability": measures.reliability(supported, probabilities),
-    }
-
-
-def _speed(scores: Scores) -> dict[str, Any]:
-    if not scores.n_pairs:
-        return {}
-    per_second = round(scores.n_pairs / scores.seconds, 1) if scores.seconds else None
-    return {"pairs": scores.n_pairs, "pairs_per_second": per_second}
-
-
-def _probabilities(scores: Scores) -> Doubles:
-    """Of support; 0 for evidence without words."""
-    return np.array([best.prob_supported if best else 0.0 for best in scores.evidence or ()])
-
-
 def finite(values: Doubles) -> Doubles:
-    """−∞ as a number below all others: what sorts the same and can be computed with."""
+    """−∞ as a number below all others: it sorts the same and can be computed with."""
     numbers = values[np.isfinite(values)]
     return np.where(np.isneginf(values), numbers.min() - 1 if len(numbers) else 0.0, values)
+
+
+# Two verifiers on the same rows: what the second fixes and what it breaks. A row is right if it is
+# called supported (at the threshold of `verify`) exactly if its label says so. Rows that are
+# supported in part are not counted: neither answer would be wrong.
+
+MOST_LOST = 0.005  # in AUROC, that the second may rank rows worse that it did not learn from
+MOST_BROKEN = 0.02  # the share of such rows that it may break beyond those that it fixes
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How rows are read by two verifiers, the one in use and a new one."""
+
+    n: int
+    wrong_before: int
+    wrong_after: int
+    mended: int
+    broken: int
+    auroc_before: float | None  # None: all rows have the same label
+    auroc_after: float | None
+    examples: tuple[tuple[str, str], ...] = ()  # ("mended" or "broken", the claim)
+
+
+def compared(
+    rows: Sequence[LabelledClaim],
+    before: Verifier,
+    after: Verifier,
+    threshold: float,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Comparison:
+    """Compare both verifiers' answers on the rows."""
+    rows = [row for row in rows if row.label != "partial"]
+    shown, n = [cut(row) for row in rows], len(rows)
+    old = verifier_scores(before, shown, lambda done: progress(done, 2 * n))
+    new = verifier_scores(after, shown, lambda done: progress(n + done, 2 * n))
+    truth = np.array([row.label == "support" for row in rows], dtype=bool)
+    was, now = (
+        (np.array([e.prob_supported if e else 0.0 for e in x.evidence or ()]) >= threshold) == truth
+        for x in (old, new)
+    )
+    ranked = [measures.aurocs(truth, finite(x.values), np.ones((1, n)))[0] if n else np.nan
+              for x in (old, new)]  # fmt: skip
+    auroc_before, auroc_after = (None if np.isnan(x) else round(float(x), 4) for x in ranked)
+    return Comparison(
+        n=n,
+        wrong_before=int((~was).sum()),
+        wrong_after=int((~now).sum()),
+        mended=int((~was & now).sum()),
+        broken=int((was & ~now).sum()),
+        auroc_before=auroc_before,
+        auroc_after=auroc_after,
+        examples=tuple(
+            ("mended" if good else "broken", row.claim)
+            for row, bad, good in zip(rows, was, now, strict=True)
+            if bad != good
+        ),
+    )
+
+
+def refused(feedback: Comparison, guard: Comparison) -> str:
+    """Why the new verifier is not better; "" if it is."""
+    if feedback.mended <= feedback.broken:
+        return (
+            f"on {feedback.n} held-back rows of feedback it fixes {feedback.mended} mistakes "
+            f"and makes {feedback.broken}"
+        )
+    before, after = guard.auroc_before, guard.auroc_after
+    if before is not None and after is not None and before - after > MOST_LOST:
+        return (
+            f"on {guard.n} rows that it did not learn from its AUROC falls from {before:.3f} to "
+            f"{after:.3f}, by more than {MOST_LOST}"
+        )
+    if guard.broken - guard.mended > MOST_BROKEN * guard.n:
+        return (
+            f"on {guard.n} rows that it did not learn from it makes {guard.broken} new mistakes "
+            f"and fixes {guard.mended}"
+        )
+    return ""

@@ -1,7 +1,7 @@
 """A language model as judge, measured: alone, and together with our own score.
 
-Rows are asked about in the order of our doubt, the least sure first, as `verify --judge` would: so
-the measures of any share of them tell what that share of calls buys.
+The model is asked about the rows that we are least sure of first, as in `verify --judge`: so the
+measures at any share of the rows show what that share of calls buys.
 """
 
 import json
@@ -17,9 +17,8 @@ import numpy as np
 from pincite.documents.jsonl import LabelledClaim
 from pincite.errors import InputError
 from pincite.evaluation import measures
-from pincite.evaluation.claims import Predictions
+from pincite.evaluation.claims import Predictions, Scores
 from pincite.evaluation.measures import Doubles, Flags
-from pincite.evaluation.scorers import Scores
 from pincite.judgement import aggregation, fusion
 from pincite.judgement.fusion import Judged
 from pincite.llm.calls import all_at_once
@@ -46,7 +45,7 @@ def asked(
     at_once: int,
     tell: Callable[[int, int], None] | None = None,
 ) -> tuple[dict[str, Verdict], Counter[str]]:
-    """What a model says of each row, and how often it said nothing, by reason."""
+    """The model's verdict on each row, and how often it gave none, by reason."""
 
     def ask(row: LabelledClaim) -> Opinion | Failed:
         return judge.opinion(Claim(row.row_id, row.claim), [Document("", "", row.evidence)])
@@ -109,15 +108,15 @@ def measured(
 ) -> dict[str, Any]:
     """Our own, the model's and both opinions' figures; both also by share of rows asked.
 
-    "fitted" beside them is what `pincite calibrate judge` would make of this very file, measured
-    crosswise: on each half with what the other half gave.
+    "fitted" is what `pincite calibrate judge` would make of this file, cross-validated: each half
+    is measured with what was fitted on the other.
     """
-    own, supported = _own(predictions), _supported(predictions)
+    own, supported = _own(predictions), np.array([r.label == "support" for r in predictions.rows])
     said = [verdicts.get(row.row_id) for row in predictions.rows]
     known = np.array([verdict is not None for verdict in said])
     alone = np.array([0.5 if verdict is None else _ORDER[verdict] for verdict in said])
     labels = [row.label for row in predictions.rows]
-    added = _added(said, log_ratios)
+    added = np.array([0.0 if verdict is None else log_ratios[verdict] for verdict in said])
     fitted = own.copy()
     fitted[known] = fusion.crosswise(both(predictions, verdicts))
     theirs = alone >= _ORDER[Verdict.SUPPORTED]
@@ -145,14 +144,6 @@ def _own(predictions: Predictions) -> Doubles:
     scores = next(iter(predictions.systems.values()))
     assert isinstance(scores, Scores)
     return np.where(np.isfinite(scores.values), scores.values, _NEVER)
-
-
-def _supported(predictions: Predictions) -> Flags:
-    return np.array([row.label == "support" for row in predictions.rows])
-
-
-def _added(said: Sequence[Verdict | None], log_ratios: Mapping[Verdict, float]) -> Doubles:
-    return np.array([0.0 if verdict is None else log_ratios[verdict] for verdict in said])
 
 
 def _first(order: Any, share: float) -> Flags:

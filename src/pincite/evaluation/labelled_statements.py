@@ -22,7 +22,6 @@ import numpy as np
 
 from pincite.errors import InputError
 from pincite.evaluation import measures
-from pincite.evaluation.measures import wilson
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, StatementType
 from pincite.verbs.check.records import Check
@@ -142,7 +141,7 @@ def _measures(pairs: Sequence[tuple[LabelledStatement, Prediction]]) -> dict[str
         "outcomes": dict(sorted(outcomes.items())),
         **measures.class_measures(labels, found),
         # A bootstrap of what is all right says that nothing can be wrong; Wilson's interval not.
-        "accuracy_interval": wilson(sum(map(eq, labels, found)), len(pairs)),
+        "accuracy_interval": measures.wilson(sum(map(eq, labels, found)), len(pairs)),
         "confusion": _confusion(labels, found),
         **_calibration(pairs),
     }

@@ -1,10 +1,11 @@
-"""Curves and bars as PNG files. matplotlib is named here only, and drawn with no screen (Agg)."""
+"""Curves and bars as PNG files, by matplotlib without a screen."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pincite.errors import InputError, MissingExtra
+from pincite.corpus import durable
+from pincite.errors import InputError
 
 _WIDTH, _HEIGHT, _DPI = 5.6, 4.8, 120  # inches a panel; dots an inch
 _GREY = "#777777"
@@ -17,9 +18,6 @@ def precision_recall(path: Path, files: Mapping[str, Curves]) -> None:
     """One row of panels a file, one panel a part: precision over recall, one curve a system.
 
     The dashed line is the precision of calling everything.
-
-    Raises:
-        InputError: `path` cannot be written.
     """
     n_columns = max((len(parts) for parts in files.values()), default=1)
     figure, panels = new_figure(max(1, len(files)), n_columns)
@@ -36,11 +34,7 @@ def precision_recall(path: Path, files: Mapping[str, Curves]) -> None:
 
 
 def reliability(path: Path, files: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-    """One panel a file: share supported over mean probability, with the number of rows in each bin.
-
-    Raises:
-        InputError: `path` cannot be written.
-    """
+    """One panel a file: share supported over mean probability, with the number of rows a bin."""
     figure, panels = new_figure(1, max(1, len(files)))
     for (file, bins), axes in zip(files.items(), panels[0], strict=False):
         axes.plot([0, 1], [0, 1], "--", color=_GREY, linewidth=1, label="calibrated")
@@ -59,13 +53,8 @@ def failed_verification(
 ) -> None:
     """SIDE's figures 2c and 7: precision over recall of failing citations, and path elements.
 
-    Args:
-        path: of the PNG file.
-        failed: as `evaluation.failed_verification.measured` has it; None leaves the panel empty.
-        depths: as `evaluation.failed_verification.depths` has them.
-
-    Raises:
-        InputError: `path` cannot be written.
+    `failed` and `depths` are as `wafer.measured` and `wafer.depths` give them; None leaves the
+    first panel empty.
     """
     figure, (panels,) = new_figure(1, 2)
     if failed:
@@ -114,32 +103,22 @@ def _colours(files: Mapping[str, Curves]) -> dict[str, str]:
 
 
 def new_figure(n_rows: int, n_columns: int) -> tuple[Any, Any]:
-    """A figure and its axes, (n_rows, n_columns)."""
+    """A figure and its axes, (n_rows, n_columns); needs the extra `eval`."""
+    from matplotlib.figure import Figure
+
     size = (_WIDTH * n_columns, _HEIGHT * n_rows)
-    figure = _figure_class()(figsize=size, dpi=_DPI, layout="constrained")
+    figure = Figure(figsize=size, dpi=_DPI, layout="constrained")
     return figure, figure.subplots(n_rows, n_columns, squeeze=False)
 
 
 def save(figure: Any, path: Path) -> None:
-    """Write a figure.
+    """Write a figure as PNG.
 
     Raises:
         InputError: `path` cannot be written.
     """
-    beside = path.with_name(path.name + ".part")
     try:
-        with beside.open("wb") as target:
-            figure.savefig(target, format="png")
-        beside.replace(path)
+        with durable.replacing(path) as part:
+            figure.savefig(part, format="png")
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from error
-
-
-def _figure_class() -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtra(
-            "Plots need matplotlib. Install it with: pip install 'pincite[eval]'"
-        ) from error
-    return Figure

@@ -1,16 +1,28 @@
-"""`ask` on questions whose papers and answers are known: what `pincite eval qa` measures."""
+"""`pincite eval qa`: `ask` on questions whose papers and answers are known.
 
+* PubMedQA (Jin et al. 2019): one JSON object, PMID → `QUESTION`, `CONTEXTS`, `LABELS`,
+  `LONG_ANSWER`, `final_decision` (yes, no, maybe). The question is the title of that paper, so it
+  is the one relevant document, and its title is not given away.
+* BioASQ's task b: `{"questions": [{"id", "body", "type", "documents", "exact_answer", …}]}`;
+  documents are addresses that end in the PMID, an exact answer is a word only of type `yesno`.
+
+Either plain or .gz. A document is known by its address in PubMed, as Pincite's readers give it.
+"""
+
+import json
 import re
+import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeGuard
 
 import numpy as np
 
-from pincite.errors import ConfigError
+from pincite.documents import jsonl
+from pincite.errors import ConfigError, InputError
 from pincite.evaluation import measures
-from pincite.evaluation.questions import DECISIONS, MAYBE, NO, YES, Question
 from pincite.judgement.references import Support, support_of
 from pincite.protocols import Retriever
 from pincite.retrieval.retrievers import Fused, Reranked
@@ -19,9 +31,116 @@ from pincite.verbs.ask.answer_check import AnswerChecker
 from pincite.verbs.ask.pipeline import AskPipeline, LiteratureFinder
 from pincite.verbs.ask.records import Answer
 
+YES, NO, MAYBE = "yes", "no", "maybe"
+DECISIONS = (YES, NO, MAYBE)
+SEED = 20
+_PMID = re.compile(r"(\d{1,9})/?\s*\Z")
 PARTS = ("retrieval", "decisions", "found", "citations")
 
-Progress = Callable[[str, int, int], None]  # what, done, in all
+Tell = Callable[[str, int, int], None]  # what, done, in all
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, the addresses of the papers that answer it, and the answer if it is a word."""
+
+    question_id: str
+    text: str
+    relevant: frozenset[str]
+    decision: str | None = None  # one of DECISIONS
+    kind: str = ""  # BioASQ: yesno, factoid, list, summary
+    given: Document | None = None  # PubMedQA: the abstract without its conclusion
+
+
+def read_questions(path: Path) -> list[Question]:
+    """The questions of a file in order, told apart by what it holds.
+
+    Raises:
+        InputError: the file cannot be read or is neither format; names the record.
+    """
+    value = _json(path)
+    if isinstance(value, dict) and isinstance(value.get("questions"), list):
+        found = [
+            _bioasq(one, f"{path} question {n}") for n, one in enumerate(value["questions"], 1)
+        ]
+    elif isinstance(value, dict):
+        found = [_pubmedqa(pmid, one, f"{path} {pmid}") for pmid, one in value.items()]
+    else:
+        found = []
+    if not found:
+        raise InputError(
+            f"{path} holds no questions; expected PubMedQA's JSON (PMID → QUESTION, CONTEXTS, …) "
+            'or BioASQ\'s ({"questions": […]}).'
+        )
+    return found
+
+
+def sample(questions: Sequence[Question], n: int | None) -> list[Question]:
+    """`n` of them in a fixed random order, so that a smaller sample is part of a larger one."""
+    order = np.random.default_rng(SEED).permutation(len(questions))
+    return [questions[i] for i in order[:n]] if n else list(questions)
+
+
+def pubmed_url(pmid: str) -> str:
+    """The address of a paper in PubMed.
+
+    >>> pubmed_url("123")
+    'https://pubmed.ncbi.nlm.nih.gov/123/'
+    """
+    return f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"
+
+
+def _json(path: Path) -> Any:
+    try:
+        with jsonl.opened(path) as file:
+            return json.loads(file.read())
+    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
+        raise InputError(f"{path} cannot be read: {error}.") from error
+
+
+def _pubmedqa(pmid: str, record: Any, place: str) -> Question:
+    fields = record if isinstance(record, dict) else {}
+    text, contexts, labels = (fields.get(name) for name in ("QUESTION", "CONTEXTS", "LABELS"))
+    if not isinstance(text, str) or not pmid.isdigit() or not _is_texts(contexts):
+        raise InputError(f"{place}: expected a PMID with QUESTION, CONTEXTS and LABELS.")
+    names = labels if _is_texts(labels) and len(labels) == len(contexts) else [""] * len(contexts)
+    document = Document(
+        url=pubmed_url(pmid),
+        title="",
+        text="\n".join(f"{n}: {t}" if n else t for n, t in zip(names, contexts, strict=True)),
+        kind="pubmedqa",
+        published=jsonl.field_of(fields, "YEAR"),
+        language="en",
+        meta={"pmid": pmid},
+    )
+    decision = _decision(fields.get("final_decision"))
+    return Question(pmid, text, frozenset({document.url}), decision, "yesno", document)
+
+
+def _bioasq(record: Any, place: str) -> Question:
+    fields: Mapping[str, Any] = record if isinstance(record, dict) else {}
+    question_id, text = jsonl.field_of(fields, "id"), jsonl.field_of(fields, "body")
+    documents, kind = fields.get("documents", []), fields.get("type", "")
+    if not question_id or not text or not _is_texts(documents):
+        raise InputError(f"{place}: expected id, body, type and documents.")
+    pmids = [_PMID.search(address) for address in documents]
+    if None in pmids:
+        wrong = documents[pmids.index(None)]
+        raise InputError(f"{place}: {wrong!r} does not end in a PMID.")
+    urls = frozenset(pubmed_url(found[1]) for found in pmids if found)
+    decision = _decision(fields.get("exact_answer")) if kind == "yesno" else None
+    return Question(question_id, " ".join(text.split()), urls, decision, str(kind))
+
+
+def _decision(value: Any) -> str | None:
+    """Yes, no or maybe; BioASQ has them in a list in some years."""
+    first = value[0] if isinstance(value, list) and value else value
+    word = first.strip().lower() if isinstance(first, str) else ""
+    return word if word in DECISIONS else None
+
+
+def _is_texts(value: Any) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
 def measured(
@@ -29,70 +148,41 @@ def measured(
     pipeline: AskPipeline,
     parts: Sequence[str] = PARTS,
     systems: Sequence[str] = (),
-    progress: Progress | None = None,
+    tell: Tell = lambda what, done, total: None,
 ) -> dict[str, Any]:
     """By part, what is measured of the questions; retrieval by system."""
-    tell = progress or _silent
     found: dict[str, Any] = {}
+    finder, checker = pipeline.finder, pipeline.checker
     if "retrieval" in parts:
-        found["retrieval"] = _retrieval(questions, pipeline, systems or SYSTEMS, tell)
+        relevant = sorted({url for question in questions for url in question.relevant})
+        found["retrieval"] = {
+            "n_relevant": len(relevant),
+            "n_relevant_not_in_corpus": sum(one is None for one in finder.documents_of(relevant)),
+            "systems": {
+                name: search_measures(questions, run_of(each, questions, name, tell))
+                for name, each in finders(finder, systems or SYSTEMS).items()
+            },
+        }
     decided = [question for question in questions if question.decision]
     if "decisions" in parts and decided:
-        papers = {q.question_id: _papers(q, pipeline) for q in decided}
-        found["decisions"] = _decisions(decided, papers, pipeline, tell)
+        papers: dict[str, list[Document]] = {}
+        for question in decided:
+            stored = [] if question.given else finder.documents_of(sorted(question.relevant))
+            papers[question.question_id] = [one for one in [question.given, *stored] if one]
+        found["decisions"] = decision_measures(decided, decisions(decided, papers, checker, tell))
     if "found" in parts and decided:
-        papers = _best(decided, pipeline, tell)
-        found["found"] = _decisions(decided, papers, pipeline, tell)
+        papers = {}
+        for number, question in enumerate(decided, 1):
+            best = finder.find(question.text)[:BEST]
+            papers[question.question_id] = [each.document for each in best]
+            tell("searching", number, len(decided))
+        found["found"] = decision_measures(decided, decisions(decided, papers, checker, tell))
     if "citations" in parts:
         found["citations"] = _citations(questions, pipeline, tell)
     return found
 
 
-def _retrieval(
-    questions: Sequence[Question], pipeline: AskPipeline, names: Sequence[str], tell: Progress
-) -> dict[str, Any]:
-    found = {
-        name: search_measures(questions, run_of(finder, questions, name, tell))
-        for name, finder in finders(pipeline.finder, names).items()
-    }
-    relevant = sorted({url for question in questions for url in question.relevant})
-    missing = sum(document is None for document in pipeline.finder.documents_of(relevant))
-    return {"n_relevant": len(relevant), "n_relevant_not_in_corpus": missing, "systems": found}
-
-
-def _decisions(
-    questions: Sequence[Question],
-    papers: Mapping[str, Sequence[Document]],
-    pipeline: AskPipeline,
-    tell: Progress,
-) -> dict[str, Any]:
-    said = decisions(questions, papers, pipeline.checker, tell)
-    return decision_measures(questions, said)
-
-
-def _papers(question: Question, pipeline: AskPipeline) -> list[Document]:
-    """Those that answer the question."""
-    if question.given:
-        return [question.given]
-    stored = pipeline.finder.documents_of(sorted(question.relevant))
-    return [document for document in stored if document]
-
-
-def _best(
-    questions: Sequence[Question], pipeline: AskPipeline, tell: Progress
-) -> dict[str, list[Document]]:
-    """What `ask` finds first for each question."""
-    found = {}
-    for number, question in enumerate(questions, 1):
-        documents = pipeline.finder.find(question.text)[:BEST]
-        found[question.question_id] = [each.document for each in documents]
-        tell("searching", number, len(questions))
-    return found
-
-
-def _citations(
-    questions: Sequence[Question], pipeline: AskPipeline, tell: Progress
-) -> dict[str, Any]:
+def _citations(questions: Sequence[Question], pipeline: AskPipeline, tell: Tell) -> dict[str, Any]:
     answers: list[Answer] = []
     for number, question in enumerate(questions, 1):
         answers.append(pipeline.ask(question.text))
@@ -104,10 +194,6 @@ def _citations(
         "n_abstained": sum(bool(answer.abstained) for answer in answers),
         **citation_measures(judged),
     }
-
-
-def _silent(what: str, done: int, total: int) -> None:
-    """No progress is shown."""
 
 
 # Do the references of an answer support its sentences? ALCE's measures (Gao et al. 2023, §3.3).
@@ -204,20 +290,20 @@ Documents = Mapping[str, Sequence[Document]]  # question → what is read for it
 
 
 def decisions(
-    questions: Sequence[Question], documents: Documents, checker: AnswerChecker, tell: Any
+    questions: Sequence[Question], documents: Documents, checker: AnswerChecker, tell: Tell
 ) -> dict[str, list[str]]:
-    """By way (`statement, thresholds`, …) the word for each question, in order."""
-    said: dict[str, list[str]] = {}
+    """By way of deciding (by thresholds, or the likelier word) each question's word, in order."""
+    said: dict[str, list[str]] = {"thresholds": [], "likelier": []}
+    thresholds = (checker.supported_from, checker.contradicted_from)
     for start in range(0, len(questions), AT_ONCE):
         batch = questions[start : start + AT_ONCE]
-        for form in ("statement", "question"):
-            texts = [statement_of(q.text) if form == "statement" else q.text for q in batch]
-            thresholds = (checker.supported_from, checker.contradicted_from)
-            read = _evidence(texts, [documents.get(q.question_id, ()) for q in batch], checker)
-            for text, each in zip(texts, read, strict=True):
-                word = _WORD.get(support_of(text, each, *thresholds).support, MAYBE)
-                said.setdefault(f"{form}, thresholds", []).append(word)
-                said.setdefault(f"{form}, likelier", []).append(likelier(each))
+        pairs = [(q.text, one) for q in batch for one in documents.get(q.question_id, ())]
+        found = iter(checker.evidence(pairs))
+        for question in batch:
+            read = [e for _ in documents.get(question.question_id, ()) for e in next(found)]
+            support = support_of(question.text, read, *thresholds).support
+            said["thresholds"].append(_WORD.get(support, MAYBE))
+            said["likelier"].append(likelier(read))
         tell("decisions", start + len(batch), len(questions))
     return said
 
@@ -243,15 +329,6 @@ def likelier(evidence: Sequence[Evidence]) -> str:
         return MAYBE
     supported = max(e.prob_supported for e in evidence)
     return YES if supported >= max(e.prob_refuted for e in evidence) else NO
-
-
-def _evidence(
-    texts: Sequence[str], documents: Sequence[Sequence[Document]], checker: AnswerChecker
-) -> list[list[Evidence]]:
-    """For each text what all of its documents say."""
-    pairs = [(text, each) for text, of in zip(texts, documents, strict=True) for each in of]
-    found = iter(checker.evidence(pairs))
-    return [[e for _ in of for e in next(found)] for of in documents]
 
 
 # Are the papers that answer a question among the first ten, for each way to search?
@@ -288,9 +365,9 @@ def finders(whole: LiteratureFinder, names: Sequence[str] = SYSTEMS) -> dict[str
 
 
 def run_of(
-    finder: LiteratureFinder, questions: Sequence[Question], name: str, tell: Progress
+    finder: LiteratureFinder, questions: Sequence[Question], name: str, tell: Tell
 ) -> dict[str, list[str]]:
-    """What a way to search finds for each question: addresses, best first."""
+    """The addresses that a way to search finds for each question, best first."""
     found: dict[str, list[str]] = {}
     for number, question in enumerate(questions, 1):
         found[question.question_id] = [f.document.url for f in finder.find(question.text)]
@@ -303,19 +380,15 @@ def search_measures(questions: Sequence[Question], run: Run) -> dict[str, Any]:
 
     Each has a 95 % bootstrap interval under `intervals`. A question without hits counts as 0.
     """
-    judged = [question for question in questions if question.relevant]
-    pairs = [(run.get(q.question_id, ()), q.relevant) for q in judged]
+    pairs = [(run.get(q.question_id, ()), q.relevant) for q in questions if q.relevant]
+    hits = [len(relevant & set(found[:CUTOFF])) for found, relevant in pairs]
     values = {
         "MAP@10": [average_precision(found, relevant) for found, relevant in pairs],
-        "P@10": [_hits(found, relevant) / CUTOFF for found, relevant in pairs],
-        "R@10": [_hits(found, relevant) / len(relevant) for found, relevant in pairs],
+        "P@10": [n / CUTOFF for n in hits],
+        "R@10": [n / len(relevant) for n, (_, relevant) in zip(hits, pairs, strict=True)],
         "RR@10": [reciprocal_rank(found, relevant) for found, relevant in pairs],
     }
-    means = {
-        name: round(float(np.mean(each)), 4) if each else None for name, each in values.items()
-    }
-    intervals = {name: measures.interval(np.array(each)) for name, each in values.items()}
-    return {**means, "n": len(judged), "intervals": intervals}
+    return measures.means({name: np.array(each) for name, each in values.items()})
 
 
 def average_precision(found: Sequence[str], relevant: frozenset[str], k: int = CUTOFF) -> float:
@@ -344,91 +417,3 @@ def reciprocal_rank(found: Sequence[str], relevant: frozenset[str], k: int = CUT
     0.5
     """
     return next((1 / rank for rank, doc in enumerate(found[:k], 1) if doc in relevant), 0.0)
-
-
-def _hits(found: Sequence[str], relevant: frozenset[str]) -> int:
-    return len(relevant & set(found[:CUTOFF]))
-
-
-# A yes/no question as the statement that it asks about, by rules on its first words.
-
-_BE = ("is", "are", "was", "were")
-_DO = ("does", "do", "did")
-_OTHER = ("can", "could", "should", "would", "will", "may", "might", "must", "has", "have", "had")
-_ASKED = re.compile(
-    r"(?:(?P<topic>[^?]{3,200})(?:[:.]|--)\s*)?"
-    rf"(?P<verb>{'|'.join((*_BE, *_DO, *_OTHER))})\s+(?P<rest>.+)",
-    re.IGNORECASE | re.DOTALL,
-)
-_PRONOUN = re.compile(r"(?:it|this|they|these)\s+(?=\S)", re.IGNORECASE)
-# Where the predicate begins, after at least one word of a subject: such a word, one with such an
-# ending, or such a verb. Nothing after a preposition: "the use of a useful drug".
-_STARTS = frozenset(
-    "a an not still really always more less as better worse safe different important relevant "
-    "sufficient significant independent".split()
-)
-_PREPOSITIONS = frozenset("of in on at for to with by from and or the".split())
-_ENDING = re.compile(r".{2,}(?:able|ible|ive|ful|ous|ed|ary)", re.IGNORECASE)
-_VERBS = frozenset(
-    "affect allow alter cause change contribute decrease depend differ enhance have help impact "
-    "improve increase indicate influence lead make matter need play predict prevent produce "
-    "promote protect provide reduce reflect represent require result worsen be".split()
-)
-
-
-def statement_of(question: str) -> str:
-    """The statement that a yes/no question asks about.
-
-    >>> statement_of("Does smoking cause lung cancer?")
-    'smoking causes lung cancer.'
-    >>> statement_of("Is the laser useful in children?")
-    'the laser is useful in children.'
-    >>> statement_of("Balloon enteroscopy: is it safe in a community?")
-    'Balloon enteroscopy is safe in a community.'
-    >>> statement_of("Which drugs help?")
-    'Which drugs help?'
-    """
-    found = _ASKED.fullmatch(question.strip().rstrip("?").strip())
-    if found is None:
-        return question
-    verb, rest, topic = found["verb"].lower(), found["rest"].strip(), found["topic"]
-    pronoun = _PRONOUN.match(rest)
-    if topic and pronoun:
-        said = rest[pronoun.end() :]
-        if verb not in _DO:
-            return f"{topic.strip()} {verb} {said}."
-        rest = f"{topic.strip()} {said}"
-    if verb in _DO:
-        return f"{_inflected(rest) if verb == 'does' else rest}."
-    words = rest.split()
-    if words[0].lower() == "there":
-        return f"there {verb} {' '.join(words[1:]).removeprefix('any ')}."
-    at = _place(words, _is_verb if verb in _OTHER else _is_predicate)
-    return f"{' '.join([*words[:at], verb, *words[at:]] if at else words)}."
-
-
-def _inflected(rest: str) -> str:
-    """With the first known verb in the third person."""
-    words = rest.split()
-    at = _place(words, _is_verb)
-    if not at:
-        return rest
-    verb = words[at]
-    form = {"have": "has", "be": "is"}.get(verb.lower(), f"{verb}s")
-    return " ".join([*words[:at], form, *words[at + 1 :]])
-
-
-def _place(words: Sequence[str], is_start: Callable[[str], bool]) -> int:
-    """Of the first word of the predicate; 0 where none is known."""
-    for place in range(1, len(words)):
-        if is_start(words[place].lower()) and words[place - 1].lower() not in _PREPOSITIONS:
-            return place
-    return 0
-
-
-def _is_verb(word: str) -> bool:
-    return word in _VERBS
-
-
-def _is_predicate(word: str) -> bool:
-    return word in _STARTS or bool(_ENDING.fullmatch(word))

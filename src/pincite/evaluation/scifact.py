@@ -15,7 +15,7 @@ The abstract is given, so neither compares with SciFact's leaderboard, where it 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -64,8 +64,6 @@ NOT_THE_SAME_ROWS = (
 )
 SEED_MIX: Mapping[str, float] = {NO_EVIDENCE: 0.36, SUPPORT: 0.42, CONTRADICT: 0.22}
 
-Progress = Callable[[int, int], None]  # rows done, rows in all
-
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -109,11 +107,11 @@ def rows_of(folder: Path, protocol: str) -> list[Row]:
         return [row for claim in _claims(folder, "dev") for row in _cited(claim, corpus, "dev")]
     every = cleaned(folder, corpus)
     tested = set(map(id, drawn(every)))
-    return [replace(row, tested=id(row) in tested) for row in every if _is_needed(row, tested)]
-
-
-def _is_needed(row: Row, tested: Set[int]) -> bool:
-    return row.split not in TRAINED_ON or id(row) in tested
+    return [
+        replace(row, tested=id(row) in tested)
+        for row in every
+        if row.split not in TRAINED_ON or id(row) in tested
+    ]
 
 
 def cleaned(folder: Path, corpus: Mapping[str, Document]) -> list[Row]:
@@ -142,7 +140,9 @@ def drawn(rows: Sequence[Row], seed: int = SEED) -> list[Row]:
 
 
 def judge(
-    rows: Sequence[Row], checker: AnswerChecker, progress: Progress | None = None
+    rows: Sequence[Row],
+    checker: AnswerChecker,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[JudgedRow]:
     """Each row judged as `ask` judges a sentence with a reference."""
     judged: list[JudgedRow] = []
@@ -150,8 +150,7 @@ def judge(
         batch = rows[start : start + ROWS_AT_ONCE]
         found = checker.evidence([(row.claim, row.document) for row in batch])
         judged += [JudgedRow(row, tuple(each)) for row, each in zip(batch, found, strict=True)]
-        if progress:
-            progress(len(judged), len(rows))
+        progress(len(judged), len(rows))
     return judged
 
 

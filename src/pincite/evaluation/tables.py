@@ -1,8 +1,9 @@
 """Results as tables for a terminal: one line a system, "n/a" where a measure means nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from pincite.evaluation.measures import MEASURES
 from pincite.library.judges import MeasuredJudge
 
 _CLAIMS = {
@@ -15,7 +16,6 @@ _CLAIMS = {
     "accuracy": "accuracy",
     "ECE": "ece",
 }
-_Z = 1.96  # of a 95 % interval, in standard errors
 _LEVELS = {
     "page": ("P@1", "SR@1", "SR@10", "SR@100", "SR@200", "RR", "R-Prec"),
     "evidence": ("P@1", "SR@1", "SR@10", "SR@100", "SR@200", "RR"),
@@ -23,31 +23,65 @@ _LEVELS = {
 }
 _TABLE_4 = ("P@1", "SR@100", "SR@200", "R-Prec")
 _BEIR = ("nDCG@10", "MAP@10", "R@100", "RR@10")
+_QA = ("MAP@10", "P@10", "R@10", "RR@10")
+_Z = 1.96  # of a 95 % interval, in standard errors
 _NOTE = (
     "95 % bootstrap intervals; ECE over 15 bins. Without partial: WiCE's unanimous rows. Mixed: "
     "supported\nagainst partial rows, whose label is projected from sub-claims that disagree."
 )
 
 
+def _grid(rows: Iterable[Sequence[str]]) -> list[str]:
+    """Lines with columns of one width: the first on the left, the others on the right."""
+    rows = list(rows)
+    widths = [max(len(row[i]) if i < len(row) else 0 for row in rows)
+              for i in range(max(map(len, rows), default=0))]  # fmt: skip
+    return [
+        "  ".join(
+            cell.ljust(width) if place == 0 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=False))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    return "n/a" if value is None else f"{value:.{digits}f}"
+
+
+def _with_interval(values: Mapping[str, Any], key: str) -> str:
+    interval = values.get(f"{key}_interval") or values.get("intervals", {}).get(key)
+    if values[key] is None or interval is None:
+        return _number(values[key])
+    return f"{values[key]:.3f} [{interval[0]:.3f}, {interval[1]:.3f}]"
+
+
 def claims_table(results: Sequence[Mapping[str, Any]]) -> str:
     """One table a file: systems by measures."""
-    head = f"{'n':>5} {'AUROC':>22}" + "".join(f"{name:>12}" for name in _CLAIMS)
     lines = []
     for result in results:
-        lines += [f"{result['file']} ({_counted(result['labels'])})", f"  {'':24}{head}"]
-        lines += [f"  {one['system'][:23]:24}{_values(one)}" for one in result["systems"]]
-        lines.append("")
+        counted = ", ".join(f"{n} {label}" for label, n in result["labels"].items() if n)
+        rows = [["", "n", "AUROC", *_CLAIMS]]
+        for one in result["systems"]:
+            if "unavailable" in one:
+                rows.append([f"  {one['system']}: {one['unavailable']}"])
+                continue
+            parts = one["by_projection"]
+            values = {**one, "auroc_mixed": parts["mixed"]["auroc"] if parts else None}
+            cells = [_number(values[key]) for key in _CLAIMS.values()]
+            rows.append([f"  {one['system']}", str(one["n"]), _with_interval(one, "auroc"), *cells])
+        lines += [f"{result['file']} ({counted})", *_grid(rows), ""]
     return "\n".join([*lines, _NOTE])
 
 
 def judge_table(judge: MeasuredJudge) -> str:
     """How often a model gave each verdict, and what that adds to our log-odds, with intervals."""
-    lines = [f"{judge.model}: {judge.rows} rows"]
-    lines.append(f"{'verdict':18}{'supported':>10}{'others':>8}{'adds':>8}{'95 % interval':>18}")
+    rows = [["verdict", "supported", "others", "adds", "95 % interval"]]
     for verdict, (supported, others) in judge.counts.items():
         adds, error = judge.log_ratios[verdict], judge.errors[verdict]
         interval = f"{adds - _Z * error:+.2f} to {adds + _Z * error:+.2f}"
-        lines.append(f"{verdict:18}{supported:10}{others:8}{adds:+8.2f}{interval:>18}")
+        rows.append([verdict, str(supported), str(others), f"{adds:+.2f}", interval])
+    lines = [f"{judge.model}: {judge.rows} rows", *_grid(rows)]
     if judge.rates:
         caught, false_alarms = (f"{100 * rate:.0f} %" for rate in judge.rates)
         lines.append(
@@ -57,37 +91,36 @@ def judge_table(judge: MeasuredJudge) -> str:
 
 
 def opinions_table(results: Sequence[Mapping[str, Any]]) -> str:
-    """Our own, the model's and both opinions' figures, the latter by the share of rows asked."""
+    """Figures of our own, the model's and both opinions, the latter by the share of rows asked."""
     lines = []
     for result in results:
-        labels = list(result["own"]["flagged"])
-        lines.append(f"{result['file']}: {result['asked']} of {result['n']} rows have a verdict")
-        flagged = "".join(f"{f'flags {label}':>18}" for label in labels)
-        lines.append(f"  {'':22}{'AUROC':>8}{'accuracy':>10}{flagged}")
         systems = {"own": result["own"], "model alone": result["model"]}
         for share, found in result["both"].items():
             systems[f"both, {100 * float(share):g} % asked"] = found
         systems["both, fitted"] = result["fitted"]
+        labels = list(result["own"]["flagged"])
+        rows = [["", "AUROC", "accuracy", *(f"flags {label}" for label in labels)]]
         for name, one in systems.items():
-            shares = "".join(f"{one['flagged'][label]:>18.3f}" for label in labels)
-            lines.append(f"  {name:22}{_number(one['auroc']):>8}{one['accuracy']:>10.3f}{shares}")
-        lines.append("")
+            flagged = [_number(one["flagged"][label]) for label in labels]
+            rows.append([f"  {name}", _number(one["auroc"]), _number(one["accuracy"]), *flagged])
+        head = f"{result['file']}: {result['asked']} of {result['n']} rows have a verdict"
+        lines += [head, *_grid(rows), ""]
     return "\n".join(lines)
 
 
 def check_table(result: Mapping[str, Any]) -> str:
     """Measures of `check` on labelled statements, by type, and what was said for each label."""
     columns = ("n", "accuracy", "macro_f1", "sign_accuracy", "ece")
-    lines = [f"{result['file'][:14]:14}" + "".join(f"{column:>15}" for column in columns)]
+    rows = [[result["file"], *columns]]
     for name, one in {"all": result, **result["by_type"]}.items():
-        shown = ("n/a" if one[column] is None else f"{one[column]:g}" for column in columns)
-        lines.append(f"{name:14}" + "".join(f"{value:>15}" for value in shown))
+        rows.append([name, *("n/a" if one[c] is None else f"{one[c]:g}" for c in columns)])
     low, high = result["accuracy_interval"]
-    lines.append(f"accuracy: 95 % interval {low:g} to {high:g}")
     said = list(next(iter(result["confusion"].values())))
-    lines += ["", f"{'label':14}" + "".join(f"{name:>15}" for name in said)]
+    confusion = [["label", *said]]
     for label, counts in result["confusion"].items():
-        lines.append(f"{label:14}" + "".join(f"{counts[name]:>15}" for name in said))
+        confusion.append([label, *(str(counts[name]) for name in said)])
+    interval = f"accuracy: 95 % interval {low:g} to {high:g}"
+    lines = [*_grid(rows), interval, "", *_grid(confusion)]
     wrong = [row for row in result["rows"] if row["said"] != row["label"]]
     lines += [""] * bool(wrong)
     lines += [f"{row['label']} ≠ {row['outcome']}: {row['statement']}" for row in wrong]
@@ -97,15 +130,14 @@ def check_table(result: Mapping[str, Any]) -> str:
 def beir_table(result: Mapping[str, Any]) -> str:
     """Systems by measures with intervals; then what the corpus lacks."""
     corpus = result["corpus"]
-    lines = [
-        f"{result['collection']} {result['split']}: {result['n']} queries, {corpus['documents']} "
-        f"documents in {corpus['passages']} passages",
-        f"{'':10}" + "".join(f"{name:>24}" for name in _BEIR),
-    ]
+    rows = [["", *_BEIR]]
     for name, values in result["systems"].items():
-        intervals = {f"{key}_interval": value for key, value in values["intervals"].items()}
-        shown = (_with_interval({**values, **intervals}, key) for key in _BEIR)
-        lines.append(f"{name:10}" + "".join(f"{text:>24}" for text in shown))
+        rows.append([name, *(_with_interval(values, key) for key in _BEIR)])
+    head = (
+        f"{result['collection']} {result['split']}: {result['n']} queries, {corpus['documents']} "
+        f"documents in {corpus['passages']} passages"
+    )
+    lines = [head, *_grid(rows)]
     if missing := result["n_relevant_not_in_corpus"]:
         lines.append(
             f"{missing} of {result['n_relevant']} relevant documents are not in the corpus."
@@ -115,91 +147,48 @@ def beir_table(result: Mapping[str, Any]) -> str:
 
 def wafer_table(result: Mapping[str, Any]) -> str:
     """SIDE's table 4 and figures 2c and 7 as text, as far as the collection has what they need."""
-    lines = _levels_table(result) if "page" in result else []
+    lines: list[str] = []
+    if "page" in result:
+        for level, columns in _LEVELS.items():
+            rows = [[level, *columns]]
+            rows += [
+                [system, *(_number(result[level][system][column]) for column in columns)]
+                for system in result["page"]
+                if system in result[level]
+            ]
+            lines += _grid(rows)
+        left_out = result["evidence"]["n_without_marks"]
+        lines += [f"{left_out} claims without marked evidence are left out below page level.", ""]
     if "by_featured" in result:
-        lines += _table_4(result)
-    if failed := result["failed_verification"]:
-        lines += _failed_table(failed)
-    depths = sorted({int(d) for one in result["url_depth"].values() for d in one["depths"]})
-    lines.append(f"{'path elements':20}{'n':>7}{'mean':>8}" + "".join(f"{d:>7}" for d in depths))
-    for group, one in result["url_depth"].items():
-        shares = (one["depths"].get(str(d), 0) / one["n"] for d in depths)
-        row = "".join(f"{share:7.3f}" for share in shares)
-        lines.append(f"{group:20}{one['n']:7}{one['mean']:8.2f}{row}")
-    return "\n".join(lines)
-
-
-def _levels_table(result: Mapping[str, Any]) -> list[str]:
-    width = max(10, *(len(system) + 1 for system in result["page"]))
-    lines = []
-    for level, columns in _LEVELS.items():
-        lines.append(f"{level:{width}}" + "".join(f"{column:>9}" for column in columns))
+        parts = {**result["by_featured"], "all": result}
+        rows = [["", *(f"{column} {name}" for name in parts for column in _TABLE_4)]]
         for system in result["page"]:
-            if row := result[level].get(system):
-                shown = "".join(f"{row[column]:9.3f}" for column in columns)
-                lines.append(f"{system:{width}}{shown}")
-    left_out = result["evidence"]["n_without_marks"]
-    return [*lines, f"{left_out} claims without marked evidence are left out below page level.", ""]
-
-
-def _table_4(result: Mapping[str, Any]) -> list[str]:
-    """P@1, SR@100, SR@200 and R-precision of pages for featured articles, others and all."""
-    parts = {**result["by_featured"], "all": result}
-    heads = [f"{f'{name} (n = {_n_of(one)})':>36}" for name, one in parts.items()]
-    lines = [f"{'':20}" + "".join(heads), f"{'':20}" + "".join(f"{c:>9}" for c in _TABLE_4) * 3]
-    for system in result["page"]:
-        cells = (one["page"][system][column] for one in parts.values() for column in _TABLE_4)
-        lines.append(f"{system:20}" + "".join(f"{100 * value:9.2f}" for value in cells))
-    return [*lines, ""]
-
-
-def _n_of(level: Mapping[str, Any]) -> int:
-    """How many claims a result is over."""
-    return int(next(iter(level["page"].values()))["n"])
-
-
-def _failed_table(failed: Mapping[str, Any]) -> list[str]:
-    counted = ", ".join(f"{n} {label}" for label, n in failed["labels"].items())
-    lines = [
-        f"failing citations against {failed['against']} ({counted}; "
-        f"{failed['n_without_page']} without a stored page left out)",
-        f"{'':20}{'n':>7}{'AUROC':>24}{'avg. prec.':>12}{'precision at recall 0.15':>26}",
-    ]
-    for name, one in failed["systems"].items():
-        lines.append(
-            f"{name:20}{one['n']:7}{_with_interval(one, 'auroc'):>24}"
-            f"{_number(one['average_precision']):>12}{_number(one['precision_at_recall']):>26}"
+            cells = [one["page"][system][column] for one in parts.values() for column in _TABLE_4]
+            rows.append([system, *(f"{100 * value:.2f}" for value in cells)])
+        counts = {name: next(iter(one["page"].values()))["n"] for name, one in parts.items()}
+        lines += [*_grid(rows), ", ".join(f"n = {n} {name}" for name, n in counts.items()), ""]
+    if failed := result["failed_verification"]:
+        counted = ", ".join(f"{n} {label}" for label, n in failed["labels"].items())
+        rows = [["", "n", "AUROC", "avg. prec.", "precision at recall 0.15"]]
+        for name, one in failed["systems"].items():
+            precisions = (one["average_precision"], one["precision_at_recall"])
+            rows.append(
+                [name, str(one["n"]), _with_interval(one, "auroc"), *map(_number, precisions)]
+            )
+        head = (
+            f"failing citations against {failed['against']} ({counted}; "
+            f"{failed['n_without_page']} without a stored page left out)"
         )
-    return [*lines, ""]
+        lines += [head, *_grid(rows), ""]
+    depths = sorted({int(d) for one in result["url_depth"].values() for d in one["depths"]})
+    rows = [["path elements", "n", "mean", *map(str, depths)]]
+    for group, one in result["url_depth"].items():
+        shares = [_number(one["depths"].get(str(d), 0) / one["n"]) for d in depths]
+        rows.append([group, str(one["n"]), _number(one["mean"], 2), *shares])
+    return "\n".join([*lines, *_grid(rows)])
 
 
-def _values(system: Mapping[str, Any]) -> str:
-    if "unavailable" in system:
-        return f" {system['unavailable']}"
-    projection = system["by_projection"]
-    values = {**system, "auroc_mixed": projection["mixed"]["auroc"] if projection else None}
-    rest = "".join(f"{_number(values[key]):>12}" for key in _CLAIMS.values())
-    return f"{system['n']:5} {_with_interval(system, 'auroc'):>22}{rest}"
-
-
-def _counted(labels: Mapping[str, int]) -> str:
-    return ", ".join(f"{n} {label}" for label, n in labels.items() if n)
-
-
-def _with_interval(values: Mapping[str, Any], key: str) -> str:
-    interval = values[f"{key}_interval"]
-    if values[key] is None or interval is None:
-        return _number(values[key])
-    return f"{values[key]:.3f} [{interval[0]:.3f}, {interval[1]:.3f}]"
-
-
-def _number(value: float | None) -> str:
-    return "n/a" if value is None else f"{value:.3f}"
-
-
-# What is measured of `ask` as tables for a terminal.
-
-_MEASURES = ("precision", "recall", "f1")
+# What is measured of `ask`
 
 
 def scifact_table(result: Mapping[str, Any]) -> str:
@@ -208,126 +197,76 @@ def scifact_table(result: Mapping[str, Any]) -> str:
     lines = [f"SciFact, protocol {result['protocol']}: {result['n']} rows ({_mix(result['mix'])})"]
     if result["protocol"] == "verifai":
         lines.append(f"Verif.ai's own: {_mix(result['verifai']['mix'])}")
+    ways = {
+        "by_thresholds": f"supported from {thresholds['supported_from']:g}, contradicted from "
+        f"{thresholds['contradicted_from']:g}",
+        "by_likeliest": "the likeliest label",
+    }
     parts = {"unseen": "rows that Pincite's verifier was not trained on"}
     parts["all_dev"] = "all rows of dev, cleaned alike"
     for part, title in parts.items():
-        if result[part]:
-            lines += ["", f"{title}: {result[part]['n']} ({_mix(result[part]['mix'])})"]
-            lines += _by_class(result[part], thresholds)
-    lines += ["", *_beside(result["side_by_side"])]
+        if found := result[part]:
+            lines += ["", f"{title}: {found['n']} ({_mix(found['mix'])})"]
+            rows: list[list[str]] = []
+            for way, way_title in ways.items():
+                of = found[way]
+                rows.append([f"  {way_title}", "n", *MEASURES])
+                for name in (*of["classes"], "weighted", "macro"):
+                    values = of["classes"].get(name) or of[name]
+                    cells = [_with_interval(values, measure) for measure in MEASURES]
+                    rows.append([f"    {name}", str(values.get("n", "")), *cells])
+                rows.append(["    accuracy", "", _with_interval(of, "accuracy")])
+            lines += _grid(rows)
+    figures = result["side_by_side"]["figures"]
+    rows = [["precision, recall, F1 as in Verif.ai's Table I", *figures]]
+    for place in dict.fromkeys(place for system in figures.values() for place in system):
+        cells = [" ".join(f"{v:.2f}" for v in of.get(place, ())) for of in figures.values()]
+        rows.append([place, *cells])
+    lines += ["", *_grid(rows), result["side_by_side"]["note"]]
     if n_seen := result["n_seen_in_training"]:
         lines += ["", f"The other {n_seen} rows were seen in training: no result."]
-    part = result["all_dev"] or result["unseen"]
-    lines += ["", *(_grid(part["grid"]) if part else [])]
+    if part := result["all_dev"] or result["unseen"]:
+        cells = {(c["supported_from"], c["contradicted_from"]): c for c in part["grid"]}
+        down, across = (sorted({pair[i] for pair in cells}) for i in (0, 1))
+        rows = [["", *map(str, across)]]
+        for y in down:
+            shown = [cells[y, x] for x in across]
+            rows.append([str(y), *(f"{c['weighted_f1']:.3f} ({c['macro_f1']:.3f})" for c in shown)])
+        head = "weighted F1 (macro-F1) by supported_from, down, and contradicted_from, across"
+        lines += ["", head, *_grid(rows)]
     return "\n".join([*lines, "95 % bootstrap intervals over the rows."])
 
 
 def qa_table(result: Mapping[str, Any]) -> str:
     """What was measured of the questions, a part after another."""
     lines = [f"{result['file']}: {result['n']} questions"]
-    shown = {"retrieval": _retrieved, "decisions": _given, "found": _found, "citations": _cited}
-    for part, table in shown.items():
-        if result.get(part):
-            lines += ["", *table(result[part])]
+    if retrieval := result.get("retrieval"):
+        rows = [["retrieval", *_QA]]
+        for system, values in retrieval["systems"].items():
+            rows.append([system, *(_with_interval(values, name) for name in _QA)])
+        lines += ["", *_grid(rows)]
+        if missing := retrieval["n_relevant_not_in_corpus"]:
+            lines.append(f"{missing} of {retrieval['n_relevant']} papers are not in the corpus.")
+    for part, title in {"decisions": "papers given", "found": "papers found"}.items():
+        if found := result.get(part):
+            rows = [[f"{title}, n = {found['n']}", "accuracy", "macro-F1", "F1 by word"]]
+            ways = {f"always {found['majority']['word']}": found["majority"], **found["ways"]}
+            for way, values in ways.items():
+                words = ", ".join(f"{w} {of['f1']:.3f}" for w, of in values["classes"].items())
+                means = [_with_interval(values, "accuracy"), _with_interval(values["macro"], "f1")]
+                rows.append([f"  {way}", *means, words])
+            lines += ["", *_grid(rows)]
+    if citations := result.get("citations"):
+        lines += [
+            "",
+            f"citations of {citations['n']} answers by {citations['by']} "
+            f"({citations['n_sentences']} sentences; {citations['n_abstained']} abstentions)",
+        ]
+        if citations["n"]:
+            rows = [[f"  {name}", _with_interval(citations, f"citation_{name}")]
+                    for name in ("recall", "precision")]  # fmt: skip
+            lines += _grid(rows)
     return "\n".join([*lines, "", "95 % bootstrap intervals over the questions."])
-
-
-def _retrieved(retrieval: Mapping[str, Any]) -> list[str]:
-    systems = retrieval["systems"]
-    names = ("MAP@10", "P@10", "R@10", "RR@10")
-    lines = [f"{'retrieval':12}" + "".join(f"{name:>24}" for name in names)]
-    for system, values in systems.items():
-        intervals = {f"{name}_interval": each for name, each in values["intervals"].items()}
-        shown = (_interval({**values, **intervals}, name) for name in names)
-        lines.append(f"{system:12}" + "".join(shown))
-    if missing := retrieval["n_relevant_not_in_corpus"]:
-        lines.append(f"{missing} of {retrieval['n_relevant']} papers are not in the corpus.")
-    return lines
-
-
-def _given(found: Mapping[str, Any]) -> list[str]:
-    return _decided("papers given", found)
-
-
-def _found(found: Mapping[str, Any]) -> list[str]:
-    return _decided("papers found", found)
-
-
-def _decided(title: str, found: Mapping[str, Any]) -> list[str]:
-    head = "".join(f"{name:>24}" for name in ("accuracy", "macro-F1"))
-    titled = f"{title}, n = {found['n']}"
-    lines = [f"{titled:26}{head}  F1 by word"]
-    rows = {f"always {found['majority']['word']}": found["majority"], **found["ways"]}
-    for way, values in rows.items():
-        words = ", ".join(f"{word} {of['f1']:.3f}" for word, of in values["classes"].items())
-        shown = _interval(values, "accuracy") + _interval(values["macro"], "f1")
-        lines.append(f"  {way:24}{shown}  {words}")
-    return lines
-
-
-def _cited(citations: Mapping[str, Any]) -> list[str]:
-    lines = [
-        f"citations of {citations['n']} answers by {citations['by']} "
-        f"({citations['n_sentences']} sentences; {citations['n_abstained']} abstentions)"
-    ]
-    if citations["n"]:
-        lines += [
-            f"  {name:24}{_interval(citations, f'citation_{name}')}"
-            for name in ("recall", "precision")
-        ]
-    return lines
-
-
-def _by_class(part: Mapping[str, Any], thresholds: Mapping[str, float]) -> list[str]:
-    titles = {
-        "by_thresholds": f"supported from {thresholds['supported_from']:g}, contradicted from "
-        f"{thresholds['contradicted_from']:g}",
-        "by_likeliest": "the likeliest label",
-    }
-    lines = []
-    for way, title in titles.items():
-        found = part[way]
-        lines.append(f"  {title:44}" + "".join(f"{name:>24}" for name in _MEASURES))
-        rows = {**found["classes"], "weighted": found["weighted"], "macro": found["macro"]}
-        lines += [
-            f"    {name:13}{_count(values):>29}" + "".join(_interval(values, m) for m in _MEASURES)
-            for name, values in rows.items()
-        ]
-        lines.append(f"    {'accuracy':42}{_interval(found, 'accuracy')}")
-    return lines
-
-
-def _grid(cells: Sequence[Mapping[str, float]]) -> list[str]:
-    """Weighted F1 and macro-F1, supported_from down and contradicted_from across."""
-    across = sorted({cell["contradicted_from"] for cell in cells})
-    lines = ["weighted F1 (macro-F1) by supported_from, down, and contradicted_from, across"]
-    lines.append(f"{'':6}" + "".join(f"{value:>16g}" for value in across))
-    for down in sorted({cell["supported_from"] for cell in cells}):
-        row = [cell for cell in cells if cell["supported_from"] == down]
-        shown = (f"{cell['weighted_f1']:.3f} ({cell['macro_f1']:.3f})" for cell in row)
-        lines.append(f"{down:<6g}" + "".join(f"{text:>16}" for text in shown))
-    return lines
-
-
-def _interval(values: Mapping[str, Any], measure: str) -> str:
-    low, high = values[f"{measure}_interval"] or (float("nan"), float("nan"))
-    return f"{values[measure]:.3f} [{low:.3f}, {high:.3f}]".rjust(24)
-
-
-def _beside(found: Mapping[str, Any]) -> list[str]:
-    """A row for each class and mean, and for each system its precision, recall and F1."""
-    systems = found["figures"]
-    wide = max(map(len, systems)) + 2
-    lines = ["precision, recall, F1 as in Verif.ai's Table I", " " * 13]
-    lines[1] += "".join(f"{name:>{max(wide, 19)}}" for name in systems)
-    for place in dict.fromkeys(place for figures in systems.values() for place in figures):
-        cells = ("".join(f"{v:6.2f}" for v in of.get(place, ())) for of in systems.values())
-        lines.append(f"{place:13}" + "".join(f"{cell:>{max(wide, 19)}}" for cell in cells))
-    return [*lines, found["note"]]
-
-
-def _count(values: Mapping[str, Any]) -> str:
-    return str(values.get("n", ""))
 
 
 def _mix(mix: Mapping[str, float]) -> str:

@@ -22,17 +22,7 @@ from pincite.corpus.protocol import Corpus
 from pincite.documents.jsonl import LabelledClaim
 from pincite.errors import InputError
 from pincite.evaluation import claims, measures
-from pincite.evaluation.claims import FAILS, Predictions
-from pincite.evaluation.scorers import (
-    ByVerifier,
-    CutRow,
-    Scorer,
-    Scores,
-    UrlDepth,
-    cut,
-    document_level,
-    url_depth,
-)
+from pincite.evaluation.claims import FAILS, CutRow, Predictions, Scores, cut, url_depth
 from pincite.protocols import Query, Verifier, WordRetriever
 from pincite.retrieval import fusion, queries
 from pincite.text.passages import passages
@@ -46,8 +36,12 @@ _ADDRESS = re.compile(r"\w+://|\{")  # "{Failed verification}" is no answer eith
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
-Progress = Callable[[str, int, int], None]  # what, done, in all
-Ask = Callable[[Sequence[Claim]], Sequence[Query]]  # claims → the query of each
+GROUPS = ("featured", "others", "failed")
+RECALL = 0.15  # SIDE reports the precision there
+_LABELS = {"supported": "support", "partially_supported": "partial", "not_supported": "not_support"}
+
+Tell = Callable[[str, int, int], None]  # what, done, in all
+Pages = Callable[[Sequence[str]], Sequence[Document | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +83,14 @@ def evaluate(
     collection: Collection,
     corpus: Corpus,
     pipeline: VerifyPipeline,
-    progress: Progress | None = None,
+    tell: Tell = lambda what, done, total: None,
     mode: fusion.Mode = "weighted",
 ) -> dict[str, Any]:
     """All measures: `{"page": {"sparse": {…}, …}, "evidence": {…}, …}`.
 
-    As `pipeline` does it: sparse and dense give `depth` passages each, these are fused in each way
-    there is, and verified is `mode` with its first `judged` passages in the order of
-    the verifier's score and their rank. Where it expands queries, these are fused, and "sparse"
-    stands beside for comparison.
+    As `pipeline` does it: sparse and dense give `depth` passages each, these are fused in every
+    mode, and verified is `mode` with its first `judged` passages reordered by the verifier.
     """
-    tell = progress or _silent
     runs = _retrieved(collection.claims, corpus, pipeline, tell)
     runs["verified"] = _verified(collection.claims, runs[mode], pipeline, tell)
     rows = list(enumerate(collection.records))
@@ -122,21 +113,32 @@ def levels(
     records: Sequence[WaferRecord], corpus: Corpus, runs: dict[str, list[list[Hit]]]
 ) -> dict[str, Any]:
     """The measures of each system's rankings, at all levels."""
-    pages = {str(n): frozenset(record.urls) for n, record in enumerate(records)}
+    pages = {str(n): dict.fromkeys(sorted(record.urls), 1) for n, record in enumerate(records)}
     marked = {
-        str(n): frozenset(_evidence_of(record, corpus))
+        str(n): dict.fromkeys(_evidence_of(record, corpus), 1)
         for n, record in enumerate(records)
         if record.supporting
     }
-    found = {query: passages_ for query, passages_ in marked.items() if passages_}
+    found = {query: grades for query, grades in marked.items() if grades}
     systems = [system for system in SYSTEMS if system in runs]
+    by_page = {
+        s: {
+            str(n): list(dict.fromkeys(h.passage.url for h in hits))
+            for n, hits in enumerate(runs[s])
+        }
+        for s in systems
+    }
+    by_passage = {
+        s: {str(n): [hit.passage.passage_id for hit in hits] for n, hits in enumerate(runs[s])}
+        for s in systems
+    }
     return {
-        "page": {s: measures.ranking_measures(pages, _by_page(runs[s])) for s in systems},
+        "page": {s: measures.ranking_measures(pages, by_page[s]) for s in systems},
         "evidence": {
             "n": len(found),
             "n_without_marks": len(records) - len(marked),
             "n_not_in_corpus": len(marked) - len(found),
-            **{s: measures.ranking_measures(found, _by_passage(runs[s])) for s in systems},
+            **{s: measures.ranking_measures(found, by_passage[s]) for s in systems},
         },
         "answer_in_context": in_context(records, {s: runs[s] for s in systems}),
     }
@@ -149,25 +151,22 @@ def in_context(
 
     `n` is the number of claims for which there is something to look for; 0: there is no system.
     """
-    asked = {n: answers for n, record in enumerate(records) if (answers := _answers(record))}
-    shares = {system: _in_context(asked, run) for system, run in runs.items() if asked}
-    return {"n": len(asked), **shares}
+    wanted = {n: answers for n, record in enumerate(records) if (answers := _answers(record))}
+    shares = {system: _in_context(wanted, run) for system, run in runs.items() if wanted}
+    return {"n": len(wanted), **shares}
 
 
 def _answers(record: WaferRecord) -> list[list[str]]:
-    """Sets of texts, of which all have to stand in a passage; [] where there is none to look for.
-
-    Sentences that people marked, or else answers that are words and no address or tag.
-    """
+    """Sets of texts that must all be in a passage: marked sentences, or answers in words."""
     if record.supporting:
         return [[_normal(sentence) for sentence in each] for each in record.supporting]
     words = (_normal(o.answer) for o in record.outputs if not _ADDRESS.match(o.answer))
     return [[answer] for answer in words if answer]
 
 
-def _in_context(asked: dict[int, list[list[str]]], run: list[list[Hit]]) -> dict[str, float]:
+def _in_context(wanted: dict[int, list[list[str]]], run: list[list[Hit]]) -> dict[str, float]:
     places = []
-    for n, answers in asked.items():
+    for n, answers in wanted.items():
         texts = (f" {_normal(hit.passage.text)} " for hit in run[n])
         holding = (
             rank
@@ -189,19 +188,19 @@ def _normal(text: str) -> str:
 
 
 def _retrieved(
-    claims: Sequence[Claim], corpus: Corpus, pipeline: VerifyPipeline, tell: Progress
+    claims: Sequence[Claim], corpus: Corpus, pipeline: VerifyPipeline, tell: Tell
 ) -> dict[str, list[list[Hit]]]:
-    ways: dict[str, tuple[WordRetriever, Ask]] = {
-        "side": (corpus.lexical(), _each(queries.side_query)),
-        "sparse": (corpus.lexical(), _each(queries.lexical_query)),
-        "dense": (corpus.dense(), _each(queries.dense_query)),
+    ways: dict[str, tuple[WordRetriever, Callable[[Claim], Query]]] = {
+        "side": (corpus.lexical(), queries.side_query),
+        "sparse": (corpus.lexical(), queries.lexical_query),
+        "dense": (corpus.dense(), queries.dense_query),
     }
     runs: dict[str, list[list[Hit]]] = {}
-    for name, (retriever, ask) in ways.items():
+    for name, (retriever, query_of) in ways.items():
         runs[name] = []
         for start in range(0, len(claims), QUERIES_AT_ONCE):
-            asked = ask(claims[start : start + QUERIES_AT_ONCE])
-            runs[name] += retriever.retrieve(asked, pipeline.depth)
+            batch = [query_of(claim) for claim in claims[start : start + QUERIES_AT_ONCE]]
+            runs[name] += retriever.retrieve(batch, pipeline.depth)
             tell(name, len(runs[name]), len(claims))
     both = list(zip(runs["sparse"], runs["dense"], strict=True))
     for mode in fusion.MODES:
@@ -209,15 +208,11 @@ def _retrieved(
     return runs
 
 
-def _each(query_of: Callable[[Claim], Query]) -> Ask:
-    return lambda claims: [query_of(claim) for claim in claims]
-
-
 def _verified(
     claims: Sequence[Claim],
     fused: list[list[Hit]],
     pipeline: VerifyPipeline,
-    tell: Progress,
+    tell: Tell,
 ) -> list[list[Hit]]:
     """The first `judged` in the order that `verify` gives them; the rest follow."""
     ranked = []
@@ -252,31 +247,12 @@ def _flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def _by_page(run: list[list[Hit]]) -> dict[str, list[str]]:
-    return {str(n): list(dict.fromkeys(h.passage.url for h in hits)) for n, hits in enumerate(run)}
-
-
-def _by_passage(run: list[list[Hit]]) -> dict[str, list[str]]:
-    return {str(n): [hit.passage.passage_id for hit in hits] for n, hits in enumerate(run)}
-
-
 def _existing(folder: Path, names: Sequence[str]) -> Path | None:
     candidates = (folder / f"{name}{end}" for name in names for end in (".jsonl", ".jsonl.gz"))
     return next(filter(Path.is_file, candidates), None)
 
 
-def _silent(what: str, done: int, total: int) -> None:
-    """No progress is shown."""
-
-
 # Citations that people tagged {{failed verification}} against those of featured articles.
-
-GROUPS = ("featured", "others", "failed")
-RECALL = 0.15  # SIDE reports the precision there
-_LABELS = {"supported": "support", "partially_supported": "partial", "not_supported": "not_support"}
-
-Pages = Callable[[Sequence[str]], Sequence[Document | None]]
-Heard = Callable[[str, int, int], None]
 
 
 def group_of(record: WaferRecord) -> str:
@@ -310,7 +286,7 @@ def measured(
     pages: Pages | None,
     verifier: Verifier | None,
     threshold: float,
-    heard: Heard,
+    tell: Tell,
 ) -> dict[str, Any] | None:
     """Figure 2c: AUROC, average precision and the curve of each system; None without a contrast.
 
@@ -319,17 +295,18 @@ def measured(
         pages: the stored pages at addresses; None: only the addresses are looked at.
         verifier: reads them; None likewise.
         threshold: the probability that counts as supported.
-        heard: progress of each system.
+        tell: progress of each system.
     """
     against, labelled = contrasted(records)
     rows = [_row(record, label, pages) for record, label in labelled]
-    systems: list[Scorer] = [UrlDepth()]
+    systems = [claims.by_url_depth()]
     if verifier and pages:
-        systems = [ByVerifier(verifier), *systems, document_level(verifier)]
+        first = claims.by_first_passages(verifier)
+        systems = [claims.by_verifier(verifier), *systems, first]
         rows = [row for row in rows if row.row.evidence]
     if not {"support", "not_support"} <= {row.row.label for row in rows}:
         return None
-    found = claims.predicted("failed verification", rows, systems, heard)
+    found = claims.predicted("failed verification", rows, systems, tell)
     curves = claims.curves(found)
     return {
         "against": against,
