@@ -50,17 +50,17 @@ class Reply(Protocol):
     """What came back; header names are in lower case, the body is unpacked."""
 
     @property
-    def status(self) -> int: ...  # noqa: D102
+    def status(self) -> int: ...
     @property
-    def headers(self) -> Mapping[str, str]: ...  # noqa: D102
+    def headers(self) -> Mapping[str, str]: ...
     @property
-    def body(self) -> bytes: ...  # noqa: D102
+    def body(self) -> bytes: ...
 
 
 class Web(Protocol):
     """One GET, made again while the host is busy. Raises FetchError where no reply came."""
 
-    def get(  # noqa: D102
+    def get(
         self, url: str, *, accept: str = "*/*", headers: Mapping[str, str] | None = None
     ) -> Reply: ...
 
