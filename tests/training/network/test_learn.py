@@ -215,7 +215,7 @@ def test_too_little_feedback_says_how_much_is_needed(
 
 
 def test_only_what_it_made_is_undone(learn: Learn, pincite: Callable[..., str]) -> None:
-    assert "none that pincite learn made" in pincite("learn", "--undo", code=2)
+    assert "not made by pincite learn" in pincite("learn", "--undo", code=2)
 
 
 def test_remembered_rows_are_read_as_before(home: Path) -> None:
