@@ -56,27 +56,14 @@ _GENERAL = re.compile(
 _IN_BRACKETS = re.compile(r"\s*\([^()]*\)\Z")  # "Mercury (planet)"
 
 
-@dataclass(frozen=True, slots=True)
 class _Group:
     """Marks with nothing but punctuation between them: judged together."""
 
-    marks: tuple[Mark, ...]
-
-    @property
-    def start(self) -> int:
-        return self.marks[0].position
-
-    @property
-    def end(self) -> int:
-        return self.marks[-1].position
-
-    @property
-    def uses(self) -> list[int]:
-        return [mark.use for mark in self.marks if mark.use is not None]
-
-    @property
-    def tags(self) -> list[str]:
-        return [mark.tag for mark in self.marks if mark.tag is not None]
+    def __init__(self, marks: Sequence[Mark]) -> None:
+        self.start, self.end = marks[0].position, marks[-1].position
+        self.uses = [mark.use for mark in marks if mark.use is not None]
+        self.tags = [mark.tag for mark in marks if mark.tag is not None]
+        self.in_text = any(mark.in_text for mark in marks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +87,6 @@ class _Page:
     source: str
     cited: Sequence[Sequence[Citation]]
 
-    def about(self, text: str) -> str:
-        """The title, where `text` begins with a pronoun or a general name and lacks the title."""
-        title = _IN_BRACKETS.sub("", self.title)
-        general = self.language == "en" and _GENERAL.match(text)
-        return title if general and title.lower() not in text.lower() else ""
-
 
 def claims_of(
     blocks: Sequence[Block],
@@ -128,15 +109,19 @@ def claims_of(
         if block.text and block.kind is not BlockKind.CAPTION:
             previous = block
     claims.sort(key=lambda claim: claim.span or Span(0, 0))  # notes and captions stand aside
-    return [_unique(claim, seen) for claim in claims]
+    for n, claim in enumerate(claims):  # the same sentence under the same heading: `…-2`
+        count = seen[claim.claim_id] = seen.get(claim.claim_id, 0) + 1
+        if count > 1:
+            claims[n] = replace(claim, claim_id=f"{claim.claim_id}-{count}")
+    return claims
 
 
 def attach_tags(flat: Flat) -> None:
     """Give each reference use the inline tags that directly follow it."""
     for block in flat.blocks:
-        for group in _groups(block):
+        for marks in _groups(block):
             use = None
-            for mark in group.marks:
+            for mark in marks:
                 if mark.use is not None:
                     use = mark.use
                 elif use is not None and mark.tag is not None:
@@ -145,7 +130,7 @@ def attach_tags(flat: Flat) -> None:
 
 def _block_claims(block: Block, previous: Block | None, page: _Page) -> Iterator[Claim]:
     reader = _Wordings(block, previous, page)
-    made = _with_loose_tags(_groups(block), reader)
+    made = _with_loose_tags([_Group(marks) for marks in _groups(block)], reader)
     reader.marks = [group.start for group, _ in made]
     worded: dict[Span, tuple[_Wording, list[int], list[str]]] = {}
     for group, tags in made:
@@ -154,12 +139,14 @@ def _block_claims(block: Block, previous: Block | None, page: _Page) -> Iterator
             known, uses, every = worded.get(wording.span, (wording, [], []))
             known = replace(known, own=None) if uses else known
             worded[wording.span] = known, [*uses, *group.uses], [*every, *tags]
+    title = _IN_BRACKETS.sub("", page.title)
     for wording, uses, every in worded.values():
         start, end = wording.borrowed or (0, 0)
         between = made[bisect_right(reader.marks, start) : bisect_right(reader.marks, end)]
         before = [use for group, _ in between for use in group.uses]
         citations = tuple(citation for use in uses for citation in page.cited[use])
         every += [tag for citation in citations for tag in citation.tags]
+        general = page.language == "en" and _GENERAL.match(wording.text)
         yield Claim(
             claim_id_of(page.title, block.section, wording.text),
             wording.text,
@@ -175,7 +162,7 @@ def _block_claims(block: Block, previous: Block | None, page: _Page) -> Iterator
             wording.after,
             wording.own,
             tuple(c for use in before for c in page.cited[use]) if wording.own else (),
-            about=page.about(wording.text),
+            about=title if general and title.lower() not in wording.text.lower() else "",
             unread=_unread(block, wording, page.source),
         )
 
@@ -190,20 +177,14 @@ def _unread(block: Block, wording: _Wording, source: str) -> tuple[str, ...]:
     return tuple(text[:MAX_UNREAD] for text in inside if text.startswith("{{"))
 
 
-def _unique(claim: Claim, seen: dict[str, int]) -> Claim:
-    """The same sentence under the same heading twice: the second becomes `…-2`."""
-    count = seen[claim.claim_id] = seen.get(claim.claim_id, 0) + 1
-    return claim if count == 1 else replace(claim, claim_id=f"{claim.claim_id}-{count}")
-
-
-def _groups(block: Block) -> list[_Group]:
+def _groups(block: Block) -> list[list[Mark]]:
     groups: list[list[Mark]] = []
     for mark in block.marks:
         if groups and not has_words(block.text[groups[-1][-1].position : mark.position]):
             groups[-1].append(mark)
         else:
             groups.append([mark])
-    return [_Group(tuple(marks)) for marks in groups]
+    return groups
 
 
 def _with_loose_tags(
@@ -254,8 +235,9 @@ class _Wordings:
         if home is None or not has_words(self.block.text[home.start : group.start]):
             wording = self._nothing_before(group)
         else:
-            in_text = any(mark.in_text for mark in group.marks)
-            wording = self._clause(home, home.end if in_text else min(group.start, home.end))
+            end = home.end if group.in_text else min(group.start, home.end)
+            start = max(home.start, self.floor if self.floor < end else home.start)
+            wording = self._part(home, _stripped(self.block.text, Span(start, end)))
         self.floor = group.end
         return wording if wording and self._states(wording) else None
 
@@ -273,12 +255,6 @@ class _Wordings:
             return True
         return kind is not BlockKind.CAPTION and n_words(wording.text) >= MIN_STATEMENT
 
-    def _clause(self, home: Span, end: int) -> _Wording:
-        text = self.block.text
-        start = max(home.start, self.floor if self.floor < end else home.start)
-        clause = _stripped(text, Span(start, end))
-        return self._part(home, clause)
-
     def _part(self, home: Span, clause: Span) -> _Wording:
         """What is judged of the sentence `home`: `clause`, or as much as can be read alone."""
         text, language = self.block.text, self.page.language
@@ -293,15 +269,17 @@ class _Wordings:
         judged, part, own = _own_words(home.of(text), judged, part, inside)
         borrowed = Span(home.start + part.start, clause.start) if own else None
         clause = Span(home.start + part.start, home.start + part.end)
-        before, span = self._before(clause.start), self.block.span(*clause)
-        after = self._after(clause.end)
-        if about := self._about(home):
-            shift = len(about)
-            part, own = part.moved(shift), own.moved(shift) if own else None
-            return _Wording(
-                about + judged, before, span, about + home.of(text), part, after, own, borrowed
-            )
-        return _Wording(judged, before, span, home.of(text), part, after, own, borrowed)
+        about = self._about(home)
+        return _Wording(
+            about + judged,
+            self._before(clause.start),
+            self.block.span(*clause),
+            about + home.of(text),
+            part.moved(len(about)),
+            self._after(clause.end),
+            own.moved(len(about)) if own else None,
+            borrowed,
+        )
 
     def _about(self, home: Span) -> str:
         """The row of a short cell; of a list item without a verb what it is an item of.
@@ -362,12 +340,9 @@ class _Wordings:
             return None
         if block.lead and block.lead_span:
             return _alone(block.lead, block.lead_span)
-        return self._of_previous()
-
-    def _of_previous(self) -> _Wording | None:
-        """The last sentence of the block before: a mark on a line of its own."""
         if self.previous is None:
             return None
+        # A mark on a line of its own stands for the last sentence of the block before.
         home = _last_sentence(self.previous.text, self.page.language)
         return _alone(home.of(self.previous.text), self.previous.span(*home))
 

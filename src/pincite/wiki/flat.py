@@ -192,9 +192,11 @@ class TextBuilder:
         if char.isspace():
             self._put_space("\n" if self.lines and char == "\n" else " ", start, end)
             return
-        if self._glued(char):
-            mark = self.marks[-1].span
-            self._put_space(" ", mark.start, mark.end)
+        if self.marks and self.marks[-1].position == len(self.chars) > 0:
+            before, mark = self.chars[-1], self.marks[-1].span
+            words = before.lower() != before.upper() and char.lower() != char.upper()  # no Chinese
+            if words or (before in ".!?" and char.isupper()):  # `one.<ref/>Two` reads "one. Two"
+                self._put_space(" ", mark.start, mark.end)
         # The sentence splitter is Rust and takes no half of a surrogate pair.
         self.chars.append("\ufffd" if "\ud800" <= char <= "\udfff" else char)
         self.starts.append(start)
@@ -209,19 +211,15 @@ class TextBuilder:
         self.starts.append(start)
         self.ends.append(end)
 
-    def _glued(self, char: str) -> bool:
-        """Whether only a mark parts two sentences or words: `one.<ref/>Two` reads "one. Two"."""
-        last = self.marks[-1].position if self.marks else 0
-        if not last == len(self.chars) > 0:
-            return False
-        before = self.chars[-1]
-        words = before.lower() != before.upper() and char.lower() != char.upper()  # no Chinese
-        return words or (before in ".!?" and char.isupper())
-
     def block(self, kind: BlockKind, **details: object) -> Block:
         """The finished block, tidied and trimmed; `details` are the other fields of `Block`."""
         text = "".join(self.chars)
-        kept = _kept(text)
+        blank = not any(char.isalnum() for char in text)  # nothing but marks of unknown templates
+        kept = [not blank] * len(text)
+        lead = len(text) - len(text.lstrip())
+        gone = [(0, lead), (max(lead, len(text.rstrip())), len(text))]
+        for start, end in (*gone, *(found.span() for found in DEBRIS.finditer(text))):
+            kept[start:end] = [False] * (end - start)
         before = [0]  # before[i]: kept characters among the first i
         for keep in kept:
             before.append(before[-1] + keep)
@@ -237,19 +235,6 @@ class TextBuilder:
             styles=tuple(self.styles),
             **details,  # type: ignore[arg-type]  # checked by Block itself
         )
-
-
-def _kept(text: str) -> list[bool]:
-    """For each character whether it stays: white space at the ends and debris go."""
-    kept = [True] * len(text)
-    if not any(char.isalnum() for char in text):  # nothing but marks of unknown templates
-        return [False] * len(text)
-    lead = len(text) - len(text.lstrip())
-    gone = [(0, lead), (max(lead, len(text.rstrip())), len(text))]
-    gone += [found.span() for found in DEBRIS.finditer(text)]
-    for start, end in gone:
-        kept[start:end] = [False] * (end - start)
-    return kept
 
 
 @dataclass(slots=True)
@@ -288,8 +273,14 @@ class Writer:
         self.out = TextBuilder(lines=self.kind is BlockKind.CELL)
 
     def _finished(self) -> Block:
-        if self.kind is BlockKind.ITEM:
-            return self._item()
+        if self.kind is BlockKind.ITEM:  # introduced by its parent, or the paragraph before
+            while self.items and self.items[-1][0] >= self.depth:
+                self.items.pop()
+            lead, span = _lead_of(self.items[-1][1] if self.items else self.lead)
+            block = self.out.block(BlockKind.ITEM, section=self.section, lead=lead, lead_span=span)
+            if block.text:
+                self.items.append((self.depth, block))
+            return block
         if self.kind is BlockKind.CELL and self.tables:
             cells = self.tables[-1]  # each has a character at least
             row = last_words("; ".join(cells[-MAX_ROW:]), MAX_ROW)
@@ -300,16 +291,6 @@ class Writer:
         self.items.clear()
         if block.text and self.kind is BlockKind.PARAGRAPH:
             self.lead = block
-        return block
-
-    def _item(self) -> Block:
-        """A list item, introduced by its parent item or by the paragraph before the list."""
-        while self.items and self.items[-1][0] >= self.depth:
-            self.items.pop()
-        lead, span = _lead_of(self.items[-1][1] if self.items else self.lead)
-        block = self.out.block(BlockKind.ITEM, section=self.section, lead=lead, lead_span=span)
-        if block.text:
-            self.items.append((self.depth, block))
         return block
 
     def end_heading(self, level: int) -> None:
