@@ -31,6 +31,7 @@ _CODES = {
     "b": Reliability.BLACKLISTED,
     "m": Reliability.MIXED,
 }
+_LABELS = [str(r) for r in Reliability if r is not Reliability.UNLISTED]
 _USES = re.compile(r"\{\{\s*WP:RSPUSES\s*\|([^{}]*)\}\}", re.IGNORECASE)
 _BLACKLISTED = re.compile(r"\{\{\s*WP:RSPSTATUS\s*\|[^{}]*\bb\s*=\s*y", re.IGNORECASE)
 _PLAIN = ("site", "label", "name", "scope", "link")
@@ -56,11 +57,12 @@ def read_list(path: Path, site: Site | None = None) -> ListFile:
     for number, row in _rows(path):
         n_rows += 1
         try:
-            found = list(_entries(row, site or wikipedia("en")))
+            perennial = "status" in row and "id" in row
+            found = list(_perennial(row, site or wikipedia("en")) if perennial else _plain(row))
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             message = (
                 f"{path}, row {number}: {error}. Expected site and label, or id and status of a "
-                f"wiki's list; labels are {', '.join(_labels())}."
+                f"wiki's list; labels are {', '.join(_LABELS)}."
             )
             raise InputError(message) from error
         entries |= dict.fromkeys(found)
@@ -71,32 +73,22 @@ def read_list(path: Path, site: Site | None = None) -> ListFile:
     return ListFile(tuple(entries), n_rows, tuple(nameless))
 
 
-def _labels() -> list[str]:
-    return [str(r) for r in Reliability if r is not Reliability.UNLISTED]
-
-
 def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     text = _text(path)
     if text.lstrip().startswith("{"):
         for number, line in enumerate(text.split("\n"), 1):
             if line.strip():
-                yield number, _json_row(path, number, line)
+                try:
+                    row = json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    raise InputError(f"{path}, line {number} is no JSON: {error}.") from error
+                yield number, row
         return
     reader = csv.DictReader(io.StringIO(text), skipinitialspace=True)
     if not {"site", "label"} <= set(reader.fieldnames or ()):
         message = f"{path} begins with {text[:60]!r}. Expected JSON lines, or CSV with a header of "
         raise InputError(message + ", ".join(_PLAIN) + ".")
     yield from enumerate(reader, 2)
-
-
-def _json_row(path: Path, number: int, line: str) -> Mapping[str, Any]:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}, line {number} is no JSON: {error}.") from error
-    if not isinstance(row, dict):
-        raise InputError(f"{path}, line {number} is no JSON object.")
-    return row
 
 
 def _text(path: Path) -> str:
@@ -114,12 +106,6 @@ def _text(path: Path) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8 at byte {error.start}. Convert it first.") from error
-
-
-def _entries(row: Mapping[str, Any], site: Site) -> Iterator[Entry]:
-    if "status" in row and "id" in row:
-        return _perennial(row, site)
-    return _plain(row)
 
 
 def _plain(row: Mapping[str, Any]) -> Iterator[Entry]:
@@ -178,8 +164,5 @@ def _discussion(row: Mapping[str, Any], name: str, site: Site) -> str:
     else:
         page, section = "Wikipedia:Reliable sources/Perennial sources", name
     anchor = section.strip().replace(" ", "_")
-    return site.page(page) + (f"#{_quoted(anchor)}" if anchor else "")
-
-
-def _quoted(anchor: str) -> str:
-    return re.sub(r"[\s\"<>\[\]{}|\\^`%]", lambda c: f"%{ord(c[0]):02X}", anchor)
+    anchor = re.sub(r"[\s\"<>\[\]{}|\\^`%]", lambda c: f"%{ord(c[0]):02X}", anchor)
+    return site.page(page) + (f"#{anchor}" if anchor else "")

@@ -116,8 +116,11 @@ def escape_parameter(text: str) -> str:
     '&#91;&#91;Rome&#93;&#93; &#126;&#126;&#126;&#126;'
     """
     line = " ".join("".join(c if c.isprintable() or c in _JOINERS else " " for c in text).split())
-    line = _RUNS.sub(lambda found: "".join(f"\0{c}" for c in found[0]), line)
-    return re.sub(r"\0?(.)", _escaped, line)
+    in_runs = {n for run in _RUNS.finditer(line) for n in range(*run.span())}
+    return "".join(
+        _ESCAPES.get(char, f"&#{ord(char)};") if n in in_runs or char in _ALWAYS else char
+        for n, char in enumerate(line)
+    )
 
 
 def escape_url(url: str) -> str:
@@ -131,7 +134,8 @@ def escape_url(url: str) -> str:
         message = f"{url[:80]!r} is no address that can be cited; expected http:// or https://"
         raise ValueError(message)
     encoded = percent_encode(re.sub("[\ud800-\udfff]", "\ufffd", url), safe=_SAFE_IN_URL)
-    return re.sub(r"'{2,}|~{3,}|__", lambda found: _percent(found[0]), encoded)
+    special = re.compile(r"'{2,}|~{3,}|__")
+    return special.sub(lambda run: "".join(f"%{ord(char):02X}" for char in run[0]), encoded)
 
 
 def _template(name: str, parameters: dict[str, str | None]) -> str:
@@ -141,14 +145,3 @@ def _template(name: str, parameters: dict[str, str | None]) -> str:
         if value
     }
     return "{{" + "|".join([name, *(f"{key}={value}" for key, value in given.items())]) + "}}"
-
-
-def _escaped(found: re.Match[str]) -> str:
-    char = found[1]
-    if char in _ALWAYS or found[0] != char:
-        return _ESCAPES.get(char, f"&#{ord(char)};")
-    return char
-
-
-def _percent(text: str) -> str:
-    return "".join(f"%{ord(char):02X}" for char in text)

@@ -151,18 +151,14 @@ def sentences(
 
     Captions, headings, cells and parameters of templates are no prose.
     """
-    if _is_disambiguation(blocks, title):
+    first = next((b.text for b in blocks if b.kind is BlockKind.PARAGRAPH and b.text), "")
+    listed = first.rstrip().endswith(":") and _REFERS.search(first)
+    if listed or title.endswith("(disambiguation)"):
         return
     page = _Page(blocks, source, title, language)
     for number, block in enumerate(blocks):
         if block.kind in (BlockKind.PARAGRAPH, BlockKind.ITEM):
             yield from page.of_block(number)
-
-
-def _is_disambiguation(blocks: Sequence[Block], title: str) -> bool:
-    first = next((b.text for b in blocks if b.kind is BlockKind.PARAGRAPH and b.text), "")
-    listed = first.rstrip().endswith(":") and _REFERS.search(first)
-    return bool(listed) or title.endswith("(disambiguation)")
 
 
 class _Page:
@@ -182,12 +178,17 @@ class _Page:
         homes = {bisect_left(starts, m.position) - 1 for m in block.marks if m.use is not None}
         tagged = {bisect_left(starts, m.position) - 1 for m in block.marks if m.tag == NEEDED}
         last = max(homes, default=-1)
-        if number in self.covered or _cites_alone(self._next(number)):
+        following = self.blocks[number + 1] if number + 1 < len(self.blocks) else None
+        # A block that is nothing but references stands for the block before.
+        for_this = following and _cites(following) and not has_words(following.text)
+        if number in self.covered or for_this:
             last = len(found)
+        headed = any(map(_NAMES_SOURCE.search, block.section))
         for n, home in enumerate(found):
             text = home.of(block.text).strip()
             announces = n == len(found) - 1 and text.endswith((":", "："))
-            covered = n < last or self._has_source(block, home)
+            written = block.span(*home).of(self.source)
+            covered = n < last or headed or _AUTHOR_YEAR.search(text) or _ADDRESS.search(written)
             state = Sourced.COVERED if covered else Sourced.UNCITED
             claim = self._claim(block, home, found[bisect_left(starts, home.start - MAX_BEFORE)])
             yield Sentence(
@@ -196,17 +197,6 @@ class _Page:
                 self._exempt(block, text, announces=announces),
                 opens=n == 0,
             )
-
-    def _has_source(self, block: Block, home: Span) -> bool:
-        """Whether an address or "(Holm 1911)" stands in a sentence."""
-        in_source = block.span(*home).of(self.source)
-        headed = any(map(_NAMES_SOURCE.search, block.section))
-        return bool(
-            headed or _AUTHOR_YEAR.search(home.of(block.text)) or _ADDRESS.search(in_source)
-        )
-
-    def _next(self, number: int) -> Block | None:
-        return self.blocks[number + 1] if number + 1 < len(self.blocks) else None
 
     def _exempt(self, block: Block, text: str, *, announces: bool) -> Exempt | None:
         if any(_APART.fullmatch(heading) for heading in block.section):
@@ -263,11 +253,6 @@ def _cites(block: Block) -> bool:
     return any(mark.use is not None for mark in block.marks)
 
 
-def _cites_alone(block: Block | None) -> bool:
-    """Whether a block is nothing but references: they stand for the block before."""
-    return block is not None and _cites(block) and not has_words(block.text)
-
-
 def _covered_lists(blocks: Sequence[Block]) -> set[int]:
     """The items that a reference at their list's end, or in what introduces it, stands for."""
     covered: set[int] = set()
@@ -279,26 +264,15 @@ def _covered_lists(blocks: Sequence[Block]) -> set[int]:
             lead = blocks[run[-1]]
             continue
         citing = [n for n in run if _cites(blocks[n])]
-        introduced = lead is not None and lead.text.rstrip().endswith(":") and _cites_last(lead)
+        uses = [mark.position for mark in lead.marks if mark.use is not None] if lead else []
+        introduced = (
+            lead
+            and lead.text.rstrip().endswith(":")
+            and uses
+            and not has_words(lead.text[uses[-1] :])
+        )
         if introduced or (len(run) > 1 and citing == [run[-1]]):
             covered.update(run)
-        covered |= _below_cited(blocks, run)
+        parents = {blocks[n].text for n in citing if blocks[n].text.rstrip().endswith(":")}
+        covered.update(n for n in run if blocks[n].lead in parents)
     return covered
-
-
-def _cites_last(block: Block) -> bool:
-    """Whether the last reference of a block stands at its end."""
-    uses = [mark.position for mark in block.marks if mark.use is not None]
-    return bool(uses) and not has_words(block.text[uses[-1] :])
-
-
-def _below_cited(blocks: Sequence[Block], run: Sequence[int]) -> set[int]:
-    """The items below one that ends in a colon and has a reference."""
-    citing: set[str] = set()
-    found = set()
-    for n in run:
-        if blocks[n].lead in citing:
-            found.add(n)
-        if blocks[n].text.rstrip().endswith(":") and _cites(blocks[n]):
-            citing.add(blocks[n].text)
-    return found
