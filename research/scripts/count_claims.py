@@ -18,7 +18,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from pincite.text.fragments import Standing, standing
+from pincite.text.clauses import Standing, standing
 from pincite.types import Article, Claim
 from pincite.wiki.article import read_articles
 from pincite.wiki.flat import BlockKind

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pincite.text.fragments import MIN_WORDS, Standing, standing
+from pincite.text.clauses import MIN_WORDS, Standing, standing
 from pincite.types import Article, Span
 from pincite.wiki.article import parse_article
 from pincite.wiki.flat import BlockKind, Flat

@@ -11,8 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pincite.text.clauses import clauses
-from pincite.text.fragments import MAX_CHARS, Standing, standing, widened, with_subject
+from pincite.text.clauses import MAX_CHARS, Standing, clauses, standing, widened, with_subject
 from pincite.text.sentences import n_words, whole_sentences
 from pincite.types import Citation, Claim, Span, claim_id_of
 from pincite.wiki.flat import UNREAD, Block, BlockKind, Flat, Mark, last_words

@@ -15,7 +15,7 @@ from itertools import groupby
 
 from pincite.judgement import citation_need
 from pincite.notes import Note
-from pincite.text.fragments import MAX_CHARS, Standing, standing
+from pincite.text.clauses import MAX_CHARS, Standing, standing
 from pincite.text.sentences import n_words
 from pincite.types import Article, Claim, Span, Uncited, claim_id_of
 from pincite.wiki.article import read_flat
