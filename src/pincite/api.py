@@ -37,8 +37,7 @@ from pincite.verbs.check import render as check_render
 from pincite.verbs.check import terminal as check_terminal
 from pincite.verbs.check.records import Check, CheckReport
 from pincite.verbs.verify import articles, build, terminal
-from pincite.verbs.verify import csv as verify_csv
-from pincite.verbs.verify import html as verify_html
+from pincite.verbs.verify import render as verify_render
 from pincite.verbs.verify.report import Report as VerifyReport
 from pincite.wiki.article import article_in
 
@@ -138,13 +137,13 @@ def _forms(record: object) -> _Forms:
         VerifyReport.to_values,
         _verify_page,
         terminal.print_report,
-        verify_csv.COLUMNS,
-        verify_csv.rows,
+        verify_render.CSV_COLUMNS,
+        verify_render.csv_rows,
     )
 
 
 def _verify_page(record: VerifyReport) -> str:
-    return verify_html.to_html(record, datetime.now(UTC).date())
+    return verify_render.to_html(record, datetime.now(UTC).date())
 
 
 def verify(

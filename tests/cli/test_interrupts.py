@@ -155,11 +155,11 @@ def test_one_while_its_sources_are_fetched(wiki: Wiki) -> None:
     assert f"Stopped after 0 of {N} claims" in said
     found = report()
     assert found["complete"] is False
-    assert found["funnel"]["waiting"] == N
-    assert found["funnel"]["stages"]["addressed"] == {"uses": N, "sources": N}
+    assert found["coverage"]["waiting"] == N
+    assert found["coverage"]["stages"]["addressed"] == {"uses": N, "sources": N}
     goes_on(wiki, *ONE)
     assert report()["complete"]
-    assert report()["funnel"]["stages"]["judged"]["uses"] == N
+    assert report()["coverage"]["stages"]["judged"]["uses"] == N
     assert len(asked_twice(wiki)) <= 1  # the one that was under way
 
 
@@ -168,7 +168,7 @@ def test_one_while_claims_are_judged(wiki: Wiki) -> None:
     assert f"Stopped after 2 of {N} claims" in said
     found = report()
     assert (found["complete"], len(found["findings"])) == (False, 2)
-    assert (found["funnel"]["waiting"], found["funnel"]["stages"]["judged"]["uses"]) == (2, 2)
+    assert (found["coverage"]["waiting"], found["coverage"]["stages"]["judged"]["uses"]) == (2, 2)
     goes_on(wiki, *ONE)
     assert report()["complete"]
     assert asked_twice(wiki) == set()
@@ -188,7 +188,7 @@ def worklist() -> dict[str, Any]:
 def ends_as_a_whole_run(wiki: Wiki) -> None:
     goes_on(wiki, *MANY)
     assert worklist()["complete"]
-    assert worklist()["funnel"]["stages"]["judged"]["uses"] == 2 * N
+    assert worklist()["coverage"]["stages"]["judged"]["uses"] == 2 * N
     assert len(asked_twice(wiki)) <= 1
 
 
@@ -210,7 +210,7 @@ def test_many_while_claims_are_judged(wiki: Wiki) -> None:
     stopped(wiki, "judging", in_log("two are judged"), *MANY)
     found = worklist()
     assert (found["complete"], found["articles"][0]["stopped"]) == (False, True)
-    assert found["funnel"]["waiting"] == N - 2
+    assert found["coverage"]["waiting"] == N - 2
     assert found["articles"][0]["report"].endswith(".101.html")
     ends_as_a_whole_run(wiki)
 

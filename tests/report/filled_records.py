@@ -7,8 +7,8 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pincite.contract.codec import EachOf, Within
-from pincite.judgement.funnel import Stage
 from pincite.types import Span
+from pincite.verbs.verify.coverage import Stage
 
 ABSENT = object()
 EMPTY: dict[Any, Any] = {str: "", int: 0, float: 0.0, bool: False, Span: [0, 0]}

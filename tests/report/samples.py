@@ -1,6 +1,5 @@
 """A small report built by hand, and one whose every text is hostile."""
 
-from pincite.judgement.funnel import funnel
 from pincite.notes import Note, as_written
 from pincite.types import (
     Article,
@@ -26,6 +25,7 @@ from pincite.types import (
     Unchecked,
     Uncited,
 )
+from pincite.verbs.verify.coverage import of_article
 from pincite.verbs.verify.report import Report
 
 HOSTILE = [
@@ -164,7 +164,7 @@ def report(text: str = "plain", url: str = "https://varde.example/bridge") -> Re
         settings={"depth": 100, "note": text},
         versions={"pincite": "0.1.0", "verifier": text},
         created="2026-11-21T08:00:00+00:00",
-        funnel=funnel(article, findings),
+        coverage=of_article(article, findings),
         flag_precision=((0.02, 0.12), (0.05, 0.28), (0.2, 0.67)),
         uncited=uncited(text, strong),
     )

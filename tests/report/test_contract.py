@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from pincite.contract import codec
 from pincite.contract.codec import EachOf, Within
 from pincite.errors import InputError
-from pincite.judgement.funnel import Stage
 from pincite.types import Reason, Span
+from pincite.verbs.verify.coverage import Stage
 from pincite.verbs.verify.report import Report
 
 # A high half before a low one reads back as the character that they are together.
@@ -109,11 +109,11 @@ def test_the_schemas_are_current(path: Any) -> None:
     ("values", "message"),
     [
         ({"schema_version": "4"}, "schema_version is '4'"),
-        ({"funnel": {"stages": {"cited": {"uses": 1, "sources": 1}}}}, "funnel: .*lacks .*judged"),
-        ({"funnel": {"reasons": {"boredom": {}}}}, "funnel.reasons.boredom"),
+        ({"coverage": {"stages": {"cited": {"uses": 1, "sources": 1}}}}, "lacks .*judged"),
+        ({"coverage": {"reasons": {"boredom": {}}}}, "coverage.reasons.boredom"),
         ({"findings": [{"score": "high"}]}, r"findings\[0\]\.score: .*valid number"),
         ({"flag_precision": [[0.5, 1.5]]}, r"flag_precision\[0\]\[1\]: .*less than"),
-        ({"funnel": {"waiting": "2"}}, "funnel.waiting: .*valid integer"),
+        ({"coverage": {"waiting": "2"}}, "coverage.waiting: .*valid integer"),
         ({"stopped": 1}, "stopped: .*valid boolean"),
         ({"settings": {"n": {}}}, "settings.n"),
     ],

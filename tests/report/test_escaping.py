@@ -13,7 +13,7 @@ from rich.console import Console
 from samples import report
 
 from pincite.types import Label
-from pincite.verbs.verify import csv, html, terminal, wikitext
+from pincite.verbs.verify import render, terminal
 
 TODAY = date(2026, 11, 21)
 ALLOWED = {
@@ -27,7 +27,7 @@ ALLOWED = {
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_html_shows_the_text_and_gains_no_element(text: str, url: str) -> None:
     page = Page()
-    page.feed(html.to_html(report(text, url), TODAY))
+    page.feed(render.to_html(report(text, url), TODAY))
     assert page.tags <= ALLOWED
     assert not [name for name, _ in page.attributes if name.startswith("on")]
     assert {value for name, value in page.attributes if name == "type"} == {"radio"}
@@ -39,7 +39,7 @@ def test_html_shows_the_text_and_gains_no_element(text: str, url: str) -> None:
 
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_wikitext_holds_exactly_the_templates_that_were_meant(text: str, url: str) -> None:
-    written = wikitext.to_wikitext(report(text, url), TODAY)
+    written = render.to_wikitext(report(text, url), TODAY)
     pasted = "\n".join(line for line in written.splitlines() if not line.startswith("#"))
     code = mwparserfromhell.parse(pasted)
     names = {str(template.name).strip() for template in code.filter_templates()}
@@ -55,9 +55,9 @@ def test_wikitext_holds_exactly_the_templates_that_were_meant(text: str, url: st
 
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_csv_has_whole_rows_and_no_formula(text: str, url: str) -> None:
-    rows = list(csv_module.reader(io.StringIO(csv.to_csv(report(text, url)))))
-    assert {len(row) for row in rows} == {len(csv.COLUMNS)}
-    numeric = {csv.COLUMNS.index(name) for name in csv.COLUMNS if "score" in name}
+    rows = list(csv_module.reader(io.StringIO(render.to_csv(report(text, url)))))
+    assert {len(row) for row in rows} == {len(render.CSV_COLUMNS)}
+    numeric = {render.CSV_COLUMNS.index(name) for name in render.CSV_COLUMNS if "score" in name}
     for row in rows[1:]:
         for column, cell in enumerate(row):
             assert column in numeric or not cell.startswith(("=", "+", "-", "@", "\t"))

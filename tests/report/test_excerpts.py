@@ -3,7 +3,7 @@
 import pytest
 
 from pincite.types import Span
-from pincite.verbs.verify.excerpts import MAX_SHOWN, excerpt, in_menu
+from pincite.verbs.verify.render import MAX_SHOWN, excerpt, in_menu
 
 MENU = "Skip to content\nHarbour\nSwing bridge shut for greasing\nCrab pots taken\nSport\nWeather"
 TEXT = "The mill opened in 1911. It burned in 1952. Nobody was hurt."

@@ -9,10 +9,10 @@ import pytest
 from rich.console import Console
 from samples import report
 
-from pincite.judgement.funnel import funnel
 from pincite.notes import Note
 from pincite.types import Article, Evidence, Finding, Label, Unchecked
-from pincite.verbs.verify import csv, html, terminal, wikitext, wording, worklist
+from pincite.verbs.verify import render, terminal, wording, worklist
+from pincite.verbs.verify.coverage import of_article
 from pincite.verbs.verify.report import Report
 
 TODAY = date(2026, 11, 21)
@@ -20,7 +20,7 @@ CLAIM = "The bridge opened in 1911."
 
 
 def page(found: Report | None = None) -> str:
-    return html.to_html(found or report(CLAIM), TODAY)
+    return render.to_html(found or report(CLAIM), TODAY)
 
 
 def on_terminal(found: Report) -> str:
@@ -43,7 +43,7 @@ def test_a_run_that_goes_on_tells_the_claims_that_need_an_editor() -> None:
 
 def texts(found: Report) -> list[str]:
     """All that a person reads of a report; JSON is for programs."""
-    return [page(found), on_terminal(found), csv.to_csv(found), wikitext.to_wikitext(found, TODAY)]
+    return [page(found), on_terminal(found), render.to_csv(found), render.to_wikitext(found, TODAY)]
 
 
 def of(findings: list[Finding]) -> Report:
@@ -54,7 +54,7 @@ def of(findings: list[Finding]) -> Report:
         report(CLAIM),
         findings=tuple(findings),
         n_claims=len(findings),
-        funnel=funnel(article, findings),
+        coverage=of_article(article, findings),
         uncited=None,
     )
 
@@ -67,7 +67,9 @@ def labelled(label: Label) -> Finding:
 def test_the_first_finding_comes_before_coverage_and_sound_claims() -> None:
     sound = dataclasses.replace(labelled(Label.SUPPORTED), citations=())
     written = page(of([*report(CLAIM).findings, sound]))
-    places = [written.index(f'id="{name}-title"') for name in ("first", "open", "sound", "funnel")]
+    places = [
+        written.index(f'id="{name}-title"') for name in ("first", "open", "sound", "coverage")
+    ]
     assert places == sorted(places)
     assert places[0] < written.index('id="claim-1"') < places[1]
 
@@ -76,7 +78,7 @@ def test_sound_claims_and_coverage_are_folded() -> None:
     sound = dataclasses.replace(labelled(Label.SUPPORTED), citations=())
     written = page(of([sound]))
     assert '<details class="finding supported" id="claim-1">' in written
-    assert '<details class="group"><summary><h2 id="funnel-title">' in written
+    assert '<details class="group"><summary><h2 id="coverage-title">' in written
 
 
 def test_a_sound_claim_whose_source_changed_is_not_folded() -> None:
@@ -156,7 +158,7 @@ def test_words_that_only_we_understood_are_gone() -> None:
         finding = labelled(Label.NOT_SUPPORTED if label is Label.REFUTED else label)
         found = of([dataclasses.replace(finding, label=label)])
         assert not [written for written in texts(found) if inside.search(written)]
-        for written in (page(found), on_terminal(found), csv.to_csv(found)):
+        for written in (page(found), on_terminal(found), render.to_csv(found)):
             assert wording.LABELS[label] in written
     assert not inside.search(worklist.to_html(worklist.worklist([], 0)))
 
@@ -170,8 +172,8 @@ def test_labels_are_explained_where_they_are_shown() -> None:
 def test_flagged_means_the_same_in_every_format() -> None:
     found = of([labelled(Label.NOT_SUPPORTED), labelled(Label.PARTLY_SUPPORTED)])
     assert "2 claims (1 flagged, 1 partly supported)" in page(found)
-    assert [",flagged," in line for line in csv.to_csv(found).splitlines()[1:]] == [True, False]
-    advised = [wording.READ_FIRST in line for line in csv.to_csv(found).splitlines()[1:]]
+    assert [",flagged," in line for line in render.to_csv(found).splitlines()[1:]] == [True, False]
+    advised = [wording.READ_FIRST in line for line in render.to_csv(found).splitlines()[1:]]
     assert advised == [True, False]
 
 

@@ -16,7 +16,7 @@ from pincite.cli.verify import deliver
 from pincite.errors import PinciteError
 from pincite.judgement import aggregation
 from pincite.types import Evidence, Finding, Label, Part, Place, Reason, Span
-from pincite.verbs.verify import csv, html, terminal, wikitext, wording
+from pincite.verbs.verify import render, terminal, wording
 from pincite.verbs.verify.report import SCHEMA, Report
 
 TODAY = date(2026, 11, 21)
@@ -45,14 +45,14 @@ def test_a_stopped_run_says_so_everywhere() -> None:
     stopped = dataclasses.replace(report(), n_claims=9)
     assert not stopped.complete
     assert json.loads(stopped.to_json())["complete"] is False
-    assert "stopped after 4 of 9" in html.to_html(stopped, TODAY)
+    assert "stopped after 4 of 9" in render.to_html(stopped, TODAY)
     out = io.StringIO()
     terminal.print_report(stopped, Console(file=out, width=100))
     assert "stopped after 4" in out.getvalue()
 
 
 def test_no_tag_where_nothing_fails() -> None:
-    written = wikitext.to_wikitext(report(), TODAY)
+    written = render.to_wikitext(report(), TODAY)
     assert written.count("{{failed verification|date=November 2026|") == 2
 
 
@@ -60,7 +60,7 @@ def test_a_tag_quotes_the_source_verbatim() -> None:
     finding = report("The bridge opened in 1911.").findings[0]
     outcome = finding.citations[0].outcome
     assert isinstance(outcome, Evidence)
-    assert outcome.quoted in (wikitext.tag(finding, TODAY) or "")
+    assert outcome.quoted in (render.tag(finding, TODAY) or "")
 
 
 CLAIM = "The mill opened in 1911 & closed <in> 1952."
@@ -87,7 +87,7 @@ def test_the_sample_is_in_the_order_of_the_ranking() -> None:
 
 
 def test_the_missing_part_is_marked_in_the_claim_and_escaped() -> None:
-    page = html.to_html(only(partly()), TODAY)
+    page = render.to_html(only(partly()), TODAY)
     marked = '<mark class="missing">closed &lt;in&gt; 1952</mark>'
     assert f"<strong>The mill opened in 1911 &amp; {marked}.</strong>" in page
     assert "Nothing was found for “closed &lt;in&gt; 1952”." in page
@@ -97,7 +97,7 @@ def test_overlapping_missing_parts_keep_the_claim_whole() -> None:
     found = partly()
     year = Part("figure", Span(38, 42), "1952", supported=False)
     wide = dataclasses.replace(found, missing=(*found.missing, year, year))
-    page = html.to_html(only(wide), TODAY)
+    page = render.to_html(only(wide), TODAY)
     assert '<mark class="missing">closed &lt;in&gt; 1952</mark>.</strong>' in page
 
 
@@ -106,8 +106,8 @@ def test_the_missing_part_is_named_in_every_format() -> None:
     found = json.loads(sample.to_json())["findings"][0]
     assert [part["words"] for part in found["missing"]] == ["closed <in> 1952"]
     assert [part["supported"] for part in found["citations"][0]["clauses"]] == [True, False]
-    assert csv.to_csv(sample).splitlines()[1].count("closed <in> 1952,closed <in> 1952") == 1
-    assert "does not seem to state “closed &lt;in&gt; 1952”" in wikitext.to_wikitext(sample, TODAY)
+    assert render.to_csv(sample).splitlines()[1].count("closed <in> 1952,closed <in> 1952") == 1
+    assert "does not seem to state “closed &lt;in&gt; 1952”" in render.to_wikitext(sample, TODAY)
     out = io.StringIO()
     terminal.print_report(sample, Console(file=out, width=200))
     assert "nothing was found for “closed <in> 1952”" in out.getvalue()
@@ -127,7 +127,7 @@ def test_parts_found_in_different_sources_lack_nothing_that_could_be_tagged() ->
     found = dataclasses.replace(partly(), missing=())
     said = wording.what_is_missing(found.label, found.missing)
     assert "the whole in none" in said
-    assert wikitext.tag(found, TODAY) is None
+    assert render.tag(found, TODAY) is None
 
 
 def test_advice_says_how_often_flags_are_false_alarms() -> None:
@@ -149,8 +149,8 @@ def test_advice_is_in_every_format_and_nowhere_if_it_is_not_known() -> None:
         out = io.StringIO()
         terminal.print_report(sample, Console(file=out, width=300))
         written = [
-            *(out.getvalue(), csv.to_csv(sample), sample.to_json()),
-            *(html.to_html(sample, TODAY), wikitext.to_wikitext(sample, TODAY)),
+            *(out.getvalue(), render.to_csv(sample), sample.to_json()),
+            *(render.to_html(sample, TODAY), render.to_wikitext(sample, TODAY)),
         ]
         assert [wording.READ_FIRST in text for text in written] == [there] * 5
         assert [text.count(wording.READ_FIRST) for text in written] == [there] * 5
@@ -163,10 +163,10 @@ def test_sentences_without_a_citation_in_every_format() -> None:
     tagged, other = list(csv_rows(shown))
     assert (tagged["label"], tagged["citation_need"]) == ("no citation", "0.3")
     assert other["suggestion_url"] == "https://better.example/a?b=1&c=2"
-    pasted = wikitext.to_wikitext(shown, TODAY)
+    pasted = render.to_wikitext(shown, TODAY)
     assert pasted.count("{{citation needed|") == 1  # the other one has it
     assert "https://better.example/a?b=1&c=2" in pasted
-    for text in (out.getvalue(), html.to_html(shown, TODAY), pasted):
+    for text in (out.getvalue(), render.to_html(shown, TODAY), pasted):
         assert "an editor asked for a citation" in text
         assert "a quotation: “The bridge is the largest.”" in text
 
@@ -175,7 +175,7 @@ def test_that_none_was_found_is_said_and_that_none_was_looked_for_is_not() -> No
     for uncited, said in (((), True), (None, False)):
         shown, out = dataclasses.replace(report(), uncited=uncited), io.StringIO()
         terminal.print_report(shown, Console(file=out, width=120))
-        page = html.to_html(shown, TODAY)
+        page = render.to_html(shown, TODAY)
         assert [wording.UNCITED["title"] in text for text in (out.getvalue(), page)] == [said] * 2
 
 
@@ -200,17 +200,17 @@ def test_csv_says_where_what_could_be_cited_was_found() -> None:
 
 
 def csv_rows(shown: Report) -> list[dict[str, str]]:
-    return list(spreadsheet.DictReader(io.StringIO(csv.to_csv(shown))))
+    return list(spreadsheet.DictReader(io.StringIO(render.to_csv(shown))))
 
 
 def test_snapshots(snapshot: SnapshotAssertion) -> None:
     out = io.StringIO()
     terminal.print_report(report("The bridge opened in 1911."), Console(file=out, width=90))
     assert out.getvalue() == snapshot(name="terminal")
-    assert csv.to_csv(report("The bridge opened in 1911.")) == snapshot(name="csv")
-    assert wikitext.to_wikitext(report("The bridge."), TODAY) == snapshot(name="wikitext")
+    assert render.to_csv(report("The bridge opened in 1911.")) == snapshot(name="csv")
+    assert render.to_wikitext(report("The bridge."), TODAY) == snapshot(name="wikitext")
     assert report("The bridge.").to_json() == snapshot(name="json")
-    assert html.to_html(report("The bridge."), TODAY) == snapshot(name="html")
+    assert render.to_html(report("The bridge."), TODAY) == snapshot(name="html")
 
 
 # ── What cannot be shown costs itself ────────────────────────────────────────────────────────────
@@ -232,13 +232,13 @@ def test_a_finding_that_cannot_be_shown_costs_itself() -> None:
     whole, bad = report("The bridge."), broken()
     (lost,) = [each for each in bad.to_values()["findings"] if each["failed"]]
     assert lost["citations"][0]["outcome"]["reason"] == Reason.INTERNAL_ERROR
-    rows = [list(csv.rows(each)) for each in (whole, bad)]
+    rows = [list(render.csv_rows(each)) for each in (whole, bad)]
     assert len(rows[0]) == len(rows[1])
     out = [io.StringIO(), io.StringIO()]
     for each, stream in zip((whole, bad), out, strict=True):
         terminal.print_report(each, Console(file=stream, width=90))
-    pages = [html.to_html(each, TODAY).count("<article") for each in (whole, bad)]
-    blocks = [wikitext.to_wikitext(each, TODAY).count("# claim:") for each in (whole, bad)]
+    pages = [render.to_html(each, TODAY).count("<article") for each in (whole, bad)]
+    blocks = [render.to_wikitext(each, TODAY).count("# claim:") for each in (whole, bad)]
     assert (pages[0], blocks[0]) == (pages[1], blocks[1])
 
 

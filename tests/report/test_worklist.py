@@ -11,8 +11,8 @@ from hostile import CASES, Page
 from rich.console import Console
 from samples import report
 
-from pincite.judgement.funnel import Stage, Tally
 from pincite.verbs.verify import terminal, worklist
+from pincite.verbs.verify.coverage import Stage, Tally
 
 
 def row(text: str = "plain", url: str = "https://varde.example/", **changes: Any) -> worklist.Row:
@@ -28,13 +28,13 @@ def on_terminal(found: worklist.WorkList) -> str:
 
 def test_the_funnel_is_the_sum_in_every_format() -> None:
     found = worklist.worklist([row(), row(), worklist.Row("Nowhere", problem="no page")], 3)
-    uses = found.funnel.stages[Stage.JUDGED].uses
+    uses = found.coverage.stages[Stage.JUDGED].uses
     assert found.complete
     assert uses == 6
     written = json.loads(worklist.to_json(found))
     assert (written["complete"], written["n_articles"]) == (True, 3)
-    assert written["funnel"]["stages"]["judged"] == {"uses": 6, "sources": 2}
-    assert written["articles"][2]["funnel"] is None
+    assert written["coverage"]["stages"]["judged"] == {"uses": 6, "sources": 2}
+    assert written["articles"][2]["coverage"] is None
     listed = list(csv.DictReader(io.StringIO(worklist.to_csv(found))))
     assert sum(int(line["citations_judged"] or 0) for line in listed) == uses
     assert '<th scope="row">judged</th><td class="n">6</td>' in worklist.to_html(found)
@@ -51,7 +51,7 @@ def test_a_stopped_list_says_so() -> None:
 
 def test_an_empty_list_can_be_written() -> None:
     none = worklist.worklist([], 0)
-    assert none.funnel.stages[Stage.CITED] == Tally(0, 0)
+    assert none.coverage.stages[Stage.CITED] == Tally(0, 0)
     assert "0 articles" in worklist.to_html(none)
     assert "0 articles" in on_terminal(none)
 

@@ -220,14 +220,14 @@ def deliver(
     """As `options.deliver`."""
     from rich.console import Console
 
-    from pincite.verbs.verify import csv, html, terminal, wikitext
+    from pincite.verbs.verify import render, terminal
 
     today = datetime.now(UTC).date()
     writers = {
         "json": report.to_json,
-        "csv": lambda: csv.to_csv(report),
-        "html": lambda: html.to_html(report, today),
-        "wikitext": lambda: wikitext.to_wikitext(report, today),
+        "csv": lambda: render.to_csv(report),
+        "html": lambda: render.to_html(report, today),
+        "wikitext": lambda: render.to_wikitext(report, today),
     }
 
     def show() -> None:
@@ -421,9 +421,9 @@ class Folder:
 
     def _keep(self, name: str, report: Report) -> None:
         """Write the page, then the JSON: that marks the article as done."""
-        from pincite.verbs.verify import html
+        from pincite.verbs.verify import render
 
-        options.write(html.to_html(report, datetime.now(UTC).date()), self._path / f"{name}.html")
+        options.write(render.to_html(report, datetime.now(UTC).date()), self._path / f"{name}.html")
         options.write(report.to_json(), self._path / f"{name}.json")
         self._add(report, name)
 

@@ -11,7 +11,7 @@ from samples import report
 from server.browser.looks import opened_details, seen_in_all_looks
 
 from pincite.types import Label
-from pincite.verbs.verify import html
+from pincite.verbs.verify import render
 
 SIZES = [(1200, 900), (375, 800)]
 SEEN = """[...document.querySelectorAll(".finding")]
@@ -27,7 +27,7 @@ def file(tmp_path: Path) -> Path:
     findings = tuple(f for f in (*found.findings, *more) for _ in range(2))
     path = tmp_path / "report.html"
     whole = dataclasses.replace(found, findings=findings, n_claims=len(findings))
-    path.write_text(html.to_html(whole, date(2026, 11, 21)), encoding="utf-8")
+    path.write_text(render.to_html(whole, date(2026, 11, 21)), encoding="utf-8")
     return path
 
 

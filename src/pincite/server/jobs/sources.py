@@ -30,10 +30,10 @@ from pincite.documents import body, collection, jsonl, read
 from pincite.documents.body import Format
 from pincite.documents.collection import loose_key
 from pincite.documents.docx import MAX_RATIO, SMALL
-from pincite.judgement.funnel import addresses
 from pincite.server.requests import SentFile
 from pincite.text.identifiers import doi_in, doi_of, doi_of_url
 from pincite.types import Article, Citation, Document, Unchecked
+from pincite.verbs.verify.coverage import addresses
 
 MAX_FILES = 2_000  # unpacked ones too; a long article cites a few hundred sources
 MAX_BYTES = 1_000_000_000  # of what zip files unpack to, together: ten times a usual upload

@@ -22,7 +22,7 @@ from pincite.server.routes.verify import Verified, verified_in
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.types import CitationResult, Evidence, Finding, Suggestion, Unchecked
-from pincite.verbs.verify import wikitext, wording
+from pincite.verbs.verify import render, wording
 
 REMEMBERED = 200  # jobs of an account that are looked through, the newest
 MAX_QUOTE = 600  # characters of a source
@@ -211,7 +211,7 @@ def _claim(
         missing=[part.words for part in absent],
         citations=[_cited(result, names, words) for result in finding.citations],
         suggestions=[_suggested(each, today) for each in finding.suggestions],
-        tag=wikitext.tag(finding, today),
+        tag=render.tag(finding, today),
     )
 
 
@@ -241,5 +241,5 @@ def _suggested(suggestion: Suggestion, today: date) -> SuggestionBody:
         title=cells.one_line(passage.title) or passage.url,
         url=cells.safe_link(passage.url) or "",
         quote=cells.shortened(suggestion.evidence.quoted or passage.text, MAX_QUOTE),
-        reference=wikitext.reference(suggestion, today),
+        reference=render.reference(suggestion, today),
     )

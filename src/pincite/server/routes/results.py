@@ -13,7 +13,6 @@ from fastapi import Path, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel, Field
 
-from pincite.judgement.funnel import FLAGS
 from pincite.server import forms
 from pincite.server.forms import Form
 from pincite.server.identity import Guest, Identity, Reader, Runner
@@ -29,6 +28,7 @@ from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.tables import Kind
 from pincite.types import Label
+from pincite.verbs.verify.coverage import FLAGS
 
 router = Router(
     prefix="/api/v1/jobs/{job_id}/links",

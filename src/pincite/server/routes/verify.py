@@ -19,7 +19,6 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from pincite.errors import InputError
 from pincite.judgement import aggregation
-from pincite.judgement.funnel import Stage, stage
 from pincite.judgement.fusion import relabelled
 from pincite.library.private_copies import OwnCopy, keys_of
 from pincite.notes import Note
@@ -39,7 +38,8 @@ from pincite.server.uploads import Form as SentForm
 from pincite.server.uploads import Sent
 from pincite.text.hosts import host_of
 from pincite.types import CitationResult, Evidence, Finding, Label, Suggestion, Unchecked
-from pincite.verbs.verify import html, wikitext, wording
+from pincite.verbs.verify import render, wording
+from pincite.verbs.verify.coverage import Stage, stage
 from pincite.verbs.verify.report import Report
 
 KEPT = 16  # results that stay parsed: somebody who reads one asks for it again and again
@@ -173,7 +173,7 @@ def funnel_at(verified: Verified, report: Report) -> list[tuple[str, int]]:
         for finding in report.findings
         for result in finding.citations
     )
-    found = verified.report.funnel
+    found = verified.report.coverage
     uses = {str(each): tally.uses for each, tally in found.stages.items()}
     # Flagged at the run's threshold; at another they are others.
     return [("references", found.references), *(uses | {str(Stage.FLAGGED): flagged}).items()]
@@ -239,7 +239,7 @@ def finding_view(
         "label": finding.label,
         "support": None if support is None else cells.percent(support),
         "together": cells.percent(finding.together.prob_supported) if finding.together else None,
-        "pieces": html.pieces(finding.claim.text, finding.missing),
+        "pieces": render.pieces(finding.claim.text, finding.missing),
         "absent": [part.words for part in absent],
         "denied": [part.words for part in denied],
         "citations": citations,
@@ -247,7 +247,7 @@ def finding_view(
         "excluded": finding.excluded,
         "n_candidates": finding.n_candidates,
         "opinion": finding if finding.opinion else None,
-        "tag": wikitext.tag(finding, today),
+        "tag": render.tag(finding, today),
         "summary": edit_summary(finding),
         "open": next(iter(addresses), None),
     }
@@ -296,7 +296,7 @@ def _suggestion(
         "corpus": suggestion.corpus,
         "listing": suggestion.listing,
         "quoted": quoted(suggestion.evidence, {}),  # its passage; the page is a click away
-        "reference": wikitext.reference(suggestion, today),
+        "reference": render.reference(suggestion, today),
     }
 
 
@@ -585,7 +585,7 @@ def report_page(
 ) -> Response:
     """The report as one file that can be sent to somebody."""
     job, verified = _found(request, who, site, job_id)
-    text = html.to_html(report_at(verified, threshold), date.today())
+    text = render.to_html(report_at(verified, threshold), date.today())
     # Its styles stand in it; no script is in it, and none may run.
     policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
     return _file(text, "text/html", f"{job.job_id}.html", {"Content-Security-Policy": policy})
@@ -597,7 +597,7 @@ def report_wikitext(
 ) -> Response:
     """Tags and references to paste, worst first."""
     job, verified = _found(request, who, site, job_id)
-    text = wikitext.to_wikitext(report_at(verified, threshold), date.today())
+    text = render.to_wikitext(report_at(verified, threshold), date.today())
     return _file(text, "text/plain", f"{job.job_id}.txt", {})
 
 

@@ -18,7 +18,6 @@ from pincite.corpus.multi_corpus import Corpora
 from pincite.documents import text as document_text
 from pincite.documents.collection import Problem, Sources, open_sources
 from pincite.judgement import aggregation
-from pincite.judgement.funnel import funnel
 from pincite.library import judges, reliability
 from pincite.library.exclusions import Exclusions
 from pincite.library.parallel import once
@@ -40,6 +39,7 @@ from pincite.types import (
     Uncited,
 )
 from pincite.verbs.verify.cited_copies import CitedCopies, Place, without_own_copies
+from pincite.verbs.verify.coverage import of_article
 from pincite.verbs.verify.estimate import Estimate, Estimator
 from pincite.verbs.verify.pipeline import SecondOpinion, Tell, VerifyPipeline
 from pincite.verbs.verify.report import Report
@@ -117,7 +117,7 @@ class Run:
             settings=report_settings(self.settings),
             versions=self.versions,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
-            funnel=funnel(article, findings),
+            coverage=of_article(article, findings),
             flag_precision=self.flag_precision,
             url=article.url,
             uncited=uncited,

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pincite.documents.dates import stated_date
-from pincite.judgement.funnel import addresses
 from pincite.text.hosts import WAYBACK_HOSTS, Snapshot, snapshot_at
 from pincite.types import (
     Article,
@@ -22,6 +21,7 @@ from pincite.types import (
     Reason,
     Unchecked,
 )
+from pincite.verbs.verify.coverage import addresses
 from pincite.web.sources import WebPages
 
 # What `url-status` calls pages that no longer hold what was cited (Help:Citation Style 1): their

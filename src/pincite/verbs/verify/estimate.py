@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pincite.contract import codec
-from pincite.judgement.funnel import addresses
 from pincite.llm.calls import tokens_of
 from pincite.llm.judge import REPLY_TOKENS
 from pincite.models.weights import served
@@ -21,6 +20,7 @@ from pincite.text.hosts import host_of
 from pincite.text.passages import WIDE_WORDS
 from pincite.types import Article, Citation, Claim, Document, Passage, Span, Unchecked
 from pincite.verbs.verify.cited_copies import is_wanted
+from pincite.verbs.verify.coverage import addresses
 from pincite.web.addresses import WebRules
 from pincite.wiki.uncited import is_read, uncited
 

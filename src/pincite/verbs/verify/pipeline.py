@@ -19,7 +19,6 @@ from typing import Literal, NamedTuple
 from pincite import containment
 from pincite.documents.text import code_of
 from pincite.judgement import aggregation, fusion, own, parts, references
-from pincite.judgement.funnel import addresses
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions
 from pincite.library.web_pages import WebCandidates
 from pincite.llm.calls import all_at_once
@@ -56,6 +55,7 @@ from pincite.types import (
     Uncited,
 )
 from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource
+from pincite.verbs.verify.coverage import addresses
 
 # What wikis in English call their language.
 _ENGLISH = {"simple": "en", "": "en"}

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 from pincite import containment
 from pincite.contract import codec
 from pincite.contract.codec import Probability
-from pincite.judgement.funnel import Funnel
 from pincite.notes import Note, texts
 from pincite.types import Finding, Label, Reason, Says, Unchecked, Uncited, written
 from pincite.verbs.verify import wording
+from pincite.verbs.verify.coverage import Coverage
 from pincite.wiki.uncited import is_read
 
 SCHEMA = Path(__file__).parent / "report.schema.json"
@@ -45,7 +45,7 @@ class Report:
     findings: tuple[Finding, ...]  # ranked: `pincite.judgement.aggregation.ranked`
     n_claims: Annotated[int, Says("of the article; more than findings if the run was stopped")]
     n_references: int
-    funnel: Funnel
+    coverage: Coverage
     flag_precision: Annotated[
         tuple[tuple[Probability, Probability], ...],
         Says("share of citations that fail, share of flags that were then right in tests"),

@@ -11,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from pincite import containment
-from pincite.judgement.funnel import FLAGS, Funnel, Stage
 from pincite.notes import Note
 from pincite.report import cells
 from pincite.report.reasons import why_excluded, why_unchecked
@@ -27,7 +26,9 @@ from pincite.types import (
     Suggestion,
     Uncited,
 )
-from pincite.verbs.verify import excerpts, funnel_words, wording
+from pincite.verbs.verify import coverage, wording
+from pincite.verbs.verify.coverage import FLAGS, Coverage, Stage
+from pincite.verbs.verify.render import NO_QUOTE, excerpt
 from pincite.verbs.verify.report import Report
 from pincite.verbs.verify.worklist import FLAGGED, Row, WorkList
 
@@ -63,27 +64,27 @@ def print_report(
     shown = list(enumerate(report.findings, 1))[:limit]
     checked = [(rank, f) for rank, f in shown if f.label is not Label.UNCHECKED]
     parts: list[RenderableType] = [_head(report)]
-    if report.funnel.stages[Stage.JUDGED].uses:
+    if report.coverage.stages[Stage.JUDGED].uses:
         advice = wording.flag_advice(report.flag_precision) or wording.ADVICE
         parts += [Text(advice, style="italic"), Text()]
     if checked:
         parts.append(_table(checked))
     if len(shown) < len(report.findings):
         parts.append(Text(f"… and {len(report.findings) - len(shown)} more", style="dim"))
-    if groups := funnel_words.by_reason(report.findings):
+    if groups := coverage.by_reason(report.findings):
         parts += [Text(), _open_table(groups)]
     if report.uncited is not None:
         parts += [Text(), _uncited_table(report.uncited)]
     if excluded:
         parts += [Text(), _excluded(report)]
-    parts += [Text(), funnel_table(report.funnel)]
-    parts.append(Text(funnel_words.counted(report.funnel), style="dim"))
+    parts += [Text(), coverage_table(report.coverage)]
+    parts.append(Text(coverage.counted(report.coverage), style="dim"))
     parts += [Text(f"warning: {cells.one_line(w)}", style="dim") for w in report.warnings]
     console.print(Group(*parts))
 
 
 def _head(report: Report) -> Text:
-    counted, cited = report.counts, report.funnel.stages[Stage.CITED]
+    counted, cited = report.counts, report.coverage.stages[Stage.CITED]
     head = Text(cells.one_line(report.title), style="bold")
     if report.revision_id:
         head.append(f" · revision {cells.one_line(report.revision_id)}", style="dim")
@@ -99,7 +100,7 @@ def _head(report: Report) -> Text:
     return head
 
 
-def funnel_table(found: Funnel) -> Table:
+def coverage_table(found: Coverage) -> Table:
     """How far the citations came, and how many sources they are."""
     table = Table(
         title="How far the citations came",
@@ -110,16 +111,16 @@ def funnel_table(found: Funnel) -> Table:
         header_style="dim",
     )
     table.add_column("")
-    for head in funnel_words.UNITS:
+    for head in coverage.UNITS:
         table.add_column(head, justify="right")
-    for head, uses, sources in funnel_words.columns(found):
+    for head, uses, sources in coverage.columns(found):
         table.add_row(head, str(uses), "" if sources is None else str(sources))
     return table
 
 
-def lost_table(found: Funnel) -> Table:
+def lost_table(found: Coverage) -> Table:
     """Why citations could not be checked, and what to do."""
-    n_lost = cells.n_of(funnel_words.n_lost(found), "citation")
+    n_lost = cells.n_of(sum(tally.uses for tally in found.reasons.values()), "citation")
     table = Table(
         title=f"{n_lost} could not be checked, and what you can do",
         title_justify="left",
@@ -130,7 +131,7 @@ def lost_table(found: Funnel) -> Table:
     )
     for _ in range(3):
         table.add_column(overflow="fold")
-    for count, why, step in funnel_words.lost(found):
+    for count, why, step in coverage.lost(found):
         table.add_row(count, why, Text(step, style="dim"))
     return table
 
@@ -186,8 +187,7 @@ def _details(finding: Finding) -> Text:
         if isinstance(result.outcome, Evidence):
             text.append(_copy_lines(result), style="dim")
             if finding.label is not Label.SUPPORTED:  # of a sound claim the source is enough
-                missing = result.missing or finding.missing
-                reasons = wording.unsaid(result.outcome.reasons_coded, missing)
+                reasons = wording.reasons(result, finding)
                 text.append(_evidence_lines(result.outcome, reasons), style="dim")
             if place := wording.where(result.place, result.label):
                 text.append(f"\n      {place}", style="dim")
@@ -245,8 +245,8 @@ def _excluded(report: Report) -> Text:
 
 
 def _evidence_lines(evidence: Evidence, reasons: Sequence[Note]) -> str:
-    shown = excerpts.excerpt(evidence.passage.text, evidence.quote)
-    quoted = f"“{cells.shortened(shown.quote, CLAIM_WIDTH)}”" if shown else excerpts.NONE
+    shown = excerpt(evidence.passage.text, evidence.quote)
+    quoted = f"“{cells.shortened(shown.quote, CLAIM_WIDTH)}”" if shown else NO_QUOTE
     lines = [f"\n      {quoted}"]
     lines += [f"\n      {cells.one_line(str(reason))}" for reason in reasons[:2]]
     return "".join(lines)
@@ -267,7 +267,7 @@ def _list(title: Text, width: int) -> Table:
     return table
 
 
-def _open_table(groups: Sequence[funnel_words.Open]) -> Table:
+def _open_table(groups: Sequence[coverage.Open]) -> Table:
     n_claims = sum(len(group.findings) for group in groups)
     said = f"Could not check {cells.n_of(n_claims, 'claim')}, and what you can do"
     table = _list(Text(said, style="yellow"), 4)
@@ -342,10 +342,10 @@ def print_list(found: WorkList, console: Console) -> None:
     if len(found.rows) > LISTED:
         parts.append(Text(f"… and {len(found.rows) - LISTED} more", style="dim"))
     parts += [Text(FLAGGED, style="dim"), Text(wording.ADVICE, style="italic"), Text()]
-    summed = found.funnel
+    summed = found.coverage
     if summed.reasons:
         parts += [lost_table(summed), Text()]
-    parts += [funnel_table(summed), Text(funnel_words.counted(summed), style="dim")]
+    parts += [coverage_table(summed), Text(coverage.counted(summed), style="dim")]
     console.print(Group(*parts))
 
 

@@ -25,6 +25,7 @@ from pincite.types import (
     Part,
     Place,
     Reason,
+    Unchecked,
 )
 
 SIGNS = {
@@ -291,6 +292,13 @@ def what_is_missing(label: Label, missing: Sequence[Part]) -> str:
     if label is Label.PARTLY_SUPPORTED and not said:
         return "each part was found in one of the sources, the whole in none"
     return "; ".join(said)
+
+
+def reasons(result: CitationResult, finding: Finding) -> tuple[Note, ...]:
+    """Why a citation has its verdict, but for what is named as missing already."""
+    if isinstance(result.outcome, Unchecked):
+        return ()
+    return unsaid(result.outcome.reasons_coded, result.missing or finding.missing)
 
 
 def unsaid(reasons: Sequence[Note], missing: Sequence[Part]) -> tuple[Note, ...]:

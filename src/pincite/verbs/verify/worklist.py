@@ -7,20 +7,19 @@ calibrated on test sets; they rank articles, and promise nothing about one.
 
 import csv as spreadsheet
 import io
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pincite.contract.codec import values_of
-from pincite.judgement.funnel import FLAGS, Funnel, Stage, together
+from pincite.contract import codec
 from pincite.report import cells, templates
 from pincite.report.cells import cell, n_of, safe_link
 from pincite.types import Label, Reliability
-from pincite.verbs.verify import funnel_words as funnel
-from pincite.verbs.verify import wording
+from pincite.verbs.verify import coverage, wording
+from pincite.verbs.verify.coverage import FLAGS, Coverage, Stage, summed
 from pincite.verbs.verify.report import Report
 
+ONCE_IN_EACH = "Of many articles, a source counts once in each."
 FLAGGED = "Flagged claims are contradicted? or not supported."
 _POOR = (Reliability.UNRELIABLE, Reliability.DEPRECATED, Reliability.BLACKLISTED)
 
@@ -43,10 +42,10 @@ class Row:
     report: str = ""  # name of the article's own report, beside the list
     problem: str = ""
     stopped: bool = False  # before all its claims were judged
-    funnel: Funnel | None = None  # of its citations; None where nothing was checked
+    coverage: Coverage | None = None  # of its citations; None where nothing was checked
 
 
-_COLUMNS = tuple(name for name in Row.__dataclass_fields__ if name != "funnel")
+_COLUMNS = tuple(name for name in Row.__dataclass_fields__ if name != "coverage")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +70,9 @@ class WorkList:
         return any(row.n_uncited is not None for row in self.rows)
 
     @property
-    def funnel(self) -> Funnel:
+    def coverage(self) -> Coverage:
         """Of all articles together."""
-        return together([row.funnel for row in self.rows if row.funnel])
+        return summed([row.coverage for row in self.rows if row.coverage])
 
     @property
     def head(self) -> str:
@@ -103,7 +102,7 @@ def row_of(report: Report, name: str) -> Row:
         url=report.url or "",
         report=name,
         stopped=not report.complete,
-        funnel=report.funnel,
+        coverage=report.coverage,
     )
 
 
@@ -115,13 +114,14 @@ def worklist(rows: Sequence[Row], n_articles: int) -> WorkList:
 
 def to_json(found: WorkList) -> str:
     """The list as JSON."""
-    values = {
-        "complete": found.complete,
-        "n_articles": found.n_articles,
-        "funnel": values_of(found.funnel),
-        "articles": [_values(row) | {"funnel": values_of(row.funnel)} for row in found.rows],
-    }
-    return json.dumps(values, ensure_ascii=True, indent=1) + "\n"
+    return codec.to_json(
+        {
+            "complete": found.complete,
+            "n_articles": found.n_articles,
+            "coverage": found.coverage,
+            "articles": found.rows,
+        }
+    )
 
 
 def to_csv(found: WorkList) -> str:
@@ -130,8 +130,8 @@ def to_csv(found: WorkList) -> str:
     writer = spreadsheet.writer(out, lineterminator="\n")
     writer.writerow([*_COLUMNS, "references", *(f"citations_{stage}" for stage in Stage)])
     for row in found.rows:
-        uses = [tally.uses for tally in row.funnel.stages.values()] if row.funnel else []
-        counted = [row.funnel.references, *uses] if row.funnel else [None] * (1 + len(Stage))
+        uses = [tally.uses for tally in row.coverage.stages.values()] if row.coverage else []
+        counted = [row.coverage.references, *uses] if row.coverage else [None] * (1 + len(Stage))
         writer.writerow([*map(cell, _values(row).values()), *counted])
     return out.getvalue()
 
@@ -142,14 +142,13 @@ def to_html(found: WorkList) -> str:
         _values(row) | {"href": safe_link(row.url), "worst": cells.shortened(row.worst, 200)}
         for row in found.rows
     ]
-    summed = found.funnel
     return templates.page("worklist.html.j2").render(
         rows=shown,
         head=found.head,
-        columns=funnel.columns(summed),
-        counted=f"{funnel.counted(summed)} Of many articles, a source counts once in each.",
-        lost=funnel.lost(summed),
-        waiting=summed.waiting,
+        columns=coverage.columns(found.coverage),
+        counted=f"{coverage.counted(found.coverage)} {ONCE_IN_EACH}",
+        lost=coverage.lost(found.coverage),
+        waiting=found.coverage.waiting,
         css=templates.style("worklist.css"),
         advice=wording.ADVICE,
         flagged=FLAGGED,

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from pincite.judgement.funnel import FLAGS, STAGES, Stage, Tally, funnel, stage, together
 from pincite.types import (
     Article,
     Citation,
@@ -21,7 +20,16 @@ from pincite.types import (
     Span,
     Unchecked,
 )
-from pincite.verbs.verify.funnel_words import lost
+from pincite.verbs.verify.coverage import (
+    FLAGS,
+    STAGES,
+    Stage,
+    Tally,
+    lost,
+    of_article,
+    stage,
+    summed,
+)
 
 BORNE_OUT = Evidence(Passage("d", "u", "", "text", Span(0, 4)), 0.8, 0.1, 0.1, 1.0)
 
@@ -57,7 +65,7 @@ FINDINGS = (
 
 
 def test_uses_and_sources() -> None:
-    found = funnel(article(*FINDINGS, n_references=12), FINDINGS)
+    found = of_article(article(*FINDINGS, n_references=12), FINDINGS)
     assert found.references == 12
     assert found.stages == {
         Stage.CITED: Tally(9, 6),
@@ -73,7 +81,7 @@ def test_uses_and_sources() -> None:
 
 
 def test_no_stage_has_more_than_the_one_before() -> None:
-    found = funnel(article(*FINDINGS), FINDINGS)
+    found = of_article(article(*FINDINGS), FINDINGS)
     for unit in ("uses", "sources"):
         counts = [getattr(tally, unit) for tally in found.stages.values()]
         assert counts == sorted(counts, reverse=True)
@@ -82,11 +90,11 @@ def test_no_stage_has_more_than_the_one_before() -> None:
 
 
 def test_a_stopped_run_has_citations_that_wait() -> None:
-    found = funnel(article(*FINDINGS), FINDINGS[:1])
+    found = of_article(article(*FINDINGS), FINDINGS[:1])
     assert found.stages[Stage.CITED].uses == 9
     assert found.stages[Stage.JUDGED].uses == 2
     assert found.waiting == 7
-    none = funnel(article(*FINDINGS), ())
+    none = of_article(article(*FINDINGS), ())
     assert none.waiting == 9
     assert none.reasons == {}
 
@@ -98,21 +106,21 @@ def test_copies_are_counted_by_their_kind() -> None:
         dataclasses.replace(result, copy=Copy(kind, ONE))
         for result, kind in zip(found.citations, kinds, strict=True)
     )
-    counted = funnel(article(found), [dataclasses.replace(found, citations=results)])
+    counted = of_article(article(found), [dataclasses.replace(found, citations=results)])
     assert list(counted.copies.items()) == [
         (CopyKind.LIVE, Tally(2, 1)),
         (CopyKind.ARCHIVED, Tally(1, 1)),
     ]
-    assert together([counted, counted]).copies[CopyKind.LIVE] == Tally(4, 2)
+    assert summed([counted, counted]).copies[CopyKind.LIVE] == Tally(4, 2)
 
 
 def test_many_articles_are_summed() -> None:
-    found = funnel(article(*FINDINGS, n_references=12), FINDINGS)
-    both = together([found, found])
+    found = of_article(article(*FINDINGS, n_references=12), FINDINGS)
+    both = summed([found, found])
     assert both.references == 24
     assert both.stages[Stage.READ] == Tally(8, 4)
     assert both.reasons[Reason.OFFLINE] == Tally(6, 4)
-    assert together([]).stages == dict.fromkeys(STAGES, Tally(0, 0))
+    assert summed([]).stages == dict.fromkeys(STAGES, Tally(0, 0))
 
 
 @pytest.mark.parametrize("reason", Reason)
@@ -134,4 +142,4 @@ def test_a_doi_or_a_pubmed_number_is_an_address() -> None:
         finding(Label.SUPPORTED, (cited(None, doi="10.1000/1"), BORNE_OUT)),
         finding(Label.SUPPORTED, (cited(None, pmid="7"), BORNE_OUT)),
     ]
-    assert funnel(article(*found), found).stages[Stage.ADDRESSED] == Tally(2, 2)
+    assert of_article(article(*found), found).stages[Stage.ADDRESSED] == Tally(2, 2)

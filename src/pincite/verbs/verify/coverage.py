@@ -1,0 +1,262 @@
+"""How far citations got on the way from a reference mark to a verdict, and where they were lost.
+
+Nothing here is a finding against an article: a citation that was not judged is work for a person.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple, TypeVar
+
+from pincite.report.cells import n_of
+from pincite.report.reasons import REASONS
+from pincite.text.identifiers import doi_address
+from pincite.types import (
+    Article,
+    Citation,
+    CitationResult,
+    CopyKind,
+    Finding,
+    Label,
+    Reason,
+    Unchecked,
+)
+from pincite.verbs.verify.wording import COPIES, STEPS
+
+
+class Stage(StrEnum):
+    """How far a citation got. Each stage has passed all those before it."""
+
+    CITED = "cited"  # stands at a claim
+    ADDRESSED = "addressed"  # names an address, a DOI or a PubMed number
+    OBTAINED = "obtained"  # there is a copy of the page itself: supplied, cached or fetched
+    READ = "read"  # text was found in it
+    JUDGED = "judged"
+    FLAGGED = "flagged"  # at a claim that likely fails, or whose source may say otherwise
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many citations, in two counts: a source that is cited five times is fetched once."""
+
+    uses: int  # of references
+    sources: int  # distinct ones
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many of an article's citations got how far, and why the others did not.
+
+    `stages` counts who reached a stage, so no number is above the one before it. The first two
+    count all claims of the article, the others those that were judged before the run ended.
+    """
+
+    references: int  # uses of references in the article, those at no claim included
+    stages: Mapping[Stage, Tally]  # every stage, in its order
+    waiting: int  # uses at claims that were not reached, because the run was stopped
+    reasons: Mapping[Reason, Tally]  # why citations were not judged; the most frequent first
+    copies: Mapping[CopyKind, Tally]  # which copies were judged; the most frequent first
+
+    def __post_init__(self) -> None:
+        """Raise ValueError if a stage is not counted."""
+        if lacking := sorted(set(Stage) - set(self.stages)):
+            raise ValueError(f"it lacks {', '.join(lacking)}")
+
+
+K = TypeVar("K", Reason, CopyKind)
+FLAGS = (Label.REFUTED, Label.NOT_SUPPORTED)
+STAGES = tuple(Stage)
+# The page was obtained, but has no text that could be judged.
+_WITHOUT_TEXT = frozenset(
+    {
+        Reason.PAYWALL,
+        Reason.EMPTY,
+        Reason.UNDECODABLE,
+        Reason.ENCRYPTED,
+        Reason.UNSUPPORTED_TYPE,
+        Reason.TITLE_ONLY,
+    }
+)
+
+
+def addresses(citation: Citation) -> list[str]:
+    """Where the source may be found, best first.
+
+    >>> from pincite.types import Span
+    >>> addresses(Citation("r1", Span(0, 1), Span(0, 1), doi="10.1000/1"))
+    ['https://doi.org/10.1000/1']
+    """
+    doi = doi_address(citation.doi) if citation.doi else None
+    pubmed = f"https://pubmed.ncbi.nlm.nih.gov/{citation.pmid}/" if citation.pmid else None
+    return [url for url in (citation.url, citation.archive_url, doi, pubmed) if url]
+
+
+def stage(result: CitationResult, claim: Label) -> Stage:
+    """How far a citation of a claim with this verdict got."""
+    outcome = result.outcome
+    if not isinstance(outcome, Unchecked):
+        return Stage.FLAGGED if claim in FLAGS else Stage.JUDGED
+    if not addresses(result.citation):
+        return Stage.CITED
+    if outcome.reason is Reason.LANGUAGE:
+        return Stage.READ
+    return Stage.OBTAINED if outcome.reason in _WITHOUT_TEXT else Stage.ADDRESSED
+
+
+def of_article(article: Article, findings: Sequence[Finding]) -> Coverage:
+    """The coverage of an article's citations.
+
+    Args:
+        article: all its claims.
+        findings: those of them that were judged, in any order.
+    """
+    cited = [citation for claim in article.claims for citation in claim.citations]
+    results = [(r, stage(r, finding.label)) for finding in findings for r in finding.citations]
+    stages = {
+        Stage.CITED: _tally(cited),
+        Stage.ADDRESSED: _tally(citation for citation in cited if addresses(citation)),
+    }
+    for place, wanted in enumerate(STAGES[2:], 2):
+        stages[wanted] = _tally(r.citation for r, got in results if STAGES.index(got) >= place)
+    reasons = [
+        (r.citation, r.outcome.reason) for r, _ in results if isinstance(r.outcome, Unchecked)
+    ]
+    copies = [
+        (r.citation, r.copy.kind)
+        for r, _ in results
+        if r.copy and not isinstance(r.outcome, Unchecked)
+    ]
+    return Coverage(
+        references=article.n_references,
+        stages=stages,
+        waiting=len(cited) - len(results),
+        reasons=_tallies(reasons),
+        copies=_tallies(copies),
+    )
+
+
+def summed(of_articles: Sequence[Coverage]) -> Coverage:
+    """The sum over articles; a source counts once in each article that cites it."""
+    return Coverage(
+        references=sum(each.references for each in of_articles),
+        stages={stage: _sum(each.stages[stage] for each in of_articles) for stage in STAGES},
+        waiting=sum(each.waiting for each in of_articles),
+        reasons=_sums([each.reasons for each in of_articles]),
+        copies=_sums([each.copies for each in of_articles]),
+    )
+
+
+def _tallies(found: Sequence[tuple[Citation, K]]) -> dict[K, Tally]:
+    kinds = dict.fromkeys(kind for _, kind in found)
+    return _frequent_first({kind: _tally(c for c, k in found if k is kind) for kind in kinds})
+
+
+def _sums(of_articles: Sequence[Mapping[K, Tally]]) -> dict[K, Tally]:
+    kinds = dict.fromkeys(kind for each in of_articles for kind in each)
+    return _frequent_first(
+        {kind: _sum(each[kind] for each in of_articles if kind in each) for kind in kinds}
+    )
+
+
+def _frequent_first(tallies: dict[K, Tally]) -> dict[K, Tally]:
+    return dict(sorted(tallies.items(), key=lambda item: (-item[1].uses, item[0])))
+
+
+def _sum(tallies: Iterable[Tally]) -> Tally:
+    found = list(tallies)
+    return Tally(sum(tally.uses for tally in found), sum(tally.sources for tally in found))
+
+
+def _tally(citations: Iterable[Citation]) -> Tally:
+    """A source is known by its address, else by the place of its reference in the article."""
+    found = [(addresses(citation), citation.definition) for citation in citations]
+    sources = {urls[0].partition("#")[0] if urls else place for urls, place in found}
+    return Tally(len(found), len(sources))
+
+
+# ── In words ─────────────────────────────────────────────────────────────────────────────────────
+
+COUNTED = (
+    "A citation is one use of a source for a claim, and one reference may hold several; a source "
+    "counts once, however often it is cited. Flagged claims: contradicted? or not supported."
+)
+UNITS = ("citations", "sources")
+HEADS = {
+    Stage.CITED: "for a claim",
+    Stage.ADDRESSED: "with address",
+    Stage.OBTAINED: "with copy",
+    Stage.READ: "with text",
+    Stage.JUDGED: "judged",
+    Stage.FLAGGED: "at a flagged claim",
+}
+
+
+def line(found: Coverage) -> str:
+    """The citations in one line.
+
+    >>> line(Coverage(5, {stage: Tally(4, 3) for stage in Stage}, 0, {}, {}))[:57]
+    '5 references; citations: 4 for a claim → 4 with address →'
+    """
+    steps = [f"{tally.uses} {HEADS[stage]}" for stage, tally in found.stages.items()]
+    return f"{n_of(found.references, 'reference')}; citations: {' → '.join(steps)}"
+
+
+def columns(found: Coverage) -> list[tuple[str, int, int | None]]:
+    """Head, uses and distinct sources of each stage; the first is never counted by sources."""
+    return [
+        ("references seen", found.references, None),
+        *((HEADS[stage], tally.uses, tally.sources) for stage, tally in found.stages.items()),
+    ]
+
+
+def counted(found: Coverage) -> str:
+    """What the numbers count, and which copies were judged."""
+    kinds = (f"{COPIES[kind]} {_counted(tally)}" for kind, tally in found.copies.items())
+    return f"{COUNTED} What was judged: {', '.join(kinds)}." if found.copies else COUNTED
+
+
+def lost(found: Coverage) -> list[tuple[str, str, str]]:
+    """Why citations were not judged: how many, the reason, what a person can do about it."""
+    return [
+        (_counted(tally), REASONS[reason], STEPS[reason]) for reason, tally in found.reasons.items()
+    ]
+
+
+def _counted(tally: Tally) -> str:
+    """The uses, and the sources where these are fewer.
+
+    >>> _counted(Tally(5, 2)), _counted(Tally(1, 1))
+    ('5 (2 sources)', '1')
+    """
+    if tally.uses == tally.sources:
+        return str(tally.uses)
+    return f"{tally.uses} ({n_of(tally.sources, 'source')})"
+
+
+class Open(NamedTuple):
+    """Claims that could not be checked for the same reasons; `findings` with their ranks."""
+
+    reasons: tuple[Reason, ...]  # none: no source is cited
+    findings: tuple[tuple[int, Finding], ...]
+
+    @property
+    def why(self) -> str:
+        """The reasons in words."""
+        return "; ".join(REASONS[reason] for reason in self.reasons) or "no source is cited"
+
+    @property
+    def steps(self) -> str:
+        """What a person can do."""
+        return "; ".join(dict.fromkeys(STEPS[reason] for reason in self.reasons))
+
+
+def by_reason(findings: Sequence[Finding]) -> list[Open]:
+    """The claims that could not be checked, by their reasons: the largest group first."""
+    groups: dict[tuple[Reason, ...], list[tuple[int, Finding]]] = {}
+    for rank, finding in enumerate(findings, 1):
+        if finding.label is Label.UNCHECKED:
+            outcomes = [result.outcome for result in finding.citations]
+            why = {outcome.reason for outcome in outcomes if isinstance(outcome, Unchecked)}
+            groups.setdefault(tuple(sorted(why)), []).append((rank, finding))
+    found = [Open(reasons, tuple(of_them)) for reasons, of_them in groups.items()]
+    return sorted(found, key=lambda group: -len(group.findings))
