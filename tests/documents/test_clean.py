@@ -72,7 +72,6 @@ SENTENCE = "Die Brücke über den Fluß wurde im März eröffnet, und die Straß
         ("cp1252", None),
         ("latin-1", "no-such-charset"),
         ("latin-1", "utf-8"),
-        ("iso2022_jp_2", "iso-2022-jp-2"),
     ],
 )
 def test_the_right_characters_come_out(encoding: str, declared: str | None) -> None:
@@ -103,6 +102,7 @@ def test_declared_latin_1_is_cp1252_as_in_browsers() -> None:
         ("髙橋①が橋を開いた", "cp932", "x-sjis"),
         ("髙橋①が橋を開いた", "cp932", "Shift_JIS"),
         ("橋は開かれた", "euc_jp", "x-euc-jp"),
+        ("橋は開かれた", "iso2022_jp", "iso-2022-jp"),
         ("桥梁开通，朱镕基", "gbk", "gb2312"),
         ("橋樑啟用", "big5hkscs", "x-x-big5"),
         ("똠방각하 다리", "cp949", "ks_c_5601-1987"),

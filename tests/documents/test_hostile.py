@@ -90,6 +90,12 @@ FILES: dict[str, Callable[[], bytes]] = {
     "charset.html": lambda: b'<meta charset="utf-7"><p>+ADw-script+AD4-</p>',
     "charset-bogus.html": lambda: b'<meta charset="rot13"><p>Uryyb \xff\xfe</p>',
     "utf16-odd.html": lambda: "<p>Hello</p>".encode("utf-16")[:-1],
+    "fonts.html": lambda: b"<p><b><i><font>word " * 3_000,
+    "links.html": lambda: b"<a href='" * 50_000,
+    "paragraphs.html": lambda: b"<p>one</p>" * 60_000,
+    "external.html": lambda: (
+        b'<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]><html><p>&x;</p></html>'
+    ),
     "svg.html": lambda: b"<svg>" * 50_000,
     "tables.html": lambda: b"<table><tr><td>" * 20_000,
     # XML

@@ -1,7 +1,6 @@
 """Web pages: the article, what was left out of it, named places, and what the head states."""
 
 import json
-import time
 from datetime import date, timedelta
 
 import pytest
@@ -10,7 +9,6 @@ from support.found import refusal
 from pincite.documents import html as html_page
 from pincite.documents.body import Body
 from pincite.documents.html import (
-    MAX_ATTRIBUTES,
     MAX_AUTHORS,
     MAX_LEAD_WORDS,
     Block,
@@ -63,25 +61,6 @@ def document(source: str | bytes) -> Document:
     found = read(source)
     assert isinstance(found, Document), found
     return found
-
-
-@pytest.mark.parametrize(
-    "attribute", ["a{}=1", "a{}", "a{}='>'", 'a{}="<p>"', "a{}=x>", "/a{}=1"], ids=repr
-)
-def test_a_tag_keeps_a_thousand_attributes_at_most(attribute: str) -> None:
-    many = " ".join(attribute.format(n) for n in range(3 * MAX_ATTRIBUTES))
-    page = parsed(f"<html lang=en><body><p {many}>The bridge was opened.</p></body></html>")
-    assert page
-    assert max(len(element.attrib) for element in page.tree.iter()) <= MAX_ATTRIBUTES
-    assert "The bridge was opened." in visible(page, 0).text
-
-
-def test_ordinary_tags_keep_their_attributes() -> None:
-    style = "color: " + "red; " * MAX_ATTRIBUTES
-    few = {f"a{n}": "x > y" for n in range(MAX_ATTRIBUTES - 1)} | {"style": style}
-    page = parsed("<p " + " ".join(f'{name}="{value}"' for name, value in few.items()) + ">One.")
-    assert page
-    assert dict(page.tree.xpath("//p")[0].attrib) == few
 
 
 def test_an_article() -> None:
@@ -193,38 +172,6 @@ def test_a_page_drawn_by_scripts() -> None:
     )
     assert refusal(found).reason is Reason.EMPTY
     assert "scripts: 1 words" in found.detail
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "<div>" * 100_000 + "deep inside" + "</div>" * 100_000,
-        "<p><b><i><font>word " * 3_000,
-        "<html><body>" + "word " * 2_000_000,
-        "<html><body>" + "x" * 12_000_000,
-        "<script>" * 20_000,
-        "<!--" * 50_000 + "text",
-        "<a href='" * 50_000,
-        "<table>" * 5_000 + "cell",
-        "<p>" + "&amp;" * 100_000,
-        "<p>one</p>" * 60_000,
-        "<html><body>" + "<span class=paywall>" * 200 + "word",
-        '<!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]><html><body>&b; text</body></html>',
-        '<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]><html><body><p>&x;</p></body></html>',
-        "\0<\0h\0t\0m\0l\0>\0",
-        "<html><head><meta charset='utf-16'></head><body><p>not utf-16</p></body></html>",
-        "<html" + " a=b" * 50_000 + "><body>word</body></html>",
-        "\u0301" * 300_000,
-        "<html><body>\ud800</body></html>".encode("utf-8", "surrogatepass").decode("latin-1"),
-    ],
-    ids=range(18),
-)
-def test_hostile_pages_end_in_a_result_within_seconds(source: str) -> None:
-    start = time.process_time()
-    found = read(source)
-    assert isinstance(found, Document | Unchecked)
-    assert "root:" not in getattr(found, "text", "")
-    assert time.process_time() - start < 12
 
 
 def test_text_below_the_parsers_depth_is_not_lost() -> None:
@@ -517,34 +464,20 @@ def article(**fields: object) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    ("authors", "expected"),
+    ("head", "byline", "expected"),
     [
-        ("Eva Lund", "Eva Lund"),
-        ({"@type": "Person", "name": "Eva Lund"}, "Eva Lund"),
-        ([{"name": "Eva Lund"}, {"name": "Jo O&#39;Hara"}], "Eva Lund; Jo O'Hara"),
-        ([{"name": "By Eva Lund"}, "https://post.example/eva"], "Eva Lund"),
-        ({"name": None}, ""),
-        (7, ""),
+        ({"author": [{"name": "Eva Lund"}, {"name": "Jo O&#39;Hara"}]}, "", "Eva Lund; Jo O'Hara"),
+        ({"author": {"name": None}}, "", ""),
+        ({"@type": "VideoObject", "author": {"name": "Camera Crew"}}, "", ""),
+        ({}, "<a rel='author' href='/eva'>By Eva Lund</a>", "Eva Lund"),
+        ({"author": "Lindvik Post"}, "", ""),
     ],
 )
-def test_authors_in_linked_data(authors: object, expected: str) -> None:
-    assert author_of(linked_data(article(author=authors)), "") == expected
-
-
-def test_an_author_who_is_described_elsewhere_in_the_graph() -> None:
-    person = {"@type": "Person", "@id": "#eva", "name": "Eva Lund"}
-    graph = {"@graph": [article(author={"@id": "#eva"}), person]}
-    assert author_of(linked_data(graph), "") == "Eva Lund"
-
-
-def test_only_what_is_written_has_an_author() -> None:
-    video = {
-        "@type": "VideoObject",
-        "author": {"name": "Camera Crew"},
-        "datePublished": "2011-01-01",
-    }
-    assert author_of(linked_data(video), "") == ""
-    assert published_of(linked_data(video)) is None
+def test_authors_of_a_page(head: dict[str, object], byline: str, expected: str) -> None:
+    script = f"<script type='application/ld+json'>{json.dumps(article(**head))}</script>"
+    site = "<meta property='og:site_name' content='Lindvik Post'>"
+    found = document(page(f"<article><h1>Bridge</h1>{byline}{RUNNING}</article>", script + site))
+    assert found.meta.get("author", "") == expected
 
 
 @pytest.mark.parametrize(
@@ -555,7 +488,7 @@ def test_only_what_is_written_has_an_author() -> None:
     ],
 )
 def test_what_is_no_author(name: str) -> None:
-    stated = Statements(metas={"author": [name]}, bylines=[name])
+    stated = Statements(metas={"citation_author": [name]})
     assert author_of(stated, "Lindvik Post", found=name) == ""
 
 
@@ -573,14 +506,12 @@ def test_what_is_no_author(name: str) -> None:
     ],
 )
 def test_what_introduces_a_name_is_no_part_of_it(byline: str, name: str) -> None:
-    assert author_of(Statements(bylines=[byline]), "") == name
+    assert author_of(Statements(), "", byline) == name
 
 
-def test_the_most_explicit_statement_counts() -> None:
-    metas = {"author": ["template"], "citation_author": ["Lund, Eva", "Holm, Ida"]}
-    assert author_of(Statements(metas=metas, bylines=["Someone"]), "") == "Lund, Eva; Holm, Ida"
-    assert author_of(Statements(bylines=["Eva Lund"]), "", found="Eva Lund yesterday") == "Eva Lund"
-    assert author_of(Statements(), "", found="Eva Lund") == "Eva Lund"
+def test_catalogues_count_before_templates() -> None:
+    stated = Statements(metas={"citation_author": ["Lund, Eva", "Holm, Ida"]})
+    assert author_of(stated, "", "template") == "Lund, Eva; Holm, Ida"
 
 
 def test_a_collaboration_is_cut() -> None:
@@ -602,7 +533,7 @@ def test_broken_and_deep_linked_data_states_nothing() -> None:
         "",
     ]
     stated = Statements(json_ld=texts)
-    assert (headline_of(stated), author_of(stated, ""), published_of(stated)) == ("", "", None)
+    assert (headline_of(stated), published_of(stated)) == ("", None)
 
 
 @pytest.mark.parametrize(
@@ -610,8 +541,8 @@ def test_broken_and_deep_linked_data_states_nothing() -> None:
     [("<![CDATA[", "]]>"), ("//<![CDATA[\n", "\n//]]>"), ("/* <![CDATA[ */ ", " /* ]]> */")],
 )
 def test_linked_data_in_a_cdata_section(begin: str, end: str) -> None:
-    text = f"\n{begin}{json.dumps(article(author='Eva Lund'))}{end}\n"
-    assert author_of(Statements(json_ld=[text]), "") == "Eva Lund"
+    text = f"\n{begin}{json.dumps(article(headline='Crane sold'))}{end}\n"
+    assert headline_of(Statements(json_ld=[text])) == "Crane sold"
 
 
 def test_headlines() -> None:

@@ -21,7 +21,7 @@ from datetime import date
 from functools import cache
 from html import unescape
 from itertools import accumulate, chain
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from lxml import etree
@@ -78,16 +78,6 @@ _ARCHIVE_BARS = (
     "//body[.//*[@id='CONTENT'] and .//*[@id='DIVSHARE']]//*[@id='HEADER' or @id='DIVSHARE']"
 )
 SEEN_CHARS = 50_000  # enough for the teaser and all around it; in the longest, 10 MB take 9 s
-# Bylines stand near the top; a page of comments may mark thousands.
-MOST_MARKED, LONGEST_BYLINE = 5, 200
-# Which attributes a tag has, as HTML's standard splits it (13.2.5.32 and on); each sign is looked
-# at once. libxml2 takes quadratic time for them: 40,000 in a tag took 2.6 s.
-_ATTRIBUTE = re.compile(
-    r"[\s/]*+(?:=[^\s/>=]*+|[^\s/>=]++)"
-    r"(?:\s*+=\s*+(?:\"[^\"]*+\"?|'[^']*+'?|(?![\"'])[^\s>]*+))?+"
-)
-_TAG = re.compile(rf"<[a-zA-Z][^\s/>]*+(?:{_ATTRIBUTE.pattern})*+")
-MAX_ATTRIBUTES = 1_000  # browsers' own pages have some 30, frameworks' generated ones some 100
 _META_CHARSET = re.compile(
     rb"<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,200}?encoding)\s*=\s*[\"']?\s*([\w.:-]+)",
     re.IGNORECASE,
@@ -137,12 +127,11 @@ class Statements:
     """What the head and the marked elements of a page hold, unread.
 
     `metas` has the contents of meta elements by name, lower case with colons; `json_ld` the texts
-    of the scripts; `bylines` and `dates` what elements hold that are marked as author and date.
+    of the scripts; `dates` what elements hold that are marked as the date.
     """
 
     metas: Mapping[str, Sequence[str]] = field(default_factory=dict)
     json_ld: Sequence[str] = ()
-    bylines: Sequence[str] = ()
     dates: Sequence[str] = ()
 
 
@@ -159,7 +148,6 @@ def parsed(source: str) -> Page | None:
     parser = lxml_html.HTMLParser(
         huge_tree=False, no_network=True, remove_comments=True, remove_pis=True, encoding="utf-8"
     )
-    source = _with_few_attributes(source)
     try:
         # The parser stops at NUL and knows no lone surrogates.
         data = source.replace("\0", "").encode("utf-8", "replace") or b" "
@@ -255,15 +243,10 @@ def statements_of(page: Page) -> Statements:
         for name in names.lower().replace(".", ":").split():  # RDFa allows several in one
             metas.setdefault(name, []).append(meta.get("content"))
     scripts = page.tree.xpath("//script[contains(@type, 'ld+json')]")
-    marked = page.tree.xpath(
-        "//body//a[@rel='author'] | //body//*[@itemprop='author']//*[@itemprop='name']"
-        " | //body//*[@itemprop='author'][not(*)]"
-    )
     dates = page.tree.xpath("//body//*[@itemprop='datePublished']")
     return Statements(
         metas=metas,
         json_ld=[script.text or "" for script in scripts],
-        bylines=[str(element.text_content())[:LONGEST_BYLINE] for element in marked[:MOST_MARKED]],
         dates=[element.get("datetime") or element.get("content") or "" for element in dates],
     )
 
@@ -386,15 +369,6 @@ def _is_web_address(url: str) -> bool:
     except ValueError:
         return False
     return parts.scheme in ("http", "https") and bool(parts.hostname) and " " not in url
-
-
-def _with_few_attributes(source: str) -> str:
-    """The page without the attributes of a tag after its thousandth: no reader asks for them."""
-    least = 2 * MAX_ATTRIBUTES  # characters that so many attributes take
-    if not any(match.end() - match.start() > least for match in _TAG.finditer(source)):
-        return source
-    few = re.compile(rf"<[a-zA-Z][^\s/>]*+(?:{_ATTRIBUTE.pattern}){{0,{MAX_ATTRIBUTES}}}+")
-    return _TAG.sub(lambda match: cast(re.Match[str], few.match(match[0]))[0], source)
 
 
 def _block(line: list[Piece]) -> Block:
@@ -724,10 +698,7 @@ def _words(text: str) -> list[str]:
 EARLIEST = "1800-01-01"  # digitised newspapers carry the date of the issue
 # As they are written with colons, in lower case. Libraries' and journals' own come first: they are
 # filled in by catalogues, and `author` often by a template.
-AUTHOR_METAS = (
-    "citation_author dc:creator dcterms:creator author article:author parsely-author "
-    "sailthru:author byl"
-).split()
+AUTHOR_METAS = ("citation_author", "dc:creator", "dcterms:creator")
 DATE_METAS = (
     "article:published_time citation_publication_date citation_date dc:date:issued "
     "dcterms:issued dcterms:created parsely-pub-date sailthru:date datepublished pubdate"
@@ -755,17 +726,13 @@ MAX_AUTHORS = 20  # of a list; papers of collaborations have thousands
 def author_of(stated: Statements, site: str, found: str = "") -> str:
     """The authors' names, with "; " between them; empty if the page names none.
 
-    `found` is what an extractor read out of the text; it counts only where nothing is stated.
+    Catalogues fill in the first meta elements; `found` is what trafilatura reads in JSON-LD, the
+    other meta elements and bylines.
     """
-    sources: list[Iterable[str]] = [_json_authors(stated.json_ld)]
-    sources += [stated.metas.get(name, ()) for name in AUTHOR_METAS]
-    sources += [[name] for name in stated.bylines]
-    sources.append([found])
     sites = {_letters(name) for name in (site, *stated.metas.get("og:site_name", ()))}
-    for source in sources:
-        texts = (text for text in map(one_line, source) if _letters(text) not in sites)
-        pieces = (piece for text in texts for piece in text.split(";"))
-        names = [name for name in map(_name, pieces) if name and _letters(name) not in sites]
+    for source in (*(stated.metas.get(name, ()) for name in AUTHOR_METAS), [found]):
+        names = [_name(piece) for text in source for piece in one_line(text).split(";")]
+        names = [name for name in names if name and _letters(name) not in sites]
         if names:
             return "; ".join(list(dict.fromkeys(names))[:MAX_AUTHORS])
     return ""
@@ -816,19 +783,6 @@ def _name(text: str) -> str:
 
 def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text.lower()))
-
-
-def _json_authors(texts: Sequence[str]) -> Iterator[str]:
-    things = list(_things(texts))
-    named = {thing["@id"]: thing for thing in things if isinstance(thing.get("@id"), str)}
-    for thing in filter(_is_written, things):
-        authors = thing.get("author") or thing.get("creator") or ()
-        for author in authors if isinstance(authors, list) else [authors]:
-            if isinstance(author, dict):
-                known = author if author.get("name") else named.get(str(author.get("@id")), {})
-                author = known.get("name")
-            if isinstance(author, str):
-                yield unescape(author)
 
 
 def _things(texts: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Bytes → characters → text in which spans can be counted and words compared.
+"""Bytes → characters → clean text and its language; the readers of plain text and Markdown.
 
 Which encoding, when the label may be missing or wrong: a byte order mark first; then UTF-8 if the
 bytes are valid UTF-8, because other encodings almost never are by accident; then what the page
@@ -10,6 +10,7 @@ idempotent: stored text can be cleaned again without moving a span.
 """
 
 import codecs
+import contextlib
 import logging
 import re
 import unicodedata
@@ -100,53 +101,6 @@ def _stacked_marks() -> re.Pattern[str]:
     return re.compile(f"{group}{{{MAX_MARKS + 1},}}")
 
 
-# Python also calls "rot13", "idna" or "unicode_escape" codecs; a page may not choose those.
-_CHARACTER_SETS = re.compile(
-    r"(utf-(8|16|32)|iso8859|iso2022|cp\d|windows|koi8|mac|gb|hz|big5|euc|shift_jis|johab|ptcp|"
-    r"ascii|tis-620|latin)"
-)
-# Labels of the Encoding Standard (WHATWG, encoding.spec.whatwg.org, section 4.2) that Python does
-# not know, though it knows the encodings; and what browsers read for what is declared: pages have
-# always been written in the larger sets that Windows has under these names.
-_LABELS = {
-    label: name
-    for name, labels in {
-        "utf-8": "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 x-unicode20utf8 utf8mb4",
-        "utf-16-le": "unicode csunicode iso-10646-ucs-2 ucs-2 unicodefeff",
-        "utf-16-be": "unicodefffe",
-        "iso8859-8": "iso-8859-8-i iso-8859-8-e csiso88598i csiso88598e logical visual",
-        "iso8859-6": "iso-8859-6-i iso-8859-6-e csiso88596i csiso88596e",
-        "iso8859-7": "sun-eu-greek",
-        "iso8859-15": "csiso885915 csisolatin9",
-        "koi8-r": "koi koi8",
-        "koi8-u": "koi8-ru",
-        "mac-roman": "csmacintosh mac",
-        "mac-cyrillic": "x-mac-ukrainian",
-        "mac-latin2": "x-mac-ce",
-        "mac-iceland": "x-mac-icelandic",
-        "cp874": "dos-874 windows-874",
-        "gb18030": "chinese csgb2312 csiso58gb231280 gb-2312-80 iso-ir-58 x-gbk gb-2312",
-        "big5hkscs": "x-x-big5 cn-big5 csbig5",
-        "euc_jp": "cseucpkdfmtjapanese",
-        "cp932": "csshiftjis windows-31j x-sjis",
-        "cp949": "cseuckr csksc56011987 korean ks-c-5601-1987 ks-c-5601-1989 ksc-5601 ksc5601 "
-        "windows-949 iso-ir-149",
-    }.items()
-    for label in labels.split()
-}
-_AS_BROWSERS = {
-    "iso8859-1": "cp1252",
-    "ascii": "cp1252",
-    "iso8859-9": "cp1254",
-    "iso8859-11": "cp874",
-    "tis-620": "cp874",
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "big5": "big5hkscs",
-    "shift_jis": "cp932",
-    "euc_kr": "cp949",
-}
-_ISO = re.compile(r"iso[-_]?8859[-_]?(\d{1,2})(:\d+)?\Z")
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -186,9 +140,8 @@ def _decode(data: bytes, declared: list[str]) -> str | None:
             return data.decode(name, "replace")
     seven_bit = [name for name in declared if name.startswith(_SEVEN_BIT)]
     for name in (*seven_bit, *_two_byte(data), "utf-8", *declared):
-        text = _strict(data, name)
-        if text is not None:
-            return text
+        with contextlib.suppress(UnicodeError):
+            return data.decode(name)
     text = data.decode("utf-8", "replace")
     # Nothing but plain ASCII beside the stray bytes is no sign of UTF-8.
     if (
@@ -200,22 +153,14 @@ def _decode(data: bytes, declared: list[str]) -> str | None:
     return data.decode(others[0] if others else _detected(data), "replace")
 
 
-def _strict(data: bytes, name: str) -> str | None:
-    try:
-        return data.decode(name)
-    except UnicodeError:
-        return None
-
-
 def _codec(label: str | None) -> str | None:
-    said = (label or "").strip().lower()
-    said = _LABELS.get(said.replace("_", "-"), said.removeprefix("x-"))
-    said = _ISO.sub(r"iso-8859-\1", said)
-    try:
-        name = codecs.lookup(said).name
-    except (LookupError, ValueError):
-        return None
-    return _AS_BROWSERS.get(name, name) if _CHARACTER_SETS.match(name) else None
+    """Python's name for a declared label, read as browsers read it (encoding.spec.whatwg.org)."""
+    import webencodings
+
+    label = label or ""
+    found = webencodings.lookup(label) or webencodings.lookup(label.replace("_", "-"))
+    name = found.codec_info.name if found else ""
+    return {"gbk": "gb18030", "replacement": None, "": None}.get(name, name)
 
 
 def _two_byte(data: bytes) -> tuple[str, ...]:
@@ -293,8 +238,14 @@ def read_markdown(body: Body) -> Document | Unchecked:
     if source is None:
         return _document(body, "markdown", None, {})
     source = source.replace("\r\n", "\n").replace("\0", "")  # the parser would show it as a sign
-    front = _front_matter(source)
-    source = _FRONT_MATTER.sub("", source)
+    front = dict[str, str]()
+    if match := _FRONT_MATTER.match(
+        source
+    ):  # its simple `key: value` lines; deeper ones are left out
+        source = source[match.end() :]
+        pairs = (line.partition(":") for line in match[1].splitlines())
+        stated = ((key.strip().lower(), value.strip(" \t\"'")) for key, _, value in pairs)
+        front = {key: value for key, value in stated if value}
     if len(source) > MAX_MARKDOWN_CHARS:
         return _document(body, "text", source, front)
     tokens = _parser().parse(source)
@@ -323,14 +274,6 @@ def _document(
         language=code_of(front.get("lang")),
         meta={"author": front["author"]} if front.get("author") else {},
     )
-
-
-def _front_matter(source: str) -> dict[str, str]:
-    """The simple `key: value` lines between the dashes at the top; anything deeper is left out."""
-    match = _FRONT_MATTER.match(source)
-    pairs = (line.partition(":") for line in match[1].splitlines()) if match else ()
-    fields = {key.strip().lower(): value.strip(" \t\"'") for key, _, value in pairs}
-    return {key: value for key, value in fields.items() if value}
 
 
 def _pieces(tokens: list[Any]) -> Iterator[str]:
@@ -362,7 +305,7 @@ def _parser() -> Any:
     return MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
-# The same where a copy holds the words of a bar without its elements: whole lines near the top.
+# What archives put above a page, where a copy holds the words without the elements: whole lines.
 _BANNER_LINES = 12
 _BANNER_LINE = re.compile(
     r"(internet archive )?(the )?wayback machine( ?[-–—] ?https?://\S*)?"
