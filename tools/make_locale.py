@@ -20,7 +20,7 @@ from babel.messages.pofile import read_po, write_po
 
 from pincite.judgement.reliability import LABELS as LISTED
 from pincite.report import reasons
-from pincite.server import rendering
+from pincite.server import forms, rendering
 from pincite.verbs.verify import wording
 
 SERVER = rendering.LOCALE.parent
@@ -34,6 +34,7 @@ METHODS = [
 SHARED: tuple[Mapping[Any, str], ...] = (
     *(wording.LABELS, reasons.REASONS, rendering.STEPS, reasons.BARS, LISTED),
     *rendering.SHARED,
+    forms.LABELS,
 )
 CALLS: dict[str, tuple[int, ...] | None] = {"say": None, "plural": (1, 2)}
 WIDTH = 100

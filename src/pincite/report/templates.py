@@ -47,6 +47,7 @@ def environment(
         texts: translations of what the templates say; None: English.
         language: its code.
     """
+    words = texts or NullTranslations()
 
     def said(found: Note | Sequence[Note]) -> Markup:
         """Notes in words; what has no translation is marked as English."""
@@ -54,19 +55,18 @@ def environment(
         return Markup("; ").join(map(in_words, each))
 
     def in_words(note: Note) -> str:
-        words = notes.said(note, texts.gettext)
+        text = notes.said(note, words.gettext)
         if note.code != notes.AS_WRITTEN or language == "en":
-            return words
-        return Markup('<span lang="en">{}</span>').format(words)
+            return text
+        return Markup('<span lang="en">{}</span>').format(text)
 
-    texts = texts or NullTranslations()
     found = Environment(
         loader=FileSystemLoader([*folders, FOLDER]),
         autoescape=True,
         undefined=StrictUndefined,
         extensions=["jinja2.ext.i18n"],
     )
-    found.install_gettext_translations(texts, newstyle=True)  # type: ignore[attr-defined]
+    found.install_gettext_translations(words, newstyle=True)  # type: ignore[attr-defined]
     found.globals |= {"link": cells.safe_link, "n_of": cells.n_of}
     found.filters |= {"said": said, "one_line": one_line, "percent": cells.percent}
     return found

@@ -25,9 +25,9 @@ from pincite.server.middleware import (
     SecurityMiddleware,
 )
 from pincite.server.operation import Metrics
-from pincite.server.problems import MEDIA_TYPE
+from pincite.server.problems import MEDIA_TYPE, ProblemBody
 from pincite.server.routes import (
-    account,
+    accounts,
     admin,
     ask,
     check,
@@ -35,7 +35,6 @@ from pincite.server.routes import (
     copies,
     corpora,
     feedback,
-    home,
     jobs,
     meta,
     results,
@@ -84,6 +83,7 @@ def _complete(document: dict[str, Any]) -> None:
     document["paths"][RESULT]["get"]["responses"]["200"]["content"]["application/json"] = {
         "schema": {"oneOf": [_added(kind, schemas) for kind in RESULTS]}
     }
+    schemas["ProblemBody"] = ProblemBody.model_json_schema(ref_template=SCHEMAS + "{model}")
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
 
@@ -115,16 +115,11 @@ def _of_operation(operation: dict[str, Any], *, changes: bool) -> None:
                 answer["headers"] = {"Retry-After": {"schema": {"type": "integer"}}}
 
 
-API = (
-    *(meta.router, jobs.router, citations.router, results.router, copies.router),
-    *(corpora.router, corpora.documents, corpora.searching, feedback.router),
-    *(account.router, account.me),
-    *(admin.router, admin.audit_router),
-)
-PAGES = (
-    *(rendering.router, home.router, verify.router, copies.pages, check.router, ask.router),
-    *(corpora.pages, feedback.pages, results.pages),
-    *(account.logins, account.account, admin.pages),
+ROUTERS = (
+    *(meta.api, jobs.api, citations.api, results.api, copies.api, corpora.api, feedback.api),
+    *(accounts.session, accounts.me, admin.api, admin.audit),
+    *(rendering.router, meta.pages, verify.pages, copies.pages, check.pages, ask.pages),
+    *(corpora.pages, feedback.pages, results.pages, accounts.pages, admin.pages),
 )
 REFUSALS: problems.Refusals = {
     QueueFull: (429, "queue_full", {"Retry-After": "30"}),
@@ -167,7 +162,7 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
     app.state.results = verify.Results()
     problems.install(app, REFUSALS)
     added = (router for plugin in plugins.loaded() for router in plugin.routers)
-    for router in (*API, *PAGES, *added):
+    for router in (*ROUTERS, *added):
         app.include_router(router)
     describe(app)
     if site.server.mode == "server":

@@ -1,14 +1,16 @@
-"""What browsers send with a form: read, checked, and answered by going to another page.
+"""Forms of pages: read, validated as bodies of the API, and answered by a redirect.
 
-A form that is wrong comes back with words beside the fields that they concern. The settings of a
-run that a form shows are those of the last run of its kind, of the same account: they are kept with
-its jobs.
+A form is the body of an API request in another encoding: `body` reads it as the same model, and
+`also_posted` gives the function behind an API route a form too. A form with an error comes back
+with a message beside each field that is concerned.
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Any, NamedTuple, TypeVar
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin
 
-from fastapi import Depends, Request
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData, UploadFile
@@ -16,13 +18,16 @@ from starlette.datastructures import FormData, UploadFile
 from pincite.server.identity import Identity
 from pincite.server.problems import Problem
 from pincite.server.rendering import language_of, translations
+from pincite.server.requests import Body
 from pincite.server.site import Site
 from pincite.server.tables import Kind
 from pincite.settings import SHORT, Settings
-from pincite.settings.schema import flat
+from pincite.settings.schema import declared, flat
 
 MAX_FIELDS = 200
+AS_TYPED = {"password", "old", "new"}  # fields whose blanks count
 Model = TypeVar("Model", bound=BaseModel)
+Route = TypeVar("Route", bound=Callable[..., Any])
 
 
 async def _read(request: Request) -> FormData:
@@ -34,42 +39,32 @@ async def _read(request: Request) -> FormData:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("application/x-www-form-urlencoded", "multipart/form-data"):
         raise Problem(422, "invalid_request", "Expected a form.")
-    return await request.form(
-        max_files=10, max_fields=MAX_FIELDS, max_part_size=_part_bytes(request)
-    )
-
-
-def _part_bytes(request: Request) -> int:
-    return int(request.app.state.site.server.body_megabytes * 1e6)
+    n_bytes = int(request.app.state.site.server.body_megabytes * 1e6)
+    return await request.form(max_files=10, max_fields=MAX_FIELDS, max_part_size=n_bytes)
 
 
 Form = Annotated[FormData, Depends(_read)]
 
 
 def text(form: FormData, name: str) -> str:
-    """A field without space around it; empty if it is not there."""
+    """A field without surrounding space; empty if it is missing."""
     value = form.get(name)
     return value.strip() if isinstance(value, str) else ""
 
 
-def texts(form: FormData, name: str) -> list[str]:
-    """All that was chosen under a name, without what is empty."""
-    return [each for each in form.getlist(name) if isinstance(each, str) and each]
-
-
 def file(form: FormData, name: str) -> tuple[str, bytes] | None:
-    """Name and content of a file that was chosen; None if there is none."""
+    """Name and content of a chosen file; None if there is none."""
     value = form.get(name)
     if not isinstance(value, UploadFile) or not value.filename:
         return None
     return value.filename, value.file.read()
 
 
-def checked(model: type[Model], values: dict[str, object]) -> Model:
-    """The values as a body of the API wants them.
+def checked(model: type[Model], values: Mapping[str, object]) -> Model:
+    """The values as a body of the API.
 
     Raises:
-        Problem: 422, and which of them is wrong.
+        Problem: 422, naming the fields that are wrong.
     """
     try:
         return model.model_validate(values)
@@ -87,13 +82,84 @@ def checked(model: type[Model], values: dict[str, object]) -> Model:
         raise Problem(422, "invalid_request", detail, errors=errors) from error
 
 
+def body(model: type[Model], form: FormData, **given: object) -> Model:
+    """A form as a body of the API; `given` counts for more than the form. Raises as `checked`."""
+    return checked(model, values_of(model, form) | given)
+
+
+def values_of(model: type[BaseModel], form: FormData) -> dict[str, object]:
+    """The fields of a form that a model has; those of a model inside of it stand beside them.
+
+    Of that one (settings), an empty field is left out. A list may be sent as one text with commas.
+    """
+    found: dict[str, object] = {}
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            found[name] = {key: value for key, value in values_of(kind, form).items() if value}
+        elif name not in form:
+            continue
+        elif _is_list(kind):
+            given = [each for each in form.getlist(name) if isinstance(each, str)]
+            found[name] = [part for each in given for part in re.split(r"[\s,]+", each) if part]
+        else:
+            value = form[name]
+            found[name] = value if name in AS_TYPED else text(form, name)
+    return {name: value for name, value in found.items() if value != []}
+
+
+def _is_list(kind: object) -> bool:
+    return get_origin(kind) in (list, tuple) or any(map(_is_list, get_args(kind)))
+
+
+def also_posted(router: APIRouter, path: str, then: str) -> Callable[[Route], Route]:
+    """Let a form do what a route of the API does, and send the browser to `then`.
+
+    The body of the route is read from the form. `then` may name parameters of the path, and
+    `result`, what the function returned.
+    """
+
+    def register(function: Route) -> Route:
+        signature = inspect.signature(function)
+        parameters = [
+            each.replace(annotation=Annotated[each.annotation, Depends(_reader(each.annotation))])
+            if isinstance(each.annotation, type) and issubclass(each.annotation, Body)
+            else each
+            for each in signature.parameters.values()
+        ]
+
+        def posted(**given: Any) -> RedirectResponse:
+            answer = to(then.format(**given, result=function(**given)))
+            made = given.get("response")
+            for name, value in made.raw_headers if isinstance(made, Response) else ():
+                if name == b"set-cookie":
+                    answer.raw_headers.append((name, value))
+            return answer
+
+        posted.__name__, posted.__doc__ = function.__name__, function.__doc__
+        posted.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=parameters, return_annotation=RedirectResponse
+        )
+        router.post(path)(posted)
+        return function
+
+    return register
+
+
+def _reader(model: type[BaseModel]) -> Callable[[FormData], BaseModel]:
+    def read(form: Form) -> BaseModel:
+        return body(model, form)
+
+    return read
+
+
 def to(path: str) -> RedirectResponse:
-    """The answer to a form: look there."""
+    """The answer to a form: go there."""
     return RedirectResponse(path, 303)
 
 
 def local(path: str) -> str:
-    r"""The path if it leads to a page of this site, else the start.
+    r"""The path if it leads to a page of this site, else the start page.
 
     >>> local("/jobs/x?k=1"), local("//evil.example"), local("/\\evil.example"), local("https:x")
     ('/jobs/x?k=1', '/', '/', '/')
@@ -102,133 +168,109 @@ def local(path: str) -> str:
     return path if inside and path.isprintable() and path.isascii() else "/"
 
 
-OF_EVERY = ("dense_share",)
+# ── Settings of a run ────────────────────────────────────────────────────────────────────────────
+
 OF_A_MODEL = ("temperature", "chat_model")
 FIELDS: Mapping[str, tuple[str, ...]] = {
-    "check": ("top_k", "confirmation_threshold", *OF_EVERY, *OF_A_MODEL),
-    "ask": ("documents", *OF_EVERY, *OF_A_MODEL),
+    "check": ("top_k", "confirmation_threshold", "dense_share", *OF_A_MODEL),
+    "ask": ("documents", "dense_share", *OF_A_MODEL),
 }
+LABELS = {name: declared(Settings)[SHORT[name]].help for each in FIELDS.values() for name in each}
 
 
-class Tuned(NamedTuple):
-    """What a form shows of them."""
+class Tunable(NamedTuple):
+    """A setting that a form shows."""
 
-    names: tuple[str, ...]
-    usual: Mapping[str, Any]  # the server's, by name
-    models: tuple[str, ...]  # that one may choose
-
-
-def tuned(site: Site, kind: Kind) -> Tuned:
-    """The fields of a kind of run; those of a model only where one is asked."""
-    values = flat(site.settings)
-    asked = asks_a_model(site.settings, kind)
-    names = [n for n in FIELDS[kind] if asked or n not in OF_A_MODEL]
-    if not site.server.models:
-        names = [name for name in names if name != "chat_model"]
-    usual = {name: values[SHORT[name]] for name in names}
-    return Tuned(tuple(names), usual, site.server.models)
+    name: str
+    label: str  # in English
+    usual: Any  # the server's value
+    choices: tuple[str, ...]  # empty: a number is typed
 
 
-def asks_a_model(settings: Settings, kind: Kind) -> bool:
-    """Whether such a run asks a language model."""
-    return settings.check.asks_a_model if kind == "check" else settings.ask.answer == "model"
-
-
-def settings_given(form: Form, kind: Kind) -> dict[str, Any]:
-    """Those that were filled in."""
-    return {name: value for name in FIELDS[kind] if (value := text(form, name))}
+def tunable(site: Site, kind: Kind) -> list[Tunable]:
+    """The settings of a kind of run; those of a language model only where one is asked."""
+    settings, values = site.settings, flat(site.settings)
+    asks = settings.check.asks_a_model if kind == "check" else settings.ask.answer == "model"
+    return [
+        Tunable(
+            name,
+            LABELS[name],
+            values[SHORT[name]],
+            site.server.models if name == "chat_model" else (),
+        )
+        for name in FIELDS[kind]
+        if asks or name not in OF_A_MODEL
+        if name != "chat_model" or site.server.models
+    ]
 
 
 def last_used(site: Site, who: Identity, kind: Kind) -> dict[str, Any]:
-    """Those of the last run of this kind, for a form that nobody has sent yet."""
+    """The settings of an account's last run of this kind, for a new form."""
     last = next(iter(site.jobs.listed(who.account_id, 1, None, (kind,))), None)
     settings = last.request.get("settings", {}) if last else {}
     return {name: settings[name] for name in FIELDS[kind] if name in settings}
 
 
-# Of pydantic: "too_…" of a text that a function of ours has looked at before.
-MISSING = {"string_too_short", "too_short", "missing", "string_pattern_mismatch"}
-TOO_LONG = {"string_too_long", "too_long"}
-TUNING = frozenset("documents top_k confirmation_threshold dense_share temperature".split())
-NO_FIELD = ""  # what concerns no field
-SHOWN = {  # fields of requests, and those of forms beside which something is said
-    "text": "article",
-    "article": "article",
-    "statement": "statement",
-    "question": "question",
+# ── A form with an error ─────────────────────────────────────────────────────────────────────────
+
+N_ = str  # marks texts for translation, which `again` looks up
+_NO_CORPUS = N_("Choose a corpus that contains documents.")
+_DATE = N_("Write a date as 2019, 2019-05 or 2019-05-31.")
+_OF_CODE = {
+    "offline": (
+        "article",
+        N_(
+            "This server does not fetch pages from the web, so a title or an address is not "
+            "enough. Paste the wikitext of the article, or choose a file."
+        ),
+    ),
+    "unknown_corpus": ("corpus", _NO_CORPUS),
+    "empty_corpus": ("corpus", _NO_CORPUS),
+    "unknown_model": ("chat_model", N_("Choose one of the models.")),
 }
+_MISSING = {
+    "form": ("article", N_("Paste an article, or choose a file with one.")),
+    "statement": ("statement", N_("Write the statement to be checked.")),
+    "question": ("question", N_("Write your question.")),
+    "corpus": ("corpus", _NO_CORPUS),
+}
+_KINDS_MISSING = {"string_too_short", "too_short", "missing", "string_pattern_mismatch"}
+_KINDS_TOO_LONG = {"string_too_long", "too_long"}
+_NUMBERS = {name for each in FIELDS.values() for name in each} - {"chat_model"}
+_TEXTS = {"text": "article", "article": "article", "statement": "statement", "question": "question"}
 
 
-def faults_of(request: Request, problem: Problem) -> dict[str, str]:
-    """By field of the form, what to write there.
+def again(
+    request: Request, problem: Problem, given: FormData | Mapping[str, str]
+) -> dict[str, Any]:
+    """The values of a form's page that comes back: messages by field, and what was written.
 
     Raises:
         Problem: the same, if it is not about what the form says.
     """
     if problem.status != 422 or problem.code == "account_full":
         raise problem
-    _ = translations(language_of(request)).gettext
-    no_corpus = _("Choose a corpus that has documents in it.")
-    of_code = {
-        "offline": (
-            "article",
-            _(
-                "This server fetches nothing from the web, so a title or an address is not "
-                "enough. Paste the wikitext of the article, or choose a file."
-            ),
-        ),
-        "unknown_corpus": ("corpus", no_corpus),
-        "empty_corpus": ("corpus", no_corpus),
-        "unknown_model": ("chat_model", _("Choose one of the models.")),
-    }
-    if problem.code in of_code:
-        field, said = of_code[problem.code]
-        return {field: said}
-    missing = {
-        "form": ("article", _("Paste an article, or choose a file with one.")),
-        "statement": ("statement", _("Write the statement that should be checked.")),
-        "question": ("question", _("Write your question.")),
-        "corpus": ("corpus", no_corpus),
-    }
-    date = _("Write a date as 2019, 2019-05 or 2019-05-31.")
-    found: dict[str, str] = {}
-    for error in problem.errors or []:
-        field = error["where"].rpartition(".")[2]
-        if field in ("published_from", "published_to"):
-            found[field] = date
-        elif field in missing and (error.get("kind") in MISSING or field == "form"):
-            field, said = missing[field]
-            found[field] = said
-        elif field in TUNING:
-            found[field] = _("Write a number within the limits.")
-        elif error.get("kind") in TOO_LONG and field in SHOWN:
-            found[SHOWN[field]] = _("This is too long.")
-        else:
-            found[NO_FIELD] = problem.detail
-    return found or {NO_FIELD: problem.detail}
+    say = translations(language_of(request)).gettext
+    if problem.code in _OF_CODE:
+        found = [_OF_CODE[problem.code]]
+    else:
+        found = [_fault(error, problem.detail) for error in problem.errors or []]
+    faults = {field: say(message) for field, message in found or [("", problem.detail)]}
+    texts = {name: value for name, value in given.items() if isinstance(value, str)}
+    if isinstance(given, FormData):
+        texts["corpus"] = " ".join(map(str, given.getlist("corpus")))  # from a list, and by boxes
+    return {"status": 422, "faults": faults, "given": texts}
 
 
-class Back(NamedTuple):
-    """A form that comes back: what is wrong with it by field, and what was written in it."""
-
-    wrong: Mapping[str, str]
-    given: Mapping[str, str]
-
-    @property
-    def values(self) -> dict[str, Any]:
-        """What its page is made with."""
-        return {"status": 422 if self.wrong else 200, "faults": self.wrong, "given": self.given}
-
-
-FRESH = Back({}, {})  # a form that nobody has sent yet
-
-
-def back(request: Request, problem: Problem, given: Mapping[str, str]) -> Back:
-    """The form again, with what to write there; raises as `faults_of`."""
-    return Back(faults_of(request, problem), given)
-
-
-def kept_texts(form: FormData) -> dict[str, str]:
-    """The texts of a form, to be shown in it again."""
-    found = {name: value for name, value in form.items() if isinstance(value, str)}
-    return found | {"corpus": " ".join(texts(form, "corpus"))}  # from a list, and by boxes
+def _fault(error: Mapping[str, Any], detail: str) -> tuple[str, str]:
+    """The field beside which a validation error is shown ("": none), and the message."""
+    field, kind = error["where"].rpartition(".")[2], error.get("kind")
+    if field in ("published_from", "published_to"):
+        return field, _DATE
+    if field in _MISSING and (kind in _KINDS_MISSING or field == "form"):
+        return _MISSING[field]
+    if field in _NUMBERS:
+        return field, N_("Write a number within the limits.")
+    if kind in _KINDS_TOO_LONG and field in _TEXTS:
+        return _TEXTS[field], N_("This is too long.")
+    return "", detail

@@ -216,6 +216,16 @@ SHARED: tuple[Mapping[Any, str], ...] = (
 )
 
 
+def attachment(
+    text: str, media_type: str, name: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """A text as a file to save; half of a surrogate pair, which is no UTF-8, becomes "?"."""
+    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
+    content_type = f"{media_type}; charset=utf-8"
+    found = {**disposition, **(headers or {})}
+    return Response(text.encode("utf-8", "replace"), 200, found, content_type)
+
+
 def words_of(request: Request) -> Language:
     """The language of a request."""
     texts = translations(language_of(request))

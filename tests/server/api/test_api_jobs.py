@@ -166,7 +166,7 @@ def test_a_quiet_stream_gives_signs_of_life_until_the_job_has_ended(
     thread.start()
     lines = list(stream(client, url))
     thread.join()
-    assert ": still here" in lines
+    assert ": ping" in lines
     assert "event: ended" in lines
 
 

@@ -16,6 +16,7 @@ from server.corpora_of_tests import run_next, uploads
 from server.people_of_tests import SERVER, somebody
 
 from pincite.judgement import confirmation
+from pincite.opinions import Opinion, Verdict
 from pincite.server.identity import Role
 from pincite.server.jobs import work
 from pincite.server.jobs.sources import Why
@@ -25,7 +26,7 @@ from pincite.server.rendering import UNUSED
 from pincite.server.routes.verify import Verified, edit_link, funnel_at, report_at
 from pincite.server.site import Site
 from pincite.server.tables import Kind
-from pincite.types import Failed, Label, Opinion, Span, Verdict
+from pincite.types import Failed, Label, Span
 from pincite.verbs.check import render
 from pincite.verbs.check.records import ReadingResult
 from pincite.verbs.verify.report import Report
@@ -99,7 +100,7 @@ def test_the_progress_of_every_kind_of_job_is_shown_from_first_to_last(
     ("path", "fields", "field", "said"),
     [
         ("/verify", {"article": " ", "title": "Kept <b>"}, "article", "Paste an article"),
-        ("/verify", {"article": "A title"}, "article", "fetches nothing from the web"),
+        ("/verify", {"article": "A title"}, "article", "does not fetch pages"),
         ("/check", {"statement": "", "corpus": "x"}, "statement", "Write the statement"),
         ("/check", {"statement": "Kept <b>"}, "corpus", "Choose a corpus"),
         ("/ask", {"question": "", "corpus": "x"}, "question", "Write your question"),

@@ -36,7 +36,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
         passed += seconds
 
     real = tables.now
-    for module in ("accounts", "identity", "site", "routes.account"):
+    for module in ("accounts", "identity", "site", "routes.accounts"):
         monkeypatch.setattr(f"pincite.server.{module}.now", lambda: real() + passed)
     return go
 

@@ -6,6 +6,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import ask_samples
 import pytest
 import sqlalchemy as sa
 from server.people_of_tests import PASSWORD, SERVER, Somebody, browser, log_in, somebody
@@ -26,10 +27,10 @@ from pincite.server.corpora import Shared
 from pincite.server.database import Database
 from pincite.server.identity import Role
 from pincite.server.jobs.store import JobStore, ShareLinks, Status
-from pincite.server.routes.results import shared_job
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site, people_of
-from pincite.server.tables import metadata
+from pincite.server.tables import Kind, metadata
+from pincite.verbs.ask import data
 
 MakeSite = Callable[..., Site]
 UNREADABLE = ["", " ", " a", "a ", "a  b", "a\tb", "a\nb", "a\0b", "x" * 61, "a\u202eb", "a\u200bb"]
@@ -130,37 +131,38 @@ def test_the_last_admin_stays(site: Site, admin: Somebody, change: dict[str, obj
 # ── Share links ──────────────────────────────────────────────────────────────────────────────────
 
 
-def finished(site: Site, owner: str) -> str:
-    job, _ = site.jobs.submit(owner, "verify", "t", {"example": "article"})
+def finished(site: Site, owner: str, kind: Kind = "verify", result: str = '{"a": 1}') -> str:
+    job, _ = site.jobs.submit(owner, kind, "t", {"example": "article"})
     assert site.jobs.take("w")
     source = {"doc_id": "d", "text": "the whole of a source"}
-    site.jobs.finish(job.job_id, "w", Status.DONE, result='{"a": 1}', files={"d": source})
+    site.jobs.finish(job.job_id, "w", Status.DONE, result=result, files={"d": source})
     return job.job_id
 
 
 def test_a_share_link_opens_one_result_until_it_is_revoked(site: Site) -> None:
     ada, grace = somebody(site, Role.EDITOR, "Ada"), somebody(site, Role.EDITOR, "Grace")
-    job_id = finished(site, ada.account.account_id)
+    result = data.to_json(ask_samples.everything())
+    job_id = finished(site, ada.account.account_id, "ask", result)
     here = f"/api/v1/jobs/{job_id}/links"
     assert grace.client.post(here, json={}).status_code == 404
     made = ada.client.post(here, json={"days": 2}).json()
     assert made["url"].startswith("https://pincite.example.org/s/")
     token = made["url"].rpartition("/")[2]
     assert len(token) == 43
-    shared = shared_job(site, token)
-    assert shared
-    assert (shared.job.job_id, shared.result) == (job_id, b'{"a": 1}')
-    assert "whole of a source" not in str(shared)
-    for wrong in ("", token[:-1], token + "x", token.swapcase(), job_id, made["link_id"], "\0"):
-        assert shared_job(site, wrong) is None
+    visitor = browser(site)
+    shared = visitor.get(f"/s/{token}")
+    assert shared.status_code == 200
+    assert "whole of a source" not in shared.text
+    for wrong in ("", token[:-1], token + "x", token.swapcase(), job_id, made["link_id"]):
+        assert visitor.get(f"/s/{wrong}").status_code == 404
     [listed] = ada.client.get(here).json()["links"]
     assert listed == {key: made[key] for key in ("link_id", "created", "expires")}
     with site.database.reading() as db:
         assert token not in str(db.execute(sa.select(tables.share_links)).all())
     assert grace.client.delete(f"{here}/{made['link_id']}").status_code == 404
-    assert shared_job(site, token)
+    assert visitor.get(f"/s/{token}").status_code == 200
     assert ada.client.delete(f"{here}/{made['link_id']}").status_code == 204
-    assert shared_job(site, token) is None
+    assert visitor.get(f"/s/{token}").status_code == 404
 
 
 def test_share_links_expire_and_go_with_their_job(database: Database) -> None:

@@ -1,16 +1,15 @@
-"""The pages of `check`: a statement, its readings to be edited, and what speaks for and against.
+"""The pages of `check`: a statement, its readings to be edited, and the evidence for each.
 
-Two jobs stand behind one check: the first finds readings, the second looks for evidence for those
-that a person kept, worded or merged. A check "at once" needs the second only. What is counted of
-the evidence is what is listed: documents, each with its passages, the strongest first.
+A check takes two jobs: the first finds readings, the second looks for evidence for those that the
+user kept, reworded or merged. "Check at once" starts the second one only.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from fastapi import Request, Response
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import HTMLResponse
 
 from pincite.contract import codec
 from pincite.errors import InputError
@@ -22,20 +21,24 @@ from pincite.server.forms import Form
 from pincite.server.identity import Identity, Reader, Runner
 from pincite.server.jobs.store import Job
 from pincite.server.problems import Problem, not_found
-from pincite.server.rendering import Look, page, words_of
+from pincite.server.rendering import Look, attachment, page, words_of
 from pincite.server.requests import CheckRequest, corpora_in
 from pincite.server.routes import corpora
-from pincite.server.routes.jobs import readable, started
+from pincite.server.routes.jobs import readable, start_job
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.tables import Kind
 from pincite.verbs.check import data, render, wording
 from pincite.verbs.check.records import CheckReport, Interpretation
 
-router = Router(include_in_schema=False)
+pages = Router(include_in_schema=False)
 MOST_READINGS = 20  # as `CheckRequest`
 KINDS = tuple(map(str, StatementType))
-EXPORTS = {"md": "text/markdown", "jsonld": "application/ld+json", "html": "text/html"}
+EXPORTS = {
+    "md": ("text/markdown", render.to_footnotes),
+    "jsonld": ("application/ld+json", render.to_claimreview),
+    "html": ("text/html", render.to_html),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,27 +51,26 @@ class Row:
     keep: bool = True
 
 
-@router.get("/check")
+@pages.get("/check")
 def check_form(request: Request, who: Reader, site: Stores) -> HTMLResponse:
-    """Statement and corpus."""
+    """A form for statement and corpus."""
     return _form(request, who, site)
 
 
-@router.post("/check", response_model=None)
+@pages.post("/check", response_model=None)
 def check(form: Form, request: Request, who: Runner, site: Stores) -> Response:
     """Find readings, or look for evidence at once."""
-    asked: dict[str, Any] = {"statement": forms.text(form, "statement")}
-    asked |= {"corpus": forms.texts(form, "corpus")} if forms.texts(form, "corpus") else {}
     only_readings = forms.text(form, "step") != "evidence"
     try:
-        return _started(site, who, {**asked, **_settings(form), "only_readings": only_readings})
+        body = forms.body(CheckRequest, form, only_readings=only_readings)
+        return forms.to(f"/jobs/{start_job(site, who, 'check', body).job_id}")
     except Problem as problem:
-        return _form(request, who, site, forms.back(request, problem, forms.kept_texts(form)))
+        return _form(request, who, site, **forms.again(request, problem, form))
 
 
-@router.post("/jobs/{job_id}/readings")
+@pages.post("/jobs/{job_id}/readings")
 def readings(job_id: str, request: Request, form: Form, who: Runner, site: Stores) -> Response:
-    """The readings as edited: go on to the evidence, or edit them further."""
+    """The edited readings: look for evidence, or edit them further."""
     job = readable(site, job_id, who)
     if job.kind != "check":
         raise not_found()
@@ -77,78 +79,75 @@ def readings(job_id: str, request: Request, form: Form, who: Runner, site: Store
         return _edited(request, who, job, _merged(rows, set(form.getlist("merge"))))
     if step == "add":
         return _edited(request, who, job, [*rows, Row("")][:MOST_READINGS])
-    kept = [row for row in rows if row.keep and row.text]
-    if not kept:
-        raise Problem(422, "invalid_request", "Keep at least one reading, or word one.")
-    given = [
+    kept = [
         {"text": row.text, "negation": row.negation} | ({"kind": row.kind} if row.kind else {})
-        for row in kept
+        for row in rows
+        if row.keep and row.text
     ]
+    if not kept:
+        raise Problem(422, "invalid_request", "Keep at least one reading, or write one.")
     asked = {name: job.request[name] for name in ("statement", "corpus")}
-    asked["settings"] = job.request.get("settings", {})
-    return _started(site, who, {**asked, "readings": given})
+    asked |= {"settings": job.request.get("settings", {}), "readings": kept}
+    body = forms.checked(CheckRequest, asked)
+    return forms.to(f"/jobs/{start_job(site, who, 'check', body).job_id}")
 
 
-@router.get("/jobs/{job_id}/check.{ending}")
+@pages.get("/jobs/{job_id}/check.{ending}")
 def export(job_id: str, ending: str, who: Reader, site: Stores) -> Response:
-    """A check to take along: footnotes in Markdown, ClaimReview, or one page."""
+    """A check as a file: Markdown with footnotes, ClaimReview, or HTML."""
     job = readable(site, job_id, who)
     report = _report(site.jobs.result(job_id)) if job.kind == "check" else None
     if report is None or ending not in EXPORTS:
         raise not_found()
-    text = {
-        "md": render.to_footnotes,
-        "jsonld": render.to_claimreview,
-        "html": render.to_html,
-    }[ending](report)
-    headers = {"Content-Disposition": f'attachment; filename="check-{job_id}.{ending}"'}
-    return Response(
-        text.encode("utf-8", "replace"), 200, headers, f"{EXPORTS[ending]}; charset=utf-8"
-    )
+    media_type, write = EXPORTS[ending]
+    return attachment(write(report), media_type, f"check-{job_id}.{ending}")
 
 
 def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTMLResponse | None:
-    """The readings to be edited, or the evidence; None if another version wrote it."""
-    job, who = look.job, look.who
+    """The readings to be edited, or the evidence; None if another version wrote the result."""
     report = _report(result)
     if report is None:
-        # A form is no result yet, and for nobody else.
-        found = _interpretation(result) if look.is_own else None
-        if found is None:
+        if not look.is_own:
+            return None
+        try:
+            found = codec.from_json(Interpretation, result)
+        except InputError:
             return None
         rows = [Row(each.text, each.kind, each.negation) for each in found.readings]
-        return _edited(request, who, job, rows, [failure.detail for failure in found.failures])
+        failures = [failure.detail for failure in found.failures]
+        return _edited(request, look.who, look.job, rows, failures)
     words, threshold = words_of(request), wording.threshold_of(report)
     return page(
         request,
         "checked.html",
-        who,
+        look.who,
         look=look,
-        job=job,
+        job=look.job,
         report=report,
         checks=render.views(report, words),
         advice=wording.ADVICE,
         legend=wording.legend(threshold, words) if wording.has_degrees(report) else "",
         used=cells.asked(report.usage),
-        covers=corpora.covered(site, job.request.get("corpus"), who) if who else [],
+        covers=corpora.covered(site, look),
         footnotes=render.to_footnotes(report),
         claimreview=render.to_claimreview(report),
     )
 
 
-def _form(
-    request: Request, who: Identity, site: Site, back: forms.Back = forms.FRESH
-) -> HTMLResponse:
+def _form(request: Request, who: Identity, site: Site, **again: Any) -> HTMLResponse:
     tried = demo.statements(site)
     corpora = filled(site, who, "check", tried)
-    own = demo.own(request.app.state.examples.statements, corpora)
-    values: dict[str, Any] = {"corpora": corpora, "examples": own or tried, **back.values}
-    values |= {"given": back.given or forms.last_used(site, who, "check")}
-    return page(request, "check_form.html", who, tuned=forms.tuned(site, "check"), **values)
+    values: dict[str, Any] = {
+        "given": forms.last_used(site, who, "check"),
+        "corpora": corpora,
+        "examples": demo.own(request.app.state.examples.statements, corpora) or tried,
+        "tunable": forms.tunable(site, "check"),
+    }
+    return page(request, "check_form.html", who, **values | again)
 
 
 def filled(site: Site, who: Identity, kind: Kind, tried: demo.Tried | None) -> list[CorpusEntry]:
-    """The corpora that one may read and that hold something, first the one that one used last."""
+    """The corpora with documents that the user may read, the one used last first."""
     found = [entry for entry in site.corpora.listed() if who.may_read(entry)]
     last = next(iter(site.jobs.listed(who.account_id, 1, None, (kind,))), None)
     usual = last.request.get("corpus") if last else tried and tried.corpus_id
@@ -156,30 +155,9 @@ def filled(site: Site, who: Identity, kind: Kind, tried: demo.Tried | None) -> l
     return sorted(found, key=lambda entry: entry.corpus_id not in corpora_in(usual))
 
 
-def _started(site: Site, who: Identity, asked: Mapping[str, Any]) -> RedirectResponse:
-    body = forms.checked(CheckRequest, dict(asked))
-    job = started(site, who, "check", body, Response(), None)
-    return forms.to(f"/jobs/{job.job_id}")
-
-
-def _settings(form: Form) -> dict[str, Any]:
-    """The filters and settings that were filled in."""
-    names = ("published_from", "published_to")
-    given = {name: value for name in names if (value := forms.text(form, name))}
-    given |= forms.settings_given(form, "check")
-    return {"settings": given | ({"undated": True} if forms.text(form, "undated") else {})}
-
-
 def _report(result: bytes | None) -> CheckReport | None:
     try:
         return data.from_json(result) if result else None
-    except InputError:
-        return None
-
-
-def _interpretation(result: bytes) -> Interpretation | None:
-    try:
-        return codec.from_json(Interpretation, result)
     except InputError:
         return None
 
@@ -206,7 +184,7 @@ def _edited(
 
 
 def _rows(form: Form) -> list[Row]:
-    """The readings that the form holds, at most as many as there may be."""
+    """The readings in the form."""
     rows = []
     for number in range(MOST_READINGS):
         if f"text-{number}" in form:
@@ -217,14 +195,14 @@ def _rows(form: Form) -> list[Row]:
                 negation=forms.text(form, f"negation-{number}"),
                 keep=bool(forms.text(form, f"keep-{number}")),
             )
-            was = forms.text(form, f"was-{number}")
-            # A negation belongs to the words that it was made of.
-            rows.append(row if was == row.text else replace(row, negation=""))
+            # The negation was made of the words as they were.
+            is_reworded = forms.text(form, f"was-{number}") != row.text
+            rows.append(replace(row, negation="") if is_reworded else row)
     return rows
 
 
 def _merged(rows: Sequence[Row], chosen: set[Any]) -> list[Row]:
-    """The chosen readings as one, in the place of the first, for a person to smooth out."""
+    """The chosen readings as one, in the place of the first, for the user to smooth out."""
     places = [n for n in range(len(rows)) if str(n) in chosen]
     if len(places) < 2:
         return list(rows)

@@ -14,10 +14,10 @@ from pincite.report import cells
 from pincite.report.reasons import REASONS
 from pincite.server.identity import Identity, Reader, Runner
 from pincite.server.jobs.store import Job, Status
-from pincite.server.problems import ProblemBody, not_found
+from pincite.server.problems import not_found
 from pincite.server.rendering import STEPS, words_of
 from pincite.server.requests import Body, Line, Revision, Tuning, VerifyRequest
-from pincite.server.routes.jobs import OF_STARTING, JobBody, readable, started
+from pincite.server.routes.jobs import OF_STARTING, JobBody, accepted, readable, start_job
 from pincite.server.routes.verify import Verified, verified_in
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
@@ -27,11 +27,7 @@ from pincite.verbs.verify import render, wording
 REMEMBERED = 200  # jobs of an account that are looked through, the newest
 MAX_QUOTE = 600  # characters of a source
 
-router = Router(
-    prefix="/api/v1",
-    tags=["jobs"],
-    responses={n: {"model": ProblemBody} for n in (401, 403, 422)},
-)
+api = Router(prefix="/api/v1", tags=["jobs"])
 
 
 class CitationRequest(Body):
@@ -99,7 +95,7 @@ class KnownOrJob(BaseModel):
     job: JobBody | None
 
 
-@router.get(
+@api.get(
     "/jobs/{job_id}/citations",
     operation_id="get_citations",
     responses={404: {"description": "There is no such article, or it is not verified yet."}},
@@ -112,7 +108,7 @@ def get_citations(job_id: str, request: Request, who: Reader, site: Stores) -> l
     return _claims(job_id, found, found.report.findings, words_of(request))
 
 
-@router.post(
+@api.post(
     "/citations",
     operation_id="citation",
     responses={
@@ -134,7 +130,8 @@ def citation(
         raise not_found()
     asked = _article_of(body)
     response.status_code = 202
-    return KnownOrJob(claims=[], job=started(site, who, "verify", asked, response, None))
+    job = start_job(site, who, "verify", asked)
+    return KnownOrJob(claims=[], job=accepted(job, response))
 
 
 def _before(site: Site, who: Identity, body: CitationRequest) -> Iterator[Job]:

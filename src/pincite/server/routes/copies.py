@@ -17,10 +17,10 @@ from pincite.library.private_copies import Named, OwnCopy
 from pincite.report.cells import one_line
 from pincite.report.reasons import REASONS
 from pincite.server import forms
-from pincite.server.forms import Form
+from pincite.server.forms import Form, also_posted
 from pincite.server.identity import Identity, Reader, Runner
 from pincite.server.jobs.store import Job
-from pincite.server.problems import Problem, ProblemBody, not_found
+from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import Look, page
 from pincite.server.requests import (
     Cursor,
@@ -30,7 +30,7 @@ from pincite.server.requests import (
     page_of,
     read_cursor,
 )
-from pincite.server.routes.jobs import FILE, form_of, form_schema, readable, started
+from pincite.server.routes.jobs import FILE, form_of, form_schema, readable, start_job
 from pincite.server.routes.verify import Handed, finding_page
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
@@ -40,11 +40,9 @@ from pincite.types import Citation, Unchecked
 from pincite.verbs.verify.report import Report
 from pincite.verbs.verify.wording import STEPS
 
-router = Router(
-    prefix="/api/v1",
-    tags=["copies"],
-    responses={n: {"model": ProblemBody} for n in (400, 401, 403, 404, 413, 421, 422)},
-)
+api = Router(prefix="/api/v1", tags=["copies"])
+pages = Router(include_in_schema=False)
+ROWS = 50
 TEXT_BYTES = 2_000_000  # of a text that is pasted: some 300,000 words, a long book is a file
 PASTED = "pasted.txt"
 READERS = anyio.CapacityLimiter(2)  # files that are read at once; the others wait for these
@@ -71,13 +69,13 @@ class Given(NamedTuple):
 
 
 class CopyBody(Shown):
-    """A file that stands for a source in one's own jobs."""
+    """A file that replaces a source in the user's own jobs."""
 
     sha256: str
     ref: str  # the source
     name: str  # of the file when it was handed in
     n_bytes: int
-    pages: tuple[int, int] | None  # printed on its first and last page, if that was said
+    pages: tuple[int, int] | None  # numbers printed on its first and last page, if given
     n_pages: int  # 0: a kind of file without pages
     n_words: int
     language: str
@@ -86,27 +84,23 @@ class CopyBody(Shown):
 
 
 class CopyList(BaseModel):
-    """A page of copies, in the order in which they came."""
+    """A page of copies, the oldest first."""
 
     copies: list[CopyBody]
     next: str | None
 
 
-@router.post(
+@api.post(
     "/jobs/{job_id}/copies",
     status_code=201,
     operation_id="add_copy",
     openapi_extra=FORM,
-    responses={
-        503: {"model": ProblemBody},
-        507: {"model": ProblemBody, "description": "The server's disk is full."},
-    },
+    responses={507: {"description": "The server's disk is nearly full (`disk_full`)."}},
 )
 async def add_copy(job_id: str, request: Request, who: Runner, site: Stores) -> CopyBody:
-    """Hand in one's own copy of a source that a finding cites: a file, or a text.
+    """Hand in your own copy of a cited source, as a file or as text.
 
-    Jobs that one starts from now on read it before everything else. It is nobody else's: results
-    hold quotes of at most 300 characters of it.
+    Your later jobs read it first. Nobody else can read it: results quote at most 300 characters.
     """
     kept = await handed_in(site, job_id, who, request)
     if isinstance(kept, Unchecked):
@@ -114,20 +108,18 @@ async def add_copy(job_id: str, request: Request, who: Runner, site: Stores) -> 
     return CopyBody.model_validate(kept)
 
 
-@router.get("/copies", operation_id="list_copies")
+@api.get("/copies", operation_id="list_copies")
 def list_copies(who: Reader, site: Stores, limit: Limit = 50, cursor: Cursor = None) -> CopyList:
-    """One's own copies."""
+    """Your own copies."""
     page, following = listed(site, who, limit, cursor)
     return CopyList(copies=[CopyBody.model_validate(copy) for copy in page], next=following)
 
 
-@router.delete("/copies/{sha256}", status_code=204, operation_id="delete_copy")
+@api.delete("/copies/{sha256}", status_code=204, operation_id="delete_copy")
+@also_posted(pages, "/copies/{sha256}/remove", then="/copies")
 def delete_copy(sha256: Sha256, who: Runner, site: Stores) -> None:
-    """Remove a file from all sources that it stands for; results keep what they have quoted."""
+    """Delete a copy, for all sources that it stands for; results keep their quotes."""
     site.own.of(who.account_id).remove(of_file(site, who, sha256))
-
-
-# ── Also for the pages ───────────────────────────────────────────────────────────────────────────
 
 
 async def handed_in(
@@ -137,17 +129,17 @@ async def handed_in(
     request: Request,
     cited: tuple[str, str] | None = None,
 ) -> OwnCopy | Unchecked:
-    """The copy that the form of a request brought, or why it is of no use.
+    """The copy that a request's form brings, or why it cannot be used.
 
     Args:
-        site: keeps it.
+        site: stores it.
         job_id: of the report that cites the source.
         who: hands it in.
-        request: brings it.
-        cited: ids of the claim and its citation; None: the form says them.
+        request: with the form.
+        cited: ids of the claim and its citation; None: they are fields of the form.
 
     Raises:
-        Problem: no such job or citation, no form, no file, or pages that it cannot have.
+        Problem: no such job or citation, no form, no file, or impossible page numbers.
         DiskFull, AccountFull
     """
     job = await run_sync(readable, site, job_id, who)
@@ -167,11 +159,7 @@ async def handed_in(
 
 
 def of_file(site: Site, who: Identity, sha256: str) -> list[OwnCopy]:
-    """What a file stands for on somebody's shelf, the newest last.
-
-    Raises:
-        Problem: 404, it is not there.
-    """
+    """The user's copies of a file, the newest last; 404 if there are none."""
     found = [copy for copy in site.own.of(who.account_id).all() if copy.sha256 == sha256]
     if not found:
         raise not_found()
@@ -179,10 +167,10 @@ def of_file(site: Site, who: Identity, sha256: str) -> list[OwnCopy]:
 
 
 def refused(unchecked: Unchecked) -> Problem:
-    """Why a file is of no use, as `pincite source attach` says it."""
+    """Why a file cannot be used, in the words of `pincite source attach`."""
     why = whole(one_line(unchecked.detail)) or REASONS[unchecked.reason]
     step = STEPS[unchecked.reason]
-    detail = f"It was not kept: {why}. {step[0].upper()}{step[1:]}."
+    detail = f"The copy was not stored: {why}. {step[0].upper()}{step[1:]}."
     errors = [{"where": "file", "what": why, "reason": unchecked.reason.value, "step": step}]
     return Problem(422, "unreadable_copy", detail, errors=errors)
 
@@ -190,18 +178,14 @@ def refused(unchecked: Unchecked) -> Problem:
 def listed(
     site: Site, who: Identity, limit: int, cursor: str | None
 ) -> tuple[Sequence[OwnCopy], str | None]:
-    """A page of somebody's copies, and the cursor of the next one."""
+    """A page of a user's copies, and the cursor of the next one."""
     (after,) = read_cursor(cursor, (int,)) or (0,)
     found = [copy for copy in site.own.of(who.account_id).all() if copy.copy_id > after]
     return page_of(found, limit, lambda copy: (copy.copy_id,))
 
 
 def _source(site: Site, job: Job, claim_id: str, citation_id: str) -> Named:
-    """The source that a finding of a job cites.
-
-    Raises:
-        Problem: 404, there is no such finding; 422, it could not be known again.
-    """
+    """The source of a citation; 404 without such a finding, 422 if it cannot be identified."""
     citation = _citation(site, job, claim_id, citation_id)
     try:
         named = private_copies.of_citation(citation, one_line(job.title) or "an article")
@@ -220,18 +204,14 @@ def _citation(site: Site, job: Job, claim_id: str, citation_id: str) -> Citation
         for each in finding.citations:
             if (finding.claim.claim_id, each.citation.citation_id) == (claim_id, citation_id):
                 return each.citation
-    raise not_found("The job's report has no such finding with such a citation.")
+    raise not_found("The report has no such citation.")
 
 
 def _given(form: SentForm, folder: Path) -> Given:
-    """The file, or the text as one.
-
-    Raises:
-        Problem: 422, neither or both, or pages that are no numbers.
-    """
+    """The file, or the text as a file; 422 for neither or both, or invalid page numbers."""
     text = form.fields.get("text", "")
     if len(form.files) + bool(text.strip()) != 1:
-        raise Problem(422, "no_file", "Expected one file, or a text.")
+        raise Problem(422, "no_file", "Expected either a file or a text.")
     asked = form.fields.get("pages", "").strip()
     try:
         pages = private_copies.printed_pages(asked) if asked else None
@@ -253,16 +233,12 @@ def _kept(site: Site, who: Identity, source: Named, given: Given) -> OwnCopy | U
         raise Problem(422, "invalid_pages", str(error)) from error
     except ConfigError as error:
         # The message names the server's folder.
-        raise Problem(503, "not_kept", "The copy could not be kept. Try again later.") from error
+        raise Problem(503, "not_kept", "The copy could not be stored. Try again later.") from error
     if site.server.mode == "server" and site.people.accounts.get(who.account_id) is None:
-        site.own.mark_deleted(who.account_id)  # they left while it was read
+        site.own.mark_deleted(who.account_id)  # deleted while the copy was read
         site.tidy()
         raise not_found()
     return kept
-
-
-pages = Router(include_in_schema=False)
-ROWS = 50
 
 
 @pages.post(
@@ -271,7 +247,7 @@ ROWS = 50
 async def hand_in(
     job_id: str, claim_id: str, citation_id: str, request: Request, who: Runner, site: Stores
 ) -> Response:
-    """Keep a copy, and show the finding with what was read of it, or with what is wrong."""
+    """Store a copy, and show the finding with what was read, or with the error."""
     try:
         kept = await handed_in(site, job_id, who, request, (claim_id, citation_id))
     except Problem as problem:
@@ -290,7 +266,7 @@ async def hand_in(
 def handed_in_page(
     job_id: str, claim_id: str, sha256: Sha256, request: Request, who: Reader, site: Stores
 ) -> HTMLResponse:
-    """The finding, with what was read of the copy that was handed in for it."""
+    """The finding, with what was read of the copy that was handed in."""
     look = Look(readable(site, job_id, who), who)
     copy = of_file(site, who, sha256)[-1]
     return finding_page(request, look, site, claim_id, None, Handed(copy=copy))
@@ -298,24 +274,16 @@ def handed_in_page(
 
 @pages.post("/jobs/{job_id}/again")
 def again(job_id: str, who: Runner, site: Stores, _form: Form) -> RedirectResponse:
-    """A new job with the same request, which reads what was handed in since; the old one stays."""
+    """Run the same request again; the new job reads copies that were handed in since."""
     job = readable(site, job_id, who)
     if job.kind != "verify":
         raise not_found()
     body = forms.checked(VerifyFilesRequest, site.jobs.whole_request(job))
-    new = started(site, who, "verify", body, Response(), None)
-    return forms.to(f"/jobs/{new.job_id}")
+    return forms.to(f"/jobs/{start_job(site, who, 'verify', body).job_id}")
 
 
 @pages.get("/copies")
 def copies(request: Request, who: Reader, site: Stores, cursor: Cursor = None) -> HTMLResponse:
-    """One's own copies, with buttons that remove them."""
+    """The user's own copies, with buttons that delete them."""
     found, following = listed(site, who, ROWS, cursor)
     return page(request, "copies.html", who, copies=found, next=following)
-
-
-@pages.post("/copies/{sha256}/remove")
-def remove(sha256: Sha256, who: Runner, site: Stores, _form: Form) -> RedirectResponse:
-    """Remove a file from all sources that it stands for."""
-    delete_copy(sha256, who, site)
-    return forms.to("/copies")

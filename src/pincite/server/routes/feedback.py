@@ -1,4 +1,4 @@
-"""`/api/v1/feedback` and its form: is a result right, and what would be right."""
+"""Feedback on results: what is right or wrong, and what would be right."""
 
 import json
 from dataclasses import replace
@@ -17,23 +17,30 @@ from pincite.server import forms
 from pincite.server.feedback import Feedback, Verdict
 from pincite.server.forms import Form
 from pincite.server.identity import Identity, Reader, Runner, owned
-from pincite.server.problems import Problem, ProblemBody
+from pincite.server.problems import Problem
 from pincite.server.rendering import page
-from pincite.server.requests import Body, Cursor, Id, Limit, Line, Text, page_of, read_cursor
+from pincite.server.requests import (
+    Body,
+    Cursor,
+    Id,
+    Limit,
+    Line,
+    Moment,
+    Text,
+    page_of,
+    read_cursor,
+)
 from pincite.server.routes.jobs import readable
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.tables import iso, whole
 
-router = Router(
-    prefix="/api/v1/feedback",
-    tags=["feedback"],
-    responses={n: {"model": ProblemBody} for n in (400, 401, 403, 404, 409, 413, 421, 422)},
-)
+api = Router(prefix="/api/v1/feedback", tags=["feedback"])
+pages = Router(include_in_schema=False)
 
 
 class NewFeedback(Body):
-    """What somebody thinks of one item of a result, or of the whole of it."""
+    """A user's opinion on one item of a result, or on the whole."""
 
     job_id: Id
     # As `pincite feedback` names items: CLAIM/r3 or CLAIM/s1 of `verify`, 1.r2 or 1.r2/e1 of
@@ -46,7 +53,7 @@ class NewFeedback(Body):
 
 
 class FeedbackBody(BaseModel):
-    """What somebody said."""
+    """A user's opinion, as it was stored."""
 
     feedback_id: str
     job_id: str | None
@@ -56,90 +63,24 @@ class FeedbackBody(BaseModel):
     quote: str | None
     note: str | None
     statement: str
-    said: str  # what the result says of it
+    said: str  # what the result says
     url: str
-    versions: dict[str, str]  # of the program and the models that said it
-    created: str
+    versions: dict[str, str]  # of the program and the models behind the result
+    created: Moment
 
 
 class FeedbackList(BaseModel):
-    """A page of it, the newest first."""
+    """A page of feedback, the newest first."""
 
     feedback: list[FeedbackBody]
     next: str | None
 
 
-@router.post("", status_code=201, operation_id="give_feedback")
+@api.post("", status_code=201, operation_id="give_feedback")
 def give_feedback(body: NewFeedback, response: Response, who: Runner, site: Stores) -> FeedbackBody:
-    """Keep what somebody thinks. Of several words on one thing the last counts."""
-    kept = kept_feedback(site, who, body)
-    response.headers["Location"] = f"/api/v1/feedback/{kept.feedback_id}"
-    return feedback_body(kept)
-
-
-@router.get("", operation_id="list_feedback")
-def list_feedback(
-    who: Reader, site: Stores, limit: Limit = 50, cursor: Cursor = None, job_id: Id | None = None
-) -> FeedbackList:
-    """One's own, the newest first."""
-    before = read_cursor(cursor, (float, str))
-    found = site.feedback.listed(who.account_id, limit + 1, before, job_id)
-    page, after = page_of(found, limit, lambda each: (each.created, each.feedback_id))
-    return FeedbackList(feedback=[feedback_body(each) for each in page], next=after)
-
-
-@router.get(
-    "/export",
-    operation_id="export_feedback",
-    response_class=Response,
-    responses={200: {"content": {"application/jsonl": {}}, "description": "JSON lines."}},
-)
-def export_feedback(
-    who: Reader,
-    site: Stores,
-    form: Annotated[Literal["claims", "statements", "opinions"], Query(alias="format")] = "claims",
-    everybody: Annotated[bool, Query(description="For administrators.")] = False,
-) -> Response:
-    """As rows: claims for `pincite train verifier --extra` and `pincite eval claims`.
-
-    statements: readings for `pincite eval check`; opinions: all that was said, as
-    `pincite feedback list --json` prints it.
-    """
-    if everybody and not who.is_admin:
-        raise Problem(403, "not_allowed", "Only an administrator may export what others said.")
-    found = site.feedback.opinions(None if everybody else who.account_id)
-    rows: list[Any]
-    if form == "claims":
-        rows = opinions.claims(found)
-    elif form == "statements":
-        rows = opinions.statements(found)
-    else:
-        rows = [opinions.plain(each) for each in found]
-    text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
-    headers = {"Content-Disposition": f'attachment; filename="feedback-{form}.jsonl"'}
-    return Response(whole(text), media_type="application/jsonl", headers=headers)
-
-
-@router.get("/{feedback_id}", operation_id="get_feedback")
-def get_feedback(feedback_id: Id, who: Reader, site: Stores) -> FeedbackBody:
-    """What somebody said."""
-    return feedback_body(_theirs(site, feedback_id, who))
-
-
-@router.delete("/{feedback_id}", status_code=204, operation_id="delete_feedback")
-def delete_feedback(feedback_id: Id, who: Runner, site: Stores) -> None:
-    """Take it back."""
-    site.feedback.remove(_theirs(site, feedback_id, who).feedback_id)
-
-
-def kept_feedback(site: Site, who: Identity, body: NewFeedback) -> Feedback:
-    """Keep a user's opinion; also for the pages.
+    """Store an opinion. Of several on one item the last counts.
 
     A better quote that stands in the passage replaces the one that was shown.
-
-    Raises:
-        Problem: 409, the job has no result; 422, the result has no such item.
-        ConfigError: the item cannot have this label.
     """
     job = readable(site, body.job_id, who)
     result = site.jobs.result(job.job_id)
@@ -155,11 +96,69 @@ def kept_feedback(site: Site, who: Identity, body: NewFeedback) -> Feedback:
     opinion = opinions.opinion(result, found, given, item, words)
     if words.correction and words.correction in opinion.passage:
         opinion = replace(opinion, quote=words.correction)
-    return site.feedback.add(who.account_id, job.job_id, body.verdict, opinion)
+    kept = site.feedback.add(who.account_id, job.job_id, body.verdict, opinion)
+    response.headers["Location"] = f"/api/v1/feedback/{kept.feedback_id}"
+    return _body(kept)
 
 
-def feedback_body(kept: Feedback) -> FeedbackBody:
-    """Feedback as the API shows it."""
+@api.get("", operation_id="list_feedback")
+def list_feedback(
+    who: Reader, site: Stores, limit: Limit = 50, cursor: Cursor = None, job_id: Id | None = None
+) -> FeedbackList:
+    """The user's own feedback, the newest first."""
+    before = read_cursor(cursor, (float, str))
+    found = site.feedback.listed(who.account_id, limit + 1, before, job_id)
+    shown, after = page_of(found, limit, lambda each: (each.created, each.feedback_id))
+    return FeedbackList(feedback=[_body(each) for each in shown], next=after)
+
+
+@api.get(
+    "/export",
+    operation_id="export_feedback",
+    response_class=Response,
+    responses={200: {"content": {"application/jsonl": {}}, "description": "JSON lines."}},
+)
+def export_feedback(
+    who: Reader,
+    site: Stores,
+    form: Annotated[Literal["claims", "statements", "opinions"], Query(alias="format")] = "claims",
+    everybody: Annotated[bool, Query(description="For administrators.")] = False,
+) -> Response:
+    """Feedback as rows of test data.
+
+    claims: for `pincite train verifier --extra` and `pincite eval claims`; statements: readings
+    for `pincite eval check`; opinions: everything, as `pincite feedback list --json` prints it.
+    """
+    if everybody and not who.is_admin:
+        raise Problem(
+            403, "not_allowed", "Only an administrator may export the feedback of others."
+        )
+    found = site.feedback.opinions(None if everybody else who.account_id)
+    rows: list[Any]
+    if form == "claims":
+        rows = opinions.claims(found)
+    elif form == "statements":
+        rows = opinions.statements(found)
+    else:
+        rows = [opinions.plain(each) for each in found]
+    text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+    headers = {"Content-Disposition": f'attachment; filename="feedback-{form}.jsonl"'}
+    return Response(whole(text), media_type="application/jsonl", headers=headers)
+
+
+@api.get("/{feedback_id}", operation_id="get_feedback")
+def get_feedback(feedback_id: Id, who: Reader, site: Stores) -> FeedbackBody:
+    """An opinion."""
+    return _body(_theirs(site, feedback_id, who))
+
+
+@api.delete("/{feedback_id}", status_code=204, operation_id="delete_feedback")
+def delete_feedback(feedback_id: Id, who: Runner, site: Stores) -> None:
+    """Delete an opinion."""
+    site.feedback.remove(_theirs(site, feedback_id, who).feedback_id)
+
+
+def _body(kept: Feedback) -> FeedbackBody:
     opinion = kept.opinion
     return FeedbackBody(
         feedback_id=kept.feedback_id,
@@ -181,17 +180,15 @@ def _theirs(site: Site, feedback_id: str, who: Identity) -> Feedback:
     return owned(site.feedback.get(feedback_id), who)
 
 
-pages = Router(include_in_schema=False)
-
-
 @pages.post("/jobs/{job_id}/feedback")
-def give(job_id: str, request: Request, form: Form, who: Runner, site: Stores) -> HTMLResponse:
-    """Keep it, and say so: in the form's place where scripts run, else on a page."""
-    names = ("item", "verdict", "label", "quote", "note")
-    given = {name: value for name in names if (value := forms.text(form, name))}
-    body = forms.checked(NewFeedback, {"job_id": job_id, **given})
-    said = kept_feedback(site, who, body)
+def give(
+    job_id: str, request: Request, response: Response, form: Form, who: Runner, site: Stores
+) -> HTMLResponse:
+    """Store an opinion, and confirm it in place of the form, or on a page without scripts."""
+    given = {name: value for name, value in forms.values_of(NewFeedback, form).items() if value}
+    body = forms.checked(NewFeedback, given | {"job_id": job_id})
+    said = give_feedback(body, response, who, site)
     back = forms.local(forms.text(form, "back") or f"/jobs/{job_id}")
-    piece = request.headers.get("hx-request") == "true"
-    name = "thanks.html" if piece else "thanks_page.html"
+    is_piece = request.headers.get("hx-request") == "true"
+    name = "thanks.html" if is_piece else "thanks_page.html"
     return page(request, name, who, said=said, back=back)

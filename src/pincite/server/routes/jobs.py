@@ -1,6 +1,6 @@
-"""`/api/v1`: start a verb, look how far it is, take its result, end it; forms with files.
+"""Jobs over HTTP: start one, follow it, take its result, stop it; forms that bring files.
 
-Files go to the disk as they come; the token of such a form is looked at here.
+Files are written to the disk as they come, so the CSRF token of such a form is checked here.
 """
 
 import errno
@@ -16,10 +16,11 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, computed_field
 from starlette.requests import ClientDisconnect
 
+from pincite.judgement.own import digest_of
 from pincite.server.corpora import DiskFull
 from pincite.server.identity import Identity, Reader, Runner, owned
 from pincite.server.jobs.store import Job, JobStore, Status
-from pincite.server.problems import Problem, ProblemBody, not_found
+from pincite.server.problems import Problem, not_found
 from pincite.server.requests import (
     AskRequest,
     CheckRequest,
@@ -32,34 +33,38 @@ from pincite.server.requests import (
     page_of,
     read_cursor,
 )
-from pincite.server.requests import (
-    Request as VerbRequest,
-)
+from pincite.server.requests import Request as VerbRequest
 from pincite.server.routing import CSRF_FIELD, CSRF_HEADER, Router, check_token
 from pincite.server.site import Site, Stores
 from pincite.server.tables import Kind
 from pincite.server.uploads import BadForm, Form, received
-from pincite.types import own_digest
 
 OF_STARTING: dict[int | str, dict[str, Any]] = {
-    400: {"description": "The body is no JSON."},
     409: {"description": "The Idempotency-Key belongs to another request."},
     429: {
-        "description": "As many jobs wait as may, in all (`queue_full`) or of yours "
-        "(`too_many_of_yours`); `Retry-After` says when to try again."
+        "description": "The queue is full (`queue_full`), or you have as many jobs as one account "
+        "may (`too_many_of_yours`); `Retry-After` says when to try again."
     },
-    507: {"description": "The server's disk is nearly full: nothing new is taken (`disk_full`)."},
+    507: {"description": "The server's disk is nearly full (`disk_full`)."},
 }
+POLL_SECONDS = 0.5
+HEARTBEAT_SECONDS = 15.0
+Key = Annotated[
+    str | None,
+    Header(max_length=200, description="The same key and body give the same job again."),
+]
+
+api = Router(prefix="/api/v1", tags=["jobs"])
 
 
 class JobBody(Shown):
-    """A job and where it stands."""
+    """A job and its state."""
 
     job_id: str
     kind: Kind
     title: str
     status: Status
-    ahead: int  # jobs whose turn is before its; accounts take turns
+    ahead: int  # jobs that run before it; accounts take turns
     created: Moment
     started: Moment | None
     finished: Moment | None
@@ -67,27 +72,55 @@ class JobBody(Shown):
     attempts: int
     problem: dict[str, Any] | None
     n_events: int
-    request: dict[str, Any]  # without a text that was sent: that is the file "text"
+    request: dict[str, Any]  # without the text that was sent, which is the file "text"
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def links(self) -> dict[str, str]:
-        """Where to look on."""
+        """Addresses of the job, its events and its result."""
         here = f"/api/v1/jobs/{self.job_id}"
         return {"self": here, "events": f"{here}/events", "result": f"{here}/result"}
 
 
-def started(
-    site: Site, who: Identity, kind: Kind, body: VerbRequest, response: Response, key: str | None
-) -> JobBody:
-    """The job that a request made, or made before."""
+class JobList(BaseModel):
+    """A page of jobs, the newest first."""
+
+    jobs: list[JobBody]
+    next: str | None  # cursor of the next page; null: this is the last
+
+
+class EventBody(Shown):
+    """Something that happened in a job."""
+
+    number: int
+    kind: str
+    data: dict[str, Any]
+    at: Moment
+
+
+class EventList(BaseModel):
+    """What happened after the given event."""
+
+    events: list[EventBody]
+    ended: bool  # nothing more will happen
+
+
+def start_job(
+    site: Site, who: Identity, kind: Kind, body: VerbRequest, key: str | None = None
+) -> Job:
+    """Put a job into the queue; the same key and body give the same job again.
+
+    Raises:
+        Problem: 422, the server cannot do what is asked.
+        DiskFull, KeyReused, QueueFull, TooManyOfYours
+    """
     site.quotas.check_disk()
     if isinstance(body, VerifyRequest) and body.article and not site.settings.web.online:
         raise Problem(
             422,
             "offline",
-            "Titles and addresses are asked of a wiki, and this server fetches nothing from the "
-            "web (online = false). Send the article as text.",
+            "This server does not fetch pages from the web (online = false), so it cannot look up "
+            "a title or an address. Send the article as text.",
         )
     model = body.settings.chat_model
     if model is not None and model not in site.server.models:
@@ -95,21 +128,25 @@ def started(
     for corpus_id in corpora_in(body.corpus):
         entry = site.corpora.get(corpus_id)
         if entry is None or not who.may_read(entry):
-            raise Problem(422, "unknown_corpus", "There is no such corpus, or none for you.")
+            raise Problem(422, "unknown_corpus", "There is no such corpus, or you may not read it.")
         if site.corpora.is_empty(entry):
             raise Problem(422, "empty_corpus", "The corpus is empty. Add documents to it first.")
     if key is not None and not (key.isascii() and key.isprintable() and key.strip()):
         raise Problem(422, "invalid_key", "Expected a printable Idempotency-Key.")
     subject = " ".join(body.subject.split())
-    job, _ = site.jobs.submit(
-        who.account_id, kind, subject, body.model_dump(mode="json", exclude_none=True), key
-    )
+    values = body.model_dump(mode="json", exclude_none=True)
+    job, _ = site.jobs.submit(who.account_id, kind, subject, values, key)
+    return job
+
+
+def accepted(job: Job, response: Response) -> JobBody:
+    """The answer to a request that made a job."""
     response.headers["Location"] = f"/api/v1/jobs/{job.job_id}"
     return JobBody.model_validate(job)
 
 
 def readable(site: Site, job_id: str, who: Identity) -> Job:
-    """A job that the one who asks may read.
+    """A job that the user may read.
 
     Raises:
         Problem: 404
@@ -118,18 +155,14 @@ def readable(site: Site, job_id: str, who: Identity) -> Job:
 
 
 def file_of(site: Site, job: Job, name: str, who: Identity) -> dict[str, Any] | None:
-    """A file of a job; the text of an own copy is for whose copy it is, and not for admins."""
+    """A file of a job; the text of a private copy is for its owner only, not for admins."""
     found = site.jobs.file(job.job_id, name)
-    is_own_copy = found is not None and own_digest(str(found.get("url", ""))) is not None
-    return None if is_own_copy and job.owner != who.account_id else found
+    is_private = found is not None and digest_of(str(found.get("url", ""))) is not None
+    return None if is_private and job.owner != who.account_id else found
 
 
 def own_file(site: Site, job_id: str, name: str, who: Identity) -> dict[str, Any]:
-    """A file of a job; whole texts are not for those who got a link.
-
-    Raises:
-        Problem: 404
-    """
+    """A file of a job; 404 if there is none that the user may read."""
     found = file_of(site, readable(site, job_id, who), name, who)
     if found is None:
         raise not_found()
@@ -142,7 +175,7 @@ FILE = {"type": "string", "format": "binary"}
 def form_schema(
     fields: Mapping[str, object], required: Sequence[str], description: str = ""
 ) -> dict[str, Any]:
-    """What OpenAPI says of a route that reads its form by itself, for its `openapi_extra`."""
+    """The OpenAPI description (`openapi_extra`) of a route that reads its form itself."""
     schema = {"type": "object", "required": [*required], "properties": {**fields}}
     if description:
         schema["description"] = description
@@ -154,16 +187,12 @@ def form_schema(
 async def form_of(
     request: Request, who: Identity, site: Site, long: Mapping[str, int] | None = None
 ) -> AsyncIterator[tuple[str, Form]]:
-    """The id of an upload, and the form whose files lie in it; removed if the block fails.
+    """The id of an upload, and the form whose files it holds; removed if the block fails.
 
-    Args:
-        request: brings it.
-        who: asks.
-        site: has the room.
-        long: fields that may be long, see `multipart.received`.
+    `long` names the fields that may be long, and their bytes.
 
     Raises:
-        Problem: another session's form, no form.
+        Problem: the form is of another session, or is none.
         DiskFull
     """
     token = request.headers.get(CSRF_HEADER)
@@ -182,7 +211,7 @@ async def form_of(
         raise Problem(422, "invalid_form", str(error)) from error
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFull("The server's disk is full; nothing was kept.") from error
+            raise DiskFull("The server's disk is full; nothing was stored.") from error
         raise
 
 
@@ -191,73 +220,34 @@ async def _body(request: Request) -> AsyncIterator[bytes]:
         async for chunk in request.stream():
             yield chunk
     except ClientDisconnect as error:
-        raise BadForm("The sender hung up.") from error
+        raise BadForm("The connection was closed before the end of the form.") from error
 
 
-router = Router(
-    prefix="/api/v1",
-    tags=["jobs"],
-    responses={n: {"model": ProblemBody} for n in (401, 403, 422)},
-)
-OF_ONE: dict[int | str, dict[str, Any]] = {
-    404: {"description": "There is no such job, or none that you may see."}
-}
-POLL_SECONDS = 0.5
-HEARTBEAT_SECONDS = 15.0
-Key = Annotated[
-    str | None,
-    Header(max_length=200, description="The same key and body give the same job again."),
-]
-
-
-class JobList(BaseModel):
-    """A page of jobs, the newest first."""
-
-    jobs: list[JobBody]
-    next: str | None  # cursor of the next page; null: this is the last
-
-
-class EventBody(Shown):
-    """One thing that happened in a job."""
-
-    number: int
-    kind: str
-    data: dict[str, Any]
-    at: Moment
-
-
-class EventList(BaseModel):
-    """What happened after the event that was named."""
-
-    events: list[EventBody]
-    ended: bool  # whether nothing more will happen
-
-
-@router.post("/verify", status_code=202, operation_id="verify", responses=OF_STARTING)
+@api.post("/verify", status_code=202, operation_id="verify", responses=OF_STARTING)
 def verify(
     body: VerifyRequest, response: Response, who: Runner, site: Stores, idempotency_key: Key = None
 ) -> JobBody:
-    """Check an article's citations, worst first, and find better sources."""
-    return started(site, who, "verify", body, response, idempotency_key)
+    """Check whether the sources of an article support it, and find better ones."""
+    return accepted(start_job(site, who, "verify", body, idempotency_key), response)
 
 
-@router.post("/check", status_code=202, operation_id="check", responses=OF_STARTING)
+@api.post("/check", status_code=202, operation_id="check", responses=OF_STARTING)
 def check(
     body: CheckRequest, response: Response, who: Runner, site: Stores, idempotency_key: Key = None
 ) -> JobBody:
-    """What a knowledge base says for and against each reading of a statement."""
-    return started(site, who, "check", body, response, idempotency_key)
+    """Find evidence for and against each reading of a statement in a corpus."""
+    return accepted(start_job(site, who, "check", body, idempotency_key), response)
 
 
-@router.post("/ask", status_code=202, operation_id="ask", responses=OF_STARTING)
+@api.post("/ask", status_code=202, operation_id="ask", responses=OF_STARTING)
 def ask(
     body: AskRequest, response: Response, who: Runner, site: Stores, idempotency_key: Key = None
 ) -> JobBody:
-    """Answer a question from a corpus, every sentence verified."""
-    return started(site, who, "ask", body, response, idempotency_key)
+    """Answer a question from a corpus, and verify every sentence of the answer."""
+    return accepted(start_job(site, who, "ask", body, idempotency_key), response)
 
 
-@router.get("/jobs", operation_id="list_jobs")
+@api.get("/jobs", operation_id="list_jobs")
 def list_jobs(
     who: Reader,
     site: Stores,
@@ -265,27 +255,32 @@ def list_jobs(
     cursor: Cursor = None,
     kind: Annotated[list[Kind] | None, Query()] = None,
 ) -> JobList:
-    """One's own jobs, the newest first."""
-    before = read_cursor(cursor, (float, str))
-    found = site.jobs.listed(who.account_id, limit + 1, before, kind or ())
-    page, after = page_of(found, limit, lambda job: (job.created, job.job_id))
-    return JobList(jobs=[JobBody.model_validate(job) for job in page], next=after)
+    """Your own jobs, the newest first."""
+    jobs, after = listed(site, who, limit, cursor, kind or ())
+    return JobList(jobs=[JobBody.model_validate(job) for job in jobs], next=after)
 
 
-@router.get("/jobs/{job_id}", operation_id="get_job", responses=OF_ONE)
+def listed(
+    site: Site, who: Identity, limit: int, cursor: str | None, kinds: Sequence[Kind]
+) -> tuple[list[Job], str | None]:
+    """A page of a user's jobs, and the cursor of the next one."""
+    found = site.jobs.listed(who.account_id, limit + 1, read_cursor(cursor, (float, str)), kinds)
+    return page_of(found, limit, lambda job: (job.created, job.job_id))
+
+
+@api.get("/jobs/{job_id}", operation_id="get_job")
 def get_job(job_id: str, who: Reader, site: Stores) -> JobBody:
-    """Where a job stands."""
+    """The state of a job."""
     return JobBody.model_validate(readable(site, job_id, who))
 
 
-@router.get(
+@api.get(
     "/jobs/{job_id}/result",
     operation_id="get_result",
     response_class=Response,
     responses={
-        200: {"content": {"application/json": {}}, "description": "As `--json` gives it."},
+        200: {"content": {"application/json": {}}, "description": "The report."},
         409: {"description": "There is no result, or not yet."},
-        **OF_ONE,
     },
 )
 def get_result(job_id: str, request: Request, who: Reader, site: Stores) -> Response:
@@ -303,29 +298,25 @@ def get_result(job_id: str, request: Request, who: Reader, site: Stores) -> Resp
     return Response(packed, media_type="application/json", headers=headers)
 
 
-@router.get("/jobs/{job_id}/files/{name}", operation_id="get_job_file", responses=OF_ONE)
+@api.get("/jobs/{job_id}/files/{name}", operation_id="get_job_file")
 def get_file(job_id: str, name: str, who: Reader, site: Stores) -> dict[str, Any]:
-    """A file of a job.
-
-    The article that was checked ("article"), a source that was read, by its document id, or the
-    text that was sent ("text").
-    """
+    """A file of a job: "article" as checked, "text" as sent, or a source by its document id."""
     return own_file(site, job_id, name, who)
 
 
-@router.delete("/jobs/{job_id}", status_code=202, operation_id="cancel_job", responses=OF_ONE)
+@api.delete("/jobs/{job_id}", status_code=202, operation_id="cancel_job")
 def cancel_job(job_id: str, who: Runner, site: Stores) -> JobBody:
-    """End a job that waits or runs; of one that has ended nothing changes."""
+    """Stop a job that waits or runs; a finished one stays as it is."""
     found = site.jobs.cancel(readable(site, job_id, who).job_id)
     if found is None:
         raise not_found()
     return JobBody.model_validate(found)
 
 
-@router.get(
+@api.get(
     "/jobs/{job_id}/events",
     operation_id="get_events",
-    responses={200: {"model": EventList, "content": {"text/event-stream": {}}}, **OF_ONE},
+    responses={200: {"model": EventList, "content": {"text/event-stream": {}}}},
 )
 async def get_events(
     job_id: str,
@@ -335,10 +326,10 @@ async def get_events(
     after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
     last_event_id: Annotated[str | None, Header(max_length=20)] = None,
 ) -> Response:
-    """What happened so far: as JSON, or, where `Accept` asks for it, live as server-sent events.
+    """What happened so far, as JSON, or live as server-sent events if `Accept` asks for them.
 
-    An event's `id` is its number; a reader that comes again with `Last-Event-ID` goes on from
-    there. Asking for JSON again with `after` is always enough.
+    The `id` of an event is its number. After a broken connection, `Last-Event-ID` resumes the
+    stream; polling the JSON with `after` gives the same events.
     """
     job = await run_sync(readable, site, job_id, who)
     if last_event_id and last_event_id.isascii() and last_event_id.isdigit():
@@ -356,7 +347,7 @@ async def get_events(
 
 
 def takes_gzip(accept: str) -> bool:
-    """Whether an Accept-Encoding names gzip, and not to refuse it.
+    """Whether an Accept-Encoding header accepts gzip.
 
     >>> [takes_gzip(each) for each in ("br, GZip;q=0.5", "gzip;q=0", "identity", "")]
     [True, False, False, False]
@@ -369,7 +360,7 @@ def takes_gzip(accept: str) -> bool:
 
 
 async def _stream(jobs: JobStore, job_id: str, after: int, request: Request) -> AsyncIterator[str]:
-    """Events as they come, until the job has ended or the reader has gone."""
+    """Events until the job has ended or the client has disconnected."""
     quiet_since = anyio.current_time()
     yield "retry: 2000\n\n"
     while not await request.is_disconnected():
@@ -385,5 +376,5 @@ async def _stream(jobs: JobStore, job_id: str, after: int, request: Request) -> 
             quiet_since = anyio.current_time()
         elif anyio.current_time() - quiet_since > HEARTBEAT_SECONDS:
             quiet_since = anyio.current_time()
-            yield ": still here\n\n"
+            yield ": ping\n\n"
         await anyio.sleep(POLL_SECONDS)

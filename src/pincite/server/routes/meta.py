@@ -1,59 +1,59 @@
-"""Is it alive, is it ready, what is it, and how is it doing."""
+"""Health, version and metrics for operators; language, colours and help for visitors."""
 
 from importlib.metadata import version
 
 from fastapi import Depends, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel
 
-from pincite.server import operation
-from pincite.server.identity import PUBLIC, May, needs
+from pincite.server import forms, operation, rendering
+from pincite.server.forms import Form
+from pincite.server.identity import PUBLIC, Guest, May, needs
 from pincite.server.jobs.worker import Worker
 from pincite.server.operation import Metrics, Now
-from pincite.server.problems import Problem, ProblemBody
+from pincite.server.problems import Problem
+from pincite.server.rendering import page
 from pincite.server.routing import Router
-from pincite.server.site import Stores
+from pincite.server.site import Site, Stores
 
-NOT_READY = {  # for everybody: where they are is not
-    "database": "The database does not answer, or is of another version.",
-    "folder": "The data folder cannot be written, or has no room: jobs and files are refused.",
-    "worker": "No job can be run: a thread of the worker has ended.",
+NOT_READY = {  # public: without addresses and paths
+    "database": "The database does not answer, or has the tables of another version.",
+    "folder": "The data folder is not writable or has no room: jobs and files are refused.",
+    "worker": "No job can run: a thread of the worker has ended.",
 }
-router = Router(tags=["operation"])
+KEPT_SECONDS = 365 * 86400
+api = Router(tags=["operation"])
+pages = Router(include_in_schema=False)
 
 
 class Health(BaseModel):
-    """An answer that says only that there is one."""
+    """The process answers."""
 
     status: str = "ok"
 
 
 class Ready(Health):
-    """Every part is."""
+    """All parts work."""
 
     parts: dict[str, str]
 
 
 class Version(BaseModel):
-    """What runs here."""
+    """The version of the program and of the API."""
 
     pincite: str
     api: str = "v1"
 
 
-@router.get("/healthz", operation_id="healthz", dependencies=[PUBLIC])
+@api.get("/healthz", operation_id="healthz", dependencies=[PUBLIC])
 async def healthz() -> Health:
-    """Whether the process answers: by itself, without waiting for a thread."""
+    """Liveness: answers without waiting for a thread."""
     return Health()
 
 
-@router.get(
-    "/readyz",
-    operation_id="readyz",
-    responses={503: {"model": ProblemBody}},
-    dependencies=[PUBLIC],
-)
+@api.get("/readyz", operation_id="readyz", dependencies=[PUBLIC])
 def readyz(request: Request, site: Stores) -> Ready:
-    """Whether it can work, and if not, which part of it: database, folder, worker."""
+    """Readiness: whether database, data folder and worker can work."""
     worker: Worker | None = request.app.state.worker
     parts = {
         "database": operation.tables(site.database).well,
@@ -67,24 +67,21 @@ def readyz(request: Request, site: Stores) -> Ready:
     return Ready(parts=dict.fromkeys(parts, "ok"))
 
 
-@router.get("/version", operation_id="version", dependencies=[PUBLIC])
+@api.get("/version", operation_id="version", dependencies=[PUBLIC])
 def get_version() -> Version:
-    """Which Pincite this is."""
+    """The version of Pincite."""
     return Version(pincite=version("pincite"))
 
 
-@router.get(
+@api.get(
     "/metrics",
     operation_id="metrics",
     response_class=Response,
-    responses={200: {"content": {"text/plain": {}}}, 401: {"model": ProblemBody}},
+    responses={200: {"content": {"text/plain": {}}}},
     dependencies=[Depends(needs(May.ADMIN))],
 )
 def get_metrics(request: Request, site: Stores) -> Response:
-    """For Prometheus: times of answers and of the stages of jobs, the queue, verdicts, reasons.
-
-    No claim, title or name stands in it.
-    """
+    """Prometheus metrics: response times, stages of jobs, queue, verdicts; no text of users."""
     metrics: Metrics = request.app.state.metrics
     now = Now(
         jobs=site.jobs.counts(),
@@ -95,3 +92,46 @@ def get_metrics(request: Request, site: Stores) -> Response:
     )
     text, media_type = metrics.text(now)
     return Response(text, media_type=media_type)
+
+
+@pages.post("/preferences", dependencies=[PUBLIC])
+def preferences(form: Form, site: Stores) -> RedirectResponse:
+    """Store the language or colours in a cookie, and go back."""
+    answer = forms.to(forms.local(forms.text(form, "back")))
+    if (language := forms.text(form, "language")) in rendering.LANGUAGES:
+        _keep(answer, site, rendering.LANGUAGE, language)
+    if theme := forms.text(form, "theme"):
+        _keep(answer, site, rendering.THEME, theme if theme in rendering.THEMES else "auto")
+    return answer
+
+
+@pages.get("/help")
+def help_page(request: Request, who: Guest) -> HTMLResponse:
+    """Labels, keyboard shortcuts, and what is stored."""
+    return page(request, "help.html", who, keys=_keys(request))
+
+
+def _keys(request: Request) -> list[tuple[str, str]]:
+    _ = rendering.translations(rendering.language_of(request)).gettext
+    return [
+        ("j", _("next finding")),
+        ("k", _("previous finding")),
+        ("o", _("open the source in a new tab")),
+        ("1", _("this label is right")),
+        ("2", _("this label is wrong")),
+        ("3", _("say more about this label")),
+        ("c", _("copy the wikitext")),
+        ("?", _("these keys")),
+    ]
+
+
+def _keep(answer: RedirectResponse, site: Site, name: str, value: str) -> None:
+    """Set a cookie that no script reads."""
+    answer.set_cookie(
+        name,
+        value,
+        max_age=KEPT_SECONDS,
+        httponly=True,
+        samesite="lax",
+        secure=site.server.mode == "server" and site.server.secure_cookies,
+    )

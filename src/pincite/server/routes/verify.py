@@ -31,7 +31,7 @@ from pincite.server.jobs.work import THRESHOLDS, atoms_of
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import Look, language_of, page, translations
 from pincite.server.requests import SentFile, VerifyFilesRequest, VerifyRequest
-from pincite.server.routes.jobs import file_of, form_of, own_file, readable, started
+from pincite.server.routes.jobs import file_of, form_of, own_file, readable, start_job
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.uploads import Form as SentForm
@@ -337,33 +337,33 @@ def documents_of(finding: Finding, stored: Callable[[str], Any]) -> dict[str, An
 SOURCES = "sources"  # fields of files; every other file is the article
 MAX_TITLE = 2000
 
-router = Router(include_in_schema=False)
+pages = Router(include_in_schema=False)
 
 
-@router.get("/")
+@pages.get("/")
 def home(request: Request, who: Reader, site: Stores) -> HTMLResponse:
     """One box, and examples."""
     return _form(request, who, site)
 
 
-@router.get("/verify/files")
+@pages.get("/verify/files")
 def sent_before(_who: Reader) -> RedirectResponse:
     """The address of a form with a fault, asked for again."""
     return forms.to("/")
 
 
-@router.post("/verify", response_model=None)
+@pages.post("/verify", response_model=None)
 def verify(form: Form, request: Request, who: Runner, site: Stores) -> Response:
     """Start what the box asks for, or an example."""
     try:
         body = forms.checked(VerifyRequest, _asked(form) | _beside(form, site))
-        job = started(site, who, "verify", body, Response(), None)
+        job = start_job(site, who, "verify", body)
     except Problem as problem:
-        return _form(request, who, site, forms.back(request, problem, forms.kept_texts(form)))
+        return _form(request, who, site, **forms.again(request, problem, form))
     return forms.to(f"/jobs/{job.job_id}")
 
 
-@router.post("/verify/files", response_model=None)
+@pages.post("/verify/files", response_model=None)
 async def verify_files(request: Request, who: Runner, site: Stores) -> Response:
     """The same with files of sources, which go to the disk as they come."""
     sent: SentForm | None = None
@@ -374,8 +374,8 @@ async def verify_files(request: Request, who: Runner, site: Stores) -> Response:
     except Problem as problem:
         if sent is None:
             raise
-        back = forms.back(request, problem, sent.fields)
-        return await run_sync(_form, request, who, site, back)
+        again = forms.again(request, problem, sent.fields)
+        return await run_sync(partial(_form, request, who, site, **again))
     if not keeps:
         await run_sync(site.library.uploads.remove, upload_id)
     return forms.to(location)
@@ -399,7 +399,7 @@ def _started(site: Site, who: Identity, upload_id: str, sent: SentForm) -> tuple
         values |= {"upload": upload_id, "files": sources}
     model = VerifyFilesRequest if sources else VerifyRequest
     body = forms.checked(model, values)
-    job = started(site, who, "verify", body, Response(), None)
+    job = start_job(site, who, "verify", body)
     return f"/jobs/{job.job_id}", bool(sources)
 
 
@@ -421,9 +421,7 @@ def _named(file: Sent) -> SentFile:
     return SentFile(stored=file.path.name, name=file.name, n_bytes=file.n_bytes)
 
 
-def _form(
-    request: Request, who: Identity, site: Site, back: forms.Back = forms.FRESH
-) -> HTMLResponse:
+def _form(request: Request, who: Identity, site: Site, **again: Any) -> HTMLResponse:
     """The box; with what is wrong, and what was written in it."""
     corpora = [entry for entry in site.corpora.listed() if who.may_read(entry)]
     return page(
@@ -434,7 +432,7 @@ def _form(
         corpora=corpora,
         examples=_examples(request),
         megabytes=site.server.upload_megabytes,
-        **back.values,
+        **again,
     )
 
 
@@ -442,7 +440,9 @@ def _asked(form: Form) -> dict[str, Any]:
     """The form as the API's body."""
     if example := forms.text(form, "example"):
         return {"example": example}
-    return _form_values(forms.kept_texts(form), forms.file(form, "file"))
+    fields = {n: v for n, v in form.items() if isinstance(v, str)}
+    fields["corpus"] = " ".join(map(str, form.getlist("corpus")))
+    return _form_values(fields, forms.file(form, "file"))
 
 
 def _form_values(fields: Mapping[str, str], chosen: tuple[str, bytes] | None) -> dict[str, Any]:
@@ -505,7 +505,7 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
     return page(request, "verified.html", look.who, **_board(verified, values))
 
 
-@router.get("/jobs/{job_id}/findings/{claim_id}")
+@pages.get("/jobs/{job_id}/findings/{claim_id}")
 def finding(
     job_id: str,
     claim_id: str,
@@ -540,7 +540,7 @@ def finding_page(
     return page(request, "verified.html", look.who, status=status, **_board(verified, values))
 
 
-@router.get("/jobs/{job_id}/board")
+@pages.get("/jobs/{job_id}/board")
 def board(
     job_id: str,
     request: Request,
@@ -569,7 +569,7 @@ def board_piece(
     return page(request, "board.html", look.who, headers=headers, **_board(verified, values))
 
 
-@router.get("/jobs/{job_id}/sources/{doc_id}")
+@pages.get("/jobs/{job_id}/sources/{doc_id}")
 def source(job_id: str, doc_id: str, request: Request, who: Reader, site: Stores) -> HTMLResponse:
     """A source's whole text, for who ran the job."""
     job = readable(site, job_id, who)
@@ -579,7 +579,7 @@ def source(job_id: str, doc_id: str, request: Request, who: Reader, site: Stores
     return page(request, "source.html", who, job=job, document=document)
 
 
-@router.get("/jobs/{job_id}/report.html")
+@pages.get("/jobs/{job_id}/report.html")
 def report_page(
     job_id: str, request: Request, who: Reader, site: Stores, threshold: Threshold = None
 ) -> Response:
@@ -591,7 +591,7 @@ def report_page(
     return _file(text, "text/html", f"{job.job_id}.html", {"Content-Security-Policy": policy})
 
 
-@router.get("/jobs/{job_id}/report.wikitext")
+@pages.get("/jobs/{job_id}/report.wikitext")
 def report_wikitext(
     job_id: str, request: Request, who: Reader, site: Stores, threshold: Threshold = None
 ) -> Response:

@@ -1,8 +1,8 @@
-"""One's own account: logging in with a password or at a provider, keys, export, leaving; the pages.
+"""The user's own account: login with a password or at a provider, keys, export, deletion; pages.
 
-A person of a provider comes in with the account that is linked with them, and with no other: that
-an account has the same name proves nothing. Links are made by whoever is logged in with the
-account already, or, where the provider's `role` says so, with an account that is new.
+A login at a provider opens the account that is linked with it and no other: an equal name proves
+nothing. A link is made by a user who is logged in already or, if the provider's `role` allows it,
+with a new account.
 """
 
 import tempfile
@@ -19,38 +19,29 @@ from starlette.background import BackgroundTask
 from pincite.errors import ConfigError
 from pincite.server import forms, oauth
 from pincite.server.accounts import AccountExists, LastAdmin, export, forget
-from pincite.server.forms import Form
-from pincite.server.identity import (
-    PUBLIC,
-    Anybody,
-    ApiKey,
-    Guest,
-    Identity,
-    InPerson,
-    Role,
-    allowed,
-)
+from pincite.server.forms import Form, also_posted
+from pincite.server.identity import PUBLIC, Anybody, Guest, Identity, InPerson, Role, allowed
 from pincite.server.middleware import OWN_SITE, noted
 from pincite.server.oauth import ATTEMPT_SECONDS, Attempt, LoginFailed, Person, Provider
-from pincite.server.problems import Problem, ProblemBody, not_found
+from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import page
 from pincite.server.requests import Body, IdPath, Moment, Shown, Text
 from pincite.server.routing import Router, clear_cookie, cookie_name, set_cookie
 from pincite.server.site import Site, Stores
 from pincite.server.tables import now
 
-FRESH_SECONDS = 600.0  # since somebody proved who they are, for what cannot be taken back
+FRESH_SECONDS = 600.0  # since the login, for actions that cannot be undone
 
 
 class LoginBody(BaseModel):
-    """An account at a provider that opens this one."""
+    """A login at a provider that is linked with this account."""
 
     provider: str
-    name: str  # there
+    name: str  # at the provider
 
 
 class PersonBody(Shown):
-    """Whoever asks."""
+    """The authenticated user."""
 
     account_id: str
     name: str
@@ -58,11 +49,11 @@ class PersonBody(Shown):
     may: list[str]
     logins: list[LoginBody]
     has_password: bool
-    csrf: str  # to be sent as X-CSRF-Token by scripts of our pages; empty for keys
+    csrf: str  # for the header X-CSRF-Token of our own scripts; empty with an API key
 
 
 def with_accounts(site: Stores) -> None:
-    """A dependency of routes that mean nothing where nobody has an account.
+    """A dependency of routes that exist in server mode only.
 
     Raises:
         Problem: 404, this is local mode.
@@ -72,7 +63,7 @@ def with_accounts(site: Stores) -> None:
 
 
 def person_body(site: Site, who: Identity) -> PersonBody:
-    """Whoever asks, as the API shows them."""
+    """The authenticated user, as the API shows them."""
     account = site.people.accounts.get(who.account_id)
     logins = site.people.accounts.logins(who.account_id)
     return PersonBody(
@@ -86,47 +77,44 @@ def person_body(site: Site, who: Identity) -> PersonBody:
     )
 
 
-router = Router(
-    prefix="/api/v1/session",
-    tags=["accounts"],
-    responses={n: {"model": ProblemBody} for n in (400, 401, 403, 404, 413, 421, 422, 429)},
-    dependencies=[Depends(with_accounts)],
-)
+ACCOUNTS = [Depends(with_accounts)]
+Password = Annotated[Text, Field(min_length=1, max_length=1000)]
+session = Router(prefix="/api/v1/session", tags=["accounts"], dependencies=ACCOUNTS)
+me = Router(prefix="/api/v1/me", tags=["accounts"])
+pages = Router(include_in_schema=False, dependencies=ACCOUNTS)
 
 
 class LoginRequest(Body):
-    """Who somebody says to be."""
+    """A login by password."""
 
     name: Annotated[Text, Field(min_length=1, max_length=200)]
-    password: Annotated[Text, Field(min_length=1, max_length=1000)]
+    password: Password
 
 
-@router.post("", operation_id="log_in", dependencies=[PUBLIC])
+@session.post("", operation_id="log_in", dependencies=[PUBLIC])
 def log_in(body: LoginRequest, request: Request, response: Response, site: Stores) -> PersonBody:
-    """Log in: the answer sets the session's cookie."""
-    who = logged_in(request, response, site, body.name, body.password)
-    return person_body(site, who)
+    """Log in: the answer sets the session cookie."""
+    return person_body(site, logged_in(request, response, site, body))
 
 
-@router.delete("", operation_id="log_out", status_code=204)
+@session.delete("", operation_id="log_out", status_code=204)
+@also_posted(pages, "/logout", then="/login")
 def log_out(who: InPerson, response: Response, site: Stores) -> None:
-    """Log out: the session's token opens nothing any more."""
+    """Log out: the session ends."""
     site.people.sessions.end(who.account_id, [who.session_id])
     clear_cookie(response, site.server)
 
 
-def logged_in(
-    request: Request, response: Response, site: Site, name: str, password: str
-) -> Identity:
-    """Who logged in with a name and a password; `response` gets the cookie.
+def logged_in(request: Request, response: Response, site: Site, login: LoginRequest) -> Identity:
+    """The user who logs in with a name and a password; `response` gets the cookie.
 
     Raises:
         Problem: 401, the same whatever was wrong; 429, too many tries.
     """
-    right = request.app.state.limits.try_login(request, name)
-    account = site.people.accounts.proved(name, password)
+    right = request.app.state.limits.try_login(request, login.name)
+    account = site.people.accounts.proved(login.name, login.password)
     if account is None:
-        named = site.people.accounts.named(name)
+        named = site.people.accounts.named(login.name)
         target = named.account_id if named else ""
         request_id = request.state.request_id
         site.people.audit.record("", "log_in_failed", target, request_id=request_id)
@@ -136,7 +124,7 @@ def logged_in(
 
 
 def begun(request: Request, response: Response, site: Site, account_id: str) -> Identity:
-    """A new session for the browser that asks; the one that it had ends."""
+    """A new session for the browser; its earlier session ends."""
     earlier = request.cookies.get(cookie_name(site.server))
     agent = request.headers.get("user-agent", "")
     token = site.people.sessions.begin(account_id, agent, earlier)
@@ -149,24 +137,15 @@ def begun(request: Request, response: Response, site: Site, account_id: str) -> 
     return identity
 
 
-me = Router(
-    prefix="/api/v1/me",
-    tags=["accounts"],
-    responses={n: {"model": ProblemBody} for n in (400, 401, 403, 404, 409, 413, 421, 422, 429)},
-)
-ACCOUNTS = [Depends(with_accounts)]
-Password = Annotated[Text, Field(min_length=1, max_length=1000)]
-
-
 class PasswordRequest(Body):
-    """A new password, and the one it replaces, if there is one."""
+    """A new password, and the old one if there is one."""
 
     old: Password | None = None
     new: Password
 
 
 class KeyRequest(Body):
-    """An API key to be made."""
+    """An API key to be created."""
 
     name: Annotated[Text, Field(min_length=1, max_length=100)]
     scopes: Annotated[list[Text], Field(min_length=1, max_length=20)]
@@ -174,13 +153,13 @@ class KeyRequest(Body):
 
 
 class DeleteRequest(Body):
-    """Proof that it is the account's owner who wants it gone."""
+    """Confirmation by the account's owner."""
 
     password: Password | None = None
 
 
 class KeyBody(Shown):
-    """An API key; its text is shown once, when it is made."""
+    """An API key; its text is shown only when it is created."""
 
     key_id: str
     name: str
@@ -192,7 +171,7 @@ class KeyBody(Shown):
 
 
 class NewKeyBody(KeyBody):
-    """An API key that was just made."""
+    """A new API key."""
 
     key: str
 
@@ -214,22 +193,23 @@ class SessionBody(Shown):
 
 
 class SessionList(BaseModel):
-    """Where an account is logged in."""
+    """The sessions of an account."""
 
     sessions: list[SessionBody]
 
 
 @me.get("", operation_id="get_me")
 def get_me(who: Anybody, site: Stores) -> PersonBody:
-    """Who asks, and what they may do."""
+    """The authenticated user and their permissions."""
     return person_body(site, who)
 
 
 @me.post("/password", operation_id="set_password", status_code=204, dependencies=ACCOUNTS)
+@also_posted(pages, "/account/password", then="/account")
 def set_password(
     body: PasswordRequest, who: InPerson, request: Request, response: Response, site: Stores
 ) -> None:
-    """Set the password. Everywhere else one is logged out, and API keys are revoked."""
+    """Set the password. All other sessions end, and API keys are revoked."""
     proven(site, request, who, body.old)
     try:
         site.people.accounts.change(who.account_id, password=body.new)
@@ -240,7 +220,7 @@ def set_password(
 
 @me.get("/sessions", operation_id="list_sessions", dependencies=ACCOUNTS)
 def list_sessions(who: InPerson, site: Stores) -> SessionList:
-    """Where one is logged in."""
+    """The user's sessions."""
     found = [
         {**asdict(each), "this": each.session_id == who.session_id}
         for each in site.people.sessions.of(who.account_id)
@@ -249,33 +229,36 @@ def list_sessions(who: InPerson, site: Stores) -> SessionList:
 
 
 @me.delete(
-    "/sessions/{session_id}",
-    operation_id="end_session",
-    status_code=204,
-    dependencies=ACCOUNTS,
+    "/sessions/{session_id}", operation_id="end_session", status_code=204, dependencies=ACCOUNTS
 )
+@also_posted(pages, "/account/sessions/{session_id}/end", then="/account")
 def end_session(session_id: IdPath, who: InPerson, site: Stores) -> None:
-    """Log out somewhere."""
+    """End a session."""
     if not site.people.sessions.end(who.account_id, [session_id]):
         raise not_found()
 
 
 @me.get("/keys", operation_id="list_keys", dependencies=ACCOUNTS)
 def list_keys(who: InPerson, site: Stores) -> KeyList:
-    """One's API keys."""
+    """The user's API keys."""
     return KeyList(keys=[KeyBody.model_validate(k) for k in site.people.keys.of(who.account_id)])
 
 
 @me.post("/keys", operation_id="create_key", status_code=201, dependencies=ACCOUNTS)
 def create_key(body: KeyRequest, who: InPerson, request: Request, site: Stores) -> NewKeyBody:
-    """A new API key. Its text is in this answer and nowhere else."""
-    key, text = new_key(site, request, who, body)
+    """Create an API key. Its text is in this answer and nowhere else."""
+    beyond = sorted(set(body.scopes) - allowed(who.role))
+    if beyond:
+        raise Problem(422, "beyond_role", f"Your role does not allow {beyond[0]!r}.")
+    key, text = site.people.keys.add(who.account_id, body.name, sorted(set(body.scopes)), body.days)
+    noted(request, key.key_id, {"scopes": list(key.scopes)})
     return NewKeyBody.model_validate({**asdict(key), "key": text})
 
 
 @me.delete("/keys/{key_id}", operation_id="revoke_key", status_code=204, dependencies=ACCOUNTS)
+@also_posted(pages, "/account/keys/{key_id}/revoke", then="/account")
 def revoke_key(key_id: IdPath, who: InPerson, site: Stores) -> None:
-    """Revoke a key: it opens nothing from now on."""
+    """Revoke a key."""
     if not site.people.keys.revoke(who.account_id, key_id):
         raise not_found()
 
@@ -283,8 +266,9 @@ def revoke_key(key_id: IdPath, who: InPerson, site: Stores) -> None:
 @me.delete(
     "/logins/{provider}", operation_id="unlink_login", status_code=204, dependencies=ACCOUNTS
 )
+@also_posted(pages, "/account/logins/{provider}/unlink", then="/account")
 def unlink_login(provider: IdPath, who: InPerson, site: Stores) -> None:
-    """Have a provider's account open this one no longer."""
+    """Unlink a login at a provider."""
     try:
         if not site.people.accounts.unlink(who.account_id, provider):
             raise not_found()
@@ -299,7 +283,7 @@ def unlink_login(provider: IdPath, who: InPerson, site: Stores) -> None:
     responses={200: {"content": {"application/zip": {}}, "description": "A ZIP file."}},
 )
 def export_me(who: InPerson, request: Request, site: Stores) -> FileResponse:
-    """All that the server keeps of whoever asks, as a ZIP file of JSON lines."""
+    """Everything that the server stores about the user, as a ZIP file of JSON lines."""
     noted(request)
     with tempfile.NamedTemporaryFile(suffix=".zip", delete=False) as file:
         path = Path(file.name)
@@ -318,16 +302,24 @@ def export_me(who: InPerson, request: Request, site: Stores) -> FileResponse:
 
 
 @me.delete("", operation_id="delete_me", status_code=204, dependencies=ACCOUNTS)
+@also_posted(pages, "/account/delete", then="/login")
 def delete_me(
     body: DeleteRequest, who: InPerson, request: Request, response: Response, site: Stores
 ) -> None:
-    """Delete the account and what is its own, for good: with the password, or soon after login."""
-    forgotten(site, request, who, body.password)
+    """Delete the account and its data for good. Needs the password, or a recent login."""
+    proven(site, request, who, body.password)
+    try:
+        forget(site.database, who.account_id, site.own)
+    except LastAdmin as error:
+        raise Problem(409, "last_admin", str(error)) from error
+    site.tidy()
+    request.state.identity = None  # the audit log does not say whose account it was
+    site.people.audit.record("", "delete_me", request_id=request.state.request_id)
     clear_cookie(response, site.server)
 
 
 def proven(site: Site, request: Request, who: Identity, password: str | None) -> None:
-    """Refuse unless the password is right, or, for accounts without one, the login was just now.
+    """Refuse unless the password is right or, without a password, the login is recent.
 
     Raises:
         Problem: 403; 429, too many tries.
@@ -336,109 +328,24 @@ def proven(site: Site, request: Request, who: Identity, password: str | None) ->
     if account and not account.has_password:
         if now() - who.proved < FRESH_SECONDS:
             return
-        raise Problem(403, "login_too_old", "Log out and in again first: this cannot be undone.")
+        raise Problem(403, "login_too_old", "This cannot be undone: log out and in again first.")
     right = request.app.state.limits.try_login(request, who.name)
     if password is None or site.people.accounts.proved(who.name, password) is None:
         raise Problem(403, "wrong_password", "The password is wrong.")
     right()
 
 
-def forgotten(site: Site, request: Request, who: Identity, password: str | None) -> None:
-    """Delete the account of whoever asks.
-
-    Raises:
-        Problem: 403 as `proven`; 409, it is the only admin's.
-    """
-    proven(site, request, who, password)
-    try:
-        forget(site.database, who.account_id, site.own)
-    except LastAdmin as error:
-        raise Problem(409, "last_admin", str(error)) from error
-    site.tidy()
-    request.state.identity = None  # nobody's deed: the log says that an account was deleted
-    site.people.audit.record("", "delete_me", request_id=request.state.request_id)
-
-
-def new_key(site: Site, request: Request, who: Identity, body: KeyRequest) -> tuple[ApiKey, str]:
-    """A new key of whoever asks, and its text.
-
-    Raises:
-        Problem: 422, it would allow what its owner may not.
-    """
-    beyond = sorted(set(body.scopes) - allowed(who.role))
-    if beyond:
-        raise Problem(422, "beyond_role", f"Your role does not allow {beyond[0]!r}.")
-    key, text = site.people.keys.add(who.account_id, body.name, sorted(set(body.scopes)), body.days)
-    noted(request, key.key_id, {"scopes": list(key.scopes)})
-    return key, text
-
-
-account = Router(prefix="/account", include_in_schema=False, dependencies=[Depends(with_accounts)])
-HERE = "/account"
-
-
-@account.get("")
+@pages.get("/account")
 def account_page(request: Request, who: InPerson, site: Stores) -> HTMLResponse:
-    """All about one's account."""
+    """Everything about the user's account."""
     return _account_page(request, who, site)
 
 
-@account.post("/password", name="set_password")
-def set_password_by_form(
-    form: Form, request: Request, who: InPerson, site: Stores
-) -> RedirectResponse:
-    """Set the password."""
-    values: dict[str, object] = {"old": form.get("old") or None, "new": form.get("new")}
-    answer = forms.to(HERE)
-    set_password(forms.checked(PasswordRequest, values), who, request, answer, site)
-    return answer
-
-
-@account.post("/keys", name="create_key")
-def create_key_by_form(form: Form, request: Request, who: InPerson, site: Stores) -> HTMLResponse:
-    """A new API key, which this page shows and none after it."""
-    values: dict[str, object] = {
-        "name": forms.text(form, "name"),
-        "scopes": form.getlist("scopes"),
-        "days": forms.text(form, "days"),
-    }
-    _, key = new_key(site, request, who, forms.checked(KeyRequest, values))
+@pages.post("/account/keys", name="create_key")
+def create_key_page(form: Form, request: Request, who: InPerson, site: Stores) -> HTMLResponse:
+    """A new API key, which only this page shows."""
+    key = create_key(forms.body(KeyRequest, form), who, request, site).key
     return _account_page(request, who, site, key)
-
-
-@account.post("/keys/{key_id}/revoke", name="revoke_key")
-def revoke_key_by_form(
-    key_id: IdPath, who: InPerson, site: Stores, _form: Form
-) -> RedirectResponse:
-    """Revoke a key."""
-    revoke_key(key_id, who, site)
-    return forms.to(HERE)
-
-
-@account.post("/sessions/{session_id}/end", name="end_session")
-def end_session_by_form(
-    session_id: IdPath, who: InPerson, site: Stores, _form: Form
-) -> RedirectResponse:
-    """Log out somewhere."""
-    end_session(session_id, who, site)
-    return forms.to(HERE)
-
-
-@account.post("/logins/{provider}/unlink")
-def unlink(provider: IdPath, who: InPerson, site: Stores, _form: Form) -> RedirectResponse:
-    """Have a provider's account open this one no longer."""
-    unlink_login(provider, who, site)
-    return forms.to(HERE)
-
-
-@account.post("/delete")
-def delete(form: Form, request: Request, who: InPerson, site: Stores) -> RedirectResponse:
-    """Delete the account and what is its own."""
-    password = form.get("password")
-    forgotten(site, request, who, password if isinstance(password, str) else None)
-    answer = forms.to("/login")
-    clear_cookie(answer, site.server)
-    return answer
 
 
 def _account_page(request: Request, who: Identity, site: Site, new_key: str = "") -> HTMLResponse:
@@ -458,24 +365,19 @@ def _account_page(request: Request, who: Identity, site: Site, new_key: str = ""
 def begin_at_provider(
     site: Site, request: Request, name: str, who: Identity | None, then: str
 ) -> Response:
-    """Send a browser to a provider.
-
-    Args:
-        site: the server.
-        request: asks for it.
-        name: of the provider.
-        who: the account to link with what comes back; None: to log in.
-        then: the path of ours to go to at last.
+    """Send a browser to a provider, to log in or to link the account `who`, and later to `then`.
 
     Raises:
-        Problem: 404 no such provider; 403 another site's page sent the browser here, or the
-            account was proved too long ago.
+        Problem: 404 no such provider; 403 the request comes from another site's page, or the
+            account's login is too old.
     """
     provider = _provider(site, name)
     if request.headers.get("sec-fetch-site", "none") not in OWN_SITE:
         raise Problem(403, "foreign_origin", "The request comes from a page of another site.")
     if who and now() - who.proved > FRESH_SECONDS:
-        raise Problem(403, "login_too_old", "Log out and in again first: this opens your account.")
+        raise Problem(
+            403, "login_too_old", "This gives access to your account: log out and in again first."
+        )
     url, state, verifier = oauth.begun(provider, _callback(site, name))
     attempt = Attempt(verifier, who.account_id if who else None, then)
     browser = site.people.attempts.begin(name, state, attempt)
@@ -487,7 +389,7 @@ def begin_at_provider(
         path="/",
         secure=site.server.secure_cookies,
         httponly=True,
-        samesite="lax",  # it comes back by a link of the provider's
+        samesite="lax",  # the provider sends the browser back by a link
     )
     return answer
 
@@ -495,19 +397,21 @@ def begin_at_provider(
 def end_at_provider(
     site: Site, request: Request, name: str, state: str, code: str, who: Identity | None
 ) -> Response:
-    """A browser comes back from a provider: log it in, or link its account.
+    """Log in a browser that comes back from a provider, or link its account.
 
     Raises:
-        Problem: 404, 403; 400 where nothing was begun in this browser, or too long ago.
+        Problem: 404, 403; 400 if no login was begun in this browser, or too long ago.
     """
     provider = _provider(site, name)
     browser = request.cookies.get(cookie_name(site.server, "login"), "")
     attempt = site.people.attempts.end(name, state, browser)
     if attempt is None:
-        detail = "It was begun in another browser, too long ago, or has come back before."
+        detail = "The login was begun in another browser, too long ago, or was completed before."
         raise Problem(400, "login_expired", f"{detail} Log in again.")
     if not code:
-        raise Problem(403, "login_refused", "The provider says that you did not allow it.")
+        raise Problem(
+            403, "login_refused", "The provider reports that you did not allow the login."
+        )
     try:
         person = oauth.person(provider, _callback(site, name), code, attempt.verifier)
     except LoginFailed as error:
@@ -531,7 +435,9 @@ def _link(
     who: Identity | None,
 ) -> None:
     if who is None or who.account_id != account_id:
-        raise Problem(403, "login_refused", "You were logged out meanwhile. Nothing was linked.")
+        raise Problem(
+            403, "login_refused", "You were logged out in the meantime. Nothing was linked."
+        )
     try:
         site.people.accounts.link(name, person.subject, account_id, person.name)
     except AccountExists as error:
@@ -551,7 +457,7 @@ def _account_of(site: Site, name: str, provider: Provider, person: Person) -> st
         raise Problem(
             403,
             "login_refused",
-            "No account here is linked with this login. Ask whoever runs this server.",
+            "No account is linked with this login. Ask the operator of this server.",
         )
     return account.account_id
 
@@ -567,52 +473,41 @@ def _callback(site: Site, name: str) -> str:
     return f"{site.server.address.rstrip('/')}/login/{quote(name)}/callback"
 
 
-logins = Router(include_in_schema=False, dependencies=[Depends(with_accounts)])
 Short = Annotated[str, Query(max_length=2000)]
 
 
-@logins.get("/login")
+@pages.get("/login")
 def login_page(request: Request, who: Guest, site: Stores, next: Short = "/") -> Response:
-    """Name and password, and the providers; whoever is logged in goes on."""
+    """A form for name and password, and the providers; redirects if logged in."""
     if who:
         return forms.to(forms.local(next))
     return _login_page(request, site, forms.local(next))
 
 
-@logins.post("/login", dependencies=[PUBLIC], name="log_in")
+@pages.post("/login", dependencies=[PUBLIC], name="log_in")
 def log_in_by_form(form: Form, request: Request, site: Stores) -> Response:
-    """Log in, and go where one wanted to."""
+    """Log in, and go to the page that was asked for."""
     then = forms.local(forms.text(form, "next"))
     answer = forms.to(then)
     try:
-        password = form.get("password")  # as it was typed: blanks at its ends are part of it
-        body = forms.checked(LoginRequest, {"name": forms.text(form, "name"), "password": password})
-        logged_in(request, answer, site, body.name, body.password)
+        logged_in(request, answer, site, forms.body(LoginRequest, form))
     except Problem as problem:
         return _login_page(request, site, then, problem, forms.text(form, "name")[:200])
     return answer
 
 
-@logins.post("/logout", name="log_out")
-def log_out_by_form(who: InPerson, site: Stores) -> RedirectResponse:
-    """Log out."""
-    answer = forms.to("/login")
-    log_out(who, answer, site)
-    return answer
-
-
-@logins.get("/login/{provider}")
+@pages.get("/login/{provider}")
 def sent_away(
     provider: str, request: Request, who: Guest, site: Stores, next: Short = "/", link: bool = False
 ) -> Response:
-    """Log in at a provider, or link one's account with it."""
+    """Log in at a provider, or link the user's account with it."""
     if link and (who is None or who.key_id):
-        raise Problem(401, "not_logged_in", "Log in first: this links your account.")
+        raise Problem(401, "not_logged_in", "Log in first to link your account.")
     linked = who if link else None
     return begin_at_provider(site, request, provider, linked, forms.local(next))
 
 
-@logins.get("/login/{provider}/callback")
+@pages.get("/login/{provider}/callback")
 def came_back(
     provider: str,
     request: Request,
@@ -621,7 +516,7 @@ def came_back(
     state: Short = "",
     code: Short = "",
 ) -> Response:
-    """Where a provider sends people back to."""
+    """The address to which a provider sends browsers back."""
     return end_at_provider(site, request, provider, state, code, who)
 
 
