@@ -20,7 +20,7 @@ from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.origins import Origins
 from pincite.errors import InputError, MissingExtra
 from pincite.library import parallel
-from pincite.library.parallel import Local, Parallel, SpreadEncoder
+from pincite.library.parallel import Parallel, SpreadEncoder
 from pincite.library.update import How, Outcome, update
 from pincite.retrieval.copies import grouped
 
@@ -151,7 +151,7 @@ def test_workers_fill_the_same_corpus(
 ) -> None:
     monkeypatch.setattr("pincite.library.update.BATCH_CHARS", 20_000)
     with EmbeddedCorpus.create(tmp_path / "alone", FakeEncoder()) as corpus:
-        expected = filled(corpus, tmp_path / "alone", files, Local())
+        expected = filled(corpus, tmp_path / "alone", files, Parallel())
         alone = held(corpus)
     encoder = SpreadEncoder(FakeEncoder(), partial(FakeEncoder, 32), spread)
     with EmbeddedCorpus.create(tmp_path / "spread", encoder) as corpus:
@@ -181,7 +181,7 @@ def test_near_duplicates_of_several_files_are_told_alike(
         return [[hit.passage.url for hit in group] for group in grouped(hits)]
 
     groups = told("spread", spread)
-    assert groups == told("alone", Local())
+    assert groups == told("alone", Parallel())
     assert [len(group) for group in groups] == [3, 1]
 
 
@@ -216,14 +216,14 @@ def test_a_cut_load_goes_on_and_encodes_nothing_twice(
     monkeypatch.setattr("pincite.library.update.BATCH_CHARS", 20_000)
     folder, encoder = tmp_path / "kb", Counting()
     with EmbeddedCorpus.create(tmp_path / "whole", FakeEncoder()) as corpus:
-        filled(corpus, tmp_path / "whole", files, Local())
+        filled(corpus, tmp_path / "whole", files, Parallel())
         whole = held(corpus)
     with EmbeddedCorpus.create(folder, encoder) as corpus:
         monkeypatch.setattr(corpus, "add", only(n_commits, corpus.add))
         with pytest.raises(Killed):
-            filled(corpus, folder, files, Local())
+            filled(corpus, folder, files, Parallel())
     with EmbeddedCorpus.open(folder, encoder, write=True) as corpus:
-        filled(corpus, folder, files, Local())
+        filled(corpus, folder, files, Parallel())
         assert held(corpus) == whole
     assert len(encoder.encoded) == len(set(encoder.encoded))
 
@@ -235,7 +235,7 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_file_that_breaks_every_worker_is_one_problem(files: Path, tmp_path: Path) -> None:
-    class Breaking(Local):
+    class Breaking(Parallel):
         def streams(self, function: Any, items: Any) -> Any:
             for signed, found in super().streams(function, items):
                 if signed.piece.path.name == "3.txt":

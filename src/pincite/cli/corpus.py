@@ -125,7 +125,7 @@ def _updated(
 
     cache = weights.cache_folder().parent
     with options.progress(quiet) as display, ExitStack() as stack:
-        inputs = download.local(paths, cache / "spool", display)
+        inputs = download.local(paths, cache / "downloads", display)
         how = dataclasses.replace(how, named=inputs.named)
         parallel = stack.enter_context(options.parallel(on, workers))
         corpus: Any = None
@@ -445,11 +445,11 @@ def unpack(file: str, folder: Path, as_json: bool, quiet: bool, **given: Any) ->
 def _encoder(name: str | None, parallel: Any = None) -> Any:
     """The encoder; Ray's workers run it, unless a server does."""
     from pincite import runtime
-    from pincite.library.parallel import Local, SpreadEncoder
+    from pincite.library.parallel import OnRay, SpreadEncoder
 
     settings = options.settings_of({"encoder": name})
     encoder = runtime.encoder(settings)
-    if parallel is None or isinstance(parallel, Local) or getattr(encoder, "is_served", False):
+    if not isinstance(parallel, OnRay) or getattr(encoder, "is_served", False):
         return encoder
     load = partial(runtime.encoder, settings.replace(threads=1))
     return SpreadEncoder(encoder, load, parallel)

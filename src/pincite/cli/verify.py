@@ -157,7 +157,7 @@ def _local(dump: Path | str, quiet: bool) -> Path:
     from pincite.models import weights
 
     with options.progress(quiet) as display:
-        return download.local([dump], weights.cache_folder().parent / "spool", display).paths[0]
+        return download.local([dump], weights.cache_folder().parent / "downloads", display).paths[0]
 
 
 def _asks_others(settings: Settings) -> bool:
@@ -289,7 +289,7 @@ class Batch:
 
     def check_dump(self, place: Path | str | None, on: str, workers: int | None) -> None:
         """Check every article of a dump, here or by Ray's workers; the reports are the same."""
-        from pincite.library.parallel import Local
+        from pincite.library.parallel import OnRay
         from pincite.verbs.verify import build
         from pincite.wiki.article import read_pages_of
 
@@ -307,7 +307,7 @@ class Batch:
         ):
             folder = Folder(self.out, run, total, self.quiet)
             report_on = run.report_on
-            if not isinstance(parallel, Local):
+            if isinstance(parallel, OnRay):
                 report_on = build.Elsewhere(self.settings, self.corpora, self.sources).report_on
             under_way = deque[PageText]()  # workers are ahead
 

@@ -1,8 +1,8 @@
 """Inputs at addresses (s3://, gs://, http://…): copied to this machine, then read like any others.
 
-fsspec knows the addresses; the packages that speak to each store (s3fs, gcsfs, aiohttp…) are the
-user's, and so are their credentials. Nothing is fetched but what the user names. A copy stays where
-it is, so the next run fetches only what changed, and an update sees which files are gone.
+fsspec knows the addresses; the packages for each store (s3fs, gcsfs, aiohttp…) and their
+credentials are the user's. Nothing is fetched but what the user names. A copy stays where it is, so
+the next run fetches only what changed, and an update sees which files are gone.
 """
 
 import hashlib
@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
+from pincite.corpus.durable import replacing
 from pincite.errors import ConfigError, InputError
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://.", re.IGNORECASE)
 _SECRET = re.compile(r"//[^/@:]*:[^/@]*@")  # abfs://container@account/ has no secret
 _MB = 1_000_000
-_LIST = ".spool.json"  # of a copy: the files in it, and what told each state from another
-# By which stores tell that a file is another one; the size alone does not.
+_LIST = ".downloads.json"  # of a copy: the files in it, and their states
+# The fields by which stores say that a file has changed; its size alone does not.
 _STATES = (
     *("ETag", "etag", "md5", "content_md5", "LastModified", "Last-Modified", "last_modified"),
     *("mtime", "updated", "modified", "created", "version_id", "generation"),
@@ -43,7 +44,7 @@ class Inputs(NamedTuple):
 
 
 def is_address(given: Path | str) -> bool:
-    """Whether it is no path of this machine.
+    """Whether it is an address, not a path of this machine.
 
     >>> is_address("s3://bucket/pages/"), is_address("pages/"), is_address("s3:")
     (True, False, False)
@@ -54,7 +55,7 @@ def is_address(given: Path | str) -> bool:
 def local(given: Sequence[Path | str], folder: Path, tell: Tell = lambda *told: None) -> Inputs:
     """The paths as they are, and for each address its copy below `folder`, brought up to date.
 
-    `tell` hears of the files copied, and of megabytes of the one under way.
+    `tell` is called with the files copied, and with the megabytes of the one under way.
 
     Raises:
         ConfigError: no installed package opens such addresses.
@@ -105,6 +106,11 @@ def _copied(address: str, target: Path, tell: Tell) -> Path:
 
 def _bring(store: Any, files: Mapping[str, str], target: Path, tell: Tell) -> None:
     """Copy what is new or changed, remove what is gone; each file is there as a whole or not."""
+    from fsspec.callbacks import Callback
+
+    def in_megabytes(size: int | None, value: int, **_: Any) -> None:
+        tell("megabytes", value // _MB, size and size // _MB, "megabytes of it")
+
     target.mkdir(parents=True, exist_ok=True)
     noted = target / _LIST
     known: dict[str, str] = json.loads(noted.read_text()) if noted.exists() else {}
@@ -115,30 +121,19 @@ def _bring(store: Any, files: Mapping[str, str], target: Path, tell: Tell) -> No
         for n, (name, place) in enumerate(files.items()):
             tell("copying files", n, len(files), f"copying {name}")
             path, info = _inside(target, name), store.info(place)
-            # Another one for another content; empty where the store does not tell.
-            told = [str(info[key]) for key in _STATES if info.get(key)]
-            state = " ".join([*told, str(info.get("size"))]) if told else ""
+            fields = [str(info[key]) for key in _STATES if info.get(key)]
+            state = " ".join([*fields, str(info.get("size"))]) if fields else ""
             if not state or known.get(name) != state or not path.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
-                part = path.with_name(f".{path.name[-200:]}.part")
-                store.get_file(place, str(part), callback=_in_megabytes(tell))
-                part.replace(path)
+                with replacing(path) as part:
+                    store.get_file(place, str(part), callback=Callback(hooks={"": in_megabytes}))
             known[name] = state
     finally:
         noted.write_text(json.dumps(known))
 
 
-def _in_megabytes(tell: Tell) -> Any:
-    from fsspec.callbacks import Callback
-
-    def told(size: int | None, value: int, **_: Any) -> None:
-        tell("megabytes", value // _MB, size and size // _MB, "megabytes of it")
-
-    return Callback(hooks={"": told})
-
-
 def _inside(target: Path, name: str) -> Path:
-    """A place below `target`: whoever fills a bucket chooses its names."""
+    """A place below `target`: the names in a bucket are not trusted."""
     path = target / name
     if not path.resolve().is_relative_to(target.resolve()) or path.resolve() == target.resolve():
         raise InputError(f"{name!r} is no name of a file below the address that was given.")

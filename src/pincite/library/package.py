@@ -1,23 +1,19 @@
 """A corpus as one file, to be copied, kept or published, and a corpus copied into another.
 
 The file is a ZIP archive of two uncompressed members, which any program opens: `manifest.json` and
-`store.sqlite`, the documents with their vectors. Indexes are made anew from the store: nothing that
-others built is mapped into memory. Nor is the store believed: each of its checksums is looked at,
-and a folder takes its place only when all is well.
+`store.sqlite`, the documents with their vectors. Indexes are rebuilt from the store: nothing that
+others built is mapped into memory. Nor is the store trusted: each of its checksums is verified
+before the folder takes its place.
 
-A copy into another corpus, of whatever engine, passes over what that one has already, so one that
-was stopped is started again and goes on. Nothing is taken out of it: what it has besides is
-counted.
+A copy into another corpus, of whatever engine, skips what that one has already, so the command that
+was stopped can be given again. Nothing is deleted from the target: what it has besides is counted.
 """
 
-import contextlib
 import hashlib
 import os
-import shutil
 import struct
-import uuid
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -27,7 +23,7 @@ from pathlib import Path
 from typing import IO
 
 from pincite.contract import codec
-from pincite.corpus.durable import Tell, checksum, silent, sync
+from pincite.corpus.durable import Tell, checksum, replacing, silent
 from pincite.corpus.generation import Generation, check_format, current_name, point_to
 from pincite.corpus.maintenance import flaws
 from pincite.corpus.protocol import Copied, Corpus
@@ -68,7 +64,7 @@ def pack(folder: Path, file: Path, tell: Tell = silent) -> Package:
         CorpusError: It is no corpus, or the file cannot be written.
     """
     store = Store.open(folder / current_name(folder) / STORE, write=False)
-    with closing(store), _written_beside(file) as part:
+    with closing(store), _made(file) as part:
         check_format(folder, store.manifest())
         n_bytes = store.n_live_bytes()
         copy = part.with_name(f"{part.name}.{STORE}")
@@ -92,10 +88,9 @@ def unpack(file: Path, folder: Path, tell: Tell = silent) -> Package:
         InputError: The file is no package, is cut or damaged, or holds what no corpus has.
         CorpusError: The folder cannot be made, or is in use.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise CorpusError(f"{folder} is there already. Choose a new or an empty folder.")
-    with _new_folder(folder) as made:
-        (made / "g1").mkdir()
+    _check_empty(folder)
+    with _made(folder) as made:
+        (made / "g1").mkdir(parents=True)
         about = _extracted(file, made / "g1" / STORE, tell)
         try:
             _check(made, about, tell)
@@ -105,7 +100,13 @@ def unpack(file: Path, folder: Path, tell: Tell = silent) -> Package:
         except (CorpusError, RecursionError) as error:
             raise _bad(file, str(error).replace(str(made), folder.name)) from error
         point_to(made, "g1")
+        _check_empty(folder)
     return about
+
+
+def _check_empty(folder: Path) -> None:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise CorpusError(f"{folder} is there already. Choose a new or an empty folder.")
 
 
 def download(client: WebClient, url: str, file: Path) -> None:
@@ -134,12 +135,8 @@ def _about(store: Store) -> Package:
 def _extracted(file: Path, target: Path, tell: Tell) -> Package:
     try:
         with zipfile.ZipFile(file) as archive:
-            members = _members(file, archive)
-            with archive.open(members[MANIFEST]) as found:
-                about = _read(file, found)
-            if members[STORE].file_size != about.n_bytes:
-                raise _bad(file, "its store has another size than its manifest says")
-            with archive.open(members[STORE]) as found:
+            about, store = _members(file, archive)
+            with archive.open(store) as found:
                 digest = _written_to(found, target, about.n_bytes, tell)
     except _NO_ARCHIVE as error:
         raise _bad(file, f"{error}; it may be cut") from error
@@ -151,23 +148,20 @@ def _extracted(file: Path, target: Path, tell: Tell) -> Package:
     return about
 
 
-def _members(file: Path, archive: zipfile.ZipFile) -> Mapping[str, zipfile.ZipInfo]:
-    """Both members, stored as they are; an archive that has others is no package.
+def _members(file: Path, archive: zipfile.ZipFile) -> tuple[Package, zipfile.ZipInfo]:
+    """The manifest, and the member that is the store; both stored as they are.
 
     Nothing is extracted under a name that the archive gives, so no path leads out of the folder;
     and what is not compressed is no larger than the file.
     """
-    found = archive.infolist()
-    if sorted(member.filename for member in found) != [MANIFEST, STORE]:
+    found = {member.filename: member for member in archive.infolist()}
+    if len(archive.infolist()) != len(found) or found.keys() != {MANIFEST, STORE}:
         raise _bad(file, f"it should hold {MANIFEST} and {STORE}, and nothing else")
-    for member in found:
+    for member in found.values():
         if member.compress_type != zipfile.ZIP_STORED or member.compress_size != member.file_size:
             raise _bad(file, f"{member.filename} is compressed, which a package's parts are not")
-    return {member.filename: member for member in found}
-
-
-def _read(file: Path, found: IO[bytes]) -> Package:
-    content = found.read(_MANIFEST_BYTES + 1)
+    with archive.open(found[MANIFEST]) as manifest:
+        content = manifest.read(_MANIFEST_BYTES + 1)
     if len(content) > _MANIFEST_BYTES:
         raise _bad(file, f"{MANIFEST} is longer than {_MANIFEST_BYTES:,} bytes")
     try:
@@ -176,7 +170,9 @@ def _read(file: Path, found: IO[bytes]) -> Package:
         raise _bad(file, f"{MANIFEST}: {error}") from error
     if about.pincite_package != FORMAT:
         raise _bad(file, f"its format is {about.pincite_package!r}, this Pincite reads {FORMAT}")
-    return about
+    if found[STORE].file_size != about.n_bytes:
+        raise _bad(file, "its store has another size than its manifest says")
+    return about, found[STORE]
 
 
 def _written_to(found: IO[bytes], target: Path, n_bytes: int, tell: Tell) -> str:
@@ -216,39 +212,15 @@ def _check(made: Path, about: Package, tell: Tell) -> None:
 
 
 @contextmanager
-def _written_beside(file: Path) -> Iterator[Path]:
-    """Where to write: beside the file, whose place it takes when all of it is there."""
-    part = file.with_name(f"{file.name}.part")
+def _made(path: Path) -> Iterator[Path]:
+    """Where to write a file or a folder that takes the place of `path` when all of it is there."""
     try:
-        yield part
-        sync(part)
-        part.replace(file)
-        sync(file.parent)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as part:
+            yield part
     except OSError as error:
-        what = f"{file} cannot be written: {error.strerror}."
+        what = f"{path} cannot be written: {error.strerror}."
         raise CorpusError(f"{what} Is the disk full?") from error
-    finally:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
-
-
-@contextmanager
-def _new_folder(folder: Path) -> Iterator[Path]:
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        made = folder.with_name(f".{folder.name}-{uuid.uuid4().hex[:8]}")
-        made.mkdir()
-        try:
-            yield made
-            if folder.exists():
-                folder.rmdir()  # an empty one gives way: by itself, but not on Windows
-            made.rename(folder)
-            sync(folder.parent)
-        finally:
-            shutil.rmtree(made, ignore_errors=True)
-    except OSError as error:
-        what = f"{folder} cannot be made: {error.strerror}."
-        raise CorpusError(f"{what} Nothing was written there.") from error
 
 
 def _size(path: Path) -> int:
@@ -283,7 +255,7 @@ class Copy:
 
 
 def copy(source: Corpus, target: Corpus, tell: Callable[[int, int], None]) -> Copy:
-    """Copy all documents of `source`; `tell` hears how many of how many are done.
+    """Copy all documents of `source`; `tell` is called with how many of how many are done.
 
     Raises:
         ConfigError: one of them is of an engine that cannot be copied.
@@ -292,7 +264,7 @@ def copy(source: Corpus, target: Corpus, tell: Callable[[int, int], None]) -> Co
     for corpus in (source, target):
         if not isinstance(corpus, Copied):
             raise ConfigError(
-                f"{corpus!r} cannot be copied: its engine gives out no vectors. Add the documents "
+                f"{corpus!r} cannot be copied: its engine returns no vectors. Add the documents "
                 "themselves: pincite corpus add"
             )
     assert isinstance(source, Copied)

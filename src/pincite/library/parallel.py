@@ -11,7 +11,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -28,34 +28,23 @@ PART_CHARS = 100_000  # of text that travels together; the driver commits after 
 PART_ITEMS = 64
 WAITING_PARTS = 2  # of a stream that nobody took yet: then its reader pauses
 ENCODED_TOGETHER = 16  # texts: half a second of one core, against 1 ms for the way there and back
-STORE_BYTES = 500_000_000  # for what travels, of a cluster of our own; Ray would take 30 % of all
+STORE_BYTES = 500_000_000  # of shared memory, in a cluster of our own; Ray would take 30 % of all
 
 
-class Parallel(Protocol):
-    """Where work is done. Results come in the order of the items; few are begun ahead."""
+class Parallel:
+    """Where work is done: in this process, with streams read ahead by threads.
+
+    Results come in the order of the items; few are begun ahead.
+    """
 
     def map(self, function: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
         """What `function`, of a module, makes of each item; raises what it raises."""
-        ...
-
-    def streams(
-        self, function: Callable[[Item], Iterable[T]], items: Iterable[Item]
-    ) -> Generator[tuple[Item, Iterator[T]], None, None]:
-        """Each item with what `function` yields for it, which ends or raises as it would here."""
-        ...
-
-
-class Local:
-    """This process: one item after the other, streams read ahead by threads."""
-
-    def map(self, function: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
-        """As `Parallel.map`."""
         return map(function, items)
 
     def streams(
         self, function: Callable[[Item], Iterable[T]], items: Iterable[Item]
     ) -> Generator[tuple[Item, Iterator[T]], None, None]:
-        """As `Parallel.streams`."""
+        """Each item with what `function` yields for it, which ends or raises as it would here."""
         return iter(Ahead((item, function(item)) for item in items))
 
 
@@ -68,13 +57,13 @@ def opened(where: Where, workers: int = 0) -> Iterator[Parallel]:
         MissingExtra: Ray is not installed.
     """
     if where == "local":
-        yield Local()
+        yield Parallel()
         return
     elsewhere = bool(os.environ.get("RAY_ADDRESS"))
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # read when Ray is imported: nothing is reported
     if not elsewhere:
-        # Ray does what any caller tells it: it listens on loopback alone. Its workers would give
-        # way to every other process of this machine; work done here does not.
+        # Ray obeys any caller, so it listens on loopback alone. Its workers would run at a lower
+        # priority than every other process of this machine; work done here does not.
         os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
         os.environ.setdefault("RAY_worker_niceness", "0")
     import ray
@@ -91,12 +80,12 @@ def opened(where: Where, workers: int = 0) -> Iterator[Parallel]:
         raise _lost(error) from error
     try:
         slots = max(1, int(ray.cluster_resources().get("CPU", 0)))
-        yield _OnRay(ray, min(workers or slots, slots), shared=elsewhere and workers > 0)
+        yield OnRay(ray, min(workers or slots, slots), shared=elsewhere and workers > 0)
     finally:
         ray.shutdown()
 
 
-class _OnRay:
+class OnRay(Parallel):
     """Tasks of a cluster; what a dead worker was doing is done again by another."""
 
     def __init__(self, ray: Any, n_workers: int, *, shared: bool) -> None:
@@ -115,7 +104,6 @@ class _OnRay:
         )(_parts)
 
     def map(self, function: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
-        """As `Parallel.map`."""
         under_way = deque[Any]()
         with self._failures(), self._ended(under_way):
             shared = self._ray.put(function)
@@ -129,7 +117,6 @@ class _OnRay:
     def streams(
         self, function: Callable[[Item], Iterable[T]], items: Iterable[Item]
     ) -> Generator[tuple[Item, Iterator[T]], None, None]:
-        """As `Parallel.streams`."""
         under_way, order = deque[Any](), deque[Item]()
         with self._failures(), self._ended(under_way):
             shared = self._ray.put(function)
@@ -156,7 +143,7 @@ class _OnRay:
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
-        """What a function raised comes as it was raised there; what Ray raises in our words."""
+        """Raises what a function raised as it was raised there, and Ray's own errors as ours."""
         errors = self._ray.exceptions
         try:
             yield
@@ -184,7 +171,7 @@ atexit.register(_OPEN.close)
 
 
 def once(key: str, make: Callable[[], AbstractContextManager[T]]) -> T:
-    """What `make` gives, made the first time that this process asks for it, closed at its end."""
+    """What `make` gives, made once in this process and closed at its end."""
     if key not in _MADE:
         _MADE[key] = _OPEN.enter_context(make())
     found: T = _MADE[key]

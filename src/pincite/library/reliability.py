@@ -6,7 +6,6 @@ changes, and which one counts depends on the wiki.
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -16,6 +15,7 @@ from typing import Any
 
 import platformdirs
 
+from pincite.corpus.durable import write_text
 from pincite.errors import ConfigError, InputError
 from pincite.judgement.reliability import Entry, ReliabilityList
 from pincite.types import Reliability
@@ -64,11 +64,9 @@ def import_list(path: Path, name: str, site: Site | None = None) -> tuple[ListFi
         "imported": datetime.now(UTC).date().isoformat(),
         "entries": [asdict(entry) for entry in found.entries],
     }
-    beside = kept.with_name(f"{kept.name}.{os.getpid()}.part")
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(json.dumps(about, ensure_ascii=False, indent=1), encoding="utf-8")
-        beside.replace(kept)
+        write_text(kept, json.dumps(about, ensure_ascii=False, indent=1))
     except OSError as error:
         raise InputError(f"{kept} cannot be written: {error.strerror}.") from error
     return found, kept

@@ -1,16 +1,15 @@
-"""Files into a corpus, batch by batch, and a corpus brought up to date with files.
+"""Adds files to a corpus, batch by batch, and brings a corpus up to date with files.
 
 Each batch is committed before its files are noted as read, so a run that is stopped loses at most
-the batch at hand, and the same command goes on from there.
+the current batch, and the same command resumes there.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from pincite.corpus.origins import Origins
 from pincite.corpus.protocol import Comparison, Corpus
@@ -24,7 +23,7 @@ from pincite.documents.collection import (
     version,
 )
 from pincite.errors import InputError
-from pincite.library.parallel import Local, Parallel
+from pincite.library.parallel import Parallel
 from pincite.types import Document, Reason, Unchecked
 
 MAX_REFUSALS = 100  # that are listed; the others are only counted
@@ -46,7 +45,7 @@ class Refusals:
 
 
 @dataclass(slots=True)
-class Intake(Refusals):
+class Ingested(Refusals):
     """What became of the files so far."""
 
     n_read: int = 0  # documents with text
@@ -56,38 +55,31 @@ class Intake(Refusals):
 def ingest(
     corpus: Corpus,
     paths: Sequence[Path],
-    progress: Callable[[Intake], None] | None = None,
-    read: Callable[[Path], Iterable[Document | Unchecked]] | None = None,
-) -> Intake:
+    progress: Callable[[Ingested], object] = lambda done: None,
+    read: Callable[[Path], Iterable[Found]] | None = None,
+) -> Ingested:
     """Add every document under `paths`; unreadable ones are listed with the reason.
 
     Args:
         corpus: open for writing.
         paths: files, and folders with all that is in them.
-        progress: is told after each batch.
+        progress: called after each batch.
         read: gives the documents of a file, to name them otherwise; manifests then say nothing.
 
     Raises:
         InputError: a path does not exist, before anything is added.
     """
-    intake, batch = Intake(), list[Document]()
+    done, batch, n_chars = Ingested(), list[Document](), 0
 
     def commit() -> None:
-        intake.n_added += corpus.add(batch)
-        intake.n_read += len(batch)
+        done.n_added += corpus.add(batch)
+        done.n_read += len(batch)
         batch.clear()
-        if progress:
-            progress(intake)
+        progress(done)
 
-    n_chars = 0
-    contents: Iterable[Found]
-    if read:
-        contents = chain.from_iterable(map(read, list(files(paths))))
-    else:
-        contents = _with_manifests(collected(paths))
-    for found in contents:
+    for found in _read(paths, read):
         if isinstance(found, Unchecked):
-            intake.refuse(found)
+            done.refuse(found)
             continue
         batch.append(found)
         n_chars += len(found.text)
@@ -95,22 +87,18 @@ def ingest(
             commit()
             n_chars = 0
     commit()
-    return intake
+    return done
 
 
-def _with_manifests(collection: Collection) -> Iterator[Found]:
+def _read(paths: Sequence[Path], read: Callable[[Path], Iterable[Found]] | None) -> Iterator[Found]:
+    if read:
+        for path in list(files(paths)):
+            yield from read(path)
+        return
+    collection = collected(paths)
     for piece in collection.pieces:
         yield from collection.read(piece)
     yield from collection.unmet()
-
-
-class _Updatable(Protocol):
-    """What is asked of a corpus; all as `Corpus` has it."""
-
-    def add(self, documents: Sequence[Document]) -> int: ...
-    def delete(self, urls: Sequence[str]) -> int: ...
-    def get(self, urls: Sequence[str]) -> list[Document | None]: ...
-    def compared(self, documents: Sequence[Document]) -> list[Comparison]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +108,9 @@ class How:
     reread: bool = False  # also files that look as they did when they were last read
     prune: bool = False  # delete what is no longer there
     dry: bool = False  # only say what would be done
-    # Files that lie under other names than manifests among them have for them.
+    # Files that have other names on the disk than in the manifests among them.
     called: Mapping[str, Path] = field(default_factory=dict)
-    # How the address of a file that says none itself is named: of copies, by what they are of.
+    # Gives the address by which the user knows a `file:` address, as of a downloaded copy.
     named: Callable[[str], str] = str
 
 
@@ -146,7 +134,7 @@ Progress = Callable[[Outcome], None]
 
 
 def update(
-    corpus: _Updatable | None,
+    corpus: Corpus | None,
     origins: Origins,
     paths: Sequence[Path],
     how: How,
@@ -181,7 +169,7 @@ def update(
     for signed in (file for file in files if file.is_same):
         run.take(signed, (), collection)
     changed = [file for file in files if not file.is_same]
-    with closing((parallel or Local()).streams(read, changed)) as streams:
+    with closing((parallel or Parallel()).streams(read, changed)) as streams:
         for signed, found in streams:
             run.take(signed, found, collection)
     run.commit()
@@ -215,7 +203,7 @@ def _contents(
 
 class _Run:
     def __init__(
-        self, corpus: _Updatable | None, origins: Origins, how: How, progress: Progress
+        self, corpus: Corpus | None, origins: Origins, how: How, progress: Progress
     ) -> None:
         self.outcome = Outcome()
         self._corpus, self._origins, self._how, self._progress = corpus, origins, how, progress

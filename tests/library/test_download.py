@@ -39,10 +39,10 @@ def read(path: Path) -> dict[str, str]:
 
 
 def test_paths_stay_as_they_are(tmp_path: Path) -> None:
-    inputs = download.local(["pages/", tmp_path], tmp_path / "spool")
+    inputs = download.local(["pages/", tmp_path], tmp_path / "copies")
     assert inputs.paths == [Path("pages"), tmp_path]
     assert inputs.named("file:///pages/a.txt") == "file:///pages/a.txt"
-    assert not (tmp_path / "spool").exists()
+    assert not (tmp_path / "copies").exists()
 
 
 def test_a_folder_is_copied_and_kept_up_to_date(place: str, tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def served(tmp_path: Path) -> Iterator[str]:
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # aiohttp's sessions end with the program
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_web_server_is_read(served: str, tmp_path: Path) -> None:
-    inputs = download.local([served, f"{served}a.txt"], tmp_path / "spool")
+    inputs = download.local([served, f"{served}a.txt"], tmp_path / "copies")
     assert read(inputs.paths[0]) == {"a.txt": "Served."}
     assert inputs.paths[1].read_text() == "Served."
     assert inputs.named(f"{inputs.paths[0].resolve().as_uri()}/a.txt") == f"{served}a.txt"
