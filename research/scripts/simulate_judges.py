@@ -24,7 +24,7 @@ from pincite.evaluation.claims import Predictions
 from pincite.evaluation.claims import Scores
 from pincite.judgement import aggregation
 from pincite.judgement.fusion import CAUTIOUS
-from pincite.opinions import Verdict
+from pincite.types import Verdict
 
 RIGHT = (0.7, 0.8, 0.9)
 FOLLOWING = {"independent": 0.0, "follow ours": 3.0, "follow closely": 8.0}

@@ -9,13 +9,13 @@ its name, and each property that is marked `@written`. A field with `metadata=UN
 
 import hashlib
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pincite.notes import Note, texts
-from pincite.opinions import Opinion
 
 T = TypeVar("T")
 UNWRITTEN: Mapping[str, bool] = {"written": False}
@@ -222,6 +222,20 @@ class Copy:
     corpus: str = ""  # name of the corpus that has it, where several are searched
 
 
+OWN_SCHEME = "own:"  # of an own copy's address: its SHA-256 follows; of several files, with "+"
+_OWN_ADDRESS = re.compile(rf"{OWN_SCHEME}([0-9a-f]{{64}}(?:\+[0-9a-f]{{64}})*)")
+
+
+def own_digest(url: str) -> str | None:
+    """The SHA-256 in the address of an own copy; None for every other address.
+
+    >>> own_digest("https://a.example/"), own_digest("own:x")
+    (None, None)
+    """
+    match = _OWN_ADDRESS.fullmatch(url)
+    return match[1] if match else None
+
+
 class Reliability(StrEnum):
     """What a community's list says of a source. Never a verdict on what the source says."""
 
@@ -424,6 +438,30 @@ class Evidence:
     def quoted(self) -> str:
         """The words of the quote, verbatim from the stored text; empty without a quote."""
         return self.quote.of(self.passage.text) if self.quote else ""
+
+
+class Verdict(StrEnum):
+    """What a model may answer."""
+
+    SUPPORTED = "supported"
+    PARTLY_SUPPORTED = "partly_supported"
+    NOT_SUPPORTED = "not_supported"
+    CONTRADICTED = "contradicted"
+    UNUSABLE = "unusable"  # a login form, an error page, another text: nothing can be said
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """A model's verdict on a claim, and what a plain program found of its reasons."""
+
+    verdict: Verdict
+    model: str  # "name@host": which server read the text
+    quotes: tuple[str, ...] = ()  # as the sources have them; what they have not is left out
+    missing: tuple[str, ...] = ()  # words of the claim that the sources lack, as the claim has them
+    why: str = ""  # one sentence of the model's; text of others
+    n_invented: int = 0  # quotes that no source has
+    whole: bool = True  # False: the sources were too long, and it read their best passages
+    log_ratio: float = 0.0  # what the verdict adds to our log-odds of support
 
 
 class Label(StrEnum):

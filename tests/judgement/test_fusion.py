@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from pincite.judgement import aggregation, fusion
 from pincite.judgement.fusion import CAUTIOUS, MOST, Judged
-from pincite.opinions import Opinion, Verdict
 from pincite.types import (
     Citation,
     CitationResult,
@@ -18,10 +17,12 @@ from pincite.types import (
     Failed,
     Finding,
     Label,
+    Opinion,
     Passage,
     Reason,
     Span,
     Unchecked,
+    Verdict,
 )
 
 THRESHOLD = aggregation.THRESHOLD

@@ -19,7 +19,6 @@ from verify.test_verify import WordVerifier
 
 from pincite.documents.body import Limits
 from pincite.errors import ConfigError, InputError
-from pincite.judgement.own import digest_of
 from pincite.library import private_copies
 from pincite.library.private_copies import FILES, INDEX, OwnCopies, OwnCopy, OwnSources, attach
 from pincite.text.identifiers import isbn13, pmid_of, work_key
@@ -35,6 +34,7 @@ from pincite.types import (
     Reason,
     Span,
     Unchecked,
+    own_digest,
 )
 from pincite.verbs.verify.cited_copies import CitedCopies, Place, SourceOf
 from pincite.verbs.verify.pipeline import VerifyPipeline
@@ -270,7 +270,7 @@ def copies(folder: Path, source_of: SourceOf) -> CitedCopies:
 
 def digest(result: CitationResult) -> str | None:
     """The SHA-256 of the own copy that was read."""
-    return digest_of(result.copy.url) if result.copy else None
+    return own_digest(result.copy.url) if result.copy else None
 
 
 @pytest.mark.parametrize(

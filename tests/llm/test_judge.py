@@ -15,8 +15,7 @@ from pincite.errors import ServerError, ServerUnreachable
 from pincite.llm.calls import Budget, Calls, ReplyCache, tokens_of
 from pincite.llm.judge import Judge, excerpt, found_in
 from pincite.llm.templates import Templates
-from pincite.opinions import Opinion, Verdict
-from pincite.types import Claim, Document, Failed
+from pincite.types import Claim, Document, Failed, Opinion, Verdict
 
 CLAIM = Claim("c1", "The Varde bridge opened in 1911.", "Varde", ("History",), "It is old.")
 SOURCE = Document("https://a.example/", "Varde", "The bridge was opened to all in 1911. It is red.")

@@ -214,7 +214,7 @@ def test_a_supported_claim_still_names_what_no_passage_states() -> None:
     text = "The bridge opened in 1913 with the help of Ingrid Holm."
     found = pipeline(verifier=Trusting()).finding(claim(BRIDGE.url, text=text))
     assert found.label is Label.SUPPORTED
-    assert [(p.kind, p.text) for p in found.missing] == [
+    assert [(p.kind, p.words) for p in found.missing] == [
         ("figure", "1913"),
         ("name", "Ingrid Holm"),
     ]

@@ -23,8 +23,7 @@ from pincite.judgement import aggregation, fusion
 from pincite.judgement.fusion import Judged
 from pincite.llm.calls import all_at_once
 from pincite.llm.judge import Judge
-from pincite.opinions import Opinion, Verdict
-from pincite.types import Claim, Document, Failed
+from pincite.types import Claim, Document, Failed, Opinion, Verdict
 
 SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)  # of the rows that the model is asked about
 # A verdict as a number, to rank rows by it alone.

@@ -14,16 +14,17 @@ from typing import NamedTuple
 
 from pincite.judgement import aggregation, parts
 from pincite.notes import Note
-from pincite.opinions import Opinion, Verdict
 from pincite.types import (
     CitationResult,
     Evidence,
     Failed,
     Finding,
     Label,
+    Opinion,
     Part,
     Reason,
     Unchecked,
+    Verdict,
     sigmoid,
 )
 

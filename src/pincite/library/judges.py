@@ -10,7 +10,7 @@ import platformdirs
 from pincite.contract import codec
 from pincite.errors import InputError
 from pincite.judgement.fusion import CAUTIOUS, Judged, measured, rates
-from pincite.opinions import Verdict
+from pincite.types import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,6 @@ from pincite.documents.collection import exact_key
 from pincite.documents.read import read_bytes
 from pincite.documents.text import one_line
 from pincite.errors import ConfigError, InputError
-from pincite.judgement.own import SCHEME
 from pincite.text.identifiers import doi_of, doi_of_url, isbn13, pmid_of, pmid_of_url, work_key
 from pincite.text.page_numbers import (
     LABELS,
@@ -45,7 +44,7 @@ from pincite.text.page_numbers import (
     page_labels,
     page_starts,
 )
-from pincite.types import Article, Citation, Document, Reason, Unchecked
+from pincite.types import OWN_SCHEME, Article, Citation, Document, Reason, Unchecked
 from pincite.verbs.verify.report import Report
 
 _NUMBER = re.compile(r"r?([1-9][0-9]{0,3})\Z")
@@ -404,7 +403,7 @@ class OwnSources:
                 read_copy(data, copy.name, copy.pages, self.limits)
                 if data is not None
                 else Unchecked(
-                    f"{SCHEME}{copy.sha256}",
+                    f"{OWN_SCHEME}{copy.sha256}",
                     Reason.UNDECODABLE,
                     "your own copy is gone or damaged; attach it again",
                 )
@@ -468,7 +467,7 @@ def read_copy(
     """The document in a copy, its pages numbered from `pages` on; its address is its content's."""
     ending = _ENDING.search(name.lower())
     found = read_bytes(data, url=f"file:///copy{ending[0] if ending else ''}", limits=limits)
-    found = replace(found, url=f"{SCHEME}{hashlib.sha256(data).hexdigest()}")
+    found = replace(found, url=f"{OWN_SCHEME}{hashlib.sha256(data).hexdigest()}")
     if isinstance(found, Unchecked) or not pages:
         return found
     labels = [str(pages[0] + number) for number in range(len(page_starts(found)))]
@@ -521,7 +520,7 @@ def joined(documents: Sequence[Document]) -> Document:
         meta |= {PAGES: json.dumps(starts), LABELS: json.dumps(labels)}
     return replace(
         first,
-        url=SCHEME + "+".join(document.url.removeprefix(SCHEME) for document in documents),
+        url=OWN_SCHEME + "+".join(document.url.removeprefix(OWN_SCHEME) for document in documents),
         text=_BETWEEN.join(document.text for document in documents),
         meta=meta,
         anchors={},

@@ -17,12 +17,11 @@ from pincite.judgement.fusion import CAUTIOUS, fused_evidence
 from pincite.llm.calls import Calls, all_at_once, tokens_of
 from pincite.llm.replies import json_in
 from pincite.llm.templates import Templates
-from pincite.opinions import Opinion, Verdict
 from pincite.protocols import Verifier
 from pincite.retrieval import cascade
 from pincite.text.passages import cited_passages
 from pincite.text.prompt_quoting import abstract
-from pincite.types import Claim, Document, Evidence, Failed, Passage
+from pincite.types import Claim, Document, Evidence, Failed, Opinion, Passage, Verdict
 
 STEP = "judge_source"
 REPLY_TOKENS = 500

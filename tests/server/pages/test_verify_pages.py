@@ -16,7 +16,6 @@ from server.corpora_of_tests import run_next, uploads
 from server.people_of_tests import SERVER, somebody
 
 from pincite.judgement import confirmation
-from pincite.opinions import Opinion, Verdict
 from pincite.server.identity import Role
 from pincite.server.jobs import work
 from pincite.server.jobs.sources import Why
@@ -26,7 +25,7 @@ from pincite.server.rendering import UNUSED
 from pincite.server.routes.verify import Verified, edit_link, funnel_at, report_at
 from pincite.server.site import Site
 from pincite.server.tables import Kind
-from pincite.types import Failed, Label, Span
+from pincite.types import Failed, Label, Opinion, Span, Verdict
 from pincite.verbs.check import render
 from pincite.verbs.check.records import ReadingResult
 from pincite.verbs.verify.report import Report

@@ -15,11 +15,10 @@ from typing import Any, Literal
 
 from pincite.contract import codec
 from pincite.errors import InputError
-from pincite.judgement.own import digest_of
 from pincite.server.jobs.store import JobStore
 from pincite.server.tables import whole
 from pincite.text.passages import apart
-from pincite.types import Document, Evidence, Finding, Passage, Span
+from pincite.types import Document, Evidence, Finding, Passage, Span, own_digest
 from pincite.verbs.verify.report import Report
 from pincite_study.preferences import PAIRS, Compared, Comparison
 
@@ -138,7 +137,7 @@ def gathered(
             _passages(report, finding, result.outcome, document_of, seed)
             for finding in report.findings
             for result in finding.citations
-            if isinstance(result.outcome, Evidence) and not digest_of(result.outcome.passage.url)
+            if isinstance(result.outcome, Evidence) and not own_digest(result.outcome.passage.url)
         ),
         Gathered(),
     )
@@ -194,7 +193,7 @@ def _citations(report: Report, document_of: DocumentOf) -> Iterator[Item]:
         if not evidence or not finding.suggestions:
             continue
         best = max(evidence, key=lambda each: each.score)
-        if digest_of(best.passage.url) is None:
+        if own_digest(best.passage.url) is None:
             suggested = finding.suggestions[0].evidence
             sides = (_source(best, document_of), _source(suggested, document_of))
             yield _item(report, finding, "citations", sides)

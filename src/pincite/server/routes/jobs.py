@@ -16,7 +16,6 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, computed_field
 from starlette.requests import ClientDisconnect
 
-from pincite.judgement.own import digest_of
 from pincite.server.corpora import DiskFull
 from pincite.server.identity import Identity, Reader, Runner, owned
 from pincite.server.jobs.store import Job, JobStore, Status
@@ -38,6 +37,7 @@ from pincite.server.routing import CSRF_FIELD, CSRF_HEADER, Router, check_token
 from pincite.server.site import Site, Stores
 from pincite.server.tables import Kind
 from pincite.server.uploads import BadForm, Form, received
+from pincite.types import own_digest
 
 OF_STARTING: dict[int | str, dict[str, Any]] = {
     409: {"description": "The Idempotency-Key belongs to another request."},
@@ -157,7 +157,7 @@ def readable(site: Site, job_id: str, who: Identity) -> Job:
 def file_of(site: Site, job: Job, name: str, who: Identity) -> dict[str, Any] | None:
     """A file of a job; the text of a private copy is for its owner only, not for admins."""
     found = site.jobs.file(job.job_id, name)
-    is_private = found is not None and digest_of(str(found.get("url", ""))) is not None
+    is_private = found is not None and own_digest(str(found.get("url", ""))) is not None
     return None if is_private and job.owner != who.account_id else found
 
 

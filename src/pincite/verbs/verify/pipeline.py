@@ -18,12 +18,11 @@ from typing import Literal, NamedTuple
 
 from pincite import containment
 from pincite.documents.text import code_of
-from pincite.judgement import aggregation, fusion, own, parts, references
+from pincite.judgement import aggregation, fusion, parts, references
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions
 from pincite.library.web_pages import WebCandidates
 from pincite.llm.calls import all_at_once
 from pincite.llm.judge import Judge
-from pincite.opinions import Opinion
 from pincite.protocols import DocumentsOf, Verifier, WordRetriever
 from pincite.retrieval import cascade, pinpoint, queries
 from pincite.retrieval.copies import without_copies
@@ -46,6 +45,7 @@ from pincite.types import (
     Finding,
     Hit,
     Label,
+    Opinion,
     Part,
     Passage,
     Reason,
@@ -53,6 +53,7 @@ from pincite.types import (
     Suggestion,
     Unchecked,
     Uncited,
+    own_digest,
 )
 from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource
 from pincite.verbs.verify.coverage import addresses
@@ -86,7 +87,7 @@ class ReadSource(NamedTuple):
         return ReadSource(self.citation, self.cited._replace(source=why))
 
     def failing(self, why: Failed) -> "ReadSource":
-        """The same after a step of its own raised an error."""
+        """The same after one of its steps raised an error."""
         return self.without(containment.unchecked(self.citation.url or "", why))
 
 
@@ -138,13 +139,16 @@ class VerifyPipeline:
         """A finding on a claim that the model cannot read: nothing is judged or suggested."""
         detail = f"the article is in {language!r}, the model reads {', '.join(self.languages)}"
         sources = [self._obtained(citation, written) for citation in claim.citations]
-        unread = [
-            each.without(Unchecked(each.source.url, Reason.LANGUAGE, detail))
-            if isinstance(each.source, Document)
-            else each
+        checked = [
+            self._check(
+                claim,
+                each.without(Unchecked(each.source.url, Reason.LANGUAGE, detail))
+                if isinstance(each.source, Document)
+                else each,
+            )
             for each in sources
         ]
-        return own.only_quotes(self._group(claim, self._checked(claim, unread)))
+        return only_quotes(self._group(claim, checked))
 
     def finding(self, claim: Claim, written: str | None = None) -> Finding:
         """Everything about one claim: first its sources, then, where they fail it, better ones.
@@ -157,7 +161,7 @@ class VerifyPipeline:
 
     def _finding(self, claim: Claim, written: str | None) -> Finding:
         sources = [self._obtained(citation, written) for citation in claim.citations]
-        checked = self._checked(claim, self._judged_sources(claim, sources))
+        checked = self._checked(claim, sources)
         found = self._group(claim, checked)
         if found.label is not Label.SUPPORTED:
             as_cited = self._as_cited(claim, checked, written)
@@ -169,7 +173,7 @@ class VerifyPipeline:
                 lambda: self._with_better_sources(found, written),
                 lambda why: replace(found, failed=why),
             )
-        return own.only_quotes(found)
+        return only_quotes(found)
 
     def supplied(self, uncited: Uncited, written: str | None = None) -> Uncited:
         """A sentence without a citation with sources that could be cited for it."""
@@ -209,11 +213,6 @@ class VerifyPipeline:
 
     def _judged_sources(self, claim: Claim, sources: Sequence[ReadSource]) -> list[ReadSource]:
         """What each source says; all of it that is worth reading where the verdict is open."""
-        return containment.each(
-            partial(self._with_evidence, claim), sources, lambda source, why: source.failing(why)
-        )
-
-    def _with_evidence(self, claim: Claim, sources: Sequence[ReadSource]) -> list[ReadSource]:
         pages = [
             cascade.Page(claim, each.passages, each.aim.spans if each.aim else ())
             for each in sources
@@ -262,7 +261,10 @@ class VerifyPipeline:
         first says the year.
         """
         obtained = [self._obtained(citation, written) for citation in claim.earlier]
-        before = [read.evidence for read in self._judged_sources(claim, obtained)]
+        judged = containment.each(
+            partial(self._judged_sources, claim), obtained, lambda source, why: source.failing(why)
+        )
+        before = [read.evidence for read in judged]
         own_evidence = [each.read.evidence for each in checked if each.read.evidence]
         together = self._together(claim, [*own_evidence, *before]) if own_evidence else None
         if together is None or not all(map(self._fails, before)):
@@ -283,23 +285,22 @@ class VerifyPipeline:
     def _checked(self, claim: Claim, sources: Sequence[ReadSource]) -> list[_Checked]:
         """Each citation alone: its best passage, its clauses, and what is missing."""
 
-        def judged(pairs: Sequence[tuple[ReadSource, list[Part]]]) -> list[_Checked]:
-            return [self._check(claim, *pair) for pair in pairs]
+        def checked(some: Sequence[ReadSource]) -> list[_Checked]:
+            read = self._judged_sources(claim, some)
+            return list(map(partial(self._check, claim), read, self._clauses(claim, read)))
 
-        def failed(pair: tuple[ReadSource, list[Part]], why: Failed) -> _Checked:
-            return self._check(claim, pair[0].failing(why), [])
+        return containment.each(
+            checked, sources, lambda source, why: self._check(claim, source.failing(why))
+        )
 
-        of_claim = list(zip(sources, self._clauses(claim, sources), strict=True))
-        return containment.each(judged, of_claim, failed)
-
-    def _check(self, claim: Claim, read: ReadSource, judged: list[Part]) -> _Checked:
+    def _check(self, claim: Claim, read: ReadSource, judged: Sequence[Part] = ()) -> _Checked:
         atoms = _of_own_words(claim, parts.missing_atoms(claim.text, _whole(read.source)))
         outcome = self._outcome(read, judged, atoms)
         atoms += aggregation.contradicted(claim.text, outcome)
         label = aggregation.label_of(outcome, self.threshold, judged, atoms)
         if read.unjudged and label not in (Label.SUPPORTED, Label.PARTLY_SUPPORTED):
             # What could not be judged may be what supports the claim.
-            return self._check(claim, read.failing(read.unjudged), [])
+            return self._check(claim, read.failing(read.unjudged))
         source, citation = read.source, read.citation
         place = None
         if isinstance(outcome, Evidence) and isinstance(source, Document):
@@ -332,7 +333,7 @@ class VerifyPipeline:
             if _may_have_changed(each.result)
             and (archived := self._archived(each.result.citation, written))
         }
-        judged = self._checked(claim, self._judged_sources(claim, list(older.values())))
+        judged = self._checked(claim, list(older.values()))
         for number, then in zip(older, judged, strict=True):
             if changed := _changed(checked[number], then):
                 as_cited[number] = then._replace(result=replace(then.result, changed=changed))
@@ -599,7 +600,7 @@ class SecondOpinion:
             read = self.copies.archived if result.changed else self.copies.read
             source = read(result.citation, written)
             document = source.source if source else None
-            if isinstance(document, Document) and own.digest_of(document.url) is None:
+            if isinstance(document, Document) and own_digest(document.url) is None:
                 found.append(document)
         return list({document.doc_id: document for document in found}.values())
 
@@ -684,3 +685,56 @@ def still_stands(passage: str, text: str) -> bool:
     """
     lines = " ".join(text.split())
     return all(" ".join(span.of(passage).split()) in lines for span in sentences(passage))
+
+
+# ── A user's own copies ──────────────────────────────────────────────────────────────────────────
+
+# They are read to judge with and never handed on: a finding keeps a short quote of one, and its
+# SHA-256. What surrounds the quote is taken out of the finding itself, so that no format of a
+# report can hold it.
+MAX_OWN_QUOTE = 300  # characters
+
+
+def only_quotes(finding: Finding) -> Finding:
+    """The finding with no more of an own copy than its quotes; untouched if it has none."""
+    if not any(_is_own(result) for result in finding.citations):
+        return finding
+    together = finding.together
+    return replace(
+        finding,
+        citations=tuple(map(_with_quote, finding.citations)),
+        together=_quote_of(together) if together else None,
+        missing=tuple(map(_part_with_quote, finding.missing)),
+    )
+
+
+def _is_own(result: CitationResult) -> bool:
+    outcome = result.outcome
+    url = outcome.url if isinstance(outcome, Unchecked) else outcome.passage.url
+    return own_digest(url) is not None
+
+
+def _with_quote(result: CitationResult) -> CitationResult:
+    if not _is_own(result) or isinstance(result.outcome, Unchecked):
+        return result
+    return replace(
+        result,
+        outcome=_quote_of(result.outcome),
+        clauses=tuple(map(_part_with_quote, result.clauses)),
+        missing=tuple(map(_part_with_quote, result.missing)),
+    )
+
+
+def _part_with_quote(part: Part) -> Part:
+    return replace(part, evidence=_quote_of(part.evidence)) if part.evidence else part
+
+
+def _quote_of(evidence: Evidence) -> Evidence:
+    """The evidence with its quote, cut between words, as all of its passage."""
+    start = evidence.passage.span.start + (evidence.quote.start if evidence.quote else 0)
+    words = evidence.quoted
+    if len(words) > MAX_OWN_QUOTE:
+        cut = words[: MAX_OWN_QUOTE + 1]
+        words = (cut.rsplit(None, 1)[0] if " " in cut else cut)[:MAX_OWN_QUOTE]
+    passage = replace(evidence.passage, text=words, span=Span(start, start + len(words)), about="")
+    return replace(evidence, passage=passage, quote=Span(0, len(words)) if words else None)

@@ -6,10 +6,8 @@ Sign and word always go together: nobody should have to tell verdicts by their c
 from collections.abc import Callable, Sequence
 
 from pincite.judgement import aggregation, fusion
-from pincite.judgement.own import digest_of
 from pincite.judgement.reliability import LABELS as LISTED
 from pincite.notes import Note
-from pincite.opinions import Verdict
 from pincite.report import cells
 from pincite.report.reasons import why_unchecked
 from pincite.types import (
@@ -26,6 +24,8 @@ from pincite.types import (
     Place,
     Reason,
     Unchecked,
+    Verdict,
+    own_digest,
 )
 
 SIGNS = {
@@ -210,7 +210,7 @@ def copy_read(result: CitationResult, say: Callable[[str], str] = str) -> str:
 
 
 def _digest(copy: Copy) -> str:
-    return " + ".join(one[:12] for one in (digest_of(copy.url) or "").split("+"))
+    return " + ".join(one[:12] for one in (own_digest(copy.url) or "").split("+"))
 
 
 def second_opinion(finding: Finding, say: Callable[[str], str] = str) -> tuple[str, ...]:

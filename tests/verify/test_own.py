@@ -1,7 +1,7 @@
 """Own copies leave no more in a finding than their quotes."""
 
-from pincite.judgement.own import MAX_QUOTE, SCHEME, digest_of, only_quotes
 from pincite.types import (
+    OWN_SCHEME,
     Citation,
     CitationResult,
     Claim,
@@ -11,9 +11,11 @@ from pincite.types import (
     Part,
     Passage,
     Span,
+    own_digest,
 )
+from pincite.verbs.verify.pipeline import MAX_OWN_QUOTE, only_quotes
 
-OWN = f"{SCHEME}{'a' * 64}"
+OWN = f"{OWN_SCHEME}{'a' * 64}"
 CLAIM = Claim("c", "The bridge opened.")
 
 
@@ -48,10 +50,10 @@ def test_a_long_quote_is_cut_between_words() -> None:
     outcome = only_quotes(finding(evidence(OWN, "", words))).citations[0].outcome
     assert isinstance(outcome, Evidence)
     assert outcome.quoted == outcome.passage.text == ("word " * 60).strip()
-    assert len(outcome.quoted) <= MAX_QUOTE
+    assert len(outcome.quoted) <= MAX_OWN_QUOTE
     solid = only_quotes(finding(evidence(OWN, "", "x" * 1000))).citations[0].outcome
     assert isinstance(solid, Evidence)
-    assert len(solid.quoted) == MAX_QUOTE
+    assert len(solid.quoted) == MAX_OWN_QUOTE
 
 
 def test_no_quote_no_words() -> None:
@@ -75,6 +77,6 @@ def test_other_sources_are_as_they_were() -> None:
 
 
 def test_addresses_of_own_copies() -> None:
-    assert digest_of(OWN) == "a" * 64
-    assert digest_of(f"{OWN}+{'b' * 64}") == f"{'a' * 64}+{'b' * 64}"
-    assert digest_of(f"{OWN}\n<script>") is None
+    assert own_digest(OWN) == "a" * 64
+    assert own_digest(f"{OWN}+{'b' * 64}") == f"{'a' * 64}+{'b' * 64}"
+    assert own_digest(f"{OWN}\n<script>") is None
