@@ -39,7 +39,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from pincite.documents.jsonl import LabelledClaim, read_labelled
 from pincite.evaluation.measures import calibration_error
-from pincite.judgement.contradictions import witness
+from pincite.judgement.contradictions import contradiction
 from pincite.models import calibration, weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.retrieval import cascade
@@ -155,7 +155,7 @@ def all_features(rows: list[LabelledClaim], verifier: CrossEncoderVerifier) -> t
     """(n_pairs, n_features) for every passage of every row, and the row that each belongs to."""
     pairs, owner = all_pairs(rows)
     print(f"{len(rows)} rows, {len(pairs)} pairs", flush=True)
-    seen = [witness(claim.text, passage.text, passage.about) for claim, passage in pairs]
+    seen = [contradiction(claim.text, passage.text, passage.about) for claim, passage in pairs]
     return calibration.features(pairs, verifier.log_odds(pairs), seen), owner
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pincite.judgement import aggregation, parts
+from pincite.judgement import aggregation
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.text import names, quantities
@@ -122,7 +122,7 @@ def of_rewrites(
         _labels(claims, before, with_missing=True), _labels(reworded, after, with_missing=True)
     )
     lacking = [
-        sum(bool(parts.missing_atoms(text, [found.passage])) for text, found in judged)
+        sum(bool(aggregation.missing_atoms(text, [found.passage])) for text, found in judged)
         for judged in (zip(claims, before, strict=True), zip(reworded, after, strict=True))
     ]
     named = {"claims_with_missing": lacking[0], "rewrites_with_missing": lacking[1]}
@@ -146,7 +146,7 @@ def _labels(
     """The label of each sentence; `with_missing`: as `verify` labels one of a single clause."""
     return [
         aggregation.label_of(
-            found, atoms=parts.missing_atoms(text, [found.passage]) if with_missing else ()
+            found, atoms=aggregation.missing_atoms(text, [found.passage]) if with_missing else ()
         )
         for text, found in zip(texts, judged, strict=True)
     ]

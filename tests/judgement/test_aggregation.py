@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.judgement import aggregation, parts
+from pincite.judgement import aggregation
 from pincite.notes import Note
 from pincite.types import (
     Citation,
@@ -269,9 +269,9 @@ def test_a_group_read_together_has_the_clauses_of_any_source() -> None:
     )
     assert aggregation.group_score([first, second], None) == -1.0
     assert aggregation.group_score([first, second], evidence(0.0)) == 0.0
-    of_any = parts.borne_out_by_any([first.clauses, (), second.clauses])
+    of_any = aggregation.borne_out_by_any([first.clauses, (), second.clauses])
     assert [part.supported for part in of_any] == [True, True]
-    assert parts.borne_out_by_any([(), ()]) == []
+    assert aggregation.borne_out_by_any([(), ()]) == []
 
 
 def test_records_are_frozen() -> None:

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from pincite.judgement.contradictions import witness
+from pincite.judgement.contradictions import contradiction
 from pincite.types import Span
 
 DENIED = [
@@ -156,7 +156,7 @@ NOT_DENIED = [
 def test_what_differs_in_one_place_is_shown(
     claim: str, passage: str, said: str, instead: str
 ) -> None:
-    found = witness(claim, passage)
+    found = contradiction(claim, passage)
     assert found
     assert (found.claim, found.source) == (said, instead)
     assert instead in found.sentence.of(passage)
@@ -164,26 +164,26 @@ def test_what_differs_in_one_place_is_shown(
 
 @pytest.mark.parametrize(("claim", "passage"), NOT_DENIED)
 def test_what_lacks_a_detail_denies_nothing(claim: str, passage: str) -> None:
-    assert witness(claim, passage) is None
+    assert contradiction(claim, passage) is None
 
 
 @pytest.mark.parametrize(("claim", "passage", "said", "instead"), DENIED[:3])
 def test_what_the_page_says_elsewhere_is_not_denied(
     claim: str, passage: str, said: str, instead: str
 ) -> None:
-    assert witness(claim, passage, page=f"{passage} Some say {said}.") is None
+    assert contradiction(claim, passage, page=f"{passage} Some say {said}.") is None
 
 
 def test_a_claim_is_never_denied_by_itself() -> None:
     for claim, passage, *_ in DENIED:
         for text in (claim, passage):
-            assert witness(text, text) is None
+            assert contradiction(text, text) is None
 
 
 @pytest.mark.parametrize("unit", ["1 ", "not ", "Ab ", "by Ab Cd ", "4 July 1911, ", "rose fell "])
 def test_hostile_texts_take_linear_time(unit: str) -> None:
     started = time.process_time()
-    witness(unit * 200, (unit * 30_000)[:30_000])
+    contradiction(unit * 200, (unit * 30_000)[:30_000])
     assert time.process_time() - started < 10
 
 
@@ -191,22 +191,22 @@ def test_a_source_is_blamed_only_for_the_words_that_it_is_cited_for() -> None:
     claim = "Ada Holm was born in Varde in 1871, in a mill"
     passage = "Ada Holm was born in Varde in 1869."
     first = len("Ada Holm was born in Varde in 1871")
-    assert witness(claim, passage, covered=Span(0, first))
-    assert witness(claim, passage, covered=Span(first, len(claim))) is None
+    assert contradiction(claim, passage, covered=Span(0, first))
+    assert contradiction(claim, passage, covered=Span(first, len(claim))) is None
 
 
 def test_a_verb_denied_of_another_subject_contradicts_nothing() -> None:
     claim = "Fine dust is related to asthma."
     title = "Fine dust and asthma in a coastal town"
     other = "Distance to the harbour was not related to asthma."
-    assert witness(claim, other, title) is None
-    assert witness(claim, "Fine dust was not related to asthma.", title)
-    assert witness(claim, "We found that it was not related to asthma.", title) is None
-    assert witness(claim, "It was not related to asthma.", title)
+    assert contradiction(claim, other, title) is None
+    assert contradiction(claim, "Fine dust was not related to asthma.", title)
+    assert contradiction(claim, "We found that it was not related to asthma.", title) is None
+    assert contradiction(claim, "It was not related to asthma.", title)
 
 
 def test_verbs_that_say_the_same_govern_one_value() -> None:
     claim = "The brass band of Varde won its third national medal."
-    found = witness(claim, claim.replace("won its third", "earned its seventh"))
+    found = contradiction(claim, claim.replace("won its third", "earned its seventh"))
     assert found
     assert (found.claim, found.source) == ("third", "seventh")

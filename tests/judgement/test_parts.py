@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.judgement import parts
+from pincite.judgement import aggregation
 from pincite.text.syntax import Clause
 from pincite.types import Evidence, Part, Passage, Span
 
@@ -18,13 +18,13 @@ def passage(text: str, about: str = "") -> Passage:
 
 
 def missing(claim: str, *texts: str) -> list[tuple[str, str]]:
-    found = parts.missing_atoms(claim, [passage(text) for text in texts])
+    found = aggregation.missing_atoms(claim, [passage(text) for text in texts])
     assert all(part.span.of(claim) == part.words and not part.supported for part in found)
     return [(part.kind, part.words) for part in found]
 
 
 def test_atoms_of_every_kind() -> None:
-    assert [(a.kind, a.words) for a in parts.atoms(CLAIM)] == [
+    assert [(a.kind, a.words) for a in aggregation.atoms(CLAIM)] == [
         ("figure", "14 May 1886"),
         *(("name", "Ingrid"), ("name", "Holm"), ("name", "Varde"), ("name", "Post")),
         ("quotation", "the line will never pay"),
@@ -46,14 +46,14 @@ def test_only_what_no_passage_states_is_missing() -> None:
 
 
 def test_what_is_known_of_the_page_counts_as_stated() -> None:
-    found = parts.missing_atoms(
+    found = aggregation.missing_atoms(
         "It was sold by Holm in 1911.", [passage("Sold.", "By Holm · 1911")]
     )
     assert found == []
 
 
 def test_nothing_looked_at_nothing_missing() -> None:
-    assert parts.missing_atoms(CLAIM, []) == []
+    assert aggregation.missing_atoms(CLAIM, []) == []
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,9 @@ def test_a_title_in_quotation_marks_is_no_quotation() -> None:
 
 def test_clauses_keep_their_order_and_their_evidence() -> None:
     best = [Evidence(passage("x"), p, 0.0, 1 - p, p) for p in (0.9, 0.2)]
-    found = parts.judged("a b", [Clause(Span(0, 1), "a"), Clause(Span(2, 3), "b")], best, 0.55)
+    found = aggregation.judged_clauses(
+        "a b", [Clause(Span(0, 1), "a"), Clause(Span(2, 3), "b")], best, 0.55
+    )
     assert [(p.text, p.supported, p.evidence) for p in found] == [
         ("a", True, best[0]),
         ("b", False, best[1]),
@@ -97,10 +99,10 @@ def test_clauses_keep_their_order_and_their_evidence() -> None:
 
 @given(st.text(max_size=120), st.text(max_size=120))
 def test_missing_atoms_are_spans_of_the_claim_in_order(claim: str, source: str) -> None:
-    found = parts.missing_atoms(claim, [passage(source)])
+    found = aggregation.missing_atoms(claim, [passage(source)])
     assert [part.span for part in found] == sorted(part.span for part in found)
     assert all(part.span.of(claim) == part.words for part in found)
-    assert parts.missing_atoms(claim, [passage(claim)]) == []
+    assert aggregation.missing_atoms(claim, [passage(claim)]) == []
 
 
 @pytest.mark.parametrize(
@@ -109,14 +111,14 @@ def test_missing_atoms_are_spans_of_the_claim_in_order(claim: str, source: str) 
 def test_hostile_claims_take_linear_time(unit: str) -> None:
     claim = (unit * 100_000)[:100_000]
     started = time.process_time()
-    parts.atoms(claim)
-    parts.missing_atoms(claim, [passage("Nothing of it.")])
+    aggregation.atoms(claim)
+    aggregation.missing_atoms(claim, [passage("Nothing of it.")])
     assert time.process_time() - started < 5
 
 
 def test_an_item_that_stands_in_the_passage_is_not_missing() -> None:
     text = "The ferry calls at Gram under the cliff."
     read = Evidence(Passage("d", "", "", text, Span(0, len(text))), 0.1, 0.0, 0.9, -2.0)
-    assert parts.stands(Part("clause", Span(30, 34), "Gram", False, read))
-    assert not parts.stands(Part("clause", Span(30, 35), "Varde", False, read))
-    assert not parts.stands(Part("clause", Span(0, 16), "It calls at Gram", False, read))
+    assert aggregation.stands(Part("clause", Span(30, 34), "Gram", False, read))
+    assert not aggregation.stands(Part("clause", Span(30, 35), "Varde", False, read))
+    assert not aggregation.stands(Part("clause", Span(0, 16), "It calls at Gram", False, read))

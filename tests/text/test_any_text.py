@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import pincite.text
-from pincite.judgement import contradictions, parts
+from pincite.judgement import aggregation, contradictions
 from pincite.text import figures, quantities
 from pincite.text.citation_marks import Mark, Sentence, cited_sentences, marks
 from pincite.text.words import sentences_of
@@ -125,9 +125,9 @@ def call(function: Callable[..., Any], one: str, other: str) -> None:
 
 FUNCTIONS: list[Callable[..., Any]] = [
     *public_functions(),
-    contradictions.witness,
-    parts.atoms,
-    parts.missing_atoms,
+    contradictions.contradiction,
+    aggregation.atoms,
+    aggregation.missing_atoms,
 ]
 
 
@@ -191,7 +191,7 @@ def test_other_forms_of_letters_and_digits_are_read_as_the_usual_ones(
 )
 def test_values_beyond_all_measure_state_nothing(claim: str, source: str) -> None:
     assert quantities.unstated(claim, source)
-    assert contradictions.witness(claim, source) is None
+    assert contradictions.contradiction(claim, source) is None
 
 
 def test_a_span_counts_in_the_text_as_it_was_given() -> None:

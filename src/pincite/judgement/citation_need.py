@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pincite.judgement.parts import atoms
+from pincite.judgement.aggregation import atoms
 from pincite.notes import Note
 from pincite.types import sigmoid
 

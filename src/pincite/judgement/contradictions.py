@@ -1,11 +1,10 @@
-"""What in a source says otherwise than a claim, in words that a person can check at a glance.
+"""Rules that find where a source contradicts a claim, in words that a person can check.
 
-"Lacks a detail" is not "says the contrary". A passage speaks against a claim only where one of its
-sentences says the same of the same thing and differs in one place: another value of the same kind
-("source: 1889 · claim: 1886"), a negation of the same predicate, a word that means the contrary,
-another name in the same place. Each rule asks that the rest of the clause stands in that sentence
-or in what is known of the page, so most passages have no witness; `docs/benchmarks.md` says how
-often a witness was right.
+Lacking a detail is no contradiction. A passage contradicts a claim only where one of its sentences
+says the same of the same thing and differs in one place: another value of the same kind ("source:
+1889 · claim: 1886"), a negation of the same predicate, a word of the opposite meaning, another name
+in the same place. Each rule requires the rest of the clause in that sentence or in what is known of
+the page, so most passages contradict nothing; `docs/benchmarks.md` has the rules' precision.
 """
 
 import re
@@ -19,8 +18,7 @@ from pincite.text.clauses import clauses
 from pincite.text.figures import MONTHS, ORDINALS, folded
 from pincite.text.quantities import Value
 from pincite.text.quantities import values as values_of
-from pincite.types import Contradiction as Witness
-from pincite.types import Span
+from pincite.types import Contradiction, Span
 
 # Shares of the clause's other content words that the sentence (with the page's title) must hold.
 # Chosen on half of claims/train's sets that the network never saw; docs/benchmarks.md.
@@ -60,10 +58,10 @@ _COMPARED = re.compile(
 )
 
 
-def witness(
+def contradiction(
     claim: str, passage: str, about: str = "", page: str = "", covered: Span | None = None
-) -> Witness | None:
-    """What of the passage says otherwise; None where nothing does.
+) -> Contradiction | None:
+    """What in the passage contradicts the claim; None where nothing does.
 
     Args:
         claim: the statement.
@@ -72,25 +70,19 @@ def witness(
         page: the whole page, in which what the claim says may stand elsewhere; "": not known.
         covered: the words of the claim that the passage is cited for; None: all.
 
-    >>> found = witness("The bridge opened in 1886.", "The bridge opened in 1889. It rained.")
+    >>> found = contradiction("The bridge opened in 1886.", "The bridge opened in 1889. It rained.")
     >>> found.source, found.claim
     ('1889', '1886')
-    >>> witness("The bridge opened in 1886.", "The bridge burnt in 1901.") is None
+    >>> contradiction("The bridge opened in 1886.", "The bridge burnt in 1901.") is None
     True
     """
-    return _witness(claim, passage, about, page, covered.of(claim) if covered else claim)
-
-
-@lru_cache(maxsize=4096)  # asked for as a feature and as a reason
-def _witness(claim: str, passage: str, about: str, page: str, covered: str) -> Witness | None:
-    source = f"{about}\n{page or passage}"
-    read = _Read(passage, _told(passage), about, source, covered)
+    words = covered.of(claim) if covered else claim
+    read = _Read(passage, _assertions(passage), about, f"{about}\n{page or passage}", words)
     for part in _clauses(claim):
-        # Whoever says "not by Moor" is not contradicted by "by Reed".
-        rules = (_of_negation, _of_contrary) if _denied(part) else _RULES
-        for rule in rules:
+        # A negated claim is not contradicted by naming someone else.
+        for rule in (_of_negation, _of_contrary) if _denied(part) else _RULES:
             found = rule(part, claim, read)
-            if found and (covered == claim or _are_in(found.claim, covered)):
+            if found and (covered is None or _are_in(found.claim, words)):
                 return found
     return None
 
@@ -105,7 +97,7 @@ class _Read:
 
 
 @lru_cache(maxsize=2048)
-def _told(passage: str) -> tuple[Span, ...]:
+def _assertions(passage: str) -> tuple[Span, ...]:
     """The sentences of a passage that assert something: no headings, questions or runs of text."""
     return tuple(
         s
@@ -125,7 +117,7 @@ def _clauses(claim: str) -> list[str]:
 # ── A value ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _of_value(part: str, claim: str, read: _Read) -> Witness | None:
+def _of_value(part: str, claim: str, read: _Read) -> Contradiction | None:
     absent = [v for v in quantities.unstated(part, read.page) if v.span.of(part) in read.covered]
     if not absent:
         return None
@@ -140,7 +132,7 @@ def _of_value(part: str, claim: str, read: _Read) -> Witness | None:
             if _predicate(part, value.span) not in ("", _predicate(sentence, rival.span)):
                 continue  # "opened in 1871" beside "closed in 1966", or a photograph's year
             if _says(rest, sentence, read, _REST_OF_VALUE):
-                return Witness("value", value.span.of(part), rival.span.of(sentence), span)
+                return Contradiction("value", value.span.of(part), rival.span.of(sentence), span)
     return None
 
 
@@ -223,7 +215,7 @@ def _beside(value: Value, text: str) -> set[str]:
 # ── A negation ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _of_negation(part: str, claim: str, read: _Read) -> Witness | None:
+def _of_negation(part: str, claim: str, read: _Read) -> Contradiction | None:
     mine = _denied(part)
     for span in read.spans:
         sentence = span.of(read.passage)
@@ -243,8 +235,8 @@ def _of_negation(part: str, claim: str, read: _Read) -> Witness | None:
         if shared and _says(_NEGATION.sub(" ", part), sentence, read, _REST_OF_TURN):
             words, stems = shared[0][0], set(shared[0][1])
             if theirs:
-                return Witness("negation", _like(stems, part), words, span)
-            return Witness("negation", words, _like(stems, sentence), span)
+                return Contradiction("negation", _like(stems, part), words, span)
+            return Contradiction("negation", words, _like(stems, sentence), span)
     return None
 
 
@@ -322,7 +314,7 @@ def _like(stems: set[str], text: str) -> str:
 _LITTLE = r"(?:(?:the|an?|in|at|of|by|for|with) )*"
 
 
-def _of_contrary(part: str, claim: str, read: _Read) -> Witness | None:
+def _of_contrary(part: str, claim: str, read: _Read) -> Contradiction | None:
     for span in read.spans:
         sentence = span.of(read.passage)
         found = antonyms.contrasts(part, sentence)
@@ -335,7 +327,7 @@ def _of_contrary(part: str, claim: str, read: _Read) -> Witness | None:
             continue  # what was opened once may well be closed
         rest = re.sub(rf"\b{mine}\b", " ", part, flags=re.IGNORECASE)
         if _says(rest, sentence, read, _REST_OF_TURN):
-            return Witness("contrary", mine, theirs, span)
+            return Contradiction("contrary", mine, theirs, span)
     return None
 
 
@@ -399,7 +391,7 @@ _OFFICE = re.compile(
 _UNDER = "deputy|vice|assistant|acting|former"
 
 
-def _of_degree(part: str, claim: str, read: _Read) -> Witness | None:
+def _of_degree(part: str, claim: str, read: _Read) -> Contradiction | None:
     """What the source has with a word that makes less of it: "second longest", "nearly all"."""
     for mine, less in _degrees(part):
         if less.search(part) or _denied(part):
@@ -414,7 +406,7 @@ def _of_degree(part: str, claim: str, read: _Read) -> Witness | None:
                 continue  # the source says so elsewhere
             rest = part.replace(mine, " ").replace(plain, " ")
             if _at_one_time(part, sentence, read) and _says(rest, sentence, read, _REST_OF_TURN):
-                return Witness("contrary", mine, theirs[0], span)
+                return Contradiction("contrary", mine, theirs[0], span)
     return None
 
 
@@ -448,7 +440,7 @@ _RELATION = re.compile(
 )
 
 
-def _of_roles(part: str, claim: str, read: _Read) -> Witness | None:
+def _of_roles(part: str, claim: str, read: _Read) -> Contradiction | None:
     """The same relation between the same two the other way round: "B sued A"."""
     mine = _RELATION.fullmatch(part.strip())
     if mine is None:
@@ -463,7 +455,7 @@ def _of_roles(part: str, claim: str, read: _Read) -> Witness | None:
         sentence = span.of(read.passage)
         theirs = turned.search(sentence)
         if theirs and not _denied(sentence) and _at_one_time(part, sentence, read):
-            return Witness("contrary", mine[0].removesuffix("."), theirs[0], span)
+            return Contradiction("contrary", mine[0].removesuffix("."), theirs[0], span)
     return None
 
 
@@ -485,7 +477,7 @@ _ON_ANOTHER = re.compile(r"\b(?:on|over|about|in|at|of)\b", re.IGNORECASE)
 _BOTH_WAYS = re.compile(r"\b(?:and|then|later)(?: voted)? (?:for|in favou?r|against)\b")
 
 
-def _of_vote(part: str, claim: str, read: _Read) -> Witness | None:
+def _of_vote(part: str, claim: str, read: _Read) -> Contradiction | None:
     """A voter whom the passage counts on the other side of the same vote.
 
     "It" and "the measure" are what the sentence before is about.
@@ -505,7 +497,7 @@ def _of_vote(part: str, claim: str, read: _Read) -> Witness | None:
                 and not _BOTH_WAYS.search(theirs["what"])
                 and _at_one_time(part, sentence, read)
             ):
-                return Witness("contrary", mine["vote"], theirs["vote"], span)
+                return Contradiction("contrary", mine["vote"], theirs["vote"], span)
         earlier = sentence
     return None
 
@@ -552,7 +544,7 @@ _RUN = r"[A-ZÀ-Þ][\w’'.-]*(?:\s(?:of\s|the\s|de\s|von\s|van\s)?[A-ZÀ-Þ][\w
 _SLOTTED = re.compile(rf"\b(?P<slot>[a-z]+)\s(?:the\s)?(?P<name>{_RUN})")
 
 
-def _of_name(part: str, claim: str, read: _Read) -> Witness | None:
+def _of_name(part: str, claim: str, read: _Read) -> Contradiction | None:
     absent = set(names.missing(part, read.page))
     if not absent:
         return None
@@ -565,7 +557,7 @@ def _of_name(part: str, claim: str, read: _Read) -> Witness | None:
         sentence = span.of(read.passage)
         theirs = [n for s, n in _slotted(sentence) if s == slot and not names.is_in(n, claim)]
         if len(theirs) == 1 and _says(rest, sentence, read, _REST_OF_NAME):
-            return Witness("name", name, theirs[0], span)
+            return Contradiction("name", name, theirs[0], span)
     return None
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from pincite.judgement import aggregation, parts
+from pincite.judgement import aggregation
 from pincite.notes import Note
 from pincite.types import (
     CitationResult,
@@ -250,7 +250,7 @@ def relabelled(finding: Finding, threshold: float, atoms: Atoms) -> Finding:
     """
     results = tuple(_relabelled(result, threshold, atoms) for result in finding.citations)
     missing = atoms.get("", _atoms_in(finding.missing))
-    of_group = parts.borne_out_by_any([result.clauses for result in results])
+    of_group = aggregation.borne_out_by_any([result.clauses for result in results])
     label = aggregation.group_label(results, finding.together, threshold, missing)
     ours = replace(
         finding,

@@ -13,7 +13,7 @@ import numpy as np
 from pincite import containment
 from pincite.errors import MissingModel
 from pincite.judgement.aggregation import BY_NETWORK
-from pincite.judgement.contradictions import witness
+from pincite.judgement.contradictions import contradiction
 from pincite.models import calibration, layouts, weights
 from pincite.models.asked import AskedMiniCheck
 from pincite.models.logit_cache import LogitCache
@@ -95,7 +95,7 @@ class CrossEncoderVerifier:
         logits = self._logits(pairs)
         log_odds = self._odds(logits)
         seen = [
-            witness(claim.text, passage.text, passage.about, covered=claim.own)
+            contradiction(claim.text, passage.text, passage.about, covered=claim.own)
             for claim, passage in pairs
         ]
         features = calibration.features(pairs, log_odds, seen)

@@ -20,7 +20,7 @@ from typing import Any, Literal
 from pincite.containment import attempted
 from pincite.corpus.protocol import Address
 from pincite.errors import ConfigError, InputError
-from pincite.judgement import parts
+from pincite.judgement import aggregation
 from pincite.judgement.confirmation import StatementType
 from pincite.judgement.fusion import Atoms
 from pincite.models.calibration import Calibration
@@ -186,8 +186,8 @@ def _atoms(finding: Finding, seen: Mapping[str, Document]) -> dict[str, list[tup
                 passage.doc_id, passage.url, passage.title, document.text, whole, passage.about
             )
         every.append(passage)
-        found[result.citation.citation_id] = _plain(parts.missing_atoms(claim, [passage]))
-    found[""] = _plain(parts.missing_atoms(claim, every))
+        found[result.citation.citation_id] = _plain(aggregation.missing_atoms(claim, [passage]))
+    found[""] = _plain(aggregation.missing_atoms(claim, every))
     return found
 
 

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 
 from pincite import containment
 from pincite.documents.text import code_of
-from pincite.judgement import aggregation, fusion, parts, references
+from pincite.judgement import aggregation, fusion, references
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions
 from pincite.library.web_pages import WebCandidates
 from pincite.llm.calls import all_at_once
@@ -234,14 +234,14 @@ class VerifyPipeline:
             atoms = checked[0].lacking
         else:
             every = [text for each in checked for text in _whole(each.read.source)]
-            atoms = _of_own_words(claim, parts.missing_atoms(claim.text, every))
+            atoms = _of_own_words(claim, aggregation.missing_atoms(claim.text, every))
             atoms += [
                 part
                 for result in results
                 for part in aggregation.contradicted(claim.text, result.outcome)
             ]
         label = aggregation.group_label(results, together, self.threshold, atoms)
-        of_group = parts.borne_out_by_any([result.clauses for result in results])
+        of_group = aggregation.borne_out_by_any([result.clauses for result in results])
         return Finding(
             claim=claim,
             citations=results,
@@ -294,7 +294,7 @@ class VerifyPipeline:
         )
 
     def _check(self, claim: Claim, read: ReadSource, judged: Sequence[Part] = ()) -> _Checked:
-        atoms = _of_own_words(claim, parts.missing_atoms(claim.text, _whole(read.source)))
+        atoms = _of_own_words(claim, aggregation.missing_atoms(claim.text, _whole(read.source)))
         outcome = self._outcome(read, judged, atoms)
         atoms += aggregation.contradicted(claim.text, outcome)
         label = aggregation.label_of(outcome, self.threshold, judged, atoms)
@@ -387,7 +387,7 @@ class VerifyPipeline:
         if len(found) < 2:
             return [[] for _ in sources]
         best = [
-            sorted(read.evidence, key=lambda e: -e.score)[: parts.BEST_PASSAGES]
+            sorted(read.evidence, key=lambda e: -e.score)[: aggregation.BEST_PASSAGES]
             if not aggregation.is_sure(read.evidence, self.threshold)
             else []
             for read in sources
@@ -402,7 +402,9 @@ class VerifyPipeline:
         answers = cascade.read(pages, self._verified, self._fails, first=1)
         strongest = filter(None, map(aggregation.best, answers))
         return [
-            parts.judged(claim.text, found, list(islice(strongest, len(found))), self.threshold)
+            aggregation.judged_clauses(
+                claim.text, found, list(islice(strongest, len(found))), self.threshold
+            )
             if of_source
             else []
             for of_source in best
@@ -468,7 +470,7 @@ class VerifyPipeline:
         if not quote:
             return False
         alone = replace(passage, text=quote, page="")
-        if not parts.missing_atoms(claim.text, [alone]) and parts.atoms(claim.text):
+        if not aggregation.missing_atoms(claim.text, [alone]) and aggregation.atoms(claim.text):
             return True
         (read,) = self._verified([(claim, alone)])
         return read.prob_supported >= aggregation.SUGGESTED_FROM

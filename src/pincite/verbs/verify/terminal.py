@@ -77,7 +77,7 @@ def print_report(
         parts += [Text(), _uncited_table(report.uncited)]
     if excluded:
         parts += [Text(), _excluded(report)]
-    parts += [Text(), coverage_table(report.coverage)]
+    parts += [Text(), _coverage_table(report.coverage)]
     parts.append(Text(coverage.counted(report.coverage), style="dim"))
     parts += [Text(f"warning: {cells.one_line(w)}", style="dim") for w in report.warnings]
     console.print(Group(*parts))
@@ -100,16 +100,20 @@ def _head(report: Report) -> Text:
     return head
 
 
-def coverage_table(found: Coverage) -> Table:
-    """How far the citations came, and how many sources they are."""
-    table = Table(
-        title="How far the citations came",
+def _grid(title: str | Text = "", *, style: str = "", header: bool = False) -> Table:
+    return Table(
+        title=title,
         title_justify="left",
-        title_style="",
+        title_style=style,
         box=None,
         padding=(0, 2, 0, 0),
         header_style="dim",
+        show_header=header,
     )
+
+
+def _coverage_table(found: Coverage) -> Table:
+    table = _grid("How far the citations came", header=True)
     table.add_column("")
     for head in coverage.UNITS:
         table.add_column(head, justify="right")
@@ -118,17 +122,10 @@ def coverage_table(found: Coverage) -> Table:
     return table
 
 
-def lost_table(found: Coverage) -> Table:
-    """Why citations could not be checked, and what to do."""
+def _lost_table(found: Coverage) -> Table:
     n_lost = cells.n_of(sum(tally.uses for tally in found.reasons.values()), "citation")
-    table = Table(
-        title=f"{n_lost} could not be checked, and what you can do",
-        title_justify="left",
-        title_style="yellow",
-        box=None,
-        padding=(0, 2, 0, 0),
-        show_header=False,
-    )
+    title = f"{n_lost} could not be checked, and what you can do"
+    table = _grid(title, style="yellow")
     for _ in range(3):
         table.add_column(overflow="fold")
     for count, why, step in coverage.lost(found):
@@ -253,18 +250,15 @@ def _evidence_lines(evidence: Evidence, reasons: Sequence[Note]) -> str:
 
 
 def _list(title: Text, width: int) -> Table:
-    table = Table(
-        title=title,
-        title_justify="left",
-        title_style="",
-        box=None,
-        padding=(0, 1, 0, 0),
-        show_header=False,
-        expand=True,
-    )
+    table = _grid(title)
+    table.padding, table.expand = (0, 1, 0, 0), True
     table.add_column(justify="right", width=width)
     table.add_column(ratio=1)
     return table
+
+
+def _more(n: int) -> Text:
+    return Text(f"… and {n} more; --html or --json has all", style="dim")
 
 
 def _open_table(groups: Sequence[coverage.Open]) -> Table:
@@ -278,8 +272,7 @@ def _open_table(groups: Sequence[coverage.Open]) -> Table:
         for rank, finding in group.findings[:SHOWN]:
             table.add_row(str(rank), containment.shown(_open_claim, finding))
         if len(group.findings) > SHOWN:
-            more = f"… and {len(group.findings) - SHOWN} more; --html or --json has all"
-            table.add_row("", Text(more, style="dim"))
+            table.add_row("", _more(len(group.findings) - SHOWN))
     return table
 
 
@@ -296,8 +289,7 @@ def _uncited_table(uncited: Sequence[Uncited]) -> Table:
             text.append(_evidence_lines(suggestion.evidence, ()), style="dim")
         table.add_row(f"{cells.percent(each.probability)} %", text)
     if len(uncited) > SHOWN:
-        more = f"… and {len(uncited) - SHOWN} more; --html or --json has all"
-        table.add_row("", Text(more, style="dim"))
+        table.add_row("", _more(len(uncited) - SHOWN))
     return table
 
 
@@ -344,13 +336,13 @@ def print_list(found: WorkList, console: Console) -> None:
     parts += [Text(FLAGGED, style="dim"), Text(wording.ADVICE, style="italic"), Text()]
     summed = found.coverage
     if summed.reasons:
-        parts += [lost_table(summed), Text()]
-    parts += [coverage_table(summed), Text(coverage.counted(summed), style="dim")]
+        parts += [_lost_table(summed), Text()]
+    parts += [_coverage_table(summed), Text(coverage.counted(summed), style="dim")]
     console.print(Group(*parts))
 
 
 def _articles(rows: tuple[Row, ...], *, uncited: bool) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = _grid(header=True)
     heads = ("risk", "flagged", "partly", "checked", *(("uncited",) if uncited else ()))
     for name in heads:
         table.add_column(name, justify="right")
