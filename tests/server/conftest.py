@@ -16,7 +16,7 @@ from server.processes import Started
 
 from pincite.server import accounts, plugins
 from pincite.server.database import Database
-from pincite.server.jobs.store import JobStore
+from pincite.server.jobs import JobStore
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site, opened
 from pincite.settings import Settings

@@ -7,8 +7,8 @@ from typing import Any
 from fastapi.testclient import TestClient
 
 from pincite.server.identity import ALLOWED, Identity, Role
-from pincite.server.jobs.runner import Runner
 from pincite.server.site import Site
+from pincite.server.worker import Runner
 
 C = "/api/v1/corpora"
 BRIDGE = b"The old bridge over the river was opened in 1911 by the mayor of the town.\n"

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from pincite.errors import ConfigError
 from pincite.server.database import VERSION, Database, DatabaseError
-from pincite.server.jobs.store import JobStore
+from pincite.server.jobs import JobStore
 from pincite.server.tables import metadata
 
 

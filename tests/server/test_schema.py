@@ -19,9 +19,9 @@ from schemathesis.specs.openapi.checks import negative_data_rejection, positive_
 
 from pincite.contract.codec import to_json
 from pincite.server.app import create_app
-from pincite.server.jobs.ingesting import Ingested
-from pincite.server.jobs.store import Status
+from pincite.server.jobs import Status
 from pincite.server.site import Site
+from pincite.server.work import Ingested
 from pincite.verbs.ask import data as ask_data
 from pincite.verbs.check import data as check_data
 from pincite.verbs.check.records import Interpretation

@@ -14,7 +14,7 @@ from server.people_of_tests import SERVER, browser, somebody
 from study_samples import Rater, item, study
 
 from pincite.server.identity import Role
-from pincite.server.jobs.store import Status
+from pincite.server.jobs import Status
 from pincite.server.site import Site
 
 API = "/api/v1/studies"

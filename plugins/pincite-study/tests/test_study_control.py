@@ -16,7 +16,7 @@ from pincite_study.studies import Study, StudyStore
 from study_samples import Rater
 
 from pincite.errors import InputError
-from pincite.server.jobs.store import Status
+from pincite.server.jobs import Status
 from pincite.server.site import Site
 from pincite.text.passages import PASSAGE_WORDS
 from pincite.types import Document, Evidence

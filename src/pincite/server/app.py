@@ -14,9 +14,7 @@ from pincite.contract.check import CheckReportRecord
 from pincite.server import plugins, problems, rendering
 from pincite.server.corpora import AccountFull, DiskFull
 from pincite.server.identity import Identify, identify_local
-from pincite.server.jobs.ingesting import Ingested
-from pincite.server.jobs.store import KeyReused, QueueFull, TooManyOfYours
-from pincite.server.jobs.worker import Worker
+from pincite.server.jobs import KeyReused, QueueFull, TooManyOfYours
 from pincite.server.middleware import (
     LOCAL_NAMES,
     AuditMiddleware,
@@ -44,6 +42,8 @@ from pincite.server.routing import csrf_checked, identifier
 from pincite.server.settings import ServerSettings, examples_of
 from pincite.server.site import Site
 from pincite.server.wikis import Wikis, browser_token, with_token
+from pincite.server.work import Ingested
+from pincite.server.worker import Worker
 from pincite.verbs.check.records import Interpretation
 from pincite.verbs.verify.report import Report
 

@@ -9,7 +9,6 @@ walks over all routes and fails for one that declares nothing.
 """
 
 import base64
-import hashlib
 import hmac
 import secrets
 from collections.abc import Callable, Collection, Sequence
@@ -24,7 +23,7 @@ from pincite.server import plugins
 from pincite.server.corpora import CorpusEntry, Shared
 from pincite.server.database import Database
 from pincite.server.problems import Problem, not_found
-from pincite.server.tables import accounts, api_keys, new_id, now, sessions
+from pincite.server.tables import accounts, api_keys, hash_of, new_id, now, sessions
 
 LOCAL = "local"  # owner of everything in local mode
 KEY_MARK = "pincite_"  # keys begin with it, so that scanners for leaked secrets find them
@@ -106,11 +105,6 @@ def identify_local(_request: Request) -> Identity | None:
 
 
 # ── Sessions and API keys ────────────────────────────────────────────────────────────────────────
-
-
-def hash_of(secret: str) -> str:
-    """What is stored of a secret of 256 random bits, which nobody can find by trying."""
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def csrf_of(token: str) -> str:

@@ -25,8 +25,8 @@ from authlib.integrations.httpx_client import OAuth2Client
 
 from pincite.errors import ConfigError, PinciteError
 from pincite.server.database import Database
-from pincite.server.identity import Role, hash_of
-from pincite.server.tables import login_attempts, now
+from pincite.server.identity import Role
+from pincite.server.tables import hash_of, login_attempts, now
 from pincite.settings import schema
 
 SECONDS = 10.0  # for each request to a provider

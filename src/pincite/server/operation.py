@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import sqlalchemy as sa
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Histogram
 from prometheus_client.core import (
     CounterMetricFamily,
@@ -16,15 +17,15 @@ from prometheus_client.core import (
 )
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
+from sqlalchemy.dialects import postgresql, sqlite
 
 from pincite.errors import PinciteError
 from pincite.library.private_copies import OF_ACCOUNTS, OwnCopies
 from pincite.server.corpora import CorpusRegister, fault
 from pincite.server.database import VERSION, Database
-from pincite.server.jobs.store import JobStore, Status
-from pincite.server.jobs.tallies import BUCKETS as STAGE_BUCKETS
-from pincite.server.jobs.tallies import STAGE, STAGE_UNDER, UNCHECKED, VERDICTS, Key
+from pincite.server.jobs import JobStore, Status
 from pincite.server.settings import ServerSettings
+from pincite.server.tables import tallies
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,43 @@ def _copies(folder: Path) -> Part:
             damaged.append(str(error))
     told = f"damaged: {'; '.join(damaged)}" if damaged else f"{len(shelves)} shelves"
     return Part("copies", not damaged, told)
+
+
+# ── Metrics ──────────────────────────────────────────────────────────────────────────────────────
+
+Key = tuple[str, str]  # what is counted, and its label
+VERDICTS, UNCHECKED, STAGE, STAGE_UNDER = "verdicts", "unchecked", "stage", "stage_under"
+STAGE_BUCKETS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)  # seconds
+
+
+class Tallies:
+    """Sums over all jobs, which outlive the jobs; kept in the database, where all workers meet.
+
+    Every method is one transaction.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def add(self, found: Mapping[Key, float]) -> None:
+        """Add to the sums."""
+        if not found:
+            return
+        insert = sqlite.insert if self._db.is_sqlite else postgresql.insert
+        # In one order: otherwise two that add at once could wait for each other.
+        rows = [{"name": n, "label": lb, "value": v} for (n, lb), v in sorted(found.items())]
+        new = insert(tallies)
+        added = new.on_conflict_do_update(
+            index_elements=["name", "label"],
+            set_={"value": tallies.c.value + new.excluded.value},
+        )
+        with self._db.writing() as db:
+            db.execute(added, rows)
+
+    def all(self) -> dict[Key, float]:
+        """All sums."""
+        with self._db.reading() as db:
+            return {(row.name, row.label): row.value for row in db.execute(sa.select(tallies))}
 
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0, 2.5, 10.0)  # seconds; 0.2 is our aim

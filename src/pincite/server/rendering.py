@@ -35,11 +35,11 @@ from pincite.report import cells, templates
 from pincite.report.reasons import BARS, REASONS
 from pincite.server import plugins
 from pincite.server.identity import PUBLIC, Identity
-from pincite.server.jobs.ingesting import SCHEME
-from pincite.server.jobs.sources import Why
-from pincite.server.jobs.store import Job
+from pincite.server.jobs import Job
 from pincite.server.problems import not_found
 from pincite.server.routing import Router, csrf_for
+from pincite.server.source_files import Why
+from pincite.server.work import SCHEME
 from pincite.types import Label, Reason
 from pincite.verbs.ask import bibliography
 from pincite.verbs.ask import wording as ask_wording

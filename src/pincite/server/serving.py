@@ -23,10 +23,10 @@ from pincite.server.backup import using
 from pincite.server.corpora import fault, link
 from pincite.server.demo import furnish
 from pincite.server.identity import LOCAL
-from pincite.server.jobs.worker import Worker
 from pincite.server.settings import ServerSettings, load
 from pincite.server.site import Site, opened
 from pincite.server.wikis import browser_token
+from pincite.server.worker import Worker
 
 Say = Callable[[str], None]
 KEEP_ALIVE_SECONDS = 30

@@ -13,9 +13,9 @@ from pincite.server.corpora import CorpusPool, CorpusRegister, Library, Quotas
 from pincite.server.database import Database, made_folder
 from pincite.server.feedback import FeedbackStore
 from pincite.server.identity import DAY, ApiKeys, Sessions
-from pincite.server.jobs.store import JobStore, ShareLinks
-from pincite.server.jobs.tallies import Tallies
+from pincite.server.jobs import JobStore, ShareLinks
 from pincite.server.oauth import LoginAttempts, Provider, providers
+from pincite.server.operation import Tallies
 from pincite.server.settings import ServerSettings
 from pincite.server.tables import api_keys, audit, login_attempts, now, sessions, share_links
 from pincite.server.uploads import Uploads

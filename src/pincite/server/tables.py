@@ -4,6 +4,7 @@ A change here needs a migration beside it (`migrations/versions`); a test compar
 are seconds since 1970, UTC. An id is 22 characters of 128 random bits: nobody guesses another's.
 """
 
+import hashlib
 import secrets
 import time
 from datetime import UTC, datetime
@@ -213,6 +214,11 @@ audit = sa.Table(
 def new_id() -> str:
     """128 random bits."""
     return secrets.token_urlsafe(16)
+
+
+def hash_of(secret: str) -> str:
+    """What is stored of a secret of 256 random bits, which nobody can find by trying."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def now() -> float:

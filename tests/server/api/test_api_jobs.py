@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 from server.conftest import client_of
 
-from pincite.server.jobs.store import Status
+from pincite.server.jobs import Status
 from pincite.server.routes import jobs as api_jobs
 from pincite.server.site import Site
 from pincite.settings import Settings

@@ -14,7 +14,7 @@ from pincite.contract.ask import AnswerReportRecord
 from pincite.contract.check import CheckReportRecord
 from pincite.documents.jsonl import read_labelled
 from pincite.server.identity import Role
-from pincite.server.jobs.store import Status
+from pincite.server.jobs import Status
 from pincite.server.site import Site
 from pincite.server.tables import Kind
 from pincite.verbs.verify.report import Report

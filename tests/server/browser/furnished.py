@@ -11,7 +11,7 @@ from server.processes import Served
 
 from pincite.server.accounts import Account
 from pincite.server.identity import May, Role
-from pincite.server.jobs.store import JobStore, Status
+from pincite.server.jobs import JobStore, Status
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site, opened
 from pincite.server.tables import Kind

@@ -13,7 +13,7 @@ from server.processes import Served
 
 from pincite.notes import as_written
 from pincite.server.database import Database
-from pincite.server.jobs.store import JobStore, Status
+from pincite.server.jobs import JobStore, Status
 from pincite.types import Claim, Finding
 from pincite.verbs.verify.report import Report
 

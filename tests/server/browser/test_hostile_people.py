@@ -15,7 +15,7 @@ from pincite.errors import PinciteError
 from pincite.library.feedback import Opinion
 from pincite.server.corpora import Shared
 from pincite.server.identity import Role
-from pincite.server.jobs.ingesting import Ingested
+from pincite.server.work import Ingested
 
 TEXTS = list(dict.fromkeys(payloads()))
 Watch = Callable[..., Watched]

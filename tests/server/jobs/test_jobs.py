@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from pincite.server import jobs as module
 from pincite.server.database import Database
-from pincite.server.jobs import store as module
-from pincite.server.jobs.store import (
+from pincite.server.jobs import (
     MAX_ATTEMPTS,
     JobStore,
     KeyReused,

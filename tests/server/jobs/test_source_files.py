@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.server.jobs import sources
-from pincite.server.jobs.sources import Unused, Why, laid_out, parts_of
+from pincite.server import source_files as sources
 from pincite.server.requests import SentFile
+from pincite.server.source_files import Unused, Why, laid_out, parts_of
 
 
 def zipped(*files: tuple[str | zipfile.ZipInfo, bytes], kind: int = zipfile.ZIP_DEFLATED) -> bytes:

@@ -14,15 +14,13 @@ import pytest
 from server.processes import children
 
 from pincite.server import database as database_module
-from pincite.server.jobs import runner as runner_module
-from pincite.server.jobs import work as work_module
-from pincite.server.jobs import worker as worker_module
-from pincite.server.jobs.runner import Runner, Teller
-from pincite.server.jobs.store import Job, JobStore, Status
-from pincite.server.jobs.work import Done
-from pincite.server.jobs.worker import Worker
+from pincite.server import work as work_module
+from pincite.server import worker as worker_module
+from pincite.server.jobs import Job, JobStore, Status
 from pincite.server.requests import EXAMPLES
 from pincite.server.site import Site
+from pincite.server.work import Done
+from pincite.server.worker import Progress, Runner, Worker
 from pincite.settings import Settings
 
 SHORT = {"example": "article"}
@@ -69,7 +67,7 @@ def begun(site: Site) -> Callable[[Job], bool]:
 
 def runners() -> list[int]:
     """Processes in which this one's jobs run."""
-    return [pid for pid in children(os.getpid()) if b"pincite.server.jobs.runner" in command(pid)]
+    return [pid for pid in children(os.getpid()) if b"pincite.server.worker" in command(pid)]
 
 
 def command(pid: int) -> bytes:
@@ -195,7 +193,7 @@ def test_a_database_that_is_away_for_a_while_costs_a_job_nothing(
     make_site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database_module, "BUSY_SECONDS", 0.05)
-    monkeypatch.setattr(runner_module, "RETRY_SECONDS", 0.1)
+    monkeypatch.setattr(worker_module, "RETRY_SECONDS", 0.1)
     interrupt = signal.getsignal(signal.SIGINT)
     site = make_site()
     runner = Runner("w", site.server, Settings())
@@ -217,23 +215,23 @@ def test_a_job_whose_end_cannot_be_written_is_given_up_at_last(
     make_site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database_module, "BUSY_SECONDS", 0.05)
-    monkeypatch.setattr(runner_module, "PATIENCE_SECONDS", 0.2)
-    monkeypatch.setattr(runner_module, "RETRY_SECONDS", 0.1)
+    monkeypatch.setattr(worker_module, "PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(worker_module, "RETRY_SECONDS", 0.1)
     site = make_site()
     with away(site, 1.0), pytest.raises(database_module.DatabaseError):
-        runner_module._patiently(lambda: submit(site, SHORT))
+        worker_module._patiently(lambda: submit(site, SHORT))
     submit(site, SHORT)
 
 
 def test_of_progress_that_nobody_has_read_only_the_newest_is_kept(store: JobStore) -> None:
     job, _ = store.submit("local", "verify", "t", SHORT)
     store.take("w")
-    tell = Teller(store, job.job_id, "w")
+    tell = Progress(store, job, "w")
     tell("article", {})
     for n_done in range(50):
         tell("fetching", {"host": "a.example", "done": n_done, "total": 50})
     tell("judged", {"done": 1})
-    tell.flush()
+    tell.write()
     told = [(event.kind, event.data.get("done")) for event in store.events(job.job_id)[2:]]
     assert told == [("article", None), ("fetching", 49), ("judged", 1)]
 

@@ -14,8 +14,8 @@ from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.models.encoder import OnnxEncoder
 from pincite.server.corpora import Shared
 from pincite.server.identity import Role
-from pincite.server.jobs.runner import Runner
 from pincite.server.site import Site
+from pincite.server.worker import Runner
 from pincite.settings import Settings
 from pincite.types import Document
 

@@ -21,10 +21,10 @@ from server.corpora_of_tests import BRIDGE, NOISE, TOWER, C, run_next, send, upl
 from pincite.corpus.durable import WriterLock
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.models.encoder import OnnxEncoder
-from pincite.server.jobs.runner import Runner
-from pincite.server.jobs.store import Status
+from pincite.server.jobs import Status
 from pincite.server.site import Site, opened
 from pincite.server.uploads import BadForm, Form, Uploads, received
+from pincite.server.worker import Runner
 from pincite.settings import Settings
 from pincite.types import Document
 
@@ -327,7 +327,7 @@ def test_a_killed_worker_costs_no_document(
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
     site.jobs.take("w")
-    command = [sys.executable, "-m", "pincite.server.jobs.runner", "w", str(config)]
+    command = [sys.executable, "-m", "pincite.server.worker", "w", str(config)]
     with subprocess.Popen(
         command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as runner:

@@ -23,7 +23,7 @@ from pincite.corpus.durable import WriterLock
 from pincite.errors import ConfigError, CorpusError, InputError
 from pincite.library.private_copies import OwnCopies
 from pincite.server.backup import LIST, DamagedArchive, InUse, backup, inspect, restore, using
-from pincite.server.jobs.store import Status
+from pincite.server.jobs import Status
 from pincite.server.operation import examined
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site, opened

@@ -4,25 +4,18 @@ import json
 import logging
 import re
 from collections.abc import Callable, Iterator
-from typing import get_args
 
-import ask_samples
-import check_samples
 import pytest
-import samples
 from fastapi.testclient import TestClient
 from server.conftest import client_of
 
 from pincite.server import logs
 from pincite.server.database import Database
-from pincite.server.jobs.runner import Runner
-from pincite.server.jobs.store import Status
-from pincite.server.jobs.tallies import BUCKETS, STAGE_UNDER, Stopwatch, Tallies, of_result
+from pincite.server.jobs import JobStore, Status
+from pincite.server.operation import STAGE_BUCKETS, STAGE_UNDER, Tallies
 from pincite.server.site import Site
-from pincite.server.tables import Kind
+from pincite.server.worker import Progress, Runner
 from pincite.settings import Settings
-from pincite.verbs.ask import data as ask_data
-from pincite.verbs.check import data as check_data
 
 SECRET = "Nobody may read this claim"
 
@@ -80,37 +73,13 @@ def test_a_job_is_counted_when_it_ends(site: Site, client: TestClient) -> None:
     assert job.job_id not in text
 
 
-def test_what_was_found_is_counted_by_verb() -> None:
-    verify = samples.report().to_json()
-    assert of_result("verify", verify) == {
-        ("verdicts", "verify not_supported"): 1,
-        ("verdicts", "verify partly_supported"): 1,
-        ("verdicts", "verify unchecked"): 1,
-        ("verdicts", "verify supported"): 1,
-        ("unchecked", "dead"): 1,
-    }
-    check = check_data.to_json(check_samples.check_report())
-    assert of_result("check", check)["verdicts", "check balanced"] == 2
-    answers = ask_samples.answer_report(ask_samples.extract(), ask_samples.abstained())
-    assert of_result("ask", ask_data.to_json(answers)) == {
-        ("verdicts", "ask verbatim"): 1,
-        ("verdicts", "ask abstained"): 1,
-    }
-
-
-@pytest.mark.parametrize("kind", get_args(Kind))
-def test_every_kind_of_job_is_counted(kind: Kind) -> None:
-    assert of_result(kind, json.dumps({"readings": [], "by": "user"})) == {}
-    assert len(Stopwatch(kind).ended()) == 2
-
-
-def test_stages_are_told_apart_by_the_events_that_end_them() -> None:
-    watch = Stopwatch("verify")
+def test_stages_are_timed_by_the_events_that_end_them(store: JobStore) -> None:
+    job, _ = store.submit("local", "verify", "t", {})
+    progress = Progress(store, job, "w")
     for event in ("article", "fetching", "fetching", "judged", "judged"):
-        watch.hear(event)
-    found = watch.ended()
-    under = [label for name, label in found if name == STAGE_UNDER]
-    assert under == [f"verify {stage} {BUCKETS[0]:g}" for stage in ("read", "fetch", "judge")]
+        progress(event, {})
+    under = [label for name, label in progress.stages() if name == STAGE_UNDER]
+    assert under == [f"verify {stage} {STAGE_BUCKETS[0]:g}" for stage in ("read", "fetch", "judge")]
 
 
 def test_a_line_for_each_request_with_its_id_and_no_address(

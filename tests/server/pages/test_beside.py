@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from samples import report
 
-from pincite.server.jobs import work
-from pincite.server.jobs.work import THRESHOLDS, beside, blocks_of
+from pincite.server import work
 from pincite.server.requests import EXAMPLES, Example
+from pincite.server.work import THRESHOLDS, beside, blocks_of
 from pincite.types import Document, Finding
 from pincite.wiki.article import parse_article, read_articles
 

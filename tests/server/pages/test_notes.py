@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from pincite import notes
 from pincite.notes import ENGLISH, Note, as_written
-from pincite.server.jobs.store import Status
+from pincite.server.jobs import Status
 from pincite.server.rendering import translations
 from pincite.server.site import Site
 from pincite.server.tables import Kind

@@ -22,7 +22,7 @@ from pincite.contract.codec import values_of
 from pincite.errors import ConfigError
 from pincite.library.results import result_in
 from pincite.server.identity import Role
-from pincite.server.jobs.store import Status
+from pincite.server.jobs import Status
 from pincite.server.site import Site
 from pincite.server.tables import Kind
 from pincite.settings import Settings

@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 from pincite.judgement.fusion import relabelled
-from pincite.server.jobs.work import atoms_of, beside, noting
 from pincite.server.requests import EXAMPLES, Example
+from pincite.server.work import atoms_of, beside, noting
 from pincite.settings import Settings
 from pincite.types import Document, Label
 from pincite.verbs.verify import build

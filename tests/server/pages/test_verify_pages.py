@@ -16,15 +16,15 @@ from server.corpora_of_tests import run_next, uploads
 from server.people_of_tests import SERVER, somebody
 
 from pincite.judgement import confirmation
+from pincite.server import work
 from pincite.server.identity import Role
-from pincite.server.jobs import work
-from pincite.server.jobs.sources import Why
-from pincite.server.jobs.store import Status
-from pincite.server.jobs.work import blocks_of, sections_of
+from pincite.server.jobs import Status
 from pincite.server.rendering import UNUSED
 from pincite.server.routes.verify import Verified, edit_link, funnel_at, report_at
 from pincite.server.site import Site
+from pincite.server.source_files import Why
 from pincite.server.tables import Kind
+from pincite.server.work import blocks_of, sections_of
 from pincite.types import Failed, Label, Opinion, Span, Verdict
 from pincite.verbs.check import render
 from pincite.verbs.check.records import ReadingResult

@@ -26,7 +26,7 @@ from pincite.server.accounts import (
 from pincite.server.corpora import Shared
 from pincite.server.database import Database
 from pincite.server.identity import Role
-from pincite.server.jobs.store import JobStore, ShareLinks, Status
+from pincite.server.jobs import JobStore, ShareLinks, Status
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site, people_of
 from pincite.server.tables import Kind, metadata

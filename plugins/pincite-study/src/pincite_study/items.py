@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pincite.contract import codec
 from pincite.errors import InputError
-from pincite.server.jobs.store import JobStore
+from pincite.server.jobs import JobStore
 from pincite.server.tables import whole
 from pincite.text.passages import apart
 from pincite.types import Document, Evidence, Finding, Passage, Span, own_digest

@@ -10,7 +10,7 @@ from pincite.documents.collection import open_sources
 from pincite.errors import InputError
 from pincite.server.database import Database
 from pincite.server.identity import LOCAL
-from pincite.server.jobs.store import JobStore
+from pincite.server.jobs import JobStore
 from pincite.server.settings import load
 from pincite.types import CitationResult, Document, Evidence
 from pincite.verbs.verify.report import Report

@@ -14,7 +14,7 @@ from pincite.report import cells
 from pincite.server import demo, forms
 from pincite.server.forms import Form
 from pincite.server.identity import Identity, Reader, Runner
-from pincite.server.jobs.store import Event
+from pincite.server.jobs import Event
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import Look, attachment, page, words_of
 from pincite.server.requests import AskRequest

@@ -19,7 +19,7 @@ from pincite.server import demo, forms
 from pincite.server.corpora import CorpusEntry
 from pincite.server.forms import Form
 from pincite.server.identity import Identity, Reader, Runner
-from pincite.server.jobs.store import Job
+from pincite.server.jobs import Job
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import Look, attachment, page, words_of
 from pincite.server.requests import CheckRequest, corpora_in

@@ -13,7 +13,7 @@ from pincite.notes import Language, said
 from pincite.report import cells
 from pincite.report.reasons import REASONS
 from pincite.server.identity import Identity, Reader, Runner
-from pincite.server.jobs.store import Job, Status
+from pincite.server.jobs import Job, Status
 from pincite.server.problems import not_found
 from pincite.server.rendering import STEPS, words_of
 from pincite.server.requests import Body, Line, Revision, Tuning, VerifyRequest

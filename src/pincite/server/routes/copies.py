@@ -19,7 +19,7 @@ from pincite.report.reasons import REASONS
 from pincite.server import forms
 from pincite.server.forms import Form, also_posted
 from pincite.server.identity import Identity, Reader, Runner
-from pincite.server.jobs.store import Job
+from pincite.server.jobs import Job
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import Look, page
 from pincite.server.requests import (

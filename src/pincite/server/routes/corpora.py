@@ -22,7 +22,6 @@ from pincite.server import forms
 from pincite.server.corpora import CorpusEntry, NameTaken, Opened, Shared, without_places
 from pincite.server.forms import Form, also_posted
 from pincite.server.identity import Identity, Librarian, Reader
-from pincite.server.jobs.ingesting import Ingested
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import Look, page
 from pincite.server.requests import (
@@ -43,6 +42,7 @@ from pincite.server.routes.jobs import FILE, OF_STARTING, JobBody, accepted, for
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.tables import whole
+from pincite.server.work import Ingested
 from pincite.types import Document, Span
 
 SHOWN_PROBLEMS = 200

@@ -18,7 +18,7 @@ from starlette.requests import ClientDisconnect
 
 from pincite.server.corpora import DiskFull
 from pincite.server.identity import Identity, Reader, Runner, owned
-from pincite.server.jobs.store import Job, JobStore, Status
+from pincite.server.jobs import Job, JobStore, Status
 from pincite.server.problems import Problem, not_found
 from pincite.server.requests import (
     AskRequest,

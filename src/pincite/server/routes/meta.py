@@ -9,12 +9,12 @@ from pydantic import BaseModel
 from pincite.server import forms, operation, rendering
 from pincite.server.forms import Form
 from pincite.server.identity import PUBLIC, Guest, May, needs
-from pincite.server.jobs.worker import Worker
 from pincite.server.operation import Metrics, Now
 from pincite.server.problems import Problem
 from pincite.server.rendering import page
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
+from pincite.server.worker import Worker
 
 NOT_READY = {  # public: without addresses and paths
     "database": "The database does not answer, or has the tables of another version.",

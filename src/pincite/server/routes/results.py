@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from pincite.server import forms
 from pincite.server.forms import Form, also_posted
 from pincite.server.identity import Guest, Identity, Reader, Runner
-from pincite.server.jobs.store import Event, Job, Status
+from pincite.server.jobs import Event, Job, Status
 from pincite.server.middleware import noted
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import Look, language_of, page, translations

@@ -26,8 +26,7 @@ from pincite.report import cells
 from pincite.server import demo, forms, rendering
 from pincite.server.forms import Form
 from pincite.server.identity import Identity, Reader, Runner
-from pincite.server.jobs.store import Job, JobStore
-from pincite.server.jobs.work import THRESHOLDS, atoms_of
+from pincite.server.jobs import Job, JobStore
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import Look, language_of, page, translations
 from pincite.server.requests import SentFile, VerifyFilesRequest, VerifyRequest
@@ -36,6 +35,7 @@ from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.uploads import Form as SentForm
 from pincite.server.uploads import Sent
+from pincite.server.work import THRESHOLDS, atoms_of
 from pincite.text.hosts import host_of
 from pincite.types import CitationResult, Evidence, Finding, Label, Suggestion, Unchecked
 from pincite.verbs.verify import render, wording

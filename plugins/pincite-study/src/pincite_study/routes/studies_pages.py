@@ -8,7 +8,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from pincite.server import forms
 from pincite.server.forms import Form
 from pincite.server.identity import Identity
-from pincite.server.jobs.store import Job, Status
+from pincite.server.jobs import Job, Status
 from pincite.server.problems import not_found
 from pincite.server.rendering import language_of, page, translations
 from pincite.server.requests import Id

@@ -23,10 +23,10 @@ import sqlalchemy as sa
 
 from pincite.errors import PinciteError
 from pincite.server.database import Database, Lock
-from pincite.server.identity import hash_of
 from pincite.server.tables import (
     Kind,
     accounts,
+    hash_of,
     job_events,
     job_files,
     jobs,
@@ -387,7 +387,7 @@ class JobStore:
                     self._tell(db, job_id, kind, data)
 
     def entitle(self, job_id: str, worker: str, title: str) -> None:
-        """Call a job as its subject turned out to be called, if it is this worker's."""
+        """Set a job's title, if it is this worker's."""
         with self._db.writing() as db:
             if self._holds(db, job_id, worker):
                 this = jobs.c.job_id == job_id

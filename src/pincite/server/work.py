@@ -1,0 +1,636 @@
+"""The work of one job: a request in, the result's JSON out. Runs in a worker's process.
+
+Events tell the user what is going on. `KeyboardInterrupt` ends the work early, with the result so
+far. A verified article comes with a view for its page, which holds what the report does not: the
+article's text with the places of its claims; the parts of each claim that no source states, so
+that labels at another threshold need no inference; and the precision of flags at each threshold.
+"""
+
+import dataclasses
+import logging
+import time
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import accumulate, count
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import quote
+
+from pincite import runtime
+from pincite.containment import attempted
+from pincite.contract import codec
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.origins import Origins
+from pincite.corpus.protocol import Address, Comparison
+from pincite.errors import ConfigError, CorpusInUse, InputError
+from pincite.judgement import aggregation
+from pincite.judgement.confirmation import StatementType
+from pincite.judgement.fusion import Atoms
+from pincite.library.update import How, Outcome, update
+from pincite.models.calibration import Calibration
+from pincite.notes import Note
+from pincite.protocols import Encoder
+from pincite.report import cells
+from pincite.server.operation import UNCHECKED, VERDICTS, Key
+from pincite.server.requests import (
+    EXAMPLES,
+    KINDS,
+    AskRequest,
+    CheckRequest,
+    IngestRequest,
+    SentFile,
+    VerifyFilesRequest,
+    VerifyRequest,
+)
+from pincite.server.source_files import SENT, as_values, laid_out, matched
+from pincite.server.tables import Kind, whole
+from pincite.server.uploads import Sources
+from pincite.settings import Settings
+from pincite.types import (
+    Article,
+    CitationResult,
+    Document,
+    Evidence,
+    Finding,
+    Part,
+    Passage,
+    Reason,
+    Span,
+    Unchecked,
+)
+from pincite.verbs.check import readings
+from pincite.verbs.check.records import Interpretation
+from pincite.verbs.verify import wording
+from pincite.verbs.verify.build import flag_precision
+from pincite.verbs.verify.pipeline import VerifyPipeline
+from pincite.verbs.verify.report import Report
+from pincite.web.sources import FetchStep
+from pincite.wiki.article import read_flat
+from pincite.wiki.flat import Block, BlockKind
+
+LOG = logging.getLogger("pincite.server.work")
+SHOWN_CHARS = 140  # of a claim, in events
+SOURCE_CHARS = 20_000_000  # of the documents that are kept with a job, together
+Tell = Callable[[str, Mapping[str, Any]], None]  # kind of event, data
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a job came to."""
+
+    result: str  # JSON, as `--json` of the command line
+    complete: bool  # False: it was stopped before its end
+    title: str = ""  # of the article, as it turned out
+    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    counts: Mapping[Key, int] = field(default_factory=dict)  # of verdicts, for metrics
+
+
+def done(
+    kind: Kind,
+    request: Mapping[str, Any],
+    corpus: Mapping[str, Address] | None,
+    settings: Settings,
+    tell: Tell,
+    sent: Sources | None = None,
+) -> Done:
+    """Run a job.
+
+    Args:
+        kind: "verify", "check" or "ask".
+        request: an accepted request, see `server.requests`.
+        corpus: addresses of the corpora that it names, by name.
+        settings: the server's, with the private copies of the job's owner; the request's own
+            settings override them.
+        tell: called with events.
+        sent: folders of the files that came with the request.
+
+    Raises:
+        PinciteError: the job cannot be done; the message is for the user.
+    """
+    body = KINDS[kind].model_validate(request)
+    settings = settings.replace(**body.settings.given())
+    if isinstance(body, VerifyRequest):
+        return _verified(body, corpus, settings, tell, sent)
+    if corpus is None:
+        raise InputError("The corpus of the request no longer exists.")
+    if isinstance(body, CheckRequest):
+        return _checked(body, corpus, settings, tell)
+    return _answered(body, corpus, settings, tell)
+
+
+# ── verify ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _verified(
+    body: VerifyRequest,
+    corpus: Mapping[str, Address] | None,
+    settings: Settings,
+    tell: Tell,
+    folders: Sources | None,
+) -> Done:
+    from pincite.verbs.verify import build
+
+    article = _article(body, settings, tell)
+    settings = settings.replace(language=article.language)
+    sources = EXAMPLES[body.example].sources if body.example else None
+    sent: Mapping[str, Any] | None = None
+    if isinstance(body, VerifyFilesRequest) and body.files:
+        if folders is None or not folders.stored.is_dir():
+            raise InputError("The files that were sent are gone. Send them again.")
+        sources = folders.laid_out
+        (sources / SENT).mkdir()
+        refused = laid_out(folders.stored, body.files, sources / SENT)
+        sent = as_values(matched(sources, article), refused, len(body.files))
+    seen: dict[str, Document] = {}
+    fetching = _fetching(tell)
+    with build.verifying(settings, corpus, sources, own_copies=True, fetching=fetching) as run:
+        tell("article", {"title": article.title, "claims": len(article.claims)})
+        # Before the verdicts, so that a user who stops the job does not wait for it.
+        blocks = attempted(partial(blocks_of, article, body.markup), lambda _: [])
+        run = dataclasses.replace(run, pipeline=noting(run.pipeline, seen))
+        n_judged = count(1)
+
+        def judged(finding: Finding) -> None:
+            claim = finding.claim
+            data = {"claim_id": claim.claim_id, "label": str(finding.label)}
+            text = cells.shortened(claim.text, SHOWN_CHARS)
+            marks = [(each.span.start, each.span.end) for each in claim.citations]
+            counted = {"done": next(n_judged), "total": len(article.claims)}
+            tell("judged", {**data, "text": text, "at": marks, **counted})
+
+        def progress(step: str, n_done: int, total: int | None) -> None:
+            if step == "second opinions":
+                tell("asking", {"done": n_done, "total": total})
+
+        report = run.verify(article, progress, judged)
+        if sent and sources:
+            report = _without_folder(report, sources)
+        calibration = getattr(run.pipeline.verifier, "calibration", None)
+        quoted = _quoted(report, run.pipeline, seen)
+    documents = {document.doc_id: document for document in quoted}
+    view = beside(article, blocks, report.findings, documents, calibration)
+    if sent:
+        view["sent"] = sent
+    outcomes = [each.outcome for finding in report.findings for each in finding.citations]
+    counts = Counter((VERDICTS, f"verify {finding.label}") for finding in report.findings)
+    counts.update((UNCHECKED, str(o.reason)) for o in outcomes if isinstance(o, Unchecked))
+    files = {"article": {"source": article.source, "title": article.title}, "view": view}
+    return Done(report.to_json(), not report.stopped, article.title, files | _kept(quoted), counts)
+
+
+def _article(body: VerifyRequest, settings: Settings, tell: Tell) -> Article:
+    from pincite.verbs.verify import articles
+    from pincite.wiki.article import PageText, parse_page, read_articles
+
+    if body.example:
+        example = EXAMPLES[body.example]
+        return next(iter(read_articles(example.article, title=example.title)))
+    if body.text:
+        title = body.title or "Untitled"
+        page = PageText(body.text, title, body.markup, language=body.settings.language)
+        return parse_page(page, settings.language)
+    return articles.article_at(
+        body.article or "", settings, lambda line: tell("note", {"text": line})
+    )
+
+
+def _fetching(tell: Tell) -> Callable[[FetchStep], None]:
+    def step(now: FetchStep) -> None:
+        host = now.url.partition("://")[2].partition("/")[0]
+        tell("fetching", {"host": host, "done": now.n_done, "total": now.n_urls})
+
+    return step
+
+
+def noting(pipeline: VerifyPipeline, read: dict[str, Document]) -> VerifyPipeline:
+    """The same pipeline, which adds the cited sources that it reads to `read`, by document id."""
+
+    def note(document: Document) -> None:
+        read[document.doc_id] = document
+
+    copies = dataclasses.replace(pipeline.copies, on_read=note)
+    return dataclasses.replace(pipeline, copies=copies)
+
+
+def _without_folder(report: Report, folder: Path) -> Report:
+    """The report without the name of the server's folder of sent files."""
+
+    def result(each: CitationResult) -> CitationResult:
+        outcome = each.outcome
+        if isinstance(outcome, Unchecked) and str(folder) in outcome.detail:
+            outcome = dataclasses.replace(outcome, detail="no file that you sent is a copy of it")
+        return dataclasses.replace(each, outcome=outcome)
+
+    def note(each: Note) -> Note:
+        file = each.values.get("file")
+        if not isinstance(file, str):
+            return each
+        values = {**each.values, "file": file.removeprefix(f"{SENT}/")}
+        return dataclasses.replace(each, values=values)
+
+    return dataclasses.replace(
+        report,
+        findings=tuple(
+            dataclasses.replace(each, citations=tuple(map(result, each.citations)))
+            for each in report.findings
+        ),
+        warnings_coded=tuple(map(note, report.warnings_coded)),
+    )
+
+
+def _quoted(
+    report: Report, pipeline: VerifyPipeline, read: Mapping[str, Document]
+) -> list[Document]:
+    """The documents that the report quotes, each once."""
+    passages = [
+        result.outcome.passage
+        for finding in report.findings
+        for result in finding.citations
+        if isinstance(result.outcome, Evidence)
+    ]
+    of_citations = [read.get(passage.doc_id) for passage in passages]
+    suggested = [s.evidence.passage.url for finding in report.findings for s in finding.suggestions]
+    found = filter(None, [*of_citations, *pipeline.documents(suggested)])
+    return list({document.doc_id: document for document in found}.values())
+
+
+def _kept(documents: Sequence[Document]) -> dict[str, dict[str, Any]]:
+    """The first documents that together have at most `SOURCE_CHARS` characters."""
+    kept: dict[str, dict[str, Any]] = {}
+    left = SOURCE_CHARS
+    for document in documents:
+        if len(document.text) <= left:
+            left -= len(document.text)
+            kept[document.doc_id] = dataclasses.asdict(document)
+    return kept
+
+
+# ── The view of a verified article ───────────────────────────────────────────────────────────────
+
+THRESHOLDS = tuple(step / 20 for step in range(1, 20))  # of the slider
+_SHOWN_ALWAYS = (BlockKind.PARAGRAPH, BlockKind.ITEM, BlockKind.HEADING)
+
+
+def beside(
+    article: Article,
+    blocks: Sequence[Mapping[str, Any]],
+    findings: Sequence[Finding],
+    seen: Mapping[str, Document],
+    calibration: Calibration | None,
+) -> dict[str, Any]:
+    """The view as JSON values.
+
+    Args:
+        article: with its claims.
+        blocks: of its text, see `blocks_of`.
+        findings: on its claims.
+        seen: the documents that were read, by id.
+        calibration: of the verifier; None: it was not measured.
+    """
+    return {
+        "blocks": blocks,
+        "atoms": {
+            f.claim.claim_id: attempted(partial(_atoms, f, seen), lambda _: {}) for f in findings
+        },
+        "sections": sections_of(blocks),
+        "names": {c.citation_id: wording.name_of(c) for k in article.claims for c in k.citations},
+        "precision": {
+            f"{threshold:.2f}": flag_precision(calibration, threshold) if calibration else ()
+            for threshold in THRESHOLDS
+        },
+    }
+
+
+def atoms_of(stored: Mapping[str, Any], claim: str) -> Atoms:
+    """The atoms of one claim, as `beside` stored them."""
+    return {
+        citation: [Part(kind, Span(a, b), claim[a:b], supported=False) for kind, a, b in found]
+        for citation, found in stored.items()
+    }
+
+
+def blocks_of(article: Article, markup: Literal["wikitext", "html"]) -> list[dict[str, Any]]:
+    """The article's text in blocks, with the places of its claims, as JSON values."""
+    claims = sorted((claim.span, claim.claim_id) for claim in article.claims if claim.span)
+    starts = [span.start for span, _ in claims]
+    ends = list(accumulate((span.end for span, _ in claims), max))
+    shown: list[dict[str, Any]] = []
+    n_sections = 0
+    for block in read_flat(article.source, markup, article.language).blocks:
+        if not block.text:
+            continue
+        # By bisection: an article may have thousands of blocks and of claims.
+        near = claims[bisect_right(ends, min(block.starts)) : bisect_left(starts, max(block.ends))]
+        placed = _claims_in(block, near)
+        if placed or block.kind in _SHOWN_ALWAYS:
+            n_sections += block.kind is BlockKind.HEADING
+            shown.append(
+                {
+                    "section": n_sections,
+                    "kind": str(block.kind),
+                    "text": block.text,
+                    "label": block.label,
+                    "claims": placed,
+                }
+            )
+    return shown
+
+
+def sections_of(blocks: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """The number of each claim's section, as MediaWiki counts them: 0 before the first heading."""
+    return {
+        claim_id: block["section"]
+        for block in reversed(blocks)  # of a claim in several the first counts
+        for _, _, claim_id in block["claims"]
+    }
+
+
+def _claims_in(block: Block, claims: Sequence[tuple[Span, str]]) -> list[tuple[int, int, str]]:
+    """Start, end and id of the claims in a block's text, in order and without overlaps."""
+    found = []
+    for span, claim_id in claims:
+        inside = [
+            i
+            for i, (start, end) in enumerate(zip(block.starts, block.ends, strict=True))
+            if span.start <= start and end <= span.end
+        ]
+        if inside:
+            found.append((inside[0], inside[-1] + 1, claim_id))
+    placed: list[tuple[int, int, str]] = []
+    for start, stop, claim_id in sorted(found):
+        start = max(start, placed[-1][1] if placed else 0)
+        if start < stop:
+            placed.append((start, stop, claim_id))
+    return placed
+
+
+def _atoms(finding: Finding, seen: Mapping[str, Document]) -> dict[str, list[tuple[str, int, int]]]:
+    """What each citation's source states nowhere, and under "" what no source of them states."""
+    passages: dict[str, Passage] = {}
+    for result in finding.citations:
+        if isinstance(result.outcome, Evidence):
+            passage = result.outcome.passage
+            if document := seen.get(passage.doc_id):  # the whole document as one passage
+                span = Span(0, len(document.text))
+                passage = dataclasses.replace(passage, text=document.text, span=span)
+            passages[result.citation.citation_id] = passage
+    read = {citation_id: [passage] for citation_id, passage in passages.items()}
+    return {
+        citation_id: [
+            (atom.kind, *atom.span) for atom in aggregation.missing_atoms(finding.claim.text, each)
+        ]
+        for citation_id, each in (read | {"": [*passages.values()]}).items()
+    }
+
+
+# ── check ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _checked(
+    body: CheckRequest, corpus: Mapping[str, Address], settings: Settings, tell: Tell
+) -> Done:
+    from pincite.verbs.check import build, data, render
+
+    def judging(n_done: int, total: int) -> None:
+        tell("asking", {"done": n_done, "total": total})
+
+    with build.checking(settings, corpus, tell=judging, fetching=_fetching(tell)) as run:
+
+        def interpretation(statement: str) -> Interpretation:
+            found = _readings(body, settings) or run.pipeline.interpretation(statement)
+            tell("readings", {"readings": codec.values_of(found.readings), "by": found.by})
+            return found
+
+        if body.only_readings:
+            return Done(codec.to_json(interpretation(body.statement)), complete=True)
+        report = run.check([body.statement], interpretation=interpretation)
+    try:
+        render.log_checks(report, settings)
+    except ConfigError as error:  # the user has the result all the same
+        LOG.warning("not logged: %s", error)
+    outcomes = [result.weight.outcome for check in report.checks for result in check.results]
+    counts = Counter((VERDICTS, f"check {outcome}") for outcome in outcomes)
+    return Done(data.to_json(report), report.complete, counts=counts)
+
+
+def _readings(body: CheckRequest, settings: Settings) -> Interpretation | None:
+    """The readings that the user chose or wrote; None if they did not."""
+    if body.readings is None:
+        return None
+    given = []
+    for each in body.readings:
+        kind = StatementType(each.kind) if each.kind else None
+        reading = readings.of_user(each.text, settings.language, kind)
+        if each.negation:
+            reading = dataclasses.replace(reading, negation=each.negation)
+        given.append(reading)
+    return Interpretation(tuple(readings.numbered(given)), "user")
+
+
+# ── ask ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _answered(
+    body: AskRequest, corpus: Mapping[str, Address], settings: Settings, tell: Tell
+) -> Done:
+    from pincite.verbs.ask import build, data
+
+    if body.repair is not None:
+        settings = settings.replace(repair=body.repair)
+    with build.asking(settings, corpus) as run:
+        report = run.ask(
+            [body.question],
+            on_sentence=lambda checked: tell(
+                "sentence", codec.values_of(data.sentence_of(checked))
+            ),
+            on_draft=lambda n_verified, waiting: tell(
+                "draft", {"after": n_verified, "texts": [*waiting]}
+            ),
+        )
+    counts = Counter((VERDICTS, "ask abstained") for each in report.answers if each.abstained)
+    counts.update(
+        (VERDICTS, f"ask {sentence.standing}")
+        for answer in report.answers
+        for sentence in answer.sentences
+    )
+    return Done(data.to_json(report), report.complete, counts=counts)
+
+
+# ── ingest ───────────────────────────────────────────────────────────────────────────────────────
+
+WAIT_SECONDS = 1.0  # between two tries, while another job writes the corpus
+MAX_PROBLEMS = 100  # listed one by one, as many as `update` lists
+MAX_DETAIL = 500
+SCHEME = "upload:"
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A file, or a record in one, that could not be read."""
+
+    file: str  # the sender's name of it; empty if unknown
+    place: str  # address of the record, or line; empty: the whole file
+    reason: Reason
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """The result of adding files to a corpus."""
+
+    complete: bool  # False: it was stopped; added documents stay
+    n_files: int
+    n_added: int
+    n_changed: int
+    n_unchanged: int
+    n_removed: int
+    n_superseded: int
+    passed_over: Mapping[str, int]
+    n_problems: int
+    problems: tuple[Unread, ...]  # the first of them
+
+
+def address_of(name: str) -> str:
+    """The address of a file that states none. Sent again under its name, it is replaced.
+
+    >>> address_of("two words.pdf")
+    'upload:two%20words.pdf'
+    """
+    return SCHEME + quote(name, errors="replace")
+
+
+def ingested(
+    request: Mapping[str, Any], corpus: Path, files: Path, settings: Settings, tell: Tell
+) -> tuple[Done, list[dict[str, Any]]]:
+    """Add the files of an upload to a corpus; gives the job's result and what could not be read.
+
+    Committed documents stay, and adding a file twice changes nothing, so a job whose process was
+    killed simply runs again.
+
+    Args:
+        request: an accepted `IngestRequest`.
+        corpus: the corpus's folder, which is created if it does not exist.
+        files: the folder of the request's files.
+        settings: the server's.
+        tell: called for each file, and for each that cannot be read.
+
+    Raises:
+        PinciteError: the job cannot be done; the message is for the user.
+    """
+    body = IngestRequest.model_validate(request)
+    if not files.is_dir():
+        raise InputError("The files are gone. Send them again.")
+    names = _Names(files, body.files)
+    outcome, n_told, complete = Outcome(), 0, True
+
+    def progress(now: Outcome) -> None:
+        nonlocal outcome, n_told
+        outcome = now
+        for unread in now.unread[n_told:MAX_PROBLEMS]:
+            tell("unread", dataclasses.asdict(names.problem(unread)))
+        n_told = len(now.unread)
+        n_documents = len(now.added) + len(now.changed)
+        tell("reading", {"done": now.n_files_done, "total": now.n_files, "documents": n_documents})
+
+    try:
+        with (
+            _writing(corpus, runtime.encoder(settings), tell) as opened,
+            Origins(files.parent) as origins,
+        ):
+            called = {name: files / each.stored for name, each in names.first.items()}
+            how = How(reread=True, called=called)
+            named = _NamedCorpus(opened, names)
+            outcome = update(named, origins, [*called.values()], how, progress)
+    except KeyboardInterrupt:
+        complete = False
+    twice = names.twice()
+    problems = [names.problem(unread) for unread in outcome.unread] + twice
+    made = codec.made(
+        Ingested,
+        outcome,
+        complete=complete,
+        n_added=len(outcome.added),
+        n_changed=len(outcome.changed),
+        n_removed=len(outcome.removed),
+        n_problems=outcome.n_unread + len(twice),
+        problems=tuple(problems[:MAX_PROBLEMS]),
+    )
+    return Done(codec.to_json(made), complete), codec.values_of(made.problems)
+
+
+def _writing(folder: Path, encoder: Encoder, tell: Tell) -> EmbeddedCorpus:
+    """The corpus, open for writing; waits until no other job writes it."""
+    told = False
+    while True:
+        try:
+            return EmbeddedCorpus.open_or_create(folder, encoder)
+        except CorpusInUse:
+            if not told:
+                tell("waiting", {"for": "corpus"})
+                told = True
+            time.sleep(WAIT_SECONDS)
+
+
+class _Names:
+    """The names of an upload's files, on the disk and at the sender."""
+
+    def __init__(self, folder: Path, files: Sequence[SentFile]) -> None:
+        self._folder, self._files = folder, files
+        self.first: dict[str, SentFile] = {}
+        for each in files:
+            self.first.setdefault(each.name, each)
+        self._named = {(folder / f.stored).resolve().as_uri(): f.name for f in files}
+        self._stored = {each.stored: each.name for each in files}
+
+    def url(self, url: str) -> str:
+        """An address without the server's folders."""
+        return address_of(self._named[url]) if url in self._named else url
+
+    def problem(self, unread: Unchecked) -> Unread:
+        """Why something could not be read, in the sender's terms."""
+        file = self._named.get(unread.url, "")
+        place, detail = ("" if file else unread.url), unread.detail
+        for stored, name in self._stored.items():
+            if not file and (place.startswith(stored) or stored in detail):
+                file = name
+            place, detail = (
+                text.replace(str(self._folder / stored), name).replace(stored, name)
+                for text in (place, detail)
+            )
+        detail = detail.replace(str(self._folder), "")
+        return Unread(file, whole(place)[:MAX_DETAIL], unread.reason, whole(detail)[:MAX_DETAIL])
+
+    def twice(self) -> list[Unread]:
+        """Files that have the name of one before them."""
+        detail = "Another file of this upload has the same name; only the first was read."
+        return [
+            Unread(each.name, "", Reason.REFUSED, detail)
+            for each in self._files
+            if self.first[each.name] is not each
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _NamedCorpus:
+    """A corpus in which uploaded files have addresses by their senders' names."""
+
+    corpus: EmbeddedCorpus
+    names: _Names
+
+    def add(self, documents: Sequence[Document]) -> int:
+        return self.corpus.add(self._renamed(documents))
+
+    def delete(self, urls: Sequence[str]) -> int:
+        return self.corpus.delete([self.names.url(url) for url in urls])
+
+    def get(self, urls: Sequence[str]) -> list[Document | None]:
+        return self.corpus.get([self.names.url(url) for url in urls])
+
+    def compared(self, documents: Sequence[Document]) -> list[Comparison]:
+        return self.corpus.compared(self._renamed(documents))
+
+    def _renamed(self, documents: Sequence[Document]) -> list[Document]:
+        return [dataclasses.replace(each, url=self.names.url(each.url)) for each in documents]

@@ -1,0 +1,499 @@
+"""Runs jobs from the queue in processes of their own, under limits of time and memory.
+
+A `Worker` has a thread for each slot, and each slot a process, which is kept from job to job and
+replaced when it died. The worker renews the lease of each running job, ends jobs that were
+cancelled or exceed a limit, and puts back those whose process died. If the worker is killed, its
+leases expire, its processes end with it, and other workers take the jobs.
+
+The process (`python -m pincite.server.worker NAME [CONFIG]`) reads job ids from stdin and prints a
+line for each that is done. SIGINT ends a job early, with what there is of a result; the end of
+stdin ends the process. If the database is unavailable, it waits and writes the result later.
+"""
+
+import json
+import logging
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pincite import settings as pipeline_settings
+from pincite.corpus.protocol import Address
+from pincite.errors import InputError, PinciteError
+from pincite.models.session import cores
+from pincite.server import logs, work
+from pincite.server.corpora import CorpusRegister, removed, without_places
+from pincite.server.database import Database, DatabaseError
+from pincite.server.jobs import Job, JobStore, Status
+from pincite.server.operation import STAGE, STAGE_BUCKETS, STAGE_UNDER, Key, Tallies
+from pincite.server.requests import corpora_in
+from pincite.server.settings import ServerSettings
+from pincite.server.settings import load as load_server_settings
+from pincite.server.site import copies_of
+from pincite.server.tables import Kind, new_id, now
+from pincite.server.uploads import Uploads
+from pincite.settings import Settings
+
+IDLE_SECONDS = 0.5  # between looks into an empty queue
+WATCH_SECONDS = 1.0
+GRACE_SECONDS = 10.0  # between asking a job to end and killing its process
+TIDY_SECONDS = 10.0
+DAY = 86_400.0
+LOG = logging.getLogger("pincite.server.worker")
+T = TypeVar("T")
+
+
+# ── In the server or `pincite worker` ────────────────────────────────────────────────────────────
+
+
+class Worker:
+    """Runs up to `slots` jobs at once, until it is stopped."""
+
+    def __init__(
+        self,
+        store: JobStore,
+        settings: ServerSettings,
+        *,
+        slots: int,
+        config: Path | None = None,
+        tidy: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`config`: settings file of the processes too; `tidy`: called every few seconds."""
+        self._store, self._settings, self._config, self._tidy = store, settings, config, tidy
+        self._stop = threading.Event()
+        name = f"{socket.gethostname()[:40]}-{os.getpid()}-{new_id()[:6]}"
+        self._threads = [
+            threading.Thread(target=self._work, args=(f"{name}-{n}",), daemon=True)
+            for n in range(slots)
+        ]
+        self._threads.append(threading.Thread(target=self._keep_tidy, daemon=True))
+
+    def start(self) -> None:
+        """Start; returns at once."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Take no more jobs and put running ones back; returns when all has ended."""
+        self._stop.set()
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join(GRACE_SECONDS)
+
+    @property
+    def works(self) -> bool:
+        """Whether all its threads are alive."""
+        return all(thread.is_alive() for thread in self._threads)
+
+    def _work(self, name: str) -> None:
+        process: _Process | None = None
+        while not self._stop.is_set():
+            try:
+                job = self._store.take(name)
+            except Exception:
+                LOG.exception("the queue cannot be read; trying again")
+                self._stop.wait(5)
+                continue
+            if job is None:
+                self._stop.wait(IDLE_SECONDS)
+                continue
+            try:
+                # A process rarely gives memory back, which must not count against the next job.
+                if process and process.megabytes > self._settings.job_megabytes / 2:
+                    process.kill()
+                if process and not process.alive:
+                    process.kill()  # closes its pipes
+                    process = None
+                process = process or _Process(name, self._settings, self._config)
+                self._watch(job, process, name)
+            except Exception:  # the job's lease expires, and it goes back to the queue
+                LOG.exception("job %s: its process could not be watched", job.job_id)
+                if process:
+                    process.kill()
+                self._stop.wait(IDLE_SECONDS)
+        if process:
+            process.kill()
+
+    def _watch(self, job: Job, process: "_Process", name: str) -> None:
+        """Wait until the job has ended, one way or another."""
+        begin = time.monotonic()
+        process.begin(job.job_id)
+        interrupted: float | None = None
+        while not process.done(WATCH_SECONDS):
+            if not process.alive:
+                LOG.warning("job %s: its process died (%s)", job.job_id, process.code)
+                break
+            if self._stop.is_set():
+                process.kill()
+                self._store.give_back(job.job_id, name, died=False)
+                return
+            if problem := self._exceeded(begin, process):
+                process.kill()
+                self._store.finish(job.job_id, name, Status.FAILED, problem=problem)
+                return
+            try:
+                wanted = self._store.renew(job.job_id, name)
+            except DatabaseError as error:  # another worker may take the job; its result counts
+                LOG.warning("job %s: its lease could not be renewed: %s", job.job_id, error)
+                wanted = True
+            if interrupted is None and not wanted:
+                process.interrupt()
+                interrupted = time.monotonic()
+            elif interrupted and time.monotonic() - interrupted > GRACE_SECONDS:
+                process.kill()
+                self._store.finish(job.job_id, name, Status.CANCELLED)
+                return
+        # Does nothing if the process has written the job's end.
+        self._store.give_back(job.job_id, name, died=True)
+
+    def _exceeded(self, begin: float, process: "_Process") -> dict[str, Any] | None:
+        """The limit that a job has exceeded, as its problem."""
+        limit, most = self._settings.job_seconds, self._settings.job_megabytes
+        if time.monotonic() - begin > limit:
+            detail = f"It took longer than {limit:g} s, the server's limit for a job."
+            return {"code": "job_too_long", "detail": detail}
+        if (megabytes := process.megabytes) > most:
+            detail = f"It took {megabytes} MB of memory; the server's limit for a job is {most}."
+            return {"code": "job_too_large", "detail": detail}
+        return None
+
+    def _keep_tidy(self) -> None:
+        while not self._stop.wait(TIDY_SECONDS):
+            try:
+                for job_id in self._store.free_abandoned():
+                    LOG.warning("job %s: its worker is gone", job_id)
+                if self._settings.keep_days:
+                    self._store.delete_older(now() - self._settings.keep_days * DAY)
+                self._tidy()
+            except Exception:
+                LOG.exception("tidying up failed; trying again")
+
+
+class _Process:
+    """A process that runs jobs, seen from the worker."""
+
+    def __init__(self, name: str, settings: ServerSettings, config: Path | None) -> None:
+        given = [name, *([str(config)] if config else [])]
+        # It reads the settings file itself, but not the options that this process was given.
+        options = {"DATA": str(settings.folder), "DATABASE": settings.database_url}
+        options["JOBS_AT_ONCE"] = str(settings.jobs_at_once)
+        self._process = subprocess.Popen(  # noqa: S603 - our own module
+            [sys.executable, "-m", "pincite.server.worker", *given],
+            env=os.environ | {f"PINCITE_SERVER_{key}": value for key, value in options.items()},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C in the terminal is the worker's to handle
+        )
+        self._buffer, self._job_id = b"", ""
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    @property
+    def code(self) -> int | None:
+        """Its exit code; negative: the signal that ended it."""
+        return self._process.poll()
+
+    @property
+    def megabytes(self) -> int:
+        """Resident memory; 0 where the system does not say."""
+        try:
+            fields = Path(f"/proc/{self._process.pid}/statm").read_text().split()
+        except OSError:
+            return 0
+        return int(fields[1]) * os.sysconf("SC_PAGE_SIZE") // 1_000_000
+
+    def begin(self, job_id: str) -> None:
+        assert self._process.stdin
+        self._job_id = job_id
+        try:
+            self._process.stdin.write(f"{job_id}\n".encode())
+            self._process.stdin.flush()
+        except OSError:  # it died; `alive` says so
+            LOG.warning("job %s could not be handed over", job_id)
+
+    def done(self, seconds: float) -> bool:
+        """Whether it prints, within this time, that the job has ended."""
+        assert self._process.stdout
+        out = self._process.stdout.fileno()
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            readable, _, _ = select.select([out], [], [], left)
+            if not readable:
+                return False
+            data = os.read(out, 65536)
+            if not data:
+                time.sleep(min(left, 0.05))  # closed: it is ending
+                return False
+            self._buffer += data
+            *lines, self._buffer = self._buffer.split(b"\n")
+            if _done_line(self._job_id).encode() in lines:  # others are what libraries print
+                return True
+        return False
+
+    def interrupt(self) -> None:
+        """Ask it to end the job early."""
+        if self.alive:
+            self._process.send_signal(signal.SIGINT)
+
+    def kill(self) -> None:
+        """End it now, with the processes that it started."""
+        if self.alive:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe:
+                try:
+                    pipe.close()
+                except BrokenPipeError:
+                    continue
+
+
+def _done_line(job_id: str) -> str:
+    return json.dumps({"done": job_id})
+
+
+# ── In the process ───────────────────────────────────────────────────────────────────────────────
+
+PROGRESS = frozenset({"fetching", "reading", "draft"})  # events of which only the newest counts
+TELL_SECONDS = 0.3  # between two transactions that write events
+PATIENCE_SECONDS = 900.0  # with an unavailable database; then the job goes back to the queue
+RETRY_SECONDS = 2.0
+NICENESS = 10  # requests come first on the cores that jobs share with the server
+INTERNAL = {
+    "code": "internal",
+    "detail": "An error in the program; the server's log has it under this job's id.",
+}
+# The event that ends a stage of a job; after the last of them comes the job's last stage.
+ENDS = {"article": "read", "fetching": "fetch", "readings": "interpret"}
+LAST: dict[Kind, str] = {"verify": "judge", "check": "judge", "ask": "answer", "ingest": "index"}
+
+
+class Progress:
+    """Takes a job's events: writes them to the database and times the job's stages."""
+
+    def __init__(self, store: JobStore, job: Job, worker: str) -> None:
+        self._store, self._job, self._worker = store, job, worker
+        self._waiting: list[tuple[str, Mapping[str, Any]]] = []
+        self._written, self._stage_began = 0.0, time.monotonic()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+
+    def __call__(self, kind: str, data: Mapping[str, Any]) -> None:
+        """Add an event, which is written soon; if the database is away it waits, not the job."""
+        if stage := ENDS.get(kind):
+            self._end_stage(stage)
+        if kind in PROGRESS and self._waiting and self._waiting[-1][0] == kind:
+            self._waiting.pop()
+        self._waiting.append((kind, data))
+        if time.monotonic() - self._written >= TELL_SECONDS:
+            try:
+                self.write()
+            except DatabaseError as error:
+                LOG.warning("job %s: events wait: %s", self._job.job_id, error)
+
+    def write(self) -> None:
+        """Write the events that wait.
+
+        Raises:
+            DatabaseError: they go on waiting.
+        """
+        self._written = time.monotonic()
+        if self._waiting:
+            self._store.tell(self._job.job_id, self._worker, self._waiting)
+        self._waiting = []
+
+    def stages(self) -> dict[Key, float]:
+        """Seconds of the job's stages, as tallies; the last stage ends now."""
+        self._end_stage(LAST[self._job.kind])
+        found: dict[Key, float] = {}
+        for stage, seconds in self._seconds.items():
+            label = f"{self._job.kind} {stage}"
+            found[STAGE, label] = seconds
+            bucket = next((f"{limit:g}" for limit in STAGE_BUCKETS if seconds <= limit), "+Inf")
+            found[STAGE_UNDER, f"{label} {bucket}"] = 1
+        return found
+
+    def _end_stage(self, stage: str) -> None:
+        at = time.monotonic()
+        self._seconds[stage] += at - self._stage_began
+        self._stage_began = at
+
+
+class Runner:
+    """Runs jobs of one worker, one after the other."""
+
+    def __init__(self, worker: str, server: ServerSettings, settings: Settings) -> None:
+        self._worker, self._settings = worker, settings
+        database = Database(server.database_url)
+        self._store = JobStore(database)
+        self._tallies = Tallies(database)
+        self._corpora = CorpusRegister(database, server.folder / "corpora")
+        self._uploads = Uploads(server.folder / "uploads")
+        self._copies = copies_of(server, settings)
+
+    def run(self, job_id: str) -> None:
+        """Run a job and store its result, or as its problem what went wrong.
+
+        Raises:
+            DatabaseError: the database was unavailable for too long.
+        """
+        job = _patiently(lambda: self._store.get(job_id))
+        if job is None:
+            return
+        progress = Progress(self._store, job, self._worker)
+        done: work.Done | None = None
+        problem: Mapping[str, Any] | None = None
+        try:
+            done = self._work(job, progress)
+        except KeyboardInterrupt:
+            pass
+        except PinciteError as error:
+            detail = without_places(error, (self._addresses(job) or {}).values())
+            problem = {"code": _code(error), "detail": detail}
+        except (Exception, SystemExit):  # a library may call sys.exit
+            LOG.exception("job %s", job.job_id)
+            problem = INTERNAL
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the result is written in any case
+        stages = progress.stages() if done else {}
+
+        def finish(problem: Mapping[str, Any] | None, done: work.Done | None) -> None:
+            if done is None:
+                status = Status.FAILED if problem else Status.CANCELLED
+                self._store.finish(job.job_id, self._worker, status, problem=problem)
+                return
+            progress.write()
+            if done.title:
+                self._store.entitle(job.job_id, self._worker, done.title)
+            # Checks and answers state in their results which part of them failed.
+            is_done = done.complete or job.kind in ("check", "ask")
+            ended = self._store.finish(
+                job.job_id,
+                self._worker,
+                Status.DONE if is_done else Status.CANCELLED,
+                result=done.result,
+                files=done.files,
+            )
+            if ended:
+                self._tallies.add({**done.counts, **stages})
+
+        try:
+            _patiently(lambda: finish(problem, done))
+        except DatabaseError:
+            raise
+        except Exception:  # a text that the database refuses: a second try would not help
+            LOG.exception("job %s cannot be written", job_id)
+            _patiently(lambda: finish(INTERNAL, None))
+        if job.kind == "ingest":
+            _patiently(lambda: self._clear_away(job))
+
+    def _work(self, job: Job, progress: Progress) -> work.Done:
+        corpora = self._addresses(job)
+        if job.kind == "ingest":
+            if corpora is None:
+                raise InputError("The corpus no longer exists.")
+            corpus_id = job.request["corpus"]
+            folder, files = (
+                self._corpora.folder_of(corpus_id),
+                self._uploads.at(job.request["upload"]),
+            )
+            found, problems = work.ingested(job.request, folder, files, self._settings, progress)
+            names = [each["name"] for each in job.request["files"]]
+            self._corpora.note_problems(corpus_id, names, problems)
+            return found
+        request = _patiently(lambda: self._store.whole_request(job))
+        # The copies of the job's owner, not those of the user who runs the server.
+        settings = self._settings.replace(own_copies=str(self._copies.folder(job.owner)))
+        asked = (job.kind, request, corpora, settings, progress)
+        if upload := request.get("upload"):
+            with self._uploads.unpacking(upload) as sent:
+                return work.done(*asked, sent)
+        return work.done(*asked)
+
+    def _clear_away(self, job: Job) -> None:
+        """Remove the uploaded files, and a corpus that was deleted while they were read."""
+        ended = self._store.get(job.job_id)
+        if ended is None or ended.ended:
+            self._uploads.remove(job.request["upload"])
+        if self._corpora.get(job.request["corpus"]) is None:
+            removed(self._corpora.folder_of(job.request["corpus"]))
+
+    def _addresses(self, job: Job) -> dict[str, Address] | None:
+        """The corpora of a request by name; None if it names none, or one does not exist."""
+        found = dict[str, Address]()
+        for corpus_id in corpora_in(job.request.get("corpus")):
+            entry = self._corpora.get(corpus_id)
+            if entry is None:
+                return None
+            name = f"{entry.name} ({corpus_id})" if entry.name in found else entry.name
+            found[name] = entry.address
+        return found or None
+
+
+def _patiently(act: Callable[[], T]) -> T:
+    """What `act` returns, as soon as the database is available."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return act()
+        except DatabaseError as error:
+            if time.monotonic() > end:
+                raise
+            LOG.warning("trying again: %s", error)
+            time.sleep(RETRY_SECONDS)
+
+
+def _code(error: PinciteError) -> str:
+    """MissingModel → missing_model."""
+    name = type(error).__name__
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
+
+
+def main() -> None:
+    """Read job ids from stdin, one a line; print a line when each is done."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # between jobs there is nothing to end
+    name, config = sys.argv[1], Path(sys.argv[2]) if len(sys.argv) > 2 else None
+    server, settings = load_server_settings({}, config), pipeline_settings.load({}, config)
+    logs.configure(server.log)
+    os.nice(NICENESS)
+    if not settings.models.threads:  # its share of the cores
+        settings = settings.replace(threads=max(1, cores() // max(1, server.jobs_at_once)))
+    runner = Runner(name, server, settings)
+    lines: list[str] = []
+    arrived = threading.Condition()
+
+    def read() -> None:
+        for line in sys.stdin:
+            with arrived:
+                lines.append(line.strip())
+                arrived.notify()
+        # The worker is gone, and another one may take this job: end it and all that it started.
+        os.killpg(0, signal.SIGKILL)  # this process leads its group: `start_new_session`
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        with arrived:
+            while not lines:
+                arrived.wait()
+            job_id = lines.pop(0)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            runner.run(job_id)
+        except KeyboardInterrupt:
+            LOG.warning("job %s was ended while its end was written", job_id)
+        finally:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        sys.stdout.write(_done_line(job_id) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
