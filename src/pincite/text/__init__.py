@@ -1,1 +1,14 @@
-"""Pure functions on text: no I/O, no models, no state. Everything here can be tested by hand."""
+"""Text: sentences, clauses, names, numbers, words, and the identifiers that stand in it."""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+LEXICON: Mapping[str, Mapping[str, str]] = tomllib.loads(
+    Path(__file__).with_name("lexicon.toml").read_text(encoding="utf-8")
+)
+
+
+def words_of(table: str, name: str) -> frozenset[str]:
+    """A closed list of words in `lexicon.toml`."""
+    return frozenset(LEXICON[table][name].split())

@@ -9,44 +9,13 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from pincite.text import LEXICON
 from pincite.text import words as wording
 from pincite.text.figures import Figure, folded, missing, rivals
 
-# An axis: the words of its one side / those of the other. Inflected forms are written out, since a
-# stem would take "fallow" for "fall".
-_AXES = """
-increase increased increases increasing rise rises rose risen rising grow grows grew grown gain
-gains gained climb climbs climbed climbing expanded expands higher improved improves more doubled
-doubles doubling
-/ decrease decreased decreases decreasing decline declines declined declining fall falls fell fallen
-falling drop drops dropped dropping reduce reduces reduced shrink shrinks shrank lower lowered less
-fewer worsened worsens halved halves halving
-| after later following afterwards / before earlier prior previously beforehand
-| largest biggest highest longest tallest greatest oldest / smallest lowest shortest least youngest
-| won win wins winning winner victory victorious / lost lose loses losing loser defeated
-| accepted approved confirmed allowed permitted legal upheld supported supports
-/ rejected opposed opposes denied banned forbidden illegal overturned prohibited
-| opened founded established began begun started launched created
-/ closed dissolved abolished ended demolished ceased disbanded
-| destroyed destroys ruined / survived survives withstood withstands
-| born birth / died death dead
-| northern north / southern south
-| eastern east / western west
-| first / last
-| majority most / minority
-| success successful successfully succeeded / failure failed unsuccessful unsuccessfully
-| present positive / absent negative
-| same identical similar / different unlike
-| enabled enables / disabled disables
-| deep / shallow
-| acquitted / convicted
-| hot warm / cold cool
-| guilty / innocent
-| permanent permanently / temporary temporarily
-"""
 _SIDE_OF = {
     word: (number, side)
-    for number, axis in enumerate(_AXES.split("|"))
+    for number, axis in enumerate(LEXICON["contraries"]["axes"].split("|"))
     for side, words in enumerate(axis.split("/"))
     for word in words.split()
 }

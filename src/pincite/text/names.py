@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
 
+from pincite.text import LEXICON, words_of
 from pincite.text import words as wording
 from pincite.text.quantities import values
 
@@ -18,33 +19,14 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*\.?")
 _CAPITALS = re.compile(r"[A-Z]{2,6}s?")
 _INITIAL = re.compile(r"[A-Z]\.?")
 _ROMAN = re.compile(r"[IVX]+")
-_LITTLE = frozenset("of the for de la le del di da von van der den und on in & to".split())
-_TITLES = frozenset(
-    "mr mrs ms miss dr sir lady lord dame prof professor captain general colonel president king "
-    "queen prince princess bishop saint st mayor senator judge minister pope the and of by for to "
-    "in at from with when while but as after before since".split()
-)
+_LITTLE, _TITLES = (words_of("names", name) for name in ("little", "titles"))
+_SHORT_FORMS = dict(pair.split() for pair in LEXICON["names"]["short_forms"].split(","))
+_SOUNDS = [pair.split() for pair in LEXICON["names"]["sounds"].split(",")]  # in this order
 _DAYS = frozenset(map(str.lower, wording.DAYS))
-_SHORT_FORMS = {
-    "st": "saint", "mt": "mount", "ft": "fort", "co": "company", "univ": "university",
-    "dr": "doctor", "inc": "incorporated", "ltd": "limited", "bros": "brothers", "dept":
-       "department", "prof": "professor", "gov": "governor", "gen": "general", "corp":
-       "corporation", "assoc": "association", "intl": "international", "natl": "national",
-}  # fmt: skip
-# Nationalities whose stem is not that of their country.
-_IRREGULAR = """france french frenchman frenchwoman / spain spanish spaniard spaniards
-/ netherlands dutch holland / denmark danish dane danes / sweden swedish swede swedes
-/ finland finnish finn finns / turkey turkish turk turks / greece greek greeks
-/ switzerland swiss / wales welsh / scotland scottish scots scot / england english
-/ britain british uk briton britons / poland polish pole poles / norway norwegian norwegians
-/ ireland irish / us usa america american americans / philippines filipino filipinos
-/ germany german germans / czechia czech czechs / cyprus cypriot cypriots / peru peruvian peruvians
-/ iceland icelandic icelander / new-zealand kiwi / belgium belgian belgians
-/ hungary hungarian hungarians / portugal portuguese / china chinese / japan japanese
-/ india indian indians / korea korean koreans / cuba cuban cubans / syria syrian syrians
-/ flanders flemish / venice venetian / naples neapolitan / moscow muscovite"""
 _NATION = {
-    word: line.split()[0] for line in _IRREGULAR.split("/") for word in line.split() if line.split()
+    word: nation.split()[0]
+    for nation in LEXICON["names"]["nations"].split("/")
+    for word in nation.split()
 }
 # Countries of two words, and what their people's name has of them.
 _OF_TWO_WORDS = {"United States": "us", "U.S.": "us", "United Kingdom": "britain"}
@@ -53,13 +35,6 @@ _ENDINGS = re.compile(
 )
 _SHORTEST_STEM = 4  # letters of "Peru" that "Peruvian" must share
 _SHORTEST = 4  # letters of a name that may be spelt in another way
-# Spellings of one sound in names that come from other scripts, in this order.
-_SOUNDS = (
-    ("tsch", "ch"), ("tch", "ch"), ("sch", "sh"), ("kh", "h"), ("ck", "k"), ("q", "k"),
-    ("ph", "f"), ("ou", "u"), ("oo", "u"), ("ee", "i"), ("dh", "d"), ("th", "t"), ("gh", "g"),
-    ("ae", "a"), ("oe", "o"), ("ue", "u"), ("w", "v"), ("y", "i"), ("j", "i"), ("ie", "i"),
-    ("ei", "i"), ("ai", "i"), ("moh", "muh"),
-)  # fmt: skip
 _LETTERS = str.maketrans({"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d",
                           "þ": "th", "ı": "i"})  # fmt: skip
 _LONG = 7  # letters from which the last vowel may differ too: Mohammed, Muhammad

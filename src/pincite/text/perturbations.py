@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pincite.text import figures, words
+from pincite.text import LEXICON, figures, words
 from pincite.types import Span
 
 KINDS = ("number", "date", "name", "negation")
@@ -129,40 +129,9 @@ def _other_name(claim: str, others: Sequence[str], chance: random.Random) -> Swa
     return Swap(claim[:start] + new + claim[span.end :], "name", span)
 
 
-# Each word with one that means the contrary, in the same form.
-_PAIRS = """
-increase decrease, increases decreases, increased decreased, increasing decreasing, rise fall,
-rises falls, rose fell, risen fallen, rising falling, grew shrank, gained lost, higher lower,
-highest lowest, greater smaller, larger smaller, largest smallest, bigger smaller, longer shorter,
-longest shortest, older younger, oldest youngest, earlier later, earliest latest, early late,
-before after, first last, best worst, better worse, stronger weaker, strong weak, faster slower,
-heavier lighter, cheaper dearer, richer poorer, rich poor, hotter colder, hot cold,
-more fewer, most least, many few, majority minority, maximum minimum, above below,
-inside outside, within outside, including excluding, included excluded,
-won lost, wins loses, winner loser, victory defeat, accepted rejected, accepts rejects,
-approved rejected, allowed banned, allows forbids, permitted forbidden, legal illegal,
-supported opposed, supports opposes, supporter opponent, agreed refused, praised criticised,
-opened closed, opens closes, opening closing, began ended, begins ends, started stopped,
-founded dissolved, built demolished, destroyed preserved, created abolished, added removed,
-bought sold, buys sells, imported exported, imports exports,
-arrived departed, appointed dismissed, hired fired, promoted demoted, alive dead,
-northern southern, north south, eastern western, east west, upper lower, front rear,
-success failure, successful unsuccessful, successfully unsuccessfully, succeeded failed,
-positive negative, present absent, same different, similar different, improved worsened,
-improves worsens, improvement deterioration, effective ineffective, safe dangerous, common rare,
-commonly rarely, often rarely, frequently seldom, always never, male female, men women, man woman,
-boys girls, mother father, son daughter, brother sister, husband wife, king queen, public private,
-guilty innocent, convicted acquitted, day night, summer winter, ally enemy, activates inhibits,
-activated inhibited, promotes inhibits, promoted inhibited, causes prevents, caused prevented,
-induces suppresses, induced suppressed, enhances impairs, enhanced impaired, acute chronic,
-benign malignant, dominant recessive, sensitive resistant, primary secondary, internal external,
-upregulated downregulated, elevated reduced, high low, long short, large small, easy hard,
-old new, full empty, wet dry, true false, correct wrong, possible impossible, likely unlikely,
-necessary unnecessary, sufficient insufficient, significant insignificant
-"""
 _CONTRARY = {
     word: other
-    for pair in _PAIRS.replace("\n", " ").split(",")
+    for pair in LEXICON["contraries"]["pairs"].split(",")
     for word, other in (pair.split(), pair.split()[::-1])
 }
 _VALUES = ("number", "percent", "year")

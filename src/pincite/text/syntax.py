@@ -13,104 +13,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from pincite.text import words_of
 from pincite.types import Span
 
-AUXILIARIES = frozenset("was were is are has have had will would did does do can could".split())
-BE = frozenset("was were is are".split())
-# Past forms that are no participles: they decide by themselves.
-_PAST = frozenset(
-    "became began came went gave took wrote spoke broke chose drove flew grew knew threw ran sang "
-    "sank swam wore withdrew undertook overcame fell drew arose ate forgot froze hid rode shook "
-    "stole swore tore woke blew".split()
+AUXILIARIES, BE, PARTICIPLES, TRANSITIVE = (
+    words_of("verbs", name) for name in ("auxiliaries", "be", "participles", "transitive")
 )
-# Past forms that are participles too.
-_EITHER = frozenset(
-    "built rebuilt won lost held kept made remade sold told sent spent taught brought bought "
-    "caught fought sought stood understood paid laid said led fled met left struck swung "
-    "dealt lent shut cost".split()
+_PAST, _EITHER, _MORE_PAST, _NOT_PAST, _PRESENT, _PLURAL_PRESENT, _MAYBE_NOUN, _MODALS = (
+    words_of("verbs", name)
+    for name in (
+        *("past", "either", "more_past", "not_past"),
+        *("present", "plural_present", "maybe_noun", "modals"),
+    )
 )
-# Participles that are no past forms: after "and" they lean on the auxiliary before it.
-PARTICIPLES = frozenset(
-    "born known seen taken given written driven shown done drawn grown thrown chosen broken torn "
-    "worn begun sung flown fallen withdrawn undertaken overthrown stolen frozen hidden".split()
+DETERMINERS, PRONOUNS, PREPOSITIONS, SUBORDINATORS = (
+    words_of("particles", name)
+    for name in ("determiners", "pronouns", "prepositions", "subordinators")
 )
-# Verbs that need an object: without one behind them they are participles.
-TRANSITIVE = frozenset(
-    "used sent released held made sold built rebuilt bought caught described named called "
-    "considered adapted adopted replaced demolished destroyed restored listed inducted awarded "
-    "elected appointed promoted transferred converted renamed published".split()
-)
-# Present forms that are hardly ever plural nouns.
-_PRESENT = frozenset(
-    "flows lies contains includes connects consists belongs operates becomes goes comes rises "
-    "joins begins makes gives lives provides serves produces publishes employs extends stands "
-    "runs crosses".split()
-)
-_MODALS = frozenset(
-    "am be may might must shall should cannot ought need remains became did does done has "
-    "isn't aren't wasn't weren't don't doesn't didn't can't couldn't won't wouldn't hasn't "
-    "haven't hadn't shouldn't mustn't".split()
-) - {"be", "done", "need"}
-# Irregular past forms beside those above; "set", "put" and the like are participles as often.
-_MORE_PAST = frozenset(
-    "rose blew clung crept dug felt got hung heard leapt meant rang saw sought slept slid spun "
-    "stole strode swept thought woke wound bore bound bred burst cast cut hit let put read rent "
-    "rid set shed shot shut split spread thrust dreamt learnt spelt burnt lay beat bid "
-    "overtook".split()
-)
-# Verbs whose present is hardly ever a noun, in the form of the plural.
-_PLURAL_PRESENT = frozenset(
-    "accept account achieve acquire add admit affect affirm agree allow announce attract "
-    "attribute compare focus follow generate help host include join lay manage manufacture need "
-    "outnumber point range rank rely reside urge cause preclude pray remove report state visit "
-    "appear apply argue arise arrive assert assume attend avoid become begin believe belong bring "
-    "carry cite claim collect come comprise conclude confirm consider consist constitute contain "
-    "continue contribute convert create decide declare define denote depend derive describe "
-    "destroy develop die differ discover discuss earn emphasise emphasize employ enable encourage "
-    "enjoy ensure exist expand explain express extend form get give go grow happen have hold "
-    "identify imply improve incorporate increase indicate influence involve keep know lack lead "
-    "learn live lose maintain make marry mean mention observe obtain occupy occur offer operate "
-    "oppose originate own participate perform permit possess prefer prevent produce prohibit "
-    "promote propose prove provide publish react receive recognise recognize reduce refer reflect "
-    "refuse regard reject relate remain replace represent require respond retain reveal say see "
-    "seek seem sell serve show speak spend stand stem suggest support take teach tell tend think "
-    "travel treat understand undergo use vary want wear win write".split()
-)
-# In this form a noun is as likely: only an object behind it makes a verb of it.
-_MAYBE_NOUN = frozenset(
-    "claim claims account accounts help host hosts cause causes need needs point points range "
-    "ranks ranges rank report reports state states visit visits focus form forms influence "
-    "influences increase increases lead leads offer offers support supports use uses show shows "
-    "stands stand want wants live lives hold holds own treat treats travel travels win wins stem "
-    "stems say lack react".split()
-)
-_NOT_PAST = frozenset(
-    "red bed bred shed led indeed hundred sacred naked wicked kindred speed seed need feed weed "
-    "breed deed reed creed steed unneeded need aged beloved learned".split()
-)
-DETERMINERS = frozenset(
-    "the a an its his her their our this that these those some several many both all each every "
-    "another no".split()
-)
-# What a noun follows and a verb does not; "these" and "all" may be subjects themselves.
-_BEFORE_NOUN = frozenset("the a an its his her their our every no".split())
-_BEFORE_INFINITE = frozenset("be been being to having get got".split())
-_SUBJECTS_ONLY = frozenset("it he she they who which".split())
-_OPENERS = frozenset("well here £ $ € ¥".split())
-PRONOUNS = frozenset("it he she they there we you i him them us".split())
-PREPOSITIONS = frozenset(
-    "in on at by to from with as for into onto of over under through during after before until "
-    "till since between among against around across along near within without upon about via "
-    "off out up down above below behind beside besides beyond inside outside towards toward "
-    "because back away".split()
-)
-SUBORDINATORS = frozenset(
-    "that which who whom whose where when while because although though if whether how why what "
-    "unless once whereas".split()
-)
-_ADVERBS = frozenset(
-    "later then also soon never not often again once still twice now eventually afterwards thus "
-    "therefore always already instead first".split()
+_BEFORE_NOUN, _BEFORE_INFINITE, _SUBJECTS_ONLY, _OPENERS, _ADVERBS = (
+    words_of("particles", name)
+    for name in ("before_noun", "before_infinite", "subjects_only", "openers", "adverbs")
 )
 _LIKE_ADVERB = re.compile(r"[a-z]{3,}ly")
 

@@ -9,30 +9,15 @@ the source shares its first six letters: truncation stands in for a stemmer (McN
 import re
 from functools import lru_cache
 
+from pincite.text import words_of
 from pincite.text.figures import MONTHS, figures, missing, rivals
 from pincite.text.sentences import asks, sentences
 from pincite.types import Span
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_GERMAN = frozenset(
-    "das und ist nicht wurde wurden eine einen einer mit von für auf dem des im zum zur sind hat "
-    "haben wird werden auch bei nach über durch sich".split()
-)
-_ENGLISH = frozenset("the of and is are were has have been by with from that it its to".split())
 _STEM = 6
-_FUNCTION_WORDS = frozenset(
-    "a about above after again against all also although am among an and any are around as at be "
-    "became because been before being below between both but by can could did do does doing down "
-    "during each few for from further had has have having he her here hers him his how however i "
-    "if in into is it its itself just later many may might more most much must near no nor not now "
-    "of off on once only or other our out over own said same several shall she should since so "
-    "some such than that the their theirs them then there these they this those though through to "
-    "too under until up upon us very was we were what when where which while who whom whose why "
-    "will with within without would you your".split()
-)
-_NEGATIONS = frozenset(
-    "not no never none neither nor without cannot nobody nothing nowhere hardly unable failed "
-    "fails refused rejected denied declined cancelled abandoned unsuccessful".split()
+_FUNCTION_WORDS, _NEGATIONS, _ENGLISH, _GERMAN = (
+    words_of("words", name) for name in ("function", "negations", "english", "german")
 )
 # Weights of what a quote should hold: figures and names make a sentence checkable.
 _FIGURE_WEIGHT, _NAME_WEIGHT, _WORD_WEIGHT = 2.0, 1.5, 1.0
