@@ -118,29 +118,11 @@ def is_silent(name: str) -> bool:
 # ── text that is worked out ──────────────────────
 
 _SHIPS = {prefix.lower(): prefix for prefix in TABLE["ships"]["prefixes"]}
-_BETWEEN = {
-    "to": " to ", "and": " and ", "or": " or ", "by": " by ", "x": " × ", "×": " × ", "-": "–",
-    "–": "–", "+/-": " ± ", "±": " ± ", "to(-)": " to ", "+": " + ", ",": ", ", "xx": " × ",
-    "(-)": "–", "to about": " to about ", "and(-)": " and ", "*": " × ",
-}  # fmt: skip
-_UNITS = {
-    "sqmi": "sq mi", "sqkm": "km2", "sqm": "m2", "sqft": "sq ft", "sqyd": "sq yd", "c": "°C",
-    "f": "°F", "acre": "acres", "mile": "miles", "cumi": "cu mi", "cuft": "cu ft", "cuyd": "cu yd",
-    "foot": "feet", "inch": "inches", "mph": "mph", "metre": "metres", "meter": "metres",
-    "kilometre": "kilometres", "kilometer": "kilometres", "usgal": "US gal", "impgal": "imp gal",
-    "m3/s": "m3/s", "cuft/s": "cu ft/s", "pound": "pounds", "longton": "long tons", "k": "K",
-    "shortton": "short tons", "nmi": "nautical miles", "/km2": "/km2", "/sqmi": "/sq mi",
-    "pd/sqkm": "/km2", "pd/sqmi": "/sq mi", "pd/km2": "/km2", "e6acre": "million acres",
-    "e6ha": "million hectares", "e6usgal": "million US gal", "oilbbl": "barrels", "lbft": "lb⋅ft",
-}  # fmt: skip
+_BETWEEN, _UNITS, _RUPEES = (TABLE["convert"][k] for k in ("between", "units", "rupees"))
 _COMPOUND = frozenset({"ft", "foot", "feet", "lb", "st", "mi", "yd"})  # 5 ft 6 in is one measure
 _SMALLER = (["in"], ["inch"], ["oz"], ["lb"], ["ft"], ["yd"], ["chain"])
 _MIXED = re.compile(r"(\d)\+(\d+/\d)")  # 6+1/2
 _NUMBER = re.compile(r"[-+−]?[.\d]")
-_RUPEES = {
-    "k": "thousand", "l": "lakh", "m": "million", "c": "crore", "b": "billion", "t": "trillion",
-    "lc": "lakh crore",
-}  # fmt: skip
 _PLACES = 10  # decimals at most
 
 
