@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TypeAlias
 
 from pincite.text.sentences import sentences, trimmed
 from pincite.types import Span
@@ -29,9 +28,6 @@ _WORDS_ALIKE = 5
 _CHARS_ALIKE = 200  # in which they stand, other marks among them
 _LATELY_READ = 64  # sources whose marks are remembered: at least those of one answer
 _OPEN_MARK = re.compile(r"[\[(][^\])\n]{0,60}\Z")
-
-
-_Place: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]  # words before a mark, what it names
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +81,21 @@ def as_text(text: str, foreign: Sequence[Mark] | None = None) -> str:
     >>> as_text("It rose [8, 9] (PMID: 12). It fell [1].")
     'It rose (8, 9) {PMID: 12}. It fell (1).'
     """
+    inside = {
+        mark.span: text[mark.span.start + 1 : mark.span.end - 1]
+        for mark in (marks(text) if foreign is None else foreign)
+    }
+    return _with(
+        text, {s: f"{{{t}}}" if _PUBMED.search(t) else f"({t})" for s, t in inside.items()}
+    )
+
+
+def _with(text: str, written: Mapping[Span, str]) -> str:
+    """The text with other words at these places, which are in order."""
     parts, at = [], 0
-    for mark in marks(text) if foreign is None else foreign:
-        inside = text[mark.span.start + 1 : mark.span.end - 1]
-        named = _PUBMED.search(inside)
-        parts += [text[at : mark.span.start], f"{{{inside}}}" if named else f"({inside})"]
-        at = mark.span.end
+    for span, words in written.items():
+        parts += [text[at : span.start], words]
+        at = span.end
     return "".join([*parts, text[at:]])
 
 
@@ -113,21 +118,20 @@ def without_copied(text: str, sources: Sequence[tuple[frozenset[str], str]]) -> 
     found = marks(text)
     if not found:
         return text
-    own = [(called, _behind_words(source)) for called, source in sources]
-    return as_text(text, [m for m in found if _is_copied(m, _words_before(text, m), own)])
-
-
-def _is_copied(
-    mark: Mark, before: tuple[str, ...], own: Sequence[tuple[frozenset[str], frozenset[_Place]]]
-) -> bool:
-    place = (before, mark.ids)
-    return len(before) == _WORDS_ALIKE and any(
-        place in places and not called.issuperset(mark.ids) for called, places in own
-    )
+    copied = []
+    for mark in found:
+        before = _words_before(text, mark)
+        if len(before) == _WORDS_ALIKE and any(
+            (before, mark.ids) in _behind_words(source) and not called.issuperset(mark.ids)
+            for called, source in sources
+        ):
+            copied.append(mark)
+    return as_text(text, copied)
 
 
 @lru_cache(maxsize=_LATELY_READ)  # of each answer that is being written, again and again
-def _behind_words(source: str) -> frozenset[_Place]:
+def _behind_words(source: str) -> frozenset[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Of each mark the words before it, and what it names."""
     return frozenset((_words_before(source, mark), mark.ids) for mark in marks(source))
 
 
@@ -148,7 +152,7 @@ def cited_sentences(text: str, language: str = "en") -> list[Sentence]:
     [('It rose.', ('1',)), ('It fell.', ('2',))]
     """
     found = marks(text)
-    blank = _blanked(text, found)
+    blank = _with(text, {m.span: _FILLER * (m.span.end - m.span.start) for m in found})
     spans: list[Span] = []
     for span in sentences(blank, language):
         if spans and not _WORD.search(span.of(blank)):
@@ -161,7 +165,11 @@ def cited_sentences(text: str, language: str = "en") -> list[Sentence]:
             )
             span = trimmed(blank, Span(span.start + lead, span.end))
         spans.append(span)
-    return [_sentence(text, span, found) for span in spans]
+    read = []
+    for span in spans:
+        own = tuple(m for m in found if span.start <= m.span.start and m.span.end <= span.end)
+        read.append(Sentence(span, without_marks(text, span, own), own))
+    return read
 
 
 def quoted(found: Sequence[tuple[str, int]]) -> tuple[str, list[Sentence]]:
@@ -183,14 +191,6 @@ def quoted(found: Sequence[tuple[str, int]]) -> tuple[str, list[Sentence]]:
     return "\n".join(lines), sentences_
 
 
-def _blanked(text: str, found: Sequence[Mark]) -> str:
-    parts, at = [], 0
-    for mark in found:
-        parts += [text[at : mark.span.start], _FILLER * (mark.span.end - mark.span.start)]
-        at = mark.span.end
-    return "".join([*parts, text[at:]])
-
-
 def _leading(piece: str) -> int:
     """How far a piece begins with marks and spaces that end the sentence before it."""
     match = re.match(rf"(?:\s*{_FILLER}+[\s.]*)+", piece)
@@ -204,16 +204,6 @@ def settled(text: str) -> str:
     ('It rose. ', 'It rose ', 'It rose [1].')
     """
     return _OPEN_MARK.sub("", text)
-
-
-def whole(text: str) -> Span:
-    """The span of all of a text."""
-    return Span(0, len(text))
-
-
-def _sentence(text: str, span: Span, found: Sequence[Mark]) -> Sentence:
-    own = tuple(m for m in found if span.start <= m.span.start and m.span.end <= span.end)
-    return Sentence(span, without_marks(text, span, own), own)
 
 
 def without_marks(text: str, span: Span, own: Sequence[Mark]) -> str:
@@ -272,7 +262,7 @@ def renumbered(text: str, known: Mapping[str, int]) -> tuple[str, list[int]]:
     ('It rose [1]. It fell [2, 1]. Why [9]?', [3, 1])
     """
     order: dict[int, int] = {}
-    parts, at = [], 0
+    written: dict[Span, str] = {}
     for mark in marks(text):
         numbers = [resolved(each, known) for each in mark.ids]
         for number in numbers:
@@ -280,9 +270,8 @@ def renumbered(text: str, known: Mapping[str, int]) -> tuple[str, list[int]]:
                 order.setdefault(number, len(order) + 1)
         if all(each.isdigit() for each in mark.ids):
             new = [
-                written if number is None else str(order[number])
-                for written, number in zip(mark.ids, numbers, strict=True)
+                known_as if number is None else str(order[number])
+                for known_as, number in zip(mark.ids, numbers, strict=True)
             ]
-            parts += [text[at : mark.span.start], f"[{', '.join(new)}]"]
-            at = mark.span.end
-    return "".join([*parts, text[at:]]), list(order)
+            written[mark.span] = f"[{', '.join(new)}]"
+    return _with(text, written), list(order)

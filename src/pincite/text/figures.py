@@ -93,7 +93,10 @@ def figures(text: str) -> list[Figure]:
 @lru_cache(maxsize=4096)  # a claim meets hundreds of passages, a passage many claims
 def _figures(text: str) -> tuple[Figure, ...]:
     text = folded(text)
-    ends = list(_short_range_ends(text))
+    ends = [
+        Figure("year", float(match[1] + match[3]), Span(*match.span(3)))
+        for match in _SHORT_RANGE.finditer(text)
+    ]
     taken = {figure.span for figure in ends}
     numerals = [figure for figure in _numerals(text) if figure.span not in taken]
     found = [*numerals, *ends, *_spelt_out(text), *_months(text)]
@@ -167,7 +170,9 @@ def _numerals(text: str) -> Iterator[Figure]:
         elif scale:
             yield Figure("number", value * (SCALES | _SHORT_SCALES)[scale], span)
         else:
-            yield Figure(_kind(match["number"]), value, span)
+            number = match["number"]
+            is_year = len(number) == 4 and number.isdigit() and "1000" <= number <= "2100"
+            yield Figure("year" if is_year else "number", value, span)
 
 
 def _is_unit(match: re.Match[str]) -> bool:
@@ -175,17 +180,6 @@ def _is_unit(match: re.Match[str]) -> bool:
     before = match.string[max(0, match.start() - 2) : match.start()].rstrip()
     is_money = before != "" and before[-1] in _SIGNS
     return match.start("scale") > match.end("number") and not is_money
-
-
-def _kind(number: str) -> str:
-    return (
-        "year" if len(number) == 4 and number.isdigit() and "1000" <= number <= "2100" else "number"
-    )
-
-
-def _short_range_ends(text: str) -> Iterator[Figure]:
-    for match in _SHORT_RANGE.finditer(text):
-        yield Figure("year", float(match[1] + match[3]), Span(match.start(3), match.end(3)))
 
 
 def _spelt_out(text: str) -> Iterator[Figure]:

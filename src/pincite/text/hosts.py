@@ -16,32 +16,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-WIKIPEDIA_AND_MIRRORS = (
-    "wikipedia.org",
-    "wikimedia.org",
-    "wikidata.org",
-    "wiktionary.org",
-    "wikivoyage.org",
-    "wikiquote.org",
-    "wikinews.org",
-    "wikiwand.com",
-    "alchetron.com",
-    "bionity.com",
-    "chemeurope.com",
-    "dbpedia.org",
-    "en-academic.com",
-    "encyclopedia.kids.net.au",
-    "everipedia.org",
-    "everybodywiki.com",
-    "fandom.com",
-    "infogalactic.com",
-    "justapedia.org",
-    "kiddle.co",
-    "peoplepill.com",
-    "wiki2.org",
-    "wikimili.com",
-    "wikizero.com",
-    "wn.com",
+WIKIPEDIA_AND_MIRRORS = tuple(
+    "wikipedia.org wikimedia.org wikidata.org wiktionary.org wikivoyage.org wikiquote.org "
+    "wikinews.org wikiwand.com alchetron.com bionity.com chemeurope.com dbpedia.org "
+    "en-academic.com encyclopedia.kids.net.au everipedia.org everybodywiki.com fandom.com "
+    "infogalactic.com justapedia.org kiddle.co peoplepill.com wiki2.org wikimili.com "
+    "wikizero.com wn.com".split()
 )
 
 

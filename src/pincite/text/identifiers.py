@@ -153,8 +153,7 @@ def _words(text: str) -> list[str]:
 
 
 def _sum_of_ten(digits: str) -> int:
-    values = [10 if digit == "X" else int(digit) for digit in digits]
-    return sum(weight * value for weight, value in zip(range(10, 0, -1), values, strict=True))
+    return sum((10 - n) * (10 if d == "X" else int(d)) for n, d in enumerate(digits))
 
 
 def _sum_of_thirteen(digits: str) -> int:

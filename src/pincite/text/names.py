@@ -37,6 +37,9 @@ _SHORTEST_STEM = 4  # letters of "Peru" that "Peruvian" must share
 _SHORTEST = 4  # letters of a name that may be spelt in another way
 _LETTERS = str.maketrans({"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d",
                           "þ": "th", "ı": "i"})  # fmt: skip
+_SHORTEST_ACRONYM = 3  # letters: any two words begin with some two
+_PART = re.compile(r"[^\W\d_]+")
+_BREAK = re.compile(r"[^\w\s’'&-]")  # no name runs on beyond a comma or a full stop
 _LONG = 7  # letters from which the last vowel may differ too: Mohammed, Muhammad
 
 
@@ -52,7 +55,8 @@ def missing(claim: str, source: str) -> list[str]:
     wanted = [
         name
         for name in _names(claim)
-        if _is_wanted(name) and not any(name in span.of(claim) for span in measured)
+        if name.lower() not in _DAYS and not _ROMAN.fullmatch(name)
+        if not any(name in span.of(claim) for span in measured)
     ]
     absent = [name for name in wanted if not wording.is_named(name, source)]
     others = _others(claim, source) if wanted else []
@@ -106,10 +110,6 @@ def _names(claim: str) -> list[str]:
     return [*([nation] if nation else []), *wording.names(claim)]
 
 
-def _is_wanted(name: str) -> bool:
-    return name.lower() not in _DAYS and not _ROMAN.fullmatch(name)
-
-
 def written_otherwise(claim: str, source: str) -> list[tuple[str, str]]:
     """(name of the claim, the source's form of it): another spelling, an acronym, its long form.
 
@@ -122,14 +122,15 @@ def written_otherwise(claim: str, source: str) -> list[tuple[str, str]]:
     for name in absent:
         assert known
         if len(name) >= _SHORTEST and spelling(name) in known.spellings:
-            written = (w for w in sorted(known.names) if spelling(w) == spelling(name))
-            found.append((name, next(written)))
+            same = (w for w in sorted(known.names) if spelling(w) == spelling(name))
+            found.append((name, next(same)))
         elif _CAPITALS.fullmatch(name) and (long := long_form(name, source)):
             found.append((name, long))
     for run in _runs(claim):
         short, run = known and _short_form(run, known), run[run[0].lower() in _LITTLE :]
         if short and set(run) <= set(absent):
-            found.append((_as_written(run, claim), short))
+            written = re.search(r"\W+(?:\w+\W+){0,2}?".join(map(re.escape, run)), claim)
+            found.append((written[0] if written else " ".join(run), short))
     return found
 
 
@@ -233,17 +234,6 @@ def long_form(acronym: str, source: str) -> str:
             return words
         at = initials.find(letters, at + 1)
     return ""
-
-
-_SHORTEST_ACRONYM = 3  # letters: any two words begin with some two
-_PART = re.compile(r"[^\W\d_]+")
-_BREAK = re.compile(r"[^\w\s’'&-]")  # no name runs on beyond a comma or a full stop
-
-
-def _as_written(run: Sequence[str], text: str) -> str:
-    inner = r"\W+(?:\w+\W+){0,2}?".join(map(re.escape, run))
-    found = re.search(inner, text)
-    return found[0] if found else " ".join(run)
 
 
 def _acronym(run: Sequence[str]) -> str:

@@ -13,13 +13,13 @@ from functools import lru_cache
 from itertools import zip_longest
 
 from pincite.text import names, quantities
-from pincite.text.quantities import Value
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import asks
 from pincite.text.words import sentences_of
 from pincite.types import Span
 
 
+@lru_cache(maxsize=4096)
 def in_words_of(source: str, claim: str) -> str:
     """The claim with the source's wording of each value and name that the source states otherwise.
 
@@ -30,7 +30,12 @@ def in_words_of(source: str, claim: str) -> str:
     >>> in_words_of("It opened in 1889.", "It opened in 1886.")
     'It opened in 1886.'
     """
-    return _in_words_of(source, claim)
+    changes = [*_values(source, claim), *_names(source, claim)]
+    rewritten, end = claim, len(claim)
+    for span, words in sorted(changes, key=lambda change: change[0].start, reverse=True):
+        if span.end <= end:
+            rewritten, end = f"{rewritten[: span.start]}{words}{rewritten[span.end :]}", span.start
+    return rewritten
 
 
 def as_read(claim: str, passage: str, title: str = "") -> tuple[str, str]:
@@ -186,26 +191,22 @@ def _asserted(passage: str) -> str:
     return "".join([*kept, passage[end:]]).strip() or passage
 
 
-@lru_cache(maxsize=4096)
-def _in_words_of(source: str, claim: str) -> str:
-    changes = [*_values(source, claim), *_names(source, claim)]
-    rewritten, end = claim, len(claim)
-    for span, words in sorted(changes, key=lambda change: change[0].start, reverse=True):
-        if span.end <= end:
-            rewritten, end = f"{rewritten[: span.start]}{words}{rewritten[span.end :]}", span.start
-    return rewritten
-
-
 def _values(source: str, claim: str) -> Iterator[tuple[Span, str]]:
     said, theirs = source.lower(), [value for value in values_of(source) if not value.weak]
     mine = [value for value in values_of(claim) if not value.weak]
     for value, other in zip_longest(mine, mine[1:]):
         if value.span.of(claim).lower() in said:
             continue
-        same = [each for each in theirs if _is_same(each, value)]
+        same = [
+            each
+            for each in theirs
+            if (each.measure == value.measure or {each.measure, value.measure} == {"share", ""})
+            and quantities.states(each, value)
+        ]
         held = [each for each in theirs if quantities.holds(value, each)] if not same else []
         if same:
-            yield value.span, _closest(same, value).span.of(source)
+            closest = min(same, key=lambda v: abs(v.low - value.low) + abs(v.high - value.high))
+            yield value.span, closest.span.of(source)
         elif held and other and other.between == value.between:
             opening = _BETWEEN.search(claim, 0, value.span.start)
             start = opening.start() if opening else value.span.start
@@ -214,15 +215,6 @@ def _values(source: str, claim: str) -> Iterator[tuple[Span, str]]:
 
 
 _BETWEEN = re.compile(r"\bbetween (?:the )?\Z", re.IGNORECASE)
-
-
-def _is_same(source: Value, claim: Value) -> bool:
-    alike = source.measure == claim.measure or {source.measure, claim.measure} == {"share", ""}
-    return alike and quantities.states(source, claim)
-
-
-def _closest(same: list[Value], claim: Value) -> Value:
-    return min(same, key=lambda value: abs(value.low - claim.low) + abs(value.high - claim.high))
 
 
 def _names(source: str, claim: str) -> Iterator[tuple[Span, str]]:

@@ -25,7 +25,11 @@ def passages(document: Document) -> list[Passage]:
 
     They are what a corpus keeps, and do not carry their page along.
     """
-    return _as_passages(document, _windows(_units(document), PASSAGE_WORDS, overlap=False), "")
+    return _as_passages(
+        document,
+        _windows(_cut(document.text, document.language or "en"), PASSAGE_WORDS, overlap=False),
+        "",
+    )
 
 
 def cited_passages(document: Document) -> list[Passage]:
@@ -34,7 +38,7 @@ def cited_passages(document: Document) -> list[Passage]:
     SIDE found full evidence spread over passages in 13.5 % of the cases that it called without
     evidence (Petroni et al. 2023, table 1), hence the wide ones.
     """
-    units = _units(document)
+    units = _cut(document.text, document.language or "en")
     narrow = _windows(units, PASSAGE_WORDS, overlap=True)
     wide = _windows(units, WIDE_WORDS, overlap=True)
     return _as_passages(document, list(dict.fromkeys([*narrow, *wide])))
@@ -48,7 +52,9 @@ def whole(document: Document) -> list[Passage]:
 
 def windows(document: Document, n_words: int) -> list[Passage]:
     """Overlapping passages of about `n_words` words, in order."""
-    return _as_passages(document, _windows(_units(document), n_words, overlap=True))
+    return _as_passages(
+        document, _windows(_cut(document.text, document.language or "en"), n_words, overlap=True)
+    )
 
 
 def apart(document: Document, chosen: Span) -> list[Passage]:
@@ -58,7 +64,7 @@ def apart(document: Document, chosen: Span) -> list[Passage]:
     """
     n_words = len(_WORD.findall(chosen.of(document.text)))
     size = PASSAGE_WORDS if n_words <= PASSAGE_WORDS else WIDE_WORDS
-    windows = _windows(_units(document), size, overlap=True)
+    windows = _windows(_cut(document.text, document.language or "en"), size, overlap=True)
     return _as_passages(document, [span for span in windows if not span.overlaps(chosen)])
 
 
@@ -101,10 +107,6 @@ def _lines_around(text: str, span: Span, n_chars: int) -> Span:
     start = text.rfind("\n", 0, max(0, span.start - n_chars)) + 1
     end = text.find("\n", span.end + n_chars)
     return Span(start, end if end >= 0 else len(text))
-
-
-def _units(document: Document) -> Sequence[tuple[Span, int]]:
-    return _cut(document.text, document.language or "en")
 
 
 @lru_cache(maxsize=_LATELY_CUT)

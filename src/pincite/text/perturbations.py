@@ -50,19 +50,14 @@ def swap_of(
         chance: decides which place, and what stands there afterwards.
         evidence: what the claim rests on: a "rival" comes from there.
     """
-    if kind == "contrary":
-        return _contrary(claim, chance)
-    if kind == "exchange":
-        return _exchanged(claim, chance)
-    if kind == "rival":
-        return _rival(claim, evidence, chance)
-    if kind == "number":
-        return _other_number(claim, chance)
-    if kind == "date":
-        return _other_date(claim, chance)
     if kind == "name":
         return _other_name(claim, names, chance)
-    return negated(claim)
+    if kind == "rival":
+        return _rival(claim, evidence, chance)
+    if kind == "negation":
+        return negated(claim)
+    made = {"contrary": _contrary, "exchange": _exchanged, "number": _other_number}
+    return made.get(kind, _other_date)(claim, chance)
 
 
 def negated(claim: str) -> Swap | None:

@@ -64,21 +64,22 @@ class Value:
         )
 
 
-_ABOUT = "about around approximately roughly some circa c. ca. ca ~ estimated approx. approx"
-_ALMOST = "nearly almost approaching"
-_BELOW = "under below"
-_ABOVE = (
-    "over,above,exceeding,upwards of,more than,at least,no fewer than,no less than,in excess of"
-)
-_ABOVE += ",as many as,well over,just over,greater than"
 _HEDGES = {
-    **dict.fromkeys(_ABOUT.split(), (0.9, 1.1)),
-    **dict.fromkeys(_ABOVE.split(","), (1.0, 1.25)),
-    **dict.fromkeys([*_ALMOST.split(), "just under", "close to", "just short of"], (0.9, 1.0)),
-    **dict.fromkeys(
-        [*_BELOW.split(), "less than", "fewer than", "up to", "at most", "no more than"],
-        (0.75, 1.0),
-    ),
+    word: bounds
+    for bounds, words in {
+        (
+            0.9,
+            1.1,
+        ): "about|around|approximately|roughly|some|circa|c.|ca.|ca|~|estimated|approx.|approx",
+        (
+            1.0,
+            1.25,
+        ): "over|above|exceeding|upwards of|more than|at least|no fewer than|no less than|"
+        "in excess of|as many as|well over|just over|greater than",
+        (0.9, 1.0): "nearly|almost|approaching|just under|close to|just short of",
+        (0.75, 1.0): "under|below|less than|fewer than|up to|at most|no more than",
+    }.items()
+    for word in words.split("|")
 }
 
 
@@ -183,11 +184,14 @@ _CLOCK = re.compile(
 )
 
 
+_QUANTITY_AFTER = re.compile(rf"\s?(?:{UNIT}|m|ft|people|inhabitants|men|women)\b", re.IGNORECASE)
+
+
 def _dates(text: str) -> Iterator[Value]:
     for match in _DATES.finditer(text):
         days = _days(match)
-        if match["year"] and _is_quantity(match):
-            continue
+        if match["year"] and _QUANTITY_AFTER.match(text, match.end()):
+            continue  # "1500 m" is no year
         if days and all(_is_real(day) for day in days):
             yield Value(Span(*match.span()), measure="date", dates=tuple(days))
         if match["from"] and days:
@@ -206,7 +210,7 @@ def _days(match: re.Match[str]) -> list[Day]:
         month, day = _FEASTS[match["feast"].lower().replace("’", "'")]
         return [Day(_year(match["yf"]), (month, month), day)]
     if match["iso"]:
-        return [Day(_year(match["iy"]), _one(match["im"]), int(match["id"]))]
+        return [Day(_year(match["iy"]), _year(match["im"]), int(match["id"]))]
     if match["slash"]:
         one, two, year = int(match["s1"]), int(match["s2"]), _year(match["sy"])
         return [d for d in (Day(year, (two, two), one), Day(year, (one, one), two)) if _is_real(d)]
@@ -237,10 +241,6 @@ def _year(digits: str | None) -> tuple[int, int] | None:
     return (int(digits), int(digits)) if digits else None
 
 
-def _one(digits: str) -> tuple[int, int]:
-    return (int(digits), int(digits))
-
-
 def _month(word: str) -> tuple[int, int]:
     n = MONTH_NUMBERS[word.lower().rstrip(".")[:3]]
     return (n, n)
@@ -259,14 +259,6 @@ def _part_of_year(match: re.Match[str]) -> Day:
 
 def _is_real(day: Day) -> bool:
     return (day.months is None or 1 <= day.months[0] <= 12) and 1 <= (day.day or 1) <= 31
-
-
-_QUANTITY_AFTER = re.compile(rf"\s?(?:{UNIT}|m|ft|people|inhabitants|men|women)\b", re.IGNORECASE)
-
-
-def _is_quantity(match: re.Match[str]) -> bool:
-    """Whether a unit follows four digits: "1500 m" is no year."""
-    return bool(_QUANTITY_AFTER.match(match.string, match.end()))
 
 
 _CLOCK_IN_WORDS = re.compile(
@@ -450,18 +442,30 @@ def _parts_of_wholes(text: str) -> Iterator[Value]:
             yield Value(Span(*match.span()), share - 0.5, share + 0.5, "share", "%", weak=True)
 
 
+_AGE = re.compile(
+    r"\b(?:aged|age of|at age|ages|turned|lived to(?: be)?(?: only)?(?: about)?)\s\Z", re.IGNORECASE
+)
+_AGE_AT = re.compile(r"\swhen (?:he|she|they) (?:died|was|were|retired|married|left|became)\b")
+
+
 def _numbers(text: str) -> Iterator[Value]:
     for match in _NUMBER.finditer(text):
-        number = match["digits"] or match["words"] or match["place"]
+        number = match["digits"] or match["place"] or match["words"]
         if _SMALL.fullmatch(match["digits"] or "") and _is_named(text, match.start("digits")):
             continue
         end = max(map(match.end, _PARTS))
         start = match.start("sign") if match["sign"] else match.start()
-        value = _amount(match)
+        if match["digits"]:
+            value = float(_GROUPING.sub("", match["digits"]))
+            value += unicodedata.numeric(match["fraction"]) if match["fraction"] else 0.0
+        else:
+            value = number_in_words(number) or 0.0
+        value *= _scale(match) * (-1 if match["minus"] and match["unit"] else 1)
         if not math.isfinite(value):
             continue
         measure, unit = _measure(match)
-        if not measure and _is_age(text, start, end):
+        aged = _AGE.search(text[max(0, start - 30) : start]) or _AGE_AT.match(text, end)
+        if not measure and aged:
             measure, unit = "time", "year"
         exact = value * FACTORS.get(unit, 1.0)
         low, high = _hedged(text, start, exact, _width(match, value) * FACTORS.get(unit, 1.0))
@@ -471,33 +475,10 @@ def _numbers(text: str) -> Iterator[Value]:
         yield Value(Span(start, end), low, high, measure, unit, weak=weak)
 
 
-_AGE = re.compile(
-    r"\b(?:aged|age of|at age|ages|turned|lived to(?: be)?(?: only)?(?: about)?)\s\Z", re.IGNORECASE
-)
-_AGE_AT = re.compile(r"\swhen (?:he|she|they) (?:died|was|were|retired|married|left|became)\b")
-
-
-def _is_age(text: str, start: int, end: int) -> bool:
-    """Whether the words around a bare number say that it is somebody's age."""
-    return bool(_AGE.search(text[max(0, start - 30) : start]) or _AGE_AT.match(text, end))
-
-
-def _amount(match: re.Match[str]) -> float:
-    if match["digits"]:
-        value = float(_GROUPING.sub("", match["digits"]))
-        value += unicodedata.numeric(match["fraction"]) if match["fraction"] else 0.0
-    else:
-        value = number_in_words(match["place"] or match["words"]) or 0.0
-    return (-value if match["minus"] and match["unit"] else value) * _scale(match)
-
-
 def _scale(match: re.Match[str]) -> float:
     scale = match["scale"] or ""
-    if scale.lower() in SCALES:
-        return SCALES[scale.lower()]
-    if _is_metres(match):
-        return 1.0
-    return _SHORT.get(scale, 1.0)
+    plain = 1.0 if _is_metres(match) else _SHORT.get(scale, 1.0)
+    return SCALES.get(scale.lower(), plain)
 
 
 def _is_metres(match: re.Match[str]) -> bool:
@@ -665,7 +646,10 @@ def states(source: Value, claim: Value) -> bool:
         if source.measure == claim.measure:
             return any(_contains(c, s) for c, s in product(claim.dates, source.dates))
         number, date = (source, claim) if claim.measure == "date" else (claim, source)
-        return date.is_year and number.measure == "" and _same_number(number, _as_number(date))
+        if not (date.is_year and number.measure == "" and date.dates[0].years):
+            return False
+        year = float(date.dates[0].years[0])
+        return _same_number(number, replace(date, low=year, high=year, measure="", dates=()))
     return _same_number(source, claim)
 
 
@@ -711,12 +695,6 @@ def _is_last(value: Value, claim: str, source: str) -> bool:
 _POUNDS = {("mass", "lb"), ("money £", "")}  # "18,000 pounds" may be either
 
 
-def _as_number(year: Value) -> Value:
-    first = year.dates[0].years
-    assert first
-    return replace(year, low=float(first[0]), high=float(first[0]), measure="", dates=())
-
-
 def _same_number(one: Value, other: Value) -> bool:
     if {(one.measure, one.unit), (other.measure, other.unit)} == _POUNDS:
         one, other = (replace(_bare(value), measure="", unit="") for value in (one, other))
@@ -749,26 +727,17 @@ def _bare(value: Value) -> Value:
 
 
 def _contains(claim: Day, source: Day) -> bool:
-    within = (_within(source.years, claim.years), _within(source.months, claim.months))
-    return all(within) and claim.day in (None, source.day)
-
-
-def _within(inner: tuple[int, int] | None, outer: tuple[int, int] | None) -> bool:
-    if outer is None:
-        return True
-    return inner is not None and outer[0] <= inner[0] and inner[1] <= outer[1]
+    for inner, outer in ((source.years, claim.years), (source.months, claim.months)):
+        if outer and not (inner and outer[0] <= inner[0] and inner[1] <= outer[1]):
+            return False
+    return claim.day in (None, source.day)
 
 
 def _allows(claim: Day, source: Day) -> bool:
-    if claim.years and source.years and not _meet(claim.years, source.years):
-        return False
-    if claim.months and source.months and not _meet(claim.months, source.months):
-        return False
+    for one, other in ((source.years, claim.years), (source.months, claim.months)):
+        if one and other and not (one[0] <= other[1] and other[0] <= one[1]):
+            return False
     return claim.day is None or source.day is None or claim.day == source.day
-
-
-def _meet(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    return one[0] <= other[1] and other[0] <= one[1]
 
 
 def _put_together(value: Value, known: Sequence[Value]) -> bool:
@@ -811,10 +780,8 @@ def _derived(value: Value, known: Sequence[Value]) -> bool:
     years, high = value.low / _YEAR, value.high / _YEAR
     if value.unit == "year" and 0 < years <= _LONGEST_AGE:
         return any(years - 0.05 <= b - a <= high + 1.05 for a in given for b in given if a < b)
-    days = {n for v in known for d in v.dates if (n := _day_of_year(d)) is not None}
+    days = {
+        d.months[0] * _DAYS_A_MONTH + d.day for v in known for d in v.dates if d.months and d.day
+    }
     low, high = value.low / _DAY_S - _LATER, value.high / _DAY_S + _LATER
     return value.low >= _DAY_S and any(low <= b - a <= high for a in days for b in days if a < b)
-
-
-def _day_of_year(day: Day) -> float | None:
-    return day.months[0] * _DAYS_A_MONTH + day.day if day.months and day.day else None

@@ -94,12 +94,16 @@ def is_negated(text: str) -> bool:
     return sum(word in _NEGATIONS or word.endswith("n't") for word in words) % 2 == 1
 
 
+@lru_cache(maxsize=4096)  # asked for as a feature, as a quote and as a reason
 def best_sentence(claim: str, passage: str) -> Span | None:
     """The sentence of `passage` that shares most with `claim`; None if none shares a word.
 
     Long sentences are not preferred for their length: what is shared counts, the first wins ties.
     """
-    return _best_sentence(claim, passage)
+    spans = sentences_of(passage)
+    scores = [shared(claim, span.of(passage)) for span in spans]
+    best = max(range(len(spans)), key=lambda i: scores[i], default=None)
+    return spans[best] if best is not None and scores[best] > 0 else None
 
 
 def best_quote(claim: str, passage: str, best: Span | None = None) -> Span | None:
@@ -187,14 +191,7 @@ def is_heading(passage: str, span: Span) -> bool:
     return (not before or before.endswith("\n\n")) and after.startswith("\n\n")
 
 
-@lru_cache(maxsize=4096)  # asked for as a feature, as a quote and as a reason
-def _best_sentence(claim: str, passage: str) -> Span | None:
-    spans = sentences_of(passage)
-    scores = [shared(claim, span.of(passage)) for span in spans]
-    best = max(range(len(spans)), key=lambda i: scores[i], default=None)
-    return spans[best] if best is not None and scores[best] > 0 else None
-
-
+@lru_cache(maxsize=4096)  # asked for by both that choose a sentence
 def shared(claim: str, sentence: str) -> float:
     """How much of `claim` stands in `sentence`: words, names and figures, the latter weigh more.
 
@@ -205,11 +202,6 @@ def shared(claim: str, sentence: str) -> float:
     >>> shared("She lost 21 of her crew.", "The room has 21 chairs.")
     0.0
     """
-    return _shared(claim, sentence)
-
-
-@lru_cache(maxsize=4096)  # asked for by both that choose a sentence
-def _shared(claim: str, sentence: str) -> float:
     stems, keys = _stems(sentence), {figure.key for figure in figures(sentence)}
     claimed = {name.lower()[:_STEM] for name in names(claim)}
     common = len(_stems(claim) & stems)

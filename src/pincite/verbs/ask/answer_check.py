@@ -253,7 +253,7 @@ class Repairer:
             said = " ".join(reply.text.split())
             # A mark that the model makes up would name a paper that was never looked at.
             said = citation_marks.without_marks(
-                said, citation_marks.whole(said), citation_marks.marks(said)
+                said, Span(0, len(said)), citation_marks.marks(said)
             )
             return said if reply.complete and 0 < len(said) < 1000 else None
 
