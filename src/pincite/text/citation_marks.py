@@ -91,7 +91,6 @@ def as_text(text: str, foreign: Sequence[Mark] | None = None) -> str:
 
 
 def _with(text: str, written: Mapping[Span, str]) -> str:
-    """The text with other words at these places, which are in order."""
     parts, at = [], 0
     for span, words in written.items():
         parts += [text[at : span.start], words]
@@ -131,12 +130,10 @@ def without_copied(text: str, sources: Sequence[tuple[frozenset[str], str]]) -> 
 
 @lru_cache(maxsize=_LATELY_READ)  # of each answer that is being written, again and again
 def _behind_words(source: str) -> frozenset[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Of each mark the words before it, and what it names."""
     return frozenset((_words_before(source, mark), mark.ids) for mark in marks(source))
 
 
 def _words_before(text: str, mark: Mark) -> tuple[str, ...]:
-    """The last words before a mark, other marks aside; in small letters."""
     near = text[max(0, mark.span.start - _CHARS_ALIKE) : mark.span.start]
     words = re.findall(r"\w+", _MARK.sub(" ", near).casefold())
     return tuple(words[-_WORDS_ALIKE:])

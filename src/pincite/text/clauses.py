@@ -55,7 +55,6 @@ def clauses(claim: str) -> list[Clause]:
 
 
 def _surely_ends(sentence: Sentence) -> bool:
-    """Whether a sentence is one: it has a verb, and its full stop is not that of "Ms."."""
     words = [token.word for token in sentence.tokens if token.word[0].isalnum()]
     abbreviated = bool(words) and words[-1][0].isupper() and len(words[-1]) <= _LONGEST_TITLE
     return bool(sentence.verbs) and not abbreviated
@@ -152,7 +151,6 @@ def _passive_auxiliary(sentence: Sentence, verb: Verb) -> str:
 
 
 def _with_subject(sentence: Sentence, segment: Segment, end: int, start: int) -> Segment | None:
-    """A segment from `start` that has a subject of its own and surely a verb."""
     left = sentence.verbs_in(segment.start, end)
     right = sentence.verbs_in(start, sentence.next_stop(start))
     if not left or not right or right[0].start == start:
@@ -194,7 +192,6 @@ def _at_relative(sentence: Sentence, segment: Segment, comma: int) -> tuple[Clau
 
 
 def _subject(sentence: Sentence, start: int, end: int) -> str | None:
-    """The words before a verb as a subject; None if they are more, or something else."""
     words = sentence.tokens[start:end]
     while words and syntax.is_adverb(words[-1].word):
         words.pop()
@@ -450,7 +447,6 @@ def _readable(sentence: str, part: Span, language: str) -> bool:
 
 
 def _bracket_end(sentence: str, start: int, end: int) -> int:
-    """The end of a part, behind the bracket that was opened in it."""
     depth = sentence.count("(", start, end) - sentence.count(")", start, end)
     for n in range(end, min(len(sentence), end + MAX_BRACKET) if depth > 0 else end):
         depth += (sentence[n] == "(") - (sentence[n] == ")")
@@ -538,7 +534,6 @@ def _joined(words: Sequence[str], n: int) -> bool:
 
 
 def _past(words: Sequence[str], skipped: frozenset[str]) -> int:
-    """The first word that is neither in `skipped` nor an adverb."""
     n = 0
     while n < len(words) and (
         words[n].lower() in skipped or syntax.is_adverb(words[n].lower()) or words[n] == ","
@@ -548,7 +543,6 @@ def _past(words: Sequence[str], skipped: frozenset[str]) -> int:
 
 
 def _maybe_verbs(words: Sequence[str]) -> list[int]:
-    """Where finite verbs may stand; auxiliaries with their participles count once."""
     found: list[int] = []
     for n, word in enumerate(words):
         before = words[n - 1] if n else ""

@@ -103,7 +103,6 @@ def _as_passages(
 
 
 def _lines_around(text: str, span: Span, n_chars: int) -> Span:
-    """The whole lines within `n_chars` of `span`: no sentence goes beyond its line."""
     start = text.rfind("\n", 0, max(0, span.start - n_chars)) + 1
     end = text.find("\n", span.end + n_chars)
     return Span(start, end if end >= 0 else len(text))
@@ -117,11 +116,6 @@ def _cut(text: str, language: str) -> tuple[tuple[Span, int], ...]:
 
 
 def _windows(units: Sequence[tuple[Span, int]], size: int, overlap: bool) -> list[Span]:
-    """Runs of units of at most `size` words, at least one unit.
-
-    With `overlap` a window starts about half-way through the one before, so that evidence at a
-    border is seen whole.
-    """
     windows: list[Span] = []
     start = 0
     while start < len(units):
@@ -147,7 +141,6 @@ def _half_way(units: Sequence[tuple[Span, int]], start: int, end: int) -> int:
 
 
 def _pieces(text: str, sentence: Span) -> list[tuple[Span, int]]:
-    """The sentence with its number of words, cut between words where it is too long."""
     n_words = len(sentence.of(text).split())  # white space is the same as for `_WORD`
     if n_words <= PASSAGE_WORDS:  # nearly all
         return [(sentence, n_words)]

@@ -83,7 +83,6 @@ def negated(claim: str) -> Swap | None:
 
 
 def _other_number(claim: str, chance: random.Random) -> Swap | None:
-    """One number in digits moved a little; years and days of months are dates."""
     found = [f for f in figures.figures(claim) if f.kind in ("number", "percent")]
     return _moved([f for f in found if not _by_month(claim, f.span)], claim, "number", chance)
 
@@ -198,7 +197,6 @@ def _couples(spans: Sequence[Span], claim: str) -> list[tuple[Span, Span]]:
 
 
 def _spans_of_names(text: str) -> list[Span]:
-    """Runs of words that are names, as "Ada Moor"; the sentence's first word may belong to one."""
     known = set(words.names(text))
     found = []
     for match in _RUN.finditer(text):

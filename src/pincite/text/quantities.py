@@ -111,7 +111,6 @@ _HEDGE = re.compile(rf"(?:^|[\s(])({_any_of(list(_HEDGES))})\s?(?:a |an |the )?\
 
 
 def _hedged(text: str, start: int, value: float, width: float) -> tuple[float, float]:
-    """The interval of a value with the word before it: "about", "more than", "nearly"."""
     hedge = _HEDGE.search(text, max(0, start - 24), start)
     low, high = value - width, value + width
     if hedge is None:
@@ -122,7 +121,6 @@ def _hedged(text: str, start: int, value: float, width: float) -> tuple[float, f
 
 
 def _units() -> tuple[dict[str, tuple[str, str]], dict[str, float]]:
-    """Every name of a unit → (measure, the unit's first name), and each first name's factor."""
     names, factors = dict[str, tuple[str, str]](), dict[str, float]()
     for line in LEXICON["units"]["table"].split("|"):
         measure, units = (part.strip() for part in line.split(":", 1))
@@ -228,7 +226,6 @@ def _days(match: re.Match[str]) -> list[Day]:
 
 
 def _years(match: re.Match[str]) -> tuple[int, int]:
-    """A decade's years, or a century's, which "the 1800s" are too."""
     if match["decade"]:
         first = int(match["decade"])
         return (first, first + (100 if first % 100 == 0 and first < 2000 else 9))
@@ -482,7 +479,6 @@ def _scale(match: re.Match[str]) -> float:
 
 
 def _is_metres(match: re.Match[str]) -> bool:
-    """Whether an "m" apart from the number, and no money, is metres: "1,500 m"."""
     return match["scale"] == "m" and match["gap"] == " " and not match["sign"]
 
 
@@ -522,7 +518,6 @@ _GROUPING = re.compile(r"[,\u00a0\u202f ]")
 
 
 def _is_named(text: str, start: int) -> bool:
-    """Whether the number at `start` belongs to a name before it."""
     before = _NAMED.search(text, max(0, start - 24), start)
     if before and _PEOPLE.match(text, start):
         return False

@@ -232,7 +232,6 @@ def _of_url(url: str, home: Site) -> ArticleAddress:
 
 
 def _by_id(query: dict[str, str]) -> dict[str, str]:
-    """`oldid` and `curid` of a query; a difference stands for its later state."""
     found = {}
     for key in ("oldid", "curid"):
         if value := query.get(key):
@@ -255,7 +254,6 @@ def _of_rest(found: re.Match[str], site: Site) -> ArticleAddress:
 
 
 def _site_and_name(parts: SplitResult, path: str, home: Site) -> tuple[Site, str]:
-    """The wiki of an address, and the title that its path names, if it does."""
     base = _base(parts)
     if home.base == base:
         site = home

@@ -152,7 +152,6 @@ class ActionApi:
         self.sleep(seconds)
 
     def _parsed(self, reply: Reply) -> dict[str, Any]:
-        """The reply as JSON of MediaWiki's form."""
         if reply.status in (401, 403, 451):
             message = f"{self.site.api} refuses: {_status(reply)}. It may want a contact: set one."
             raise WikiError(message, "refused")
@@ -368,7 +367,6 @@ def _language(site: Site, query: dict[str, Any], page: dict[str, Any]) -> str:
 def _notes(
     address: ArticleAddress, query: dict[str, Any], page: dict[str, Any], current: bool
 ) -> list[str]:
-    """What a person should know about how the article was found."""
     title = str(page.get("title"))
     notes = [
         f"{r['from']!r} is a redirect to {r['to']!r}"
@@ -471,7 +469,6 @@ def latest(api: ActionApi, titles: Sequence[str]) -> dict[str, str | None]:
 
 
 def _portions(titles: Sequence[str]) -> Iterator[list[str]]:
-    """As many titles at a time as the wiki takes and as an address has room for."""
     portion: list[str] = []
     length = 0
     for title in titles:

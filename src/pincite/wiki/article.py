@@ -165,7 +165,6 @@ def read_flat(source: str, markup: Markup, language: str) -> Flat:
 
 
 def _read(page: PageText, otherwise: str) -> tuple[Flat, str]:
-    """The flat form, and the language it is in."""
     known = code_of(page.language) or page.language
     flat = read_flat(page.source, page.markup, known or otherwise)
     if known:
@@ -250,7 +249,6 @@ def _decompressed(raw: IO[bytes]) -> io.BufferedReader:
 
 
 def _page_of(source: str, name: str, title: str | None, stem: str, is_html: object) -> PageText:
-    """A text with its title: as given, as the page says, or else as its file is called."""
     if not source.strip():
         message = f"{name} is empty. Expected an article as wikitext or HTML. Check the file."
         raise InputError(message)
@@ -318,7 +316,6 @@ def normal_title(title: str) -> str:
 
 
 def _articles_of_dump(stream: IO[bytes], name: str, title: str | None) -> Iterator[PageText]:
-    """The articles of a dump; with a title only that one, and no further than that."""
     wanted = normal_title(title) if title else ""
     similar: list[str] = []
     for page in _dump_pages(stream, name):
@@ -353,7 +350,6 @@ def _wanted(page: PageText, name: str) -> PageText:
 
 
 def _dump_pages(stream: IO[bytes], name: str) -> Iterator[PageText]:
-    """Every page of a dump, in order, each with its latest revision."""
     reader, parser = _DumpReader(name), expat.ParserCreate()
     parser.buffer_text, parser.buffer_size = True, _CHUNK
     parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end

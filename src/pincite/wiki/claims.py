@@ -322,7 +322,6 @@ class _Wordings:
         return last_words(" ".join(piece for piece in (*pieces, *kept) if piece), MAX_BEFORE)
 
     def _after(self, end: int) -> str:
-        """What follows in the block, in whole words where these are parted by spaces."""
         text = self.block.text[end : end + 2 * MAX_AFTER].lstrip(_CLOSED)
         if len(text) > MAX_AFTER:
             text = text[: MAX_AFTER + 1].rsplit(None, 1)[0][:MAX_AFTER]
@@ -378,7 +377,6 @@ def _own_words(sentence: str, judged: str, part: Span, own: Span) -> tuple[str, 
 
 
 def _alone(text: str, span: Span) -> _Wording:
-    """A claim whose text is all that there is of its sentence."""
     return _Wording(text, "", span, text, Span(0, len(text)))
 
 

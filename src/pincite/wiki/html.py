@@ -94,7 +94,6 @@ def _tokens(source: str) -> Iterator[Token]:
 
 
 def _markup(source: str, start: int) -> tuple[Token | None, int]:
-    """The tag at `start` (None for comments and raw elements) and the position after it."""
     if source.startswith("<!--", start):
         return None, _after(source, "-->", start + 4)
     name = _NAME.match(source, start)
@@ -208,7 +207,6 @@ class _Page:
         return self.flat
 
     def _open(self, token: Token, index: int) -> int | None:
-        """Deal with an opening tag; the index of its partner if its content is no text."""
         given = attributes_of(token, self.source)
         classes = given.get("class", "")
         if token.name == "sup" and token.partner and self._mark(token, index, given):
@@ -226,7 +224,6 @@ class _Page:
         return None
 
     def _style(self, token: Token) -> None:
-        """Note links and tags of type, which a claim's span holds whole or not at all."""
         out = self.writer.out
         if token.name == "a" and token.partner:
             out.link(Span(token.start, self.tokens[token.partner].end))
@@ -378,7 +375,6 @@ class _References:
         return tuple(works) if works else (self._work(first, last, span),)
 
     def _work(self, first: int, last: int, span: Span) -> Source:
-        """One work: the class of its `<cite>`, its links, its COinS, its text."""
         fields: dict[str, str] = {}
         tags: list[str] = []
         key = template = None
@@ -404,7 +400,6 @@ class _References:
         return Source(span, text, template, fields, tuple(tags), key)
 
     def _link(self, index: int, given: Mapping[str, str], fields: dict[str, str]) -> str | None:
-        """Note an external link in `fields`; the key of a link to a full citation."""
         href = given.get("href", "")
         if "#CITEREF" in href:
             name = unquote(href.split("#CITEREF", 1)[1])
@@ -450,7 +445,6 @@ def _template_of(classes: str) -> str | None:
 
 
 def _coins(title: str) -> dict[str, str]:
-    """COinS as template parameters."""
     given = {key: values[0] for key, values in parse_qs(title).items()}
     fields = {
         ours: next((given[k] for k in keys if k in given), "") for ours, keys in _COINS.items()

@@ -141,7 +141,7 @@ def _work(source: Source, definitions: Definitions, missing: list[str]) -> Sourc
 
 
 def _citation(use: Use, citation_id: str, source: Source) -> Citation:
-    known: Known = known_fields(source.fields)
+    known = known_fields(source.fields)
     if use.pages:
         known["pages"] = use.pages
     return Citation(
@@ -223,8 +223,11 @@ def translated(given: Mapping[str, str]) -> dict[str, str]:
 'date': '3 Mai 1911'}
     """
     found = dict(given)
-    people = _listed(found.pop("people", ""))
-    found |= {f"author{n}": name for n, name in enumerate(people, 1) if name}
+    people = found.pop("people", "")
+    names = re.split(r"\s*;\s*" if ";" in people else r"\s*,\s+", people)
+    if len(names) == 2 and ";" not in people and " " not in min(names, key=len):
+        names = [people]  # "Mott, Karl" is one
+    found |= {f"author{n}": name for n, name in enumerate(names, 1) if name}
     if (stamp := found.pop("archive-stamp", "")) and found.get("url"):
         found["archive-url"] = f"{WAYBACK}{stamp}/{found['url']}"
     if found.get("month") and not found.get("date"):
@@ -232,13 +235,6 @@ def translated(given: Mapping[str, str]) -> dict[str, str]:
     if found.pop("dead-since", ""):
         found["dead-url"] = "yes"
     return found
-
-
-def _listed(people: str) -> list[str]:
-    """The people of one parameter: "Karl Mott, Eva Lind", but "Mott, Karl" is one."""
-    parts = re.split(r"\s*;\s*" if ";" in people else r"\s*,\s+", people)
-    alone = len(parts) == 2 and ";" not in people and " " not in min(parts, key=len)
-    return [people] if alone else parts
 
 
 def last_names(given: Mapping[str, str]) -> tuple[str, ...]:
@@ -263,7 +259,6 @@ def year_of(given: Mapping[str, str]) -> str:
 
 
 def _numbers(given: Mapping[str, str]) -> list[str]:
-    """The numbers that people have in `given`, in order, after the person without one."""
     found = {digits for key in given if (digits := "".join(filter(str.isdecimal, key)))}
     numbers = sorted(int(digits) for digits in found if len(digits) < MAX_DIGITS)
     return ["", *map(str, numbers[:MAX_PEOPLE])]
@@ -286,18 +281,16 @@ def _authors(given: Mapping[str, str]) -> Iterable[str]:
 
 def _person(given: Mapping[str, str], role: str, number: str) -> tuple[str, str] | None:
     """Last and first name of one person; an `author=Ito, Mei` is split at its comma."""
-    prefix = f"{role}-" if role else ""
-    lasts = (f"{prefix}last{number}", f"{role}{number}-last", f"{prefix}surname{number}")
-    firsts = (f"{prefix}first{number}", f"{role}{number}-first", f"{prefix}given{number}")
-    wholes = (f"{role or 'author'}{number}", f"{role or 'author'}-name{number}")
-    last = next((given[key] for key in lasts if given.get(key)), "")
-    first = next((given[key] for key in firsts if given.get(key)), "")
-    if last:
-        return last, first
-    whole = next((given[key] for key in wholes if given.get(key)), "")
-    if not whole:
-        return None
-    if whole.count(",") == 1:
-        last, first = (part.strip() for part in whole.split(","))
-        return last, first
-    return whole, ""
+    prefix, whole = f"{role}-" if role else "", role or "author"
+
+    def filled(*keys: str) -> str:
+        return next((given[key] for key in keys if given.get(key)), "")
+
+    if last := filled(f"{prefix}last{number}", f"{role}{number}-last", f"{prefix}surname{number}"):
+        first = (f"{prefix}first{number}", f"{role}{number}-first", f"{prefix}given{number}")
+        return last, filled(*first)
+    name = filled(f"{whole}{number}", f"{whole}-name{number}")
+    last, comma, first_name = name.partition(",")
+    if comma and "," not in first_name:
+        return last.strip(), first_name.strip()
+    return (name, "") if name else None

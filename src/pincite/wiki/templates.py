@@ -299,7 +299,6 @@ def answer(given: Parameters, name: str = "") -> str:
 
 
 def _date(parts: Sequence[str], given: Parameters) -> str:
-    """Year, month, day as prose; what is not a number stays as it is."""
     parts = [part.strip() for part in parts if part.strip()]
     if len(parts) < 2 or not parts[1].isdecimal() or not 1 <= int(parts[1]) <= 12:
         return " ".join(parts[:1] if len(parts) > 1 and not parts[1] else reversed(parts))
@@ -312,13 +311,11 @@ def _date(parts: Sequence[str], given: Parameters) -> str:
 
 
 def _decimal(text: str) -> float | None:
-    """A number as editors write it; None if it is none."""
     plain = text.strip().replace(",", "").replace("−", "-")
     return float(plain) if re.fullmatch(r"-?\d{1,15}(?:\.\d{1,15})?", plain) else None
 
 
 def _days(given: Parameters) -> tuple[tuple[int, int, int], tuple[int, int, int]] | None:
-    """The two days of {{age|1801|5|2|1870|3|1}}."""
     values = [value.strip() for value in positional(given)][:6]
     if len(values) < 6 or not all(value.isdecimal() and len(value) < 5 for value in values):
         return None

@@ -232,7 +232,6 @@ class _Page:
 
 
 def _is_sentence(block: Block, text: str, language: str) -> bool:
-    """Whether it is prose that says something, and of a list whether it is a whole sentence."""
     letters = sum(char.isalpha() or char.isspace() for char in text)
     if (
         _TEX.search(text)

@@ -390,7 +390,6 @@ def _sorted(
 def _aligned(
     record: WaferRecord, find: Find | None, seen: _Seen, written: IO[str] | None
 ) -> WaferRecord | None:
-    """The record with the passages of its pages; None if no page of it is stored."""
     if find is None:
         return record
     outputs = []
@@ -407,7 +406,6 @@ def _aligned(
 
 
 def _page(page: Document) -> dict[str, Any]:
-    """A page as `corpus add` reads it: the same document again."""
     fields = ("url", "title", "text", "kind", "published", "fetched", "language")
     return {**page.meta, **_filled({name: getattr(page, name) for name in fields})}
 

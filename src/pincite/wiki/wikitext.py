@@ -99,7 +99,6 @@ class _Walker:
             self.writer.out.literal("\n", node.start)
 
     def _line_start(self, node: Node) -> bool:
-        """Begin a line at `node`; true if what comes next still stands at the line's start."""
         if node.kind is Kind.NOTHING:
             self._render(node)
             return self.source[node.start] == "<"  # a comment, or a tag about transclusion
@@ -130,7 +129,6 @@ class _Walker:
         return True
 
     def _end_heading(self) -> None:
-        """Take the equals signs off the heading's end and close it."""
         out = self.writer.out
         text = "".join(out.chars).rstrip()
         if text.endswith("=" * self.level):
@@ -161,14 +159,12 @@ class _Walker:
         return True
 
     def _begin_cell(self, rest: Node, *, heading: bool) -> None:
-        """Begin a cell at `rest`, whose text may hold attributes and further cells."""
         split = _SPLIT.search(self.source, rest.start, rest.end)
         pipe = self.source.find("|", rest.start, split.start() if split else rest.end)
         self.writer.begin_cell(heading=heading)
         self._cell_text(Node(Kind.TEXT, pipe + 1 if pipe >= 0 else rest.start, rest.end))
 
     def _cell_text(self, node: Node) -> None:
-        """The text of the present cell up to the next `||`, which begins another."""
         for split in _SPLIT.finditer(self.source, node.start, node.end):
             if split[0] == "||" or self.writer.heading_cell:
                 self._render(Node(Kind.TEXT, node.start, split.start()))
@@ -358,7 +354,6 @@ class _Marks:
         out.mark(node.span, tag=TAGS[name])
 
     def _in_flow(self, name: str, node: Node, out: TextBuilder) -> None:
-        """{{sfn}}, {{harvtxt}} and {{r}} where a reference would stand."""
         if name == "r":
             for parameter in parameters(node, self.source):
                 if not parameter.named:
@@ -382,7 +377,6 @@ class _Marks:
             self._use(out, Use(node.span, label, None, sources))
 
     def _note(self, nodes: Sequence[Node], kind: BlockKind = BlockKind.PARAGRAPH) -> None:
-        """Put `nodes` aside as a block of its own."""
         out = TextBuilder()
         _Renderer(self.source, out, self).render(nodes)
         self.aside.append(out.block(kind, section=self.section))
@@ -571,7 +565,6 @@ class _Renderer:
             self.render([child] if child.end > start else [])
 
     def _pattern(self, pattern: str, node: Node, given: dict[str, Parameter]) -> set[str]:
-        """Render `pattern`; the names of the parameters it has shown."""
         used: set[str] = set()
         for number, optional, literal in _PIECE.findall(pattern):
             if literal:
@@ -677,7 +670,6 @@ def read_short(node: Node, source: str, span: Span) -> tuple[Source, ...]:
 
 
 def _one_of_many(given: Mapping[str, str], number: str) -> dict[str, str]:
-    """The parameters of one work of {{sfnm}}, as those of {{sfn}}."""
     mine = {key[1:]: value for key, value in given.items() if key.startswith(number) and value}
     names = [mine[f"a{i}"] for i in range(1, 5) if f"a{i}" in mine]
     words = [*names, mine.get("y", "")]
@@ -746,7 +738,6 @@ def _free_text(nodes: Sequence[Node], source: str, text: str, span: Span) -> Sou
 
 
 def _works(nodes: Sequence[Node], source: str) -> Iterator[Node]:
-    """Citation templates and addresses, not those inside a citation template."""
     for node in nodes:
         if node.kind in (Kind.EXTERNAL, Kind.URL):
             yield node
@@ -767,7 +758,6 @@ def _works(nodes: Sequence[Node], source: str) -> Iterator[Node]:
 
 
 def _read(node: Node, source: str, span: Span) -> tuple[Source, ...]:
-    """The works that one template or address names: one, or several in {{sfnm}}."""
     if node.kind is Kind.TEMPLATE:
         if node.name in HARVARD | SHORT_CITATIONS:
             return read_short(node, source, span)
@@ -778,7 +768,6 @@ def _read(node: Node, source: str, span: Span) -> tuple[Source, ...]:
 
 
 def _address(node: Node, source: str) -> str:
-    """The address of an external link or of a bare one."""
     address = source[node.start : node.end]
     if node.kind is Kind.EXTERNAL:
         address = source[node.start + 1 : node.end - 1].split(maxsplit=1)[0]
@@ -818,7 +807,6 @@ def _short_ref(nodes: Sequence[Node], source: str) -> str | None:
 
 
 def _identifiers(text: str) -> dict[str, str]:
-    """ISBN, DOI and PMID that a free-text reference mentions."""
     found = {name: pattern.search(text) for name, pattern in _IN_TEXT.items()}
     known = {name: match[1].rstrip(".") for name, match in found.items() if match}
     doi, bare = doi_in(text), _BARE.search(text)

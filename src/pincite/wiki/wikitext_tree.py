@@ -410,23 +410,32 @@ class _Parser:
         return self.stack[0].parts[0]
 
     def _piece(self, start: int, mark: str) -> int:
-        """Deal with the token at `start`; the position after it."""
-        if mark[0] == "<":
-            return self._tag(start, mark)
-        if mark[0] in "{}[]|":
-            return self._bracket(start, mark)
-        if mark[0] == "'":
-            return self._quotes(start, len(mark))
-        if mark[0] == "-":
-            return self._variants(start, start + len(mark))
-        if mark == "\n":
-            return self._newline(start)
-        kind = {"&": Kind.ENTITY, "_": Kind.NOTHING}.get(mark[0], Kind.URL)
-        if kind is Kind.URL:
-            mark = _address_in(mark)
-        return self._append(Node(kind, start, start + len(mark)))
-
-    # ── tags ────────────────────────────────────────────────────────────────────────────────────
+        match mark[0]:
+            case "<":
+                return self._tag(start, mark)
+            case "|":
+                return self._pipe(start)
+            case "{":
+                return self._open_braces(start, len(mark))
+            case "}":
+                return self._close_braces(start, len(mark))
+            case "[":
+                return self._open(Kind.LINK if mark == "[[" else Kind.EXTERNAL, start, len(mark))
+            case "]":
+                return self._close_square(start)
+            case "'":  # two, three and five are italics and bold; what is over stays as text
+                extra = {2: 0, 3: 0, 4: 1, 5: 0}.get(len(mark), len(mark) - 5)
+                self._text(start, start + extra)
+                return self._append(Node(Kind.NOTHING, start + extra, start + len(mark)))
+            case "-":
+                return self._variants(start, start + len(mark))
+            case "\n":
+                return self._newline(start)
+            case "&":
+                return self._append(Node(Kind.ENTITY, start, start + len(mark)))
+            case "_":
+                return self._append(Node(Kind.NOTHING, start, start + len(mark)))
+        return self._append(Node(Kind.URL, start, start + len(_address_in(mark))))
 
     def _tag(self, start: int, token: str) -> int:
         if start in self.protected.opaque:
@@ -457,20 +466,6 @@ class _Parser:
         # A citation template whose braces were forgotten still says what it says.
         self._close_down_to(self.stack.index(owner), templates_at=start)
         return self._close(end)
-
-    # ── brackets ────────────────────────────────────────────────────────────────────────────────
-
-    def _bracket(self, start: int, mark: str) -> int:
-        if mark == "|":
-            return self._pipe(start)
-        if mark[0] == "{":
-            return self._open_braces(start, len(mark))
-        if mark[0] == "}":
-            return self._close_braces(start, len(mark))
-        if mark[0] == "[":
-            kind = Kind.LINK if mark == "[[" else Kind.EXTERNAL
-            return self._open(kind, start, len(mark))
-        return self._close_square(start)
 
     def _open(self, kind: Kind, start: int, width: int) -> int:
         if len(self.stack) > MAX_DEPTH:
@@ -521,7 +516,6 @@ class _Parser:
         return start + 1
 
     def _nearest(self, kind: Kind) -> int:
-        """Index of the innermost open bracket of `kind` inside the present extension; 0: none."""
         for depth in range(len(self.stack) - 1, 0, -1):
             if self.stack[depth].kind is kind:
                 return depth
@@ -529,16 +523,7 @@ class _Parser:
                 return 0
         return 0
 
-    # ── the rest ────────────────────────────────────────────────────────────────────────────────
-
-    def _quotes(self, start: int, run: int) -> int:
-        """Two, three and five quotes are italics and bold; what is over stays as text."""
-        extra = {2: 0, 3: 0, 4: 1, 5: 0}.get(run, run - 5)
-        self._text(start, start + extra)
-        return self._append(Node(Kind.NOTHING, start + extra, start + run))
-
     def _variants(self, start: int, end: int) -> int:
-        """Of a word in several scripts the first one."""
         found = _VARIANT.match(self.source, start + 2, end - 2)
         if found and (found[1] or "").strip() not in _UNSEEN:
             self._append(Node(Kind.NOTHING, start, found.start(2)))
