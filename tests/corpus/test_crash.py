@@ -18,7 +18,7 @@ import pytest
 
 from pincite.corpus import dense
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.corpus.ingest import passage_text
+from pincite.corpus.generation import passage_text
 from pincite.corpus.maintenance import verify
 from pincite.text.passages import passages
 

@@ -1,12 +1,11 @@
-"""Cut and bit-flipped files of every kind: the right answer, or an error of ours that is clear.
+"""Cut files of every kind, and flipped bits: the right answer, or a clear error of ours.
 
-The store's inner pages are SQLite's, which has no checksums: where a flip there makes a row vanish
-without a trace, an answer may lack it, and then `verify` must say so.
+The store's inner pages are SQLite's, which has no checksums: where a flip there changes an answer,
+`verify` must say so. Bits of the word and vector index are seen by `verify` alone (test_check.py).
 """
 
 import random
 import shutil
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -56,11 +55,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(params=["every file is read", "untouched files are believed"])
-def folder(
-    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> Path:
-    monkeypatch.setattr(durable, "BELIEVED_BYTES", 0 if "believed" in request.param else 1 << 40)
+FLIPPED = ("pointer", "lock", "word index's stamp", "vector index's stamp", "store")
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(dense, "EXACT_LIMIT", 50)
     monkeypatch.setattr(durable, "PATIENCE_SECONDS", 0.1)
     return Path(shutil.copytree(made, tmp_path / "corpus"))
@@ -95,7 +94,7 @@ def damaged(folder: Path, kind: str, chance: random.Random, cut: bool) -> Path:
 
 def check(folder: Path, kind: str, seed: int, expected: list[object]) -> None:
     chance = random.Random(seed)
-    copy = damaged(folder, kind, chance, cut=chance.random() < 0.3)
+    copy = damaged(folder, kind, chance, cut=kind not in FLIPPED or chance.random() < 0.3)
     write, named, refused = chance.random() < 0.5, False, ""
     try:
         named = any(finding.counts for finding in verify(copy))
@@ -122,22 +121,3 @@ def test_right_or_clear_often(folder: Path, kind: str) -> None:
     expected = answers(folder, write=False)
     for seed in range(1000, 1060):
         check(folder, kind, seed, expected)
-
-
-def test_a_changed_row_is_never_shown(folder: Path) -> None:
-    """Bits of what people read: a title, an address, a span, a score."""
-    for statement in (
-        "UPDATE documents SET title = 'Page 4' WHERE url = 'u:3'",
-        "UPDATE documents SET url = 'u:333' WHERE url = 'u:3'",
-        "UPDATE passages SET first = first + 1 WHERE document = 4",
-        "UPDATE vectors SET vector = x'3C' || substr(vector, 2) WHERE passage = 11",
-    ):
-        copy = folder.with_name("changed")
-        shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(folder, copy)
-        connection = sqlite3.connect(copy / "g1" / "store.sqlite")
-        assert connection.execute(statement).rowcount > 0
-        connection.commit()
-        connection.close()
-        with pytest.raises(CorpusError, match="pincite corpus verify"):
-            answers(copy, write=False)

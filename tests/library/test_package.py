@@ -203,7 +203,7 @@ def test_what_unpacks_to_more_than_it_is(tmp_path: Path, packed: Path) -> None:
         ("CREATE TRIGGER t AFTER INSERT ON documents BEGIN SELECT 1; END", "foreign trigger"),
         ("CREATE VIEW v AS SELECT 1", "foreign view"),
         ("CREATE TABLE more (a)", "foreign table"),
-        ("UPDATE documents SET title = 'Other' WHERE key = 1", "not what was written"),
+        ("UPDATE documents SET title = 'Other' WHERE key = 1", "not what was added"),
         ("UPDATE documents SET meta = '' || char(10) WHERE key = 1", "document"),
         ("UPDATE passages SET last = last + 1 WHERE key = 1", "passages"),
         ("UPDATE vectors SET vector = x'00' WHERE passage = 1", "vector"),

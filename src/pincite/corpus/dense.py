@@ -21,16 +21,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from pincite.corpus.catalogue import Accepted
-from pincite.corpus.durable import (
-    Tell,
-    checksum,
-    is_as_written,
-    noted,
-    read_stamp,
-    silent,
-    sync,
-    write_stamp,
-)
+from pincite.corpus.durable import Tell, checksum, read_stamp, silent, sync, write_stamp
 from pincite.corpus.store import Keys, Store
 from pincite.errors import CorpusError
 from pincite.protocols import Floats
@@ -76,8 +67,8 @@ class _Stamp:
     store: str
     last_key: int
     n_vectors: int
+    size: int  # of the file, in bytes
     sha256: str
-    seen: list[int]  # the file's witness
     n_trained: int  # vectors that there were when its lists were made
 
 
@@ -91,7 +82,6 @@ class DenseIndex:
         manifest = store.manifest()
         self._identity, self._kind = manifest["identity"], manifest.get(KIND, "ivf")
         self._stamp: _Stamp | None = None
-        self._checked: _Stamp | None = None  # the last whose file was found whole
         self._built: _Lists | _Graph | None = None
         self._sequence = -1
         self._last_key = 0
@@ -182,8 +172,9 @@ class DenseIndex:
 
         faiss.read_index(str(path), self._reading())  # a full disk may show only here
         sync(path)
-        known = (self._identity, last, n_vectors, *noted(path), n_trained)
-        write_stamp(self._folder / STAMP, asdict(_Stamp(path.name, *known)))
+        written = (path.stat().st_size, checksum(path))
+        stamp = _Stamp(path.name, self._identity, last, n_vectors, *written, n_trained)
+        write_stamp(self._folder / STAMP, asdict(stamp))
         self.sweep()
 
     def leftovers(self) -> list[Path]:
@@ -349,11 +340,9 @@ class DenseIndex:
         return int(faiss.IO_FLAG_MMAP) if hasattr(faiss, "OnDiskInvertedLists") else 0
 
     def _is_whole(self, stamp: _Stamp) -> bool:
-        """Whether the file is what the stamp says; looked at once, not at every batch."""
+        """Whether the file is there in its size; `faults` reads it."""
         path = self._folder / stamp.file
-        if self._checked != stamp and is_as_written(path, stamp.sha256, stamp.seen):
-            self._checked = stamp
-        return self._checked == stamp and path.exists()
+        return path.exists() and path.stat().st_size == stamp.size
 
 
 class _Lists:

@@ -1,12 +1,10 @@
-"""Files that are whole or not there, and the lock that lets one writer at a time change them.
+"""Files that are replaced whole or not at all, and the lock that lets one writer change a corpus.
 
-Files are written beside, flushed to the disk, then renamed: FAISS files saved in place were
-unreadable after a kill. A *stamp* is a small JSON file that names what stands next to it and is
-written last: what no stamp names does not count, so a kill before the stamp leaves what was there
-before. It carries a checksum of itself: one changed digit could make an index skip passages, or a
-corpus look into another build.
+A *stamp* is a small JSON file that names the derived files that count and is written after them: a
+kill before the stamp leaves what was there before. It has a checksum, since one changed digit could
+make an index skip passages.
 
-The lock is a file that carries the holder's process id; the system drops it when its holder dies.
+The lock is a file that holds the writer's process id; the system drops it when the process dies.
 Readers take none: SQLite gives them a snapshot, and derived files are replaced, never changed.
 `filelock` knows each system's lock (flock, LockFileEx) and is asked for that alone, on a file that
 is opened here: its own lock objects fall back to a file that a killed process leaves behind.
@@ -18,7 +16,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -31,9 +29,6 @@ from pincite.errors import CorpusError, CorpusInUse
 Tell: TypeAlias = Callable[[str, int, int], None]  # progress: what, how much is done, of how much
 
 SEAL = "stamp_sha256"  # a stamp's checksum of its other fields
-# Reading a million passages' indexes through takes seconds, and opening should not. A file this
-# large is trusted while it has not changed since it was checked; a smaller one is always read.
-BELIEVED_BYTES = 1 << 20
 READ_MOMENTS, READ_SECONDS = 20, 0.01  # how often, and after what time, a refused rename is tried
 
 
@@ -127,37 +122,6 @@ def checksum(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""
-
-
-def witness(path: Path) -> list[int]:
-    """Inode, size and time of the last change of any kind: other once a program touched the file.
-
-    Unlike the time that `ls` shows, no program can set it. Empty if there is no such file.
-    """
-    try:
-        found = path.stat()
-    except OSError:
-        return []
-    return [found.st_ino, found.st_size, found.st_ctime_ns]
-
-
-def noted(path: Path) -> tuple[str, list[int]]:
-    """Checksum and witness of a file just written, for a stamp.
-
-    The witness is taken first: what changes while the file is read makes the two differ later.
-    """
-    seen = witness(path)
-    return checksum(path), seen
-
-
-def is_as_written(path: Path, known: str, seen: Sequence[int]) -> bool:
-    """Whether the file has the checksum `known`, given its witness from when it was written.
-
-    A bit that the medium itself lost in a large file shows only when `checksum` reads it.
-    """
-    if seen and seen[1] >= BELIEVED_BYTES and list(seen) == witness(path):
-        return True
-    return checksum(path) == known
 
 
 def n_bytes(path: Path) -> int:

@@ -21,14 +21,16 @@ from pincite.corpus.generation import (
     POINTER,
     Generation,
     check_fit,
+    check_same,
     current_name,
+    encoding_with,
     following,
     holds_documents,
     new_generation,
     point_to,
+    reusing,
     sweep,
 )
-from pincite.corpus.ingest import check_same, encoding_with, reusing
 from pincite.corpus.lexical import LEXICAL_RULE
 from pincite.corpus.protocol import NO_FILTERS, Address, Comparison, CorpusStatus, Finding, Way
 from pincite.corpus.ranking import CorpusRetriever, Merge, best, merged, sites, text_of
@@ -476,8 +478,7 @@ class Folders:
 
     def optimize(self, address: Address, tell: Tell, index: Kind | None) -> str:
         """As `optimize.optimize`."""
-        gain = maintenance.optimize(Path(address), tell, index)
-        before, after = gain.n_bytes_before, gain.n_bytes_after
+        before, after = maintenance.optimize(Path(address), tell, index)
         return f"{before:,} bytes before, {after:,} after: {before - after:,} bytes gained."
 
     def rebuild(

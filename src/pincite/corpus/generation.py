@@ -10,26 +10,28 @@ import platform
 import re
 import shutil
 import sqlite3
-import threading
+import time
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
 
 from pincite.corpus.catalogue import AcceptedPassages
 from pincite.corpus.dense import KIND, KINDS, DenseIndex
 from pincite.corpus.durable import Tell, n_bytes, read_stamp, silent, write_stamp
-from pincite.corpus.ingest import ENCODED_TEXT, Encode, take_in
 from pincite.corpus.lexical import LexicalIndex
-from pincite.corpus.store import Store, damaged
+from pincite.corpus.store import Store, content_hash, damaged
 from pincite.errors import CorpusError, StaleCorpus
-from pincite.protocols import Encoder
-from pincite.text.passages import PASSAGE_RULE
-from pincite.types import Document
+from pincite.protocols import Encoder, Floats
+from pincite.text.passages import PASSAGE_RULE, passages
+from pincite.types import Document, Passage
 
-FORMAT = "1"  # of the folder and its tables
+FORMAT = "2"  # of the folder and its tables
 POINTER = "corpus.json"
 COMPACTING = "compacting"  # the mark
 _POINTED = {"pincite-corpus", "generation"}
@@ -38,6 +40,18 @@ _MANIFEST |= {"versions", "sequence", "digest"}
 # A new, empty store takes 120 kB with its log. A larger one that cannot be read was in use.
 EMPTY_BYTES = 256 << 10
 NO_ENCODER = "none"  # in the manifest of a corpus that is searched by words only
+INDEX_EVERY = 60.0  # seconds between two updates of the derived indexes in a long run
+# What `passage_text` does. It stands in the manifest: change it with the function.
+ENCODED_TEXT = "title-newline-text-v1"
+# Passages encoded in one call: enough for an encoder to sort by length, and a kill costs at most
+# the batch anyway; 1,024 vectors of 384 dimensions are 1.5 MB.
+ENCODED_AT_ONCE = 1_024
+
+# Cosine of a passage's stored vector and its new one: a server's batches, its other hardware and
+# our float16 change less, another model far more.
+SAME = 0.98
+
+Encode: TypeAlias = Callable[[Sequence[Passage]], Floats]
 
 
 class Generation:
@@ -55,7 +69,7 @@ class Generation:
         self.fingerprint = manifest["encoder"]
         self.dense = DenseIndex(folder, self.store, int(manifest["dim"]))
         self.accepted = AcceptedPassages(self.store)
-        self._follower: _Follower | None = None
+        self._indexed_at: float | None = None  # while indexing is deferred
 
     def close(self) -> None:
         """Close the store and let go of mapped files, which Windows would not let be moved."""
@@ -86,24 +100,23 @@ class Generation:
 
     @contextmanager
     def indexing_behind(self) -> Iterator[None]:
-        """Inside, a thread brings the derived indexes up to date while batches are encoded.
+        """Inside, the derived indexes follow now and then, not at every batch.
 
         They are up to date at the end; after an exception, when the corpus is next opened.
         """
-        self._follower = _Follower(self.folder)
+        self._indexed_at = time.monotonic()
         try:
             yield
-            self._follower.end()
         finally:
-            self._follower.end(at_once=True)
-            self._follower = None
+            self._indexed_at = None
         self.catch_up()
 
     def _follow(self) -> None:
-        if self._follower:
-            self._follower.wake()
-        else:
+        if self._indexed_at is None:
             self.catch_up()
+        elif time.monotonic() - self._indexed_at > INDEX_EVERY:
+            self.catch_up(purge=False)
+            self._indexed_at = time.monotonic()
 
     def catch_up(self, tell: Tell = silent, *, purge: bool = True) -> None:
         """Replay on the derived indexes what they miss; needs the writer's lock."""
@@ -111,41 +124,6 @@ class Generation:
         if self.has_vectors and self.dense.is_due():
             self.dense.build(tell)
         self.dense.sweep()
-
-
-class _Abandoned(Exception):
-    """Nobody waits for the indexes any more."""
-
-
-class _Follower:
-    """A thread that sees the generation in `folder` as another process would, and indexes it."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._news, self._ending, self._at_once = threading.Event(), False, False
-        self._thread = threading.Thread(target=self._run, name="pincite-index", daemon=True)
-        self._thread.start()
-
-    def wake(self) -> None:
-        """There is something new."""
-        self._news.set()
-
-    def end(self, *, at_once: bool = False) -> None:
-        """Returns when the thread is done with what it is at, or has left it `at_once`."""
-        self._ending, self._at_once = True, at_once
-        self._news.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        # What goes wrong here goes wrong again, and is told, when the caller catches up.
-        with suppress(CorpusError, _Abandoned), closing(Generation(self._folder, write=False)) as g:
-            while self._news.wait() and not self._ending:
-                self._news.clear()
-                g.catch_up(self._tell, purge=False)
-
-    def _tell(self, what: str, n_done: int, n_all: int) -> None:
-        if self._at_once:
-            raise _Abandoned
 
 
 def new_generation(folder: Path, encoder: Encoder | None, index: str = "ivf") -> None:
@@ -311,3 +289,99 @@ def version_of(name: str) -> str:
         return version(name)
     except PackageNotFoundError:
         return "unknown"
+
+
+# Taking documents in: which are new, how they are cut, and what of a passage is encoded.
+
+
+def passage_text(passage: Passage) -> str:
+    """What an encoder reads of a passage: its document's title, which names what "it" is, first."""
+    return f"{passage.title}\n{passage.text}" if passage.title else passage.text
+
+
+def encoding_with(encoder: Encoder) -> Encode:
+    """Passages to vectors, checked: an encoder that gives nonsense must not spoil a corpus."""
+
+    def encode(batch: Sequence[Passage]) -> Floats:
+        vectors = encoder.encode([passage_text(passage) for passage in batch], "passage")
+        if vectors.shape != (len(batch), encoder.dim) or not np.isfinite(vectors).all():
+            raise CorpusError(
+                f"The encoder {encoder.fingerprint} gave an array of shape {vectors.shape} for "
+                f"{len(batch)} passages; finite numbers of shape {(len(batch), encoder.dim)} were "
+                "expected. Nothing of this batch was kept."
+            )
+        return vectors
+
+    return encode
+
+
+def reusing(
+    known_of: Callable[[Sequence[Passage]], Mapping[str, Floats]], encode: Encode
+) -> Encode:
+    """Passages to vectors, taken from what `known_of` gives by passage id; the rest is encoded."""
+
+    def reuse(batch: Sequence[Passage]) -> Floats:
+        known = known_of(batch)
+        missing = [passage for passage in batch if passage.passage_id not in known]
+        fresh = iter(encode(missing)) if missing else iter(())
+        return np.stack(
+            [known[p.passage_id] if p.passage_id in known else next(fresh) for p in batch]
+        )
+
+    return reuse
+
+
+def check_same(store: Store, encoder: Encoder) -> None:
+    """Whether an encoder that a server runs still gives a stored passage its vector.
+
+    The fingerprint of such an encoder is no more than a name. One that is a file's needs no look.
+
+    Raises:
+        StaleCorpus: Another model answers there under that name.
+    """
+    keys = [key for (key,) in store.rows("SELECT MIN(passage) FROM vectors") if key is not None]
+    if not keys or not getattr(encoder, "is_served", False):
+        return
+    (passage,) = store.passages(list(store.places(keys).values()))
+    _, (stored,) = store.vectors(keys, int(store.manifest()["dim"]))
+    (now,) = encoder.encode([passage_text(passage)], "passage")
+    if now.shape == stored.shape and float(now @ stored) >= SAME:
+        return
+    found = f"of {len(now)} numbers" if now.shape != stored.shape else f"at {now @ stored:.2f}"
+    raise StaleCorpus(
+        f"The encoder {encoder.fingerprint} gives a stored passage another vector than the corpus "
+        f"has ({found}; expected {len(stored)} numbers, at a cosine of {SAME} or more). The server "
+        "runs another model under that name. Run the one that built the corpus, or rebuild it: "
+        "pincite corpus rebuild"
+    )
+
+
+def take_in(store: Store, documents: Sequence[Document], encode: Encode | None) -> int:
+    """Commit what is new or changed, as one batch; returns how many documents that were.
+
+    Of two documents with one address the later one counts. Without `encode` no vectors are kept.
+    """
+    latest = {document.url: document for document in documents}
+    new = [d for d in latest.values() if store.hash_at(d.url) != content_hash(d)]
+    if not new:
+        return 0
+    with store.batch():
+        waiting: list[tuple[int, Passage]] = []
+        for document in new:
+            store.remove(document.url)
+            cut = passages(document)
+            keys = store.put(document, [passage.span for passage in cut])
+            waiting.extend(zip(keys, cut, strict=True))
+            if len(waiting) >= ENCODED_AT_ONCE:
+                _put_vectors(store, waiting, encode)
+                waiting = []
+        _put_vectors(store, waiting, encode)
+    return len(new)
+
+
+def _put_vectors(
+    store: Store, waiting: Sequence[tuple[int, Passage]], encode: Encode | None
+) -> None:
+    if waiting and encode is not None:
+        vectors = encode([passage for _, passage in waiting])
+        store.put_vectors([key for key, _ in waiting], vectors)

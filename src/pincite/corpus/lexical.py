@@ -12,7 +12,6 @@ once, a large one when `DEAD_SHARE` of it is dead (until then its scores may be 
 
 import contextlib
 import functools
-import json
 import math
 import os
 import shutil
@@ -27,16 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pincite.corpus.catalogue import Accepted
-from pincite.corpus.durable import (
-    Tell,
-    checksum,
-    is_as_written,
-    noted,
-    read_stamp,
-    silent,
-    sync,
-    write_stamp,
-)
+from pincite.corpus.durable import Tell, checksum, read_stamp, silent, sync, write_stamp
 from pincite.corpus.store import Place, Store, folded, miscounted
 from pincite.errors import CorpusError
 from pincite.protocols import Query
@@ -73,10 +63,7 @@ class _Stamp:
     store: str  # the store's own name: a stamp from another corpus does not count
     sequence: int
     rule: str
-    files: dict[str, str]  # checksum by name; segments are never changed once written
-    meta: str  # checksum of tantivy's list of segments, which each commit replaces
-    opstamp: int  # of that list: a higher one is a commit that a kill left without its stamp
-    seen: dict[str, list[int]]  # the files' witnesses
+    files: dict[str, tuple[int, str]]  # size and checksum of the segments, which never change
     n_dead: int  # deleted passages that may still be counted
 
 
@@ -177,10 +164,8 @@ class LexicalIndex:
                 gone = self._store.changes(self.sequence).deleted
                 n_dead += sum(last - first + 1 for first, last in gone)
             sequence = self._replay(self._index or _new_index(self._folder / folder), tell)
-            files, seen = _noted(self._folder / folder, self._stamp)
-            meta = self._folder / folder / "meta.json"
-            rest = (files, checksum(meta), _opstamp(meta), seen, n_dead)
-            stamp = _Stamp(folder, self._identity, sequence, LEXICAL_RULE, *rest)
+            files = _segments(self._folder / folder, self._stamp.files if self._stamp else {})
+            stamp = _Stamp(folder, self._identity, sequence, LEXICAL_RULE, files, n_dead)
             write_stamp(self._folder / STAMP, asdict(stamp))
 
     def search(
@@ -261,18 +246,15 @@ class LexicalIndex:
         return stamp if 0 <= stamp.sequence <= self._store.sequence else None
 
     def _open_sound(self, stamp: _Stamp) -> "tantivy.Index | None":
-        """The index, unless a file is damaged.
+        """The index, unless a file has another size than when it was written.
 
         A listed file may be gone (a merge that a kill left without its stamp); if it is needed,
         tantivy itself misses it.
         """
         folder = self._folder / stamp.folder
-        for name, known in stamp.files.items():
-            sound = is_as_written(folder / name, known, stamp.seen.get(name, ()))
-            if not sound and (folder / name).exists():
+        for name, (size, _) in stamp.files.items():
+            if (folder / name).exists() and (folder / name).stat().st_size != size:
                 return None
-        if not _fits(stamp, folder / "meta.json"):
-            return None
         try:
             return _opened(folder)
         except (ValueError, OSError):
@@ -285,11 +267,14 @@ class LexicalIndex:
             yield str(self._folder / STAMP), "is missing, damaged, or belongs to another store"
             return
         folder = self._folder / stamp.folder
-        for name, known in stamp.files.items():
-            if (folder / name).exists() and checksum(folder / name) != known:
-                yield str(folder / name), "is not what was written"
-        if not _fits(stamp, folder / "meta.json"):
-            yield str(folder / "meta.json"), "is not what was written"
+        damaged = [
+            folder / name
+            for name, (_, known) in stamp.files.items()
+            if (folder / name).exists() and checksum(folder / name) != known
+        ]
+        if damaged:  # tantivy may fail in any way on them
+            yield from ((str(path), "is not what was written") for path in damaged)
+            return
         if stamp.sequence != self._store.sequence:
             missing = self._store.sequence - stamp.sequence
             yield str(self._folder / STAMP), f"misses the last {missing} batches"
@@ -369,18 +354,6 @@ class _Searcher:
             (int(key or 0), round(float(score), SCORE_DECIMALS))
             for key, (score, _) in zip(keys, found, strict=True)
         ]
-
-
-def _fits(stamp: _Stamp, meta: Path) -> bool:
-    """Whether tantivy's list of segments is the stamped one, or a later commit's."""
-    return checksum(meta) == stamp.meta or _opstamp(meta) > stamp.opstamp
-
-
-def _opstamp(meta: Path) -> int:
-    try:
-        return int(json.loads(meta.read_text(encoding="utf-8"))["opstamp"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return -1
 
 
 def _new_index(folder: Path) -> "tantivy.Index":
@@ -478,17 +451,10 @@ def _clean(text: str) -> str:
     return folded(text).encode("utf-8", "replace").decode("utf-8")
 
 
-def _noted(folder: Path, stamp: _Stamp | None) -> tuple[dict[str, str], dict[str, list[int]]]:
-    """Checksums and witnesses of all segment files; what the stamp knows is not looked at again.
-
-    So a file that was harmed since it was written differs from both.
-    """
-    names = [f.name for f in folder.iterdir() if not f.name.startswith(".") and f.stem != "meta"]
-    sums, seen = (dict(stamp.files), dict(stamp.seen)) if stamp else ({}, {})
-    for name in names:
-        if name not in sums:
-            sums[name], seen[name] = noted(folder / name)
-    return {n: sums[n] for n in sorted(names)}, {n: seen[n] for n in sorted(names) if n in seen}
+def _segments(folder: Path, known: Mapping[str, tuple[int, str]]) -> dict[str, tuple[int, str]]:
+    """Size and checksum of all segment files; those that are `known` are not read again."""
+    paths = [p for p in sorted(folder.iterdir()) if not p.name.startswith(".") and p.stem != "meta"]
+    return {p.name: known.get(p.name) or (p.stat().st_size, checksum(p)) for p in paths}
 
 
 @contextlib.contextmanager

@@ -1,11 +1,9 @@
 """Checking, repairing, compacting and rebuilding a corpus.
 
-`verify` looks at every checksum and cross-reference. The word index and the vector index are
-derived from the store and rebuilt; the pointer to the generation in use follows from what lies in
-the folder, where only one is possible; leftovers go. In the store, SQLite's own check sees pages
-and indexes, hashes and seals see a changed bit in a row, and the passage rule, applied again, sees
-whether the passages are those of the text. A damaged document is not derived from anything: it is
-named, with what to do.
+`verify` looks at everything. The word index, the vector index and the pointer to the generation in
+use are derived and can be repaired. In the store SQLite's own check covers pages and indexes, a
+content hash covers each document, and the passage rule is applied again. A damaged document cannot
+be derived: it is named, with what to do.
 
 `optimize` copies the store page by page into the next generation, `rebuild` adds its documents
 there in batches, for another encoder or passage rule; then the pointer moves. Nothing is changed in
@@ -17,10 +15,9 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -30,20 +27,22 @@ from pincite.corpus.generation import (
     COMPACTING,
     NO_ENCODER,
     POINTER,
+    Encode,
     Generation,
     check_fit,
     check_format,
     current_name,
+    encoding_with,
     following,
     generations,
     holds_documents,
     new_generation,
     point_to,
+    reusing,
     sweep,
 )
-from pincite.corpus.ingest import Encode, encoding_with, reusing
 from pincite.corpus.protocol import Finding
-from pincite.corpus.store import TABLES, Store, connect, share_of_digest, sound_rows
+from pincite.corpus.store import TABLES, Store, connect, share_of_digest, unsound
 from pincite.errors import CorpusError
 from pincite.protocols import Encoder
 from pincite.text.passages import PASSAGE_RULE, passages
@@ -53,49 +52,42 @@ NAMED = 20  # problems of one kind that are named one by one by SQLite's own che
 TOLD_EVERY = 16  # documents
 
 
-class Flaw(NamedTuple):
-    """Something in a store that is not as it was written."""
-
-    kind: str  # "store", "document" or "vector"
-    place: str
-    problem: str
-    remedy: str
-
-
-def flaws(store: Store, tell: Tell) -> Iterator[Flaw]:
+def flaws(store: Store, tell: Tell) -> Iterator[Finding]:
     """What is wrong with a store, in one committed state; nothing if it is sound."""
     folder = store.path.parent.parent
     for check in (_schema, _pages, _references, _documents, _counters, _vectors):
         try:
             yield from check(store, folder, tell)
         except CorpusError as error:  # so damaged that this check cannot go on; others may
-            yield Flaw("store", str(store.path), str(error), _restore(folder))
+            yield Finding("store", str(store.path), str(error), _restore(folder))
 
 
-def _schema(store: Store, folder: Path, tell: Tell) -> Iterator[Flaw]:
+def _schema(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
     """What a store does not have: a trigger or a view would run when the store is searched."""
     sql = "SELECT type, name, tbl_name, sql FROM sqlite_master"
     with closing(connect("file::memory:")) as fresh:
         fresh.executescript(TABLES)
         ours = set(fresh.execute(sql))
     for kind, name, *_ in sorted(set(store.rows(sql)) - ours)[:NAMED]:
-        yield Flaw("store", str(store.path), f"it has a foreign {kind}, {name!r}", _restore(folder))
+        yield Finding(
+            "store", str(store.path), f"it has a foreign {kind}, {name!r}", _restore(folder)
+        )
 
 
-def _pages(store: Store, folder: Path, tell: Tell) -> Iterator[Flaw]:
+def _pages(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
     tell("checking the store's pages", 0, 1)
     for (problem,) in store.rows(f"PRAGMA integrity_check({NAMED})"):
         if problem != "ok":
-            yield Flaw("store", str(store.path), str(problem), _restore(folder))
+            yield Finding("store", str(store.path), str(problem), _restore(folder))
 
 
-def _references(store: Store, folder: Path, tell: Tell) -> Iterator[Flaw]:
+def _references(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
     for table, row, parent, _ in store.rows("PRAGMA foreign_key_check")[:NAMED]:
         problem = f"row {row} of {table} refers to one of {parent} that is not there"
-        yield Flaw("store", str(store.path), problem, _restore(folder))
+        yield Finding("store", str(store.path), problem, _restore(folder))
 
 
-def _documents(store: Store, folder: Path, tell: Tell) -> Iterator[Flaw]:
+def _documents(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
     n_all, n_done = store.n_documents(), 0
     for rows in store.scan("SELECT key, url FROM documents"):
         for key, url in rows:
@@ -103,14 +95,12 @@ def _documents(store: Store, folder: Path, tell: Tell) -> Iterator[Flaw]:
                 tell("checking documents", n_done, n_all)
             n_done += 1
             if problem := _problem_of(store, key, url):
-                yield Flaw("document", str(url), problem, _again(folder, url))
+                yield Finding("document", str(url), problem, _again(folder, url))
 
 
 def _problem_of(store: Store, key: int, url: str) -> str:
     """What is wrong with one document, empty if nothing is."""
     try:
-        if store.unsealed([key]):
-            return "its address, title, dates or passages are not what was written"
         document = store.document(url)
         if document is None:
             return "it is not found at its own address"
@@ -130,17 +120,17 @@ def _problem_of(store: Store, key: int, url: str) -> str:
     return ""
 
 
-def _counters(store: Store, folder: Path, tell: Tell) -> Iterator[Flaw]:
+def _counters(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
     remedy = f"Write them again: pincite corpus rebuild {folder}"
     ids = (i for rows in store.scan("SELECT key, doc_id FROM documents") for _, i in rows)
     digest = f"{sum(map(share_of_digest, ids)) % 2**128:032x}"
     if (known := store.manifest()["digest"]) != digest:
         problem = f"the digest is {known}, the documents give {digest}"
-        yield Flaw("store", str(store.path), problem, remedy)
+        yield Finding("store", str(store.path), problem, remedy)
     [(newest,)] = store.rows("SELECT COALESCE(MAX(sequence), 0) FROM changes")
     if newest > store.sequence:
         problem = f"the log has batch {newest}, the last should be {store.sequence}"
-        yield Flaw("store", str(store.path), problem, remedy)
+        yield Finding("store", str(store.path), problem, remedy)
     logged = np.array([(0, 0), *sorted(store.changes(-1).added)], dtype=np.int64)
     reach = np.maximum.accumulate(logged[:, 1])
     for rows in store.scan("SELECT key FROM passages"):
@@ -148,25 +138,24 @@ def _counters(store: Store, folder: Path, tell: Tell) -> Iterator[Flaw]:
         unlogged = keys[keys > reach[np.searchsorted(logged[:, 0], keys, "right") - 1]]
         if len(unlogged):
             problem = f"passage {unlogged[0]} and {len(unlogged) - 1} more are not in the log"
-            yield Flaw("store", str(store.path), problem, remedy)
+            yield Finding("store", str(store.path), problem, remedy)
 
 
-def _vectors(store: Store, folder: Path, tell: Tell) -> Iterator[Flaw]:
+def _vectors(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
     dim = int(store.manifest()["dim"])
     n_all, n_done = store.n_passages(), 0
     remedy = f"Encode it again: pincite corpus rebuild {folder}"
     missing = "SELECT key FROM passages WHERE key NOT IN (SELECT passage FROM vectors)"
     if dim:
         for (key,) in store.rows(f"{missing} LIMIT {NAMED}"):
-            yield Flaw("vector", f"passage {key}", "it has no vector", remedy)
+            yield Finding("vector", f"passage {key}", "it has no vector", remedy)
     for rows in store.scan("SELECT passage, vector FROM vectors", "passage"):
         tell("checking vectors", n_done, n_all)
         n_done += len(rows)
-        sound = sound_rows(rows, dim)
-        for key, _ in rows:
-            if key not in sound:
-                problem = f"it is not what was written, or no unit vector of {dim} numbers"
-                yield Flaw("vector", f"passage {key}", problem, remedy)
+        for key in unsound(rows, dim):
+            yield Finding(
+                "vector", f"passage {key}", f"it is no unit vector of {dim} numbers", remedy
+            )
 
 
 def _again(folder: Path, url: str) -> str:
@@ -198,12 +187,11 @@ def verify(folder: Path, *, repair: bool = False, tell: Tell = silent) -> list[F
         try:
             generation = Generation(folder / name, write=repair)
         except CorpusError as error:
-            remedy = f"Restore {folder} from a copy, or make the corpus again from its sources."
-            return [*pointer, Finding("store", str(folder / name), str(error), remedy)]
+            return [*pointer, Finding("store", str(folder / name), str(error), _restore(folder))]
         with closing(generation):
             check_format(folder, generation.store.manifest())
             with generation.store.snapshot():
-                found = [Finding(*flaw) for flaw in flaws(generation.store, tell)]
+                found = list(flaws(generation.store, tell))
             found += _derived(generation, repair, tell)
             return [*pointer, *found, *_leftovers(folder, generation, repair)]
 
@@ -234,18 +222,16 @@ def _pointer(folder: Path, repair: bool) -> tuple[list[Finding], str | None]:
 
 def _derived(generation: Generation, repair: bool, tell: Tell) -> list[Finding]:
     """What is wrong with the word index and the vector index."""
-
-    def words() -> Iterator[tuple[str, str]]:
-        return generation.lexical.faults(tell)
-
-    found = _mended("words", generation, words, generation.lexical.forget, repair, tell)
+    lexical, dense = generation.lexical, generation.dense
+    found = _checked(
+        "words", generation, lambda: lexical.faults(tell), lexical.forget, repair, tell
+    )
     if generation.has_vectors:
-        dense = generation.dense
-        found += _mended("meaning", generation, dense.faults, dense.forget, repair, tell)
+        found += _checked("meaning", generation, dense.faults, dense.forget, repair, tell)
     return found
 
 
-def _mended(
+def _checked(
     kind: str,
     generation: Generation,
     faults: Callable[[], Iterator[tuple[str, str]]],
@@ -254,7 +240,14 @@ def _mended(
     tell: Tell,
 ) -> list[Finding]:
     remedy = _repair(generation.folder.parent)
-    found = [Finding(kind, place, problem, remedy) for place, problem in _asked(faults)]
+
+    def findings() -> list[Finding]:
+        try:
+            return [Finding(kind, place, problem, remedy) for place, problem in faults()]
+        except CorpusError as error:
+            return [Finding(kind, "the store", str(error), remedy)]
+
+    found = findings()
     if not found or not repair:
         return found
     try:
@@ -262,15 +255,7 @@ def _mended(
         generation.catch_up(tell)
     except CorpusError as error:
         return [*found, Finding(kind, str(generation.folder), f"not repaired: {error}", remedy)]
-    still = [Finding(kind, place, problem, remedy) for place, problem in _asked(faults)]
-    return [*(dataclasses.replace(finding, repaired=True) for finding in found), *still]
-
-
-def _asked(faults: Callable[[], Iterator[tuple[str, str]]]) -> Iterator[tuple[str, str]]:
-    try:
-        yield from faults()
-    except CorpusError as error:
-        yield "the store", str(error)
+    return [*(dataclasses.replace(finding, repaired=True) for finding in found), *findings()]
 
 
 def _leftovers(folder: Path, generation: Generation, repair: bool) -> list[Finding]:
@@ -309,16 +294,10 @@ def _repair(folder: Path) -> str:
 _WHAT_COSTS = ("encoder", "passage_rule", "encoded_text")  # what makes vectors worth keeping
 
 
-@dataclass(frozen=True, slots=True)
-class Gain:
-    """The size of a corpus before and after, in bytes."""
-
-    n_bytes_before: int
-    n_bytes_after: int
-
-
-def optimize(folder: Path, tell: Tell = silent, index: Kind | None = None) -> Gain:
+def optimize(folder: Path, tell: Tell = silent, index: Kind | None = None) -> tuple[int, int]:
     """Make the corpus compact and remove what killed processes left; needs no encoder.
+
+    Returns its bytes before and after.
 
     `index`: the kind of its vector index from now on; None leaves it.
 
@@ -343,7 +322,7 @@ def optimize(folder: Path, tell: Tell = silent, index: Kind | None = None) -> Ga
             # Whichever generation the pointer names now is complete; the other one goes.
             sweep(folder, current_name(folder))
         (target / COMPACTING).unlink()
-        return Gain(before, n_bytes(folder))
+        return before, n_bytes(folder)
 
 
 def _make_room(target: Path, old: Generation) -> None:
@@ -390,7 +369,7 @@ def _copy(old: Generation, target: Path, tell: Tell, index: Kind | None) -> None
         new.close()
 
 
-Progress: TypeAlias = Callable[[int, int], None]  # documents done, documents in all
+Progress: TypeAlias = Callable[[int, int], None]  # documents done, in all
 
 DOCUMENTS_AT_ONCE = 256  # a batch: what a kill costs
 
@@ -398,7 +377,7 @@ DOCUMENTS_AT_ONCE = 256  # a batch: what a kill costs
 def rebuild(
     folder: Path,
     encoder: Encoder | None,
-    progress: Progress | None = None,
+    progress: Progress = lambda done, total: None,
     index: Kind | None = None,
 ) -> None:
     """Rebuild the corpus with `encoder` and the current rules; resumes an unfinished rebuild.
@@ -420,7 +399,7 @@ def rebuild(
                 folder / following(name), encoder, index or old.store.manifest().get(KIND, "ivf")
             )
             try:
-                _fill(target, old, _encoding(encoder, old), progress or _silent)
+                _fill(target, old, _encoding(encoder, old), progress)
             finally:
                 target.close()
         finally:
@@ -457,7 +436,8 @@ def _continues(path: Path, target: Generation, encoder: Encoder | None, index: s
 def _fill(target: Generation, old: Generation, encode: Encode | None, progress: Progress) -> None:
     n_documents, n_done = old.store.n_documents(), 0
     with target.indexing_behind():
-        for urls in _batches(old.store.urls()):
+        stored = old.store.urls()
+        while urls := list(islice(stored, DOCUMENTS_AT_ONCE)):
             found = (old.store.document(url) for url in urls)
             target.add([document for document in found if document is not None], encode)
             n_done += len(urls)
@@ -465,11 +445,6 @@ def _fill(target: Generation, old: Generation, encode: Encode | None, progress: 
     # Documents deleted between a killed rebuild and this one.
     target.delete([u for u in list(target.store.urls()) if old.store.hash_at(u) is None])
     target.catch_up()
-
-
-def _batches(urls: Iterator[str]) -> Iterator[list[str]]:
-    while batch := list(islice(urls, DOCUMENTS_AT_ONCE)):
-        yield batch
 
 
 def _encoding(encoder: Encoder | None, old: Generation) -> Encode | None:
@@ -483,7 +458,3 @@ def _encoding(encoder: Encoder | None, old: Generation) -> Encode | None:
     except CorpusError:
         return encode
     return reusing(lambda batch: old.store.vectors_of(batch, encoder.dim), encode)
-
-
-def _silent(n_done: int, n_documents: int) -> None:
-    """No progress is shown."""

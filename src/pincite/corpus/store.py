@@ -1,26 +1,19 @@
 """SQLite holds the truth: documents, their passages, the passages' vectors, and what changed when.
 
 Everything else in a corpus is derived from this one file. A batch is one transaction with a growing
-sequence number; the log of changes says which passage keys came and went with each number, so that
-a derived index that stopped at an older number replays just the rest. Keys are never used again.
+sequence number; the log of changes records which passage keys came and went with each number, so
+that a derived index that stopped at an older number replays just the rest. Keys are never reused.
 
-Decisions: *vectors* stand here too, as float16, in the transaction that adds their passages.
-Encoding is what a corpus costs, so a vector must be exactly as durable as its passage, and one file
-with one commit gives that without a second protocol (scores change by less than 0.001, the space
-halves; 1 million at 384 dimensions take 0.8 GB). *Text* is compressed in blocks, so that showing a
-passage of a 600-page report does not mean unpacking the report.
-
-SQLite has no checksums, so a flipped bit on the disk would come back as another address, another
-span or another score. Texts are compressed, which has a checksum; a vector carries one that covers
-its key; a document's *seal* covers its row and the rows of its passages, and is looked at when a
-passage is shown.
+*Vectors* are stored here too, as float16, in the transaction that adds their passages: encoding is
+what a corpus costs, so a vector must be exactly as durable as its passage (scores change by less
+than 0.001; 1 million at 384 dimensions take 0.8 GB). *Text* is compressed in blocks, so that
+showing a passage of a 600-page report does not mean unpacking the report.
 """
 
 import hashlib
 import json
 import os
 import sqlite3
-import struct
 import unicodedata
 import zlib
 from collections import Counter
@@ -32,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pincite.corpus.durable import sync
+from pincite.corpus.durable import replacing
 from pincite.errors import CorpusError
 from pincite.protocols import Floats
 from pincite.types import Document, Passage, Span, about
@@ -43,15 +36,8 @@ Keys = npt.NDArray[np.int64]
 # what a block of four times the size takes, and each passage that is shown needs one or two.
 BLOCK_CHARACTERS = 4_096
 _BLOCK_BYTES = 4 * BLOCK_CHARACTERS  # of UTF-8: no longer block is written
-HASH_DIGITS = 16  # of a content hash; its document's seal stands behind it
+HASH_DIGITS = 16  # of a content hash
 _VECTOR = np.dtype("<f2")
-_CHECK_BYTES = 4
-SEALED = (  # what a seal covers, the passages written as `passage_list` does
-    "SELECT key, doc_id, url, title, kind, published, fetched, language, meta, content_hash,"
-    " (SELECT COALESCE(group_concat('[' || key || ', ' || first || ', ' || last || ']', ', '), '')"
-    "  FROM (SELECT key, first, last FROM passages WHERE document = documents.key ORDER BY key))"
-    " FROM documents WHERE key IN (SELECT value FROM json_each(?))"
-)
 UNIT_TOLERANCE = 2e-3  # half precision moves a unit vector's length by 0.0005 at most
 
 
@@ -83,18 +69,6 @@ def content_hash(document: Document) -> str:
     fields = (document.kind, document.published, document.language, dict(document.meta))
     content = json.dumps((document.doc_id, *fields), sort_keys=True)
     return hashlib.sha256(content.encode("ascii")).hexdigest()[:HASH_DIGITS]
-
-
-def seal(fields: Sequence[object], passages: str) -> str:
-    """8 hex digits over a document's fields and its passages, written as `passage_list` does."""
-    content = f"{json.dumps(fields)[:-1]}, [{passages}]]"
-    return f"{zlib.crc32(content.encode('utf-8', 'surrogatepass')):08x}"
-
-
-def passage_list(keys: Iterable[int], spans: Iterable[Span]) -> str:
-    """Keys and spans as `SEALED` has SQLite write them, which is quicker than Python."""
-    pairs = zip(keys, spans, strict=True)
-    return ", ".join(f"[{key}, {span.start}, {span.end}]" for key, span in pairs)
 
 
 def share_of_digest(doc_id: str) -> int:
@@ -173,32 +147,28 @@ def unpacked(data: bytes) -> str:
     return text.decode("utf-8", "surrogatepass")
 
 
-def packed_vector(key: int, vector: Floats) -> bytes:
-    """A vector (dim,) as it is stored: half precision, then its checksum."""
-    data = vector.astype(_VECTOR).tobytes()
-    return data + _checksum(key, data)
-
-
-def sound_rows(rows: Sequence[tuple[int, bytes]], dim: int) -> dict[int, bytes]:
-    """The stored vectors that are what was written, and of unit length, by key."""
-    sound = {key: data for key, data in rows if _is_sound(key, data, dim)}
-    keys, vectors = matrix(list(sound.items()), dim)
+def unsound(rows: Sequence[tuple[int, bytes]], dim: int) -> list[int]:
+    """The keys of those stored vectors that are not unit vectors of `dim` numbers."""
+    n_bytes = dim * _VECTOR.itemsize
+    whole = [(k, data) for k, data in rows if isinstance(data, bytes) and len(data) == n_bytes]
+    keys, vectors = matrix(whole, dim)
     unit = np.abs(np.linalg.norm(vectors, axis=1) - 1) <= UNIT_TOLERANCE
-    return {int(key): sound[int(key)] for key in keys[unit]}
+    sound = set(keys[unit].tolist())
+    return [key for key, _ in rows if key not in sound]
 
 
 def matrix(rows: Sequence[tuple[int, bytes]], dim: int) -> tuple[Keys, Floats]:
     """Keys and vectors (n_rows, dim).
 
     Raises:
-        ValueError: One of the vectors is damaged.
+        ValueError: One of the vectors has another length.
     """
-    for key, data in rows:
-        if not _is_sound(key, data, dim):
-            raise ValueError(f"that of passage {key} is not what was written")
     n_bytes = dim * _VECTOR.itemsize
+    for key, data in rows:
+        if not isinstance(data, bytes) or len(data) != n_bytes:
+            raise ValueError(f"that of passage {key} is not {n_bytes} bytes long")
     keys = np.array([key for key, _ in rows], dtype=np.int64)
-    values = np.frombuffer(b"".join(data[:n_bytes] for _, data in rows), dtype=_VECTOR)
+    values = np.frombuffer(b"".join(data for _, data in rows), dtype=_VECTOR)
     return keys, values.reshape(len(rows), dim).astype(np.float32)
 
 
@@ -211,16 +181,6 @@ def miscounted(indexed: Counter[int], stored: set[int]) -> Iterator[str]:
     ):
         if keys:
             yield f"{problem} {len(keys)} passages, the first with key {min(keys)}"
-
-
-def _is_sound(key: int, data: bytes, dim: int) -> bool:
-    n_bytes = dim * _VECTOR.itemsize
-    whole = isinstance(data, bytes) and len(data) == n_bytes + _CHECK_BYTES
-    return whole and data[n_bytes:] == _checksum(key, data[:n_bytes])
-
-
-def _checksum(key: int, data: bytes) -> bytes:
-    return struct.pack("<I", zlib.crc32(data, key & 0xFFFFFFFF))
 
 
 def connect(uri: str) -> sqlite3.Connection:
@@ -276,7 +236,6 @@ def failed(path: Path, error: sqlite3.OperationalError) -> str:
 
 
 TICK_STEPS = 100_000  # SQLite's own steps between two ticks: some milliseconds
-MOST_SEALED = 1 << 16  # documents that are remembered as sound: a few MB
 ROWS_AT_ONCE = 4_096  # of a scan: no statement stays open between two portions
 
 
@@ -317,7 +276,6 @@ class Store:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
-        self._sealed: set[int] = set()  # documents that were found as they were written
 
     @classmethod
     def create(cls, path: Path, manifest: Mapping[str, str]) -> "Store":
@@ -390,7 +348,7 @@ class Store:
         rows = self.rows(
             "SELECT content_hash FROM documents WHERE url = CAST(? AS TEXT)", (raw(url),)
         )
-        return str(rows[0][0])[:HASH_DIGITS] if rows else None
+        return str(rows[0][0]) if rows else None
 
     def document(self, url: str) -> Document | None:
         """The document at `url`, equal to the one that was added; None if there is none."""
@@ -435,7 +393,6 @@ class Store:
     def passages(self, places: Sequence[Place]) -> list[Passage]:
         """The passages at `places`, in their order; only the blocks of text they need are read."""
         with self._readable("a passage"):
-            self._check_seals({p.document for p in places})
             blocks = self._blocks({(p.document, n) for p in places for n in blocks_of(p.span)})
             return [
                 Passage(p.doc_id, p.url, p.title, text_of(p, blocks), p.span, p.about)
@@ -474,9 +431,10 @@ class Store:
             " WHERE d.url = CAST(? AS TEXT)"
         )
         found = [r for u in {p.url for p in passages} for r in self.rows(sql, (raw(u),))]
-        sound = sound_rows([(key, vector) for *_, key, vector in found], dim)
-        vectors = dict(zip(sound, matrix(list(sound.items()), dim)[1], strict=True))
-        return {f"{i}:{a}-{b}": vectors[k] for i, a, b, k, _ in found if k in vectors}
+        bad = set(unsound([(key, vector) for *_, key, vector in found], dim))
+        sound = [row for row in found if row[3] not in bad]
+        _, vectors = matrix([(key, vector) for *_, key, vector in sound], dim)
+        return {f"{i}:{a}-{b}": v for (i, a, b, *_), v in zip(sound, vectors, strict=True)}
 
     def keys_in(self, first: int, last: int) -> set[int]:
         """The keys of the stored passages in the closed range."""
@@ -522,11 +480,8 @@ class Store:
             " content_hash) VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, ?, ?, ?)"
         )
         meta = json.dumps(dict(document.meta), sort_keys=True)
-        named = (document.doc_id, document.url, document.title, *fields, meta)
-        hashed = content_hash(document)
-        sealed = hashed + seal((*named, hashed), passage_list(keys, spans))
         names = (document.doc_id, raw(document.url), raw(document.title))
-        key = self._run(sql, (*names, *fields, meta, sealed)).lastrowid
+        key = self._run(sql, (*names, *fields, meta, content_hash(document))).lastrowid
         self._run_many("INSERT INTO blocks VALUES (?, ?, ?)", packed(key, document.text))
         self._run_many(
             "INSERT INTO passages (document, first, last) VALUES (?, ?, ?)",
@@ -537,7 +492,8 @@ class Store:
 
     def put_vectors(self, keys: Sequence[int], vectors: Floats) -> None:
         """Store one vector for each passage key; `vectors` is (n_keys, dim)."""
-        rows = ((key, packed_vector(key, v)) for key, v in zip(keys, vectors, strict=True))
+        stored = vectors.astype(_VECTOR)
+        rows = ((key, vector.tobytes()) for key, vector in zip(keys, stored, strict=True))
         self._run_many("INSERT INTO vectors VALUES (?, ?)", rows)
 
     def note(self, name: str, value: str) -> None:
@@ -564,16 +520,12 @@ class Store:
         The copy's log of changes says "all of these were added", which is what a derived index
         needs to start from nothing, and one that is behind to catch up.
         """
-        part = path.with_name(f"{path.name}.part")
-        part.unlink(missing_ok=True)
         self._connection.set_progress_handler(tick, TICK_STEPS)
         try:
-            self._run("VACUUM INTO ?", (str(part),))
+            with replacing(path) as part:
+                self._run("VACUUM INTO ?", (str(part),))
         finally:
             self._connection.set_progress_handler(None, 0)
-        sync(part)  # SQLite does not flush what it vacuums into
-        part.replace(path)
-        sync(path.parent)
         copy = Store.open(path, write=True)
         try:
             copy.rows("PRAGMA journal_mode=WAL")
@@ -592,26 +544,6 @@ class Store:
             for row in self.rows(f"PRAGMA {name}")
         ]
         return int((n_pages - n_free) * size)
-
-    def _check_seals(self, documents: set[int]) -> None:
-        """What is shown of a document is what was added; looked at when it is first shown.
-
-        A document's rows never change, and its key is never used again.
-        """
-        if unsealed := self.unsealed(documents - self._sealed):
-            raise ValueError(f"the row of document {unsealed[0]} or of its passages changed")
-        if len(self._sealed) > MOST_SEALED:
-            self._sealed.clear()
-        self._sealed |= documents
-
-    def unsealed(self, documents: Iterable[int]) -> list[int]:
-        """Those documents whose row, or one of whose passages' rows, is not what was written."""
-        wanted = set(documents)
-        for key, *named, sealed, passages in self.rows(SEALED, (listed(wanted),)):
-            hashed, known = sealed[:HASH_DIGITS], sealed[HASH_DIGITS:]
-            if known == seal((*named, hashed), passages):
-                wanted.discard(key)
-        return sorted(wanted)
 
     def _blocks(self, wanted: set[tuple[int, int]]) -> dict[tuple[int, int], str]:
         """The texts of those blocks, given as (document, number)."""

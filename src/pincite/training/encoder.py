@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pincite.corpus import durable
-from pincite.corpus.ingest import passage_text
+from pincite.corpus.generation import passage_text
 from pincite.documents import jsonl
 from pincite.documents.jsonl import LabelledClaim, read_labelled
 from pincite.errors import InputError

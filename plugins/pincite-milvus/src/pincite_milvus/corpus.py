@@ -15,8 +15,13 @@ from typing import Any
 import numpy as np
 
 from pincite.corpus import ranking
-from pincite.corpus.generation import NO_ENCODER
-from pincite.corpus.ingest import ENCODED_AT_ONCE, ENCODED_TEXT, encoding_with, reusing
+from pincite.corpus.generation import (
+    ENCODED_AT_ONCE,
+    ENCODED_TEXT,
+    NO_ENCODER,
+    encoding_with,
+    reusing,
+)
 from pincite.corpus.lexical import LEXICAL_RULE, SCORE_DECIMALS, TITLE_BOOST, weights, words_of
 from pincite.corpus.protocol import NO_FILTERS, Comparison, CorpusStatus, Way
 from pincite.corpus.ranking import CorpusRetriever, Merge, best, merged, sites, text_of

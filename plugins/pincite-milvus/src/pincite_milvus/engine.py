@@ -7,8 +7,7 @@ from typing import Any, TypeAlias
 from uuid import uuid4
 
 from pincite.corpus.durable import Tell
-from pincite.corpus.generation import NO_ENCODER, version_of
-from pincite.corpus.ingest import ENCODED_TEXT
+from pincite.corpus.generation import ENCODED_TEXT, NO_ENCODER, version_of
 from pincite.corpus.lexical import LEXICAL_RULE
 from pincite.corpus.protocol import Address, Finding
 from pincite.errors import ConfigError, CorpusError
