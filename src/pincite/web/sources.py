@@ -1,7 +1,7 @@
-"""Cited pages from the open web: many hosts at once, one request at a time to each; read once.
+"""Fetches cited pages: many hosts at once, one request at a time to each; each page once.
 
-robots.txt is heeded by RFC 9309 and read once a day and host. Errors, statuses and redirects become
-one of our reasons here; what a page's text gives away is `documents.outcome`'s business.
+robots.txt is obeyed as RFC 9309 says, and read once a day and host. Errors, statuses and redirects
+become one of our reasons here; `documents.outcome` finds the reasons in a page's text.
 """
 
 import re
@@ -109,93 +109,12 @@ def _is_front(path: str, query: str) -> bool:
     return not query and _FRONT.fullmatch(path) is not None
 
 
-# ── robots.txt ────────────────────────────────────────────────────────────────────────────────────
-
-AGENT = "pincite"  # the name that a robots.txt can address
-MAX_CHARS = 500 * 1024  # RFC 9309, 2.5: what must be read at least, and no more is
-# A file that is not served as one is "unavailable" (2.3.1.3), which allows everything.
-_NO_FILE = (BodyTooLarge, BodyCut, BadEncoding, RedirectedTooOften, UnsafeAddress)
-
-Reply = tuple[int, bytes]  # status and body
-Read = Callable[[str], Reply]  # address of a robots.txt → what is there; raises FetchError
-
-
-@dataclass(frozen=True, slots=True)
-class Wishes:
-    """Of one host. `closed` says why nothing may be fetched; empty if `rules` decide."""
-
-    rules: "Protego | None"
-    closed: str = ""
-
-    def allow(self, url: str) -> bool:
-        """Whether this program may fetch an address of the host."""
-        return not self.closed and (self.rules is None or self.rules.can_fetch(url, AGENT))
-
-    @property
-    def delay(self) -> float:
-        """Seconds between requests that the host asks for; 0 if it does not say."""
-        return (self.rules.crawl_delay(AGENT) or 0.0) if self.rules else 0.0
-
-
-class Robots:
-    """The wishes of the hosts that were asked; `check` is what `WebClient.get` wants."""
-
-    def __init__(self, read: Read, set_pause: Callable[[str, float], None]) -> None:
-        """`set_pause` is told of each host that asks for a delay."""
-        self._read, self._set_pause = read, set_pause
-        self._known: dict[str, Wishes] = {}
-        self._locks: dict[str, threading.Lock] = {}
-        self._lock = threading.Lock()
-
-    def check(self, target: Target) -> None:
-        """Look whether a page may be fetched.
-
-        Raises:
-            RobotsForbid: its host asks programs to leave it alone, or cannot say now.
-            FetchError: the host cannot be reached at all.
-        """
-        wishes = self._wishes(target)
-        if wishes.allow(target.url):
-            return
-        host = target.authority
-        why = wishes.closed or f"the robots.txt of {host} asks programs to leave this page alone"
-        raise RobotsForbid(f"{target.url} is not fetched: {why}.", target.url)
-
-    def _wishes(self, target: Target) -> Wishes:
-        origin = f"{target.scheme}://{target.authority}"
-        with self._lock:
-            lock = self._locks.setdefault(origin, threading.Lock())
-        with lock:  # asked once, however many pages of the host are waiting
-            if origin not in self._known:
-                self._known[origin] = wishes = self._asked(f"{origin}/robots.txt")
-                if wishes.delay > 0:
-                    self._set_pause(target.host, wishes.delay)
-            return self._known[origin]
-
-    def _asked(self, url: str) -> Wishes:
-        try:
-            status, body = self._read(url)
-        except _NO_FILE:
-            return Wishes(None)
-        except FetchError as error:
-            if error.status is None:
-                raise
-            return Wishes(None, f"{url} answers {error.status}, which asks to stay away")
-        if status == 429 or status >= 500:  # 2.3.1.4; a host that is busy has said nothing yet
-            return Wishes(None, f"{url} answers {status}, which asks to stay away")
-        return Wishes(rules_of(body) if 200 <= status < 300 else None)
-
-
-def rules_of(body: bytes) -> "Protego":
-    """The rules in a robots.txt, whatever bytes it holds."""
-    from protego import Protego
-
-    text = body[:MAX_CHARS].decode("utf-8-sig", "replace")
-    return Protego.parse(text)
-
-
 # ── Pages ─────────────────────────────────────────────────────────────────────────────────────────
 
+AGENT = "pincite"  # the name that a robots.txt can address
+ROBOTS_BYTES = 500 * 1024  # RFC 9309, 2.5: what must be read at least, and no more is
+# A robots.txt that is not served as one is "unavailable" (2.3.1.3), which allows everything.
+_NO_FILE = (BodyTooLarge, BodyCut, BadEncoding, RedirectedTooOften, UnsafeAddress)
 ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.5"
 HOUR = DAY / 24
 TOO_MANY = 429  # requests, says the host
@@ -206,7 +125,7 @@ State = Literal["asked", "came", "kept", "failed", "sought"]  # sought: a copy o
 
 
 class FetchStep(NamedTuple):
-    """What happens now, for a person who waits."""
+    """One step, for a progress display."""
 
     url: str
     state: State
@@ -225,7 +144,9 @@ class WebSources:
         progress: Callable[[FetchStep], None] = lambda _: None,
     ) -> None:
         self._client, self._cache, self._progress = client, cache, progress
-        self._robots = Robots(self._read_robots, client.set_pause)
+        # By origin the rules of its robots.txt, or why nothing of it may be fetched.
+        self._robots: dict[str, Protego | str | None] = {}
+        self._robots_locks: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
         self._refusing: set[str] = set()  # hosts that answered 429 to the last attempt
 
@@ -310,7 +231,7 @@ class WebSources:
         stale = self._cache.get(key)
         try:
             response = self._client.get(
-                key, accept=ACCEPT, headers=_conditions(stale), check=self._robots.check
+                key, accept=ACCEPT, headers=_conditions(stale), check=self._check_robots
             )
         except FetchStopped:
             raise
@@ -341,6 +262,39 @@ class WebSources:
         reason, detail = failed.reason.value, failed.detail
         kept = Kept(failed.url, final_url, status, {}, None, reason=reason, detail=detail)
         return kept.lasting(min(seconds, HOUR) if failed.reason in PASSING else seconds)
+
+    def _check_robots(self, target: Target) -> None:
+        """Raise RobotsForbid if the host asks programs to leave a page alone, or cannot say now."""
+        origin = f"{target.scheme}://{target.authority}"
+        with self._lock:
+            lock = self._robots_locks.setdefault(origin, threading.Lock())
+        with lock:  # asked once, however many pages of the host are waiting
+            if origin not in self._robots:
+                self._robots[origin] = self._rules_of(target, f"{origin}/robots.txt")
+        rules = self._robots[origin]
+        if isinstance(rules, str):
+            raise RobotsForbid(f"{target.url} is not fetched: {rules}.", target.url)
+        if rules is not None and not rules.can_fetch(target.url, AGENT):
+            why = f"the robots.txt of {target.authority} asks programs to leave this page alone"
+            raise RobotsForbid(f"{target.url} is not fetched: {why}.", target.url)
+
+    def _rules_of(self, target: Target, url: str) -> "Protego | str | None":
+        from protego import Protego
+
+        try:
+            status, body = self._read_robots(url)
+        except _NO_FILE:
+            return None
+        except HostBusy as error:
+            return f"{url} answers {error.status}, which asks to stay away"
+        if status == TOO_MANY or status >= 500:
+            return f"{url} answers {status}, which asks to stay away"  # RFC 9309, 2.3.1.4
+        if not 200 <= status < 300:
+            return None
+        rules = Protego.parse(body[:ROBOTS_BYTES].decode("utf-8-sig", "replace"))
+        if delay := rules.crawl_delay(AGENT):
+            self._client.set_pause(target.host, delay)
+        return rules
 
     def _read_robots(self, url: str) -> tuple[int, bytes]:
         """A robots.txt, which is kept like a page, for a day (RFC 9309, 2.4)."""
