@@ -1,9 +1,9 @@
 """Which addresses may be connected to: public hosts of the web, and nothing else.
 
-Articles are written by strangers, and so are the addresses in them: one that leads into the
-network of whoever runs Pincite must never be opened, however it is spelled. Names are resolved
-once, every answer is looked at, and the connection goes to an answer that was looked at
-(`web.wire`), so a name that resolves differently the second time gains nothing.
+The addresses in articles are not trusted: one that leads into the user's own network must never be
+opened, however it is spelled. Names are resolved once, every answer is checked, and the connection
+goes to an answer that was checked (`web.wire`), so a name that resolves differently the second time
+gains nothing.
 """
 
 import ipaddress
@@ -169,32 +169,27 @@ def _answers(target: Target, resolve: Resolve, seconds: float) -> list[str]:
     """What `resolve` says, asked in a thread of its own: the C library's call has no time limit."""
     if _literal(target.host):
         return [target.host]
-    said: list[list[str] | Exception] = []
+    answers: list[list[str] | Exception] = []
 
     def ask() -> None:
         try:
-            said.append(resolve(target.host, target.port))
-        except Exception as error:  # of whatever resolver: handed to the thread that waits
-            said.append(error)
+            answers.append(resolve(target.host, target.port))
+        except Exception as error:  # of any resolver: handed to the thread that waits
+            answers.append(error)
         finally:
             RESOLVERS.release()
 
-    if not RESOLVERS.acquire(timeout=seconds):
-        raise NoSuchHost(
-            f"{target.host}: too many names are being looked up.", target.url, of_host=True
-        )
-    thread = threading.Thread(target=ask, name="resolve", daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if not said:
-        raise NoSuchHost(
-            f"{target.host} was not resolved within {seconds:g} s.", target.url, of_host=True
-        )
-    if isinstance(said[0], Exception):
-        raise NoSuchHost(
-            f"{target.host} has no address ({said[0]}).", target.url, of_host=True
-        ) from said[0]
-    return said[0]
+    why, cause = "too many names are being looked up", None
+    if RESOLVERS.acquire(timeout=seconds):
+        thread = threading.Thread(target=ask, name="resolve", daemon=True)
+        thread.start()
+        thread.join(seconds)
+        answer = answers[0] if answers else None
+        if isinstance(answer, list):
+            return answer
+        cause = answer
+        why = f"no address ({answer})" if answer else f"not resolved within {seconds:g} s"
+    raise NoSuchHost(f"{target.host}: {why}.", target.url, of_host=True) from cause
 
 
 def _host(host: str, shown: str, url: str) -> str:
@@ -249,13 +244,13 @@ def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
 
 @dataclass(frozen=True, slots=True)
 class WebRules:
-    """Manners and limits. Complete when constructed; `online` is false unless a user says so."""
+    """Politeness and limits. Complete when constructed; `online` is false unless a user says so."""
 
     online: bool = False
     contact: str = ""  # an e-mail or web address, for the administrators of the hosts
     ports: tuple[int, ...] = PORTS
-    environment_proxies: bool = False  # whether HTTP_PROXY and its kin are heeded
-    # Manners. A second between requests is what archives and small sites ask for.
+    environment_proxies: bool = False  # whether HTTP_PROXY and the like are used
+    # Politeness. A second between requests is what archives and small sites ask for.
     pause: float = 1.0  # seconds between the end of a request and the next to the same host
     longest_crawl_delay: float = 30.0  # of robots.txt; more is taken for this
     at_once: int = 64  # hosts; each has one connection, and threads that wait cost little

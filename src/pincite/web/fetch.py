@@ -1,11 +1,11 @@
-"""The only door to the web: one polite and suspicious GET, used for pages and for APIs alike.
+"""The HTTP client for everything on the web: one polite GET that trusts nothing it is sent.
 
     client = WebClient(WebRules(online=True, contact="me@example.org"))
     reply = client.get("https://example.org/a", accept="text/html")
 
-`get` follows redirects (each looked at like the first address), keeps one connection and a pause
-per host, heeds `Retry-After`, tries again where that helps, and stops at every limit of the rules.
-A reply of any status is a `Response`; what never became one is a `FetchError`.
+`get` follows redirects (each checked like the first address), keeps one connection and a pause per
+host, obeys `Retry-After`, retries where that helps, and stops at every limit of the rules. A reply
+of any status is a `Response`; without a reply it raises a `FetchError`.
 """
 
 import ssl
@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from urllib.parse import urljoin
 
@@ -68,7 +67,7 @@ class Response:
 
 @dataclass(slots=True, eq=False)
 class _Lane:
-    """One host: who holds the lock may ask it, over the one connection, when the pause is over."""
+    """One host: the lock's holder may ask it, over the one connection, after the pause."""
 
     wire: "Wire"
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -92,7 +91,7 @@ class WebClient:
         """All but the rules is for tests, and for a server that the user named; see `web.search`.
 
         Args:
-            rules: limits and manners.
+            rules: limits and politeness.
             resolve: how a name becomes addresses.
             allow: addresses that may be connected to although they are not public. No setting
                 gives them to the client that opens cited pages.
@@ -120,20 +119,16 @@ class WebClient:
             url: http or https.
             accept: the media types that are wanted.
             headers: further ones; to another host than the first they are not carried on.
-            check: is asked about each address on the way, and raises if it must not be opened.
-            pause: whether the host is left alone afterwards; not after its robots.txt, which is
-                asked for because a page is.
+            check: called with each address on the way; raises if it must not be opened.
+            pause: whether to pause before the next request to the host; not after its robots.txt.
 
         Raises:
             FetchingIsOff: the rules do not say `online`.
             FetchError: nothing, or nothing usable, came back; see `pincite.errors`.
         """
         if not self.rules.online:
-            raise FetchingIsOff(
-                f"{url} is not fetched: nothing leaves this machine unless you allow it. Give "
-                "--online, or set web.online.",
-                url,
-            )
+            what = f"{url} is not fetched: nothing leaves this machine unless you allow it."
+            raise FetchingIsOff(f"{what} Give --online, or set web.online.", url)
         target = target_of(url, self.rules.ports)
         sent = {"accept": accept} | {name.lower(): v for name, v in (headers or {}).items()}
         passed: list[str] = []
@@ -159,7 +154,7 @@ class WebClient:
             target = following
 
     def set_pause(self, host: str, seconds: float) -> None:
-        """Leave a host alone for at least so long between requests, up to the rules' limit."""
+        """Set the least seconds between requests to a host, up to the rules' limit."""
         seconds = min(seconds, self.rules.longest_crawl_delay)
         lane = self._lane(host)
         lane.pause = max(self.rules.pause, seconds)
@@ -179,12 +174,7 @@ class WebClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind:
             self.stop()
         self.close()
@@ -202,7 +192,7 @@ class WebClient:
             raise UnsafeAddress(f"{target.url} leads to {location!r}.", target.url) from error
 
     def _persistently(self, target: Target, headers: dict[str, str], pause: bool) -> "Reply":
-        """The reply of the last attempt: where waiting may help, it is made again."""
+        """The reply of the last attempt; retries where waiting may help."""
         wait = self.rules.first_wait
         for attempt in range(1, self.rules.attempts + 1):
             last = attempt == self.rules.attempts
@@ -239,18 +229,16 @@ class WebClient:
                 raise type(first)(str(first), target.url, first.status)
             if self._stopped.wait(max(0.0, lane.free_at - time.monotonic())):
                 raise FetchStopped("The run was stopped.", target.url)
-            addresses = self._addresses(target)
+            # Behind a proxy names are the proxy's business, numbers are ours.
+            addresses = list[str]()
+            if not (target.is_name and proxy_of(target, self.rules)):
+                seconds = self.rules.connect_seconds
+                addresses = safe_addresses(target, self._resolve, self._allow, seconds)
             whole = {"host": target.authority, "user-agent": self.user_agent} | headers
             try:
                 return lane.wire.exchange(target, addresses, whole)
             finally:
                 lane.free_at = time.monotonic() + (lane.pause if pause else 0.0)
-
-    def _addresses(self, target: Target) -> list[str]:
-        """Where to connect to. Behind a proxy names are the proxy's business, numbers are ours."""
-        if target.is_name and proxy_of(target, self.rules):
-            return []
-        return safe_addresses(target, self._resolve, self._allow, self.rules.connect_seconds)
 
     def _lane(self, host: str) -> _Lane:
         with self._lock:
