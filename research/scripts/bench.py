@@ -31,7 +31,7 @@ from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.generation import passage_text
 from pincite.documents.read import read_path
 from pincite.models import session, weights
-from pincite.models.encoder import OnnxEncoder
+from pincite.models.session import OnnxEncoder
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.text.passages import passages
 from pincite.types import Document

@@ -22,7 +22,7 @@ from typing import Any
 
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.models import weights
-from pincite.models.encoder import OnnxEncoder
+from pincite.models.session import OnnxEncoder
 from pincite.settings import Settings, load
 from pincite.types import Document
 from pincite.verbs.check import build

@@ -13,7 +13,7 @@ from pathlib import Path
 from pincite import runtime
 from pincite.corpus import engines
 from pincite.evaluation import wafer
-from pincite.retrieval import queries
+from pincite.retrieval import retrievers
 from pincite.retrieval.retrievers import Asked, Fused
 from pincite.settings import load
 from pincite.types import Hit
@@ -41,7 +41,7 @@ def main() -> None:
     records = wafer.open_collection(given.collection, "dev").records
     chosen = [record for record in records if record.supporting][: given.n]
     claims = list(map(claim_of, chosen))
-    asked = [Asked(queries.lexical_query(one), queries.dense_query(one)) for one in claims]
+    asked = [Asked(retrievers.lexical_query(one), retrievers.dense_query(one)) for one in claims]
     encoder, first = runtime.encoder(load({})), dict[str, list[list[Hit]]]()
     for address in given.corpora:
         with engines.open(address, encoder) as corpus:

@@ -28,7 +28,7 @@ from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.generation import Generation, current_name
 from pincite.corpus.store import Store
 from pincite.models import weights
-from pincite.models.encoder import OnnxEncoder
+from pincite.models.session import OnnxEncoder
 from pincite.protocols import Encoder, Floats
 from pincite.retrieval.fusion import fused
 from pincite.retrieval.retrievers import Fused

@@ -23,7 +23,7 @@ import numpy as np
 from pincite.corpus.generation import current_name
 from pincite.corpus.store import Store
 from pincite.models import weights
-from pincite.models.encoder import OnnxEncoder
+from pincite.models.session import OnnxEncoder
 from pincite.protocols import Floats
 
 faiss: Any = import_module("faiss")  # its stubs lack most of what is used here

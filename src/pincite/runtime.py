@@ -20,9 +20,9 @@ from pincite.llm.client import Limits
 from pincite.llm.embeddings import ServedEncoder
 from pincite.llm.judge import Judge, WithSecondOpinion
 from pincite.llm.templates import Templates
-from pincite.models import layouts, weights
-from pincite.models.asked import AskedMiniCheck
-from pincite.models.encoder import OnnxEncoder
+from pincite.models import public, weights
+from pincite.models.public import MiniCheckClient
+from pincite.models.session import OnnxEncoder
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.protocols import Encoder, Verifier
 from pincite.retrieval.retrievers import Fused
@@ -179,7 +179,7 @@ def verifier(models: ModelSettings, *, keep: bool = True) -> CrossEncoderVerifie
     """The verifier of the settings, to be closed; `keep`: judged pairs in `judgements_file()`."""
     judged = judgements_file() if keep else None
     if served := weights.served(models.verifier):
-        asked = AskedMiniCheck(ChatClient.from_environment(served.url, served.model))
+        asked = MiniCheckClient(ChatClient.from_environment(served.url, served.model))
         return CrossEncoderVerifier(asked, judged=judged)
     folder = weights.locate(models.verifier)
     return CrossEncoderVerifier(folder, threads=models.threads, judged=judged)
@@ -190,7 +190,7 @@ def languages(models: ModelSettings) -> frozenset[str]:
     if weights.served(models.verifier):
         return frozenset({"en"})
     folder = weights.locate(models.verifier)
-    if layout := layouts.of_folder(folder):
+    if layout := public.of_folder(folder):
         return frozenset(layout.languages)
     return frozenset(weights.read_card(folder).get("languages", ["en"]))
 

@@ -10,7 +10,7 @@ from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.protocol import NO_FILTERS
 from pincite.judgement.references import Retraction, Standing, Support
 from pincite.models import weights
-from pincite.models.encoder import OnnxEncoder
+from pincite.models.session import OnnxEncoder
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.retrieval.filters import Filters, condition
 from pincite.retrieval.retrievers import Fused, Reranked

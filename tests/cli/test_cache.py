@@ -8,7 +8,7 @@ import pytest
 from cli.test_cli import run
 from web.test_cache_size import filled
 
-from pincite.models.logit_cache import LogitCache
+from pincite.models.verifier import LogitCache
 from pincite.protocols import Floats
 
 

@@ -10,8 +10,7 @@ from support.laws import check_encoder
 from conftest import HEADS, WIDTH, tiny_weights
 from pincite.errors import MissingModel
 from pincite.models import session as session_module
-from pincite.models.encoder import OnnxEncoder
-from pincite.models.session import CHARS_PER_TOKEN, Session
+from pincite.models.session import CHARS_PER_TOKEN, OnnxEncoder, Session
 from pincite.protocols import Floats
 
 TEXTS = ["the old bridge", "it opened in 1911 .", "a", "the river town was old , by the bridge"]

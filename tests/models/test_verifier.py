@@ -14,8 +14,7 @@ from pincite import containment
 from pincite.errors import MissingModel, PinciteWarning
 from pincite.models import weights
 from pincite.models.calibration import FEATURES, LEAST_SUPPORT, NEVER, contrary, features
-from pincite.models.logit_cache import LogitCache
-from pincite.models.verifier import DENYING, CrossEncoderVerifier, reasons
+from pincite.models.verifier import DENYING, CrossEncoderVerifier, LogitCache, reasons
 from pincite.notes import texts
 from pincite.protocols import Floats
 from pincite.types import Claim, Passage, Span

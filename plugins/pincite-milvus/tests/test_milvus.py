@@ -299,7 +299,7 @@ def test_a_server_links_it(address: str, tmp_path: Path, tiny_encoder: Path) -> 
     from fastapi.testclient import TestClient
     from server.applications import app_of
 
-    from pincite.models.encoder import OnnxEncoder
+    from pincite.models.session import OnnxEncoder
     from pincite.server.corpora import link
     from pincite.server.settings import ServerSettings
     from pincite.server.site import opened

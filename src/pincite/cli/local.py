@@ -241,7 +241,7 @@ def cache() -> None:
 def show_cache(as_json: bool, config: Path | None) -> None:
     """Print how much is kept, where, and since when."""
     from pincite.llm.calls import ReplyCache
-    from pincite.models.logit_cache import LogitCache
+    from pincite.models.verifier import LogitCache
     from pincite.runtime import replies_file
     from pincite.web.cache import holdings
 
@@ -303,7 +303,7 @@ def clear(judgements: bool, config: Path | None) -> None:
     Reports stay. The next run fetches or judges again.
     """
     from pincite.llm.calls import ReplyCache
-    from pincite.models.logit_cache import LogitCache
+    from pincite.models.verifier import LogitCache
     from pincite.runtime import replies_file
 
     pages, judged = _files(config)

@@ -24,7 +24,7 @@ from pincite.errors import InputError
 from pincite.evaluation import claims, measures
 from pincite.evaluation.claims import FAILS, CutRow, Predictions, Scores, cut, url_depth
 from pincite.protocols import Query, Verifier, WordRetriever
-from pincite.retrieval import fusion, queries
+from pincite.retrieval import fusion, retrievers
 from pincite.text.passages import passages
 from pincite.types import Claim, Document, Hit, Passage
 from pincite.verbs.verify.pipeline import VerifyPipeline
@@ -191,9 +191,9 @@ def _retrieved(
     claims: Sequence[Claim], corpus: Corpus, pipeline: VerifyPipeline, tell: Tell
 ) -> dict[str, list[list[Hit]]]:
     ways: dict[str, tuple[WordRetriever, Callable[[Claim], Query]]] = {
-        "side": (corpus.lexical(), queries.side_query),
-        "sparse": (corpus.lexical(), queries.lexical_query),
-        "dense": (corpus.dense(), queries.dense_query),
+        "side": (corpus.lexical(), retrievers.side_query),
+        "sparse": (corpus.lexical(), retrievers.lexical_query),
+        "dense": (corpus.dense(), retrievers.dense_query),
     }
     runs: dict[str, list[list[Hit]]] = {}
     for name, (retriever, query_of) in ways.items():

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pincite.library.exclusions import Exclusions
 from pincite.protocols import WebSearch
-from pincite.retrieval import cascade, queries
+from pincite.retrieval import cascade, retrievers
 from pincite.retrieval.filters import Facts, Filters
 from pincite.settings import WebSettings
 from pincite.text import words
@@ -52,7 +52,7 @@ class WebCandidates:
         `cited`: addresses that are no candidates, because the claim has them already. Pages of
         sites that may not be used are not fetched.
         """
-        asked = [queries.web_query(claim)]
+        asked = [retrievers.web_query(claim)]
         (found,) = self.search.search(asked, 2 * self.n_pages, self.language)
         named = [(page, self._barred(page, exclusions)) for page in found if page.url not in cited]
         barred = [why for _, why in named if why]

@@ -1,10 +1,9 @@
-"""One transformer on ONNX Runtime: texts or text pairs in, the raw output of the network out.
+"""Transformers on ONNX Runtime: texts or text pairs in, raw outputs or vectors out.
 
-Decisions hidden here: each row is run alone. Nothing is padded, a row's logits do not depend on
-what else was asked (int8 activations are scaled by batch), and on processors it is no slower than
-batches of 4, which are faster than larger ones: caches, not calls, decide. Each core runs a row of
-its own, the longest first. Scores do not depend on the processor: where its fast int8 products
-are inexact, slower ones are used. ONNX Runtime and tokenizers are named here only.
+Each row is run alone. Nothing is padded, a row's logits do not depend on the rest of its batch
+(int8 activations are scaled by batch), and on CPUs it is no slower than batches of 4, which are
+faster than larger ones. Each core runs one row at a time, the longest first. Scores do not depend
+on the processor: where its fast int8 products are inexact, slower ones are used.
 """
 
 import os
@@ -13,14 +12,16 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from pincite.errors import MissingModel
+from pincite.models import weights
 from pincite.protocols import Floats
 
-# No writing has longer ones on average: words are cut into pieces, what has no spaces into signs.
+# No script has longer tokens on average: words are cut into pieces, scripts without spaces into
+# characters.
 CHARS_PER_TOKEN = 64
 
 # The network's input → the attribute of an encoding that fills it.
@@ -34,6 +35,9 @@ _PRODUCT = (
     b'\x08\x04:>\n\x18\n\x01a\n\x01b\x12\x01c"\rMatMulInteger\x12\x01pZ\t\n\x01a\x12\x04\n\x02\x08\x02'
     b"Z\t\n\x01b\x12\x04\n\x02\x08\x03b\t\n\x01c\x12\x04\n\x02\x08\x06B\x04\n\x00\x10\n"
 )
+
+ENCODER_TOKENS = 256  # what all-MiniLM-L6-v2 was trained with
+POOLINGS = ("mean", "cls")  # of the last hidden states: their mean, or the first token's
 
 Rows = Sequence[str] | Sequence[tuple[str, str]]
 
@@ -99,10 +103,7 @@ class Session:
         return len(self._tokenizer.encode(text[: self._max_chars], add_special_tokens=False).ids)
 
     def run(self, rows: Rows) -> Iterator[tuple[int, Floats]]:
-        """Each text's, or pair of texts', position and output, without an axis for it.
-
-        The longest come first: memory peaks at the start.
-        """
+        """Each row's position and output, the longest rows first: memory peaks at the start."""
         encodings: list[Any] = self._tokenizer.encode_batch([self._bounded(row) for row in rows])
         order = sorted(range(len(encodings)), key=lambda row: -len(encodings[row].ids))
         if self._threads == 1 or len(order) < 2:
@@ -140,7 +141,7 @@ def products_saturate() -> bool:
     """Whether the fast int8 kernels lose what does not fit into 16 bits: x86 without VNNI.
 
     With the precise kernels, which take 1.6 times as long where nothing is lost, scores are the
-    same on every processor. Asked of a product, since no library tells it on every system.
+    same on every processor. Found by trying, since no library says it on every system.
     """
     from onnxruntime import InferenceSession, SessionOptions
 
@@ -152,7 +153,35 @@ def products_saturate() -> bool:
 
 
 def cores() -> int:
-    """How many this process may use; where the system does not say, how many there are."""
+    """How many cores this process may use; all, if the system does not say."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+class OnnxEncoder:
+    """A bi-encoder: the last hidden states pooled as its card says, L2-normalised."""
+
+    def __init__(self, folder: Path, *, threads: int = 0) -> None:
+        """Load the model; raises MissingModel where the folder holds none that can be used."""
+        card = weights.read_card(folder)
+        self._pooling: str = card.get("pooling", "mean")
+        if self._pooling not in POOLINGS:
+            raise MissingModel(
+                f"{folder}/pincite.json names the pooling {self._pooling!r}; expected one of "
+                f"{', '.join(POOLINGS)}."
+            )
+        max_tokens = card.get("max_tokens", ENCODER_TOKENS)
+        self._session = Session(folder, max_tokens=max_tokens, threads=threads)
+        self._prefix: dict[str, str] = card.get("prefix", {})
+        self.dim = self._session.width
+        self.fingerprint = weights.fingerprint(folder)
+
+    def encode(self, texts: Sequence[str], role: Literal["query", "passage"]) -> Floats:
+        """Unit vectors, (n_texts, dim) float32."""
+        prefix = self._prefix.get(role, "")
+        embeddings = np.zeros((len(texts), self.dim), dtype=np.float32)
+        for row, output in self._session.run([prefix + text for text in texts]):
+            pooled = output.mean(axis=0) if self._pooling == "mean" else output[0]
+            embeddings[row] = pooled / np.linalg.norm(pooled)
+        return embeddings

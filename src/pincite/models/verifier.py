@@ -1,8 +1,9 @@
 """The cross-encoder that judges (claim, passage) pairs, and what it can say about why."""
 
+import hashlib
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -11,12 +12,12 @@ from typing import TypeAlias
 import numpy as np
 
 from pincite import containment
+from pincite.cache_file import CacheFile
 from pincite.errors import MissingModel
 from pincite.judgement.aggregation import BY_NETWORK
 from pincite.judgement.contradictions import contradiction
-from pincite.models import calibration, layouts, weights
-from pincite.models.asked import AskedMiniCheck
-from pincite.models.logit_cache import LogitCache
+from pincite.models import calibration, public, weights
+from pincite.models.public import MiniCheckClient
 from pincite.models.session import Session
 from pincite.notes import Note
 from pincite.protocols import Floats
@@ -41,9 +42,13 @@ SHARED, FIRST = 2.0, 0.5
 # What a rule shows is at least this likely: its precision on rows that chose nothing, rounded down
 # (docs/benchmarks.md). The calibration may say more.
 OF_A_RULE = 0.6
+ON_TOPIC = 0.5  # a passage that lacks more of the claim's content words is about something else
+COMMIT_EVERY = 64  # rows that the cache commits at once: about a second of work on two cores
+_STORED = "<f4"  # the same file serves machines of either byte order
 
 
-Network: TypeAlias = Session | layouts.PublicNetwork | AskedMiniCheck
+TextPairs: TypeAlias = Sequence[tuple[str, str]]  # claim, passage
+Network: TypeAlias = Session | public.PublicNetwork | MiniCheckClient
 
 
 class CrossEncoderVerifier:
@@ -54,7 +59,7 @@ class CrossEncoderVerifier:
     """
 
     def __init__(
-        self, model: Path | AskedMiniCheck, *, threads: int = 0, judged: Path | None = None
+        self, model: Path | MiniCheckClient, *, threads: int = 0, judged: Path | None = None
     ) -> None:
         """Load the model.
 
@@ -67,7 +72,7 @@ class CrossEncoderVerifier:
             MissingModel: the folder holds no model that can be loaded.
             MissingExtra: it is run with torch, which is not installed.
         """
-        if isinstance(model, AskedMiniCheck):
+        if isinstance(model, MiniCheckClient):
             self._network: Network = model
             network, self.calibration = model.fingerprint, calibration.ONE_LOGIT
         else:
@@ -116,12 +121,12 @@ class CrossEncoderVerifier:
         return self._quoted([claim.text for claim, _ in pairs], found)
 
     def _quoted(self, claims: Sequence[str], found: Sequence[Evidence]) -> list[Evidence]:
-        """What supports its claim quotes the sentence in which the network reads that, too.
+        """Supporting evidence with the quote that the network prefers.
 
         Of the sentences that share most with the claim, the one with the largest sum of log-odds
         and shared words. A server, which may cost something, is not asked.
         """
-        if self._network.width == 1 or isinstance(self._network, AskedMiniCheck):
+        if self._network.width == 1 or isinstance(self._network, MiniCheckClient):
             return list(found)
         told = [_to_choose_from(claim, one) for claim, one in zip(claims, found, strict=True)]
         asked = [(i, span) for i, spans in enumerate(told) for span in spans]
@@ -167,11 +172,8 @@ class CrossEncoderVerifier:
         return found, places
 
     def seconds_a_pair(self, pairs: Sequence[tuple[Claim, Passage]]) -> float:
-        """How long the network takes for one of these, tried out now; nothing is kept.
-
-        A server, which may cost something, is not asked.
-        """
-        if isinstance(self._network, AskedMiniCheck):
+        """How long the network takes for a pair, measured now; a server is not asked."""
+        if isinstance(self._network, MiniCheckClient):
             return self._network.seconds
         began = time.perf_counter()
         self._run([(claim.text, passage.text) for claim, passage in pairs])
@@ -216,17 +218,15 @@ class CrossEncoderVerifier:
 
 
 def _loaded(folder: Path, threads: int) -> tuple[Network, str]:
-    layout, known = layouts.of_folder(folder), weights.fingerprint(folder)
+    layout, known = public.of_folder(folder), weights.fingerprint(folder)
     if layout is None:
         return _own(folder, threads), known
-    labels = layouts.labels_of(layout, folder)
+    labels = public.labels_of(layout, folder)
     if layout.runs_as_onnx and (folder / "model.onnx").is_file():
-        backend: layouts.Backend = Session(folder, max_tokens=layout.max_tokens, threads=threads)
+        backend: public.Backend = Session(folder, max_tokens=layout.max_tokens, threads=threads)
     else:
-        from pincite.models.transformer import Transformer  # torch, which few have installed
-
-        backend = Transformer(folder, layout, labels, threads)
-    return layouts.PublicNetwork(layout, labels, backend), f"{known}/{layout.name}"
+        backend = public.Transformer(folder, layout, labels, threads)
+    return public.PublicNetwork(layout, labels, backend), f"{known}/{layout.name}"
 
 
 def _own(folder: Path, threads: int) -> Session:
@@ -309,10 +309,6 @@ def _evidence(
     )
 
 
-# A passage that lacks more of the claim's content words speaks of something else.
-ON_TOPIC = 0.5
-
-
 def _counts(claim: str, passage: Passage, contrary: Span) -> bool:
     """Whether what a network alone reads as a contradiction counts.
 
@@ -348,3 +344,50 @@ def reasons(
         whole = names.whole(claim, unnamed)[:MAX_NAMED]
         found.append(Note("not_named", {"words": tuple(whole)}))
     return tuple(found)
+
+
+class LogitCache:
+    """A file of logits, so that a run can be stopped and resumed; several processes may share it.
+
+    The key is a hash over the network's fingerprint, the claim's text and the passage's text. Every
+    chunk is committed when it is done; Ctrl-C or a kill loses the chunk in work and nothing else.
+    """
+
+    def __init__(self, path: Path, network: str = "") -> None:
+        """Open or make the file at `path` for the network with this fingerprint."""
+        self._network = network
+        self._file = CacheFile(path, "outputs (key BLOB PRIMARY KEY, logits BLOB)")
+
+    def logits(self, pairs: TextPairs, compute: Callable[[TextPairs], Floats]) -> Floats:
+        """(n_pairs, n_labels) float32; `compute` is asked in chunks, for unknown pairs only."""
+        keys = [self._key(pair) for pair in pairs]
+        known = self._file.values("logits", keys)
+        todo = list({key: i for i, key in enumerate(keys) if key not in known}.values())
+        todo.sort(key=lambda i: len(pairs[i][0]) + len(pairs[i][1]))  # chunks of like lengths
+        for start in range(0, len(todo), COMMIT_EVERY):
+            chunk = todo[start : start + COMMIT_EVERY]
+            fresh = compute([pairs[i] for i in chunk])
+            rows = [
+                (keys[i], row.astype(_STORED).tobytes())
+                for i, row in zip(chunk, fresh, strict=True)
+            ]
+            self._file.put(rows)
+            known.update(rows)
+        stored = np.frombuffer(b"".join(known[key] for key in keys), dtype=_STORED)
+        return stored.reshape(len(keys), -1 if keys else 1).astype(np.float32)
+
+    def forget(self) -> int:
+        """Remove all, also while a run uses them; returns how many there were."""
+        return self._file.clear()
+
+    def n_kept(self) -> int:
+        """How many pairs are kept, of all networks."""
+        return self._file.n_rows()
+
+    def close(self) -> None:
+        """Close the file; the object is of no use afterwards."""
+        self._file.close()
+
+    def _key(self, pair: tuple[str, str]) -> bytes:
+        content = "\0".join((self._network, *pair))
+        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).digest()[:16]

@@ -1,7 +1,7 @@
 """Where weights are looked for, in this order: package, folder, cache, hub id in the cache.
 
 A model is a folder with `model.onnx`, `tokenizer.json` and, if it is ours, `pincite.json` (its
-card); a public verifier (`models.layouts`) may have safetensors in place of ONNX. Nothing is
+card); a public verifier (`models.public`) may have safetensors in place of ONNX. Nothing is
 downloaded here unless `fetch` is called: looking never leaves the machine.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import platformdirs
 
 from pincite.errors import ConfigError, MissingModel
-from pincite.models import layouts
+from pincite.models import public
 
 ENCODER = "all-MiniLM-L6-v2"  # shipped in the package, as is
 VERIFIER = "pincite-verifier"
@@ -104,7 +104,7 @@ def described(model: str) -> str:
 def is_public(folder: Path) -> bool:
     """Whether it holds a public verifier as safetensors."""
     stored = any((folder / name).is_file() for name in ("model.safetensors", _INDEX))
-    return stored and layouts.of_folder(folder) is not None
+    return stored and public.of_folder(folder) is not None
 
 
 def in_hub_cache(model: str) -> Path | None:
@@ -211,16 +211,16 @@ def _said(model: str, name: str, present: Collection[str]) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _layout(model: str, present: Collection[str]) -> layouts.Layout | None:
+def _layout(model: str, present: Collection[str]) -> public.Layout | None:
     from huggingface_hub import hf_hub_download
 
     if "config.json" not in present:
         return None
     config = Path(hf_hub_download(model, "config.json"))
-    return layouts.find(model, json.loads(config.read_text(encoding="utf-8")))
+    return public.find(model, json.loads(config.read_text(encoding="utf-8")))
 
 
-def _downloaded_safetensors(model: str, layout: layouts.Layout, present: Collection[str]) -> Path:
+def _downloaded_safetensors(model: str, layout: public.Layout, present: Collection[str]) -> Path:
     from huggingface_hub import hf_hub_download
 
     target = cache_folder() / model

@@ -1,4 +1,4 @@
-"""Retrievers made of retrievers: two searches as one, read again, or asked with more words.
+"""A claim as a query, and retrievers made of retrievers: two searches as one, or read again.
 
 Each is a retriever itself (`protocols.Retriever`), so verbs, commands, the server and measurements
 put them together in one line.
@@ -16,6 +16,9 @@ from pincite.types import Claim, Hit
 # Hits of one document that say whether it bears on a question: with 6 of a full article read ten
 # questions had the answers that they had with all 50 hits read.
 OF_ONE = 6
+# Weights of the words near the claim, whose own have 1; chosen on the WAFER-like dev claims.
+SECTION_WEIGHT = 0.5
+BEFORE_WEIGHT = 0.1
 
 
 class Asked(NamedTuple):
@@ -102,3 +105,51 @@ def _first_of_each(hits: Sequence[_Shared], most: int) -> tuple[list[_Shared], l
         seen[hit[0].passage.url] += 1
         (first if seen[hit[0].passage.url] <= most else others).append(hit)
     return first, others
+
+
+# Queries
+
+
+def lexical_query(claim: Claim) -> Query:
+    """The claim with its context as words for BM25, the farther away the lighter.
+
+    The article's title stands in for "it" and "he". The section and the sentences before break
+    ties between equal passages.
+
+    >>> lexical_query(Claim("c1", "It opened in 1911.", "Varde Bridge", ("Use",), "It was dear."))
+    (('It opened in 1911.', 1.0), ('Varde Bridge', 1.0), ('Use', 0.5), ('It was dear.', 0.1))
+    """
+    parts = (
+        (claim.text, 1.0),
+        (claim.title, 1.0),
+        (" ".join(claim.section), SECTION_WEIGHT),
+        (claim.before, BEFORE_WEIGHT),
+    )
+    return tuple((text, weight) for text, weight in parts if text)
+
+
+def side_query(claim: Claim) -> str:
+    """SIDE's BM25 query, without the generated title: the claim, then the article's title.
+
+    (Petroni et al. 2023, Methods; the released code left a literal "[CIT]" in it.)
+
+    >>> side_query(Claim("c1", "It opened in 1911.", title="Varde Bridge"))
+    'It opened in 1911. Varde Bridge'
+    """
+    return " ".join(part for part in (claim.text, claim.title) if part)
+
+
+def dense_query(claim: Claim) -> str:
+    """The article's title, then the claim: the title stands in for "it" and "he"."""
+    return f"{claim.title} {claim.text}".strip()
+
+
+def web_query(claim: Claim) -> str:
+    """The claim for a search engine of the web, with the article's title unless it says it itself.
+
+    >>> web_query(Claim("c1", "It opened in 1911.", "Varde Bridge"))
+    'Varde Bridge It opened in 1911.'
+    >>> web_query(Claim("c1", "Varde Bridge opened in 1911.", "Varde Bridge"))
+    'Varde Bridge opened in 1911.'
+    """
+    return claim.text if claim.title.lower() in claim.text.lower() else dense_query(claim)

@@ -18,8 +18,8 @@ from pincite.documents import jsonl
 from pincite.documents.jsonl import LabelledClaim, read_labelled
 from pincite.errors import InputError
 from pincite.models import weights
-from pincite.models.encoder import OnnxEncoder
-from pincite.retrieval import queries
+from pincite.models.session import OnnxEncoder
+from pincite.retrieval import retrievers
 from pincite.training import groups as grouped
 from pincite.training import network
 from pincite.training.groups import Tell, Warn
@@ -190,7 +190,7 @@ def _shown(row: LabelledClaim) -> str:
 
 def query_of(row: LabelledClaim) -> str:
     """The row's query for both rankings: its article's title stands in for "it" and "he"."""
-    return queries.dense_query(Claim(row.row_id, row.claim, context_of(row, "title")))
+    return retrievers.dense_query(Claim(row.row_id, row.claim, context_of(row, "title")))
 
 
 def context_of(row: LabelledClaim, field: str) -> str:

@@ -23,7 +23,7 @@ from safetensors.torch import save_file
 from pincite.corpus import durable
 from pincite.errors import InputError
 from pincite.models import weights
-from pincite.models.encoder import OnnxEncoder
+from pincite.models.session import OnnxEncoder
 from pincite.training import groups as grouped
 from pincite.training import network
 from pincite.training.groups import Group, Tell, Warn

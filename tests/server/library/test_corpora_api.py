@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from server.corpora_of_tests import BRIDGE, NOISE, TOWER, C, as_somebody, run_next, send
 
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.models.encoder import OnnxEncoder
+from pincite.models.session import OnnxEncoder
 from pincite.server.corpora import Shared
 from pincite.server.identity import Role
 from pincite.server.site import Site

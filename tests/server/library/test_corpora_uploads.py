@@ -20,7 +20,7 @@ from server.corpora_of_tests import BRIDGE, NOISE, TOWER, C, run_next, send, upl
 
 from pincite.corpus.durable import WriterLock
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.models.encoder import OnnxEncoder
+from pincite.models.session import OnnxEncoder
 from pincite.server.jobs import Status
 from pincite.server.site import Site, opened
 from pincite.server.uploads import BadForm, Form, Uploads, received
@@ -221,7 +221,7 @@ def test_readers_go_on_while_another_process_writes(
     folder = site.corpora.folder_of(corpus_id)
     code = (
         "import sys, pathlib; from pincite.corpus.embedded import EmbeddedCorpus as C;"
-        "from pincite.models.encoder import OnnxEncoder as E; from pincite.types import Document;"
+        "from pincite.models.session import OnnxEncoder as E; from pincite.types import Document;"
         "c = C.open(pathlib.Path(sys.argv[1]), E(pathlib.Path(sys.argv[2])), write=True);"
         "[(c.add([Document(f'https://e.example/{n}', '', f'The old town {n}.')]),"
         " print(n, flush=True), sys.stdin.readline()) for n in range(3)]"

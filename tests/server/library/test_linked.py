@@ -14,7 +14,7 @@ from server.corpora_of_tests import BRIDGE, C, run_next
 from pincite.corpus import engines
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import ConfigError, CorpusError
-from pincite.models.encoder import OnnxEncoder
+from pincite.models.session import OnnxEncoder
 from pincite.server import corpora
 from pincite.server.corpora import fault, link
 from pincite.server.identity import LOCAL

@@ -15,7 +15,7 @@ pytest.importorskip("sentence_transformers", reason="training needs the extra: p
 from support.laws import check_encoder  # noqa: E402
 
 from pincite.errors import ConfigError, InputError, MissingModel  # noqa: E402
-from pincite.models.encoder import OnnxEncoder  # noqa: E402
+from pincite.models.session import OnnxEncoder  # noqa: E402
 from pincite.training import encoder, network  # noqa: E402
 from pincite.training.export import export  # noqa: E402
 from pincite.training.recipe import EncoderRecipe, Run, SetRecipe  # noqa: E402

@@ -24,7 +24,7 @@ from pincite.library.web_pages import WebCandidates
 from pincite.llm.calls import all_at_once
 from pincite.llm.judge import Judge
 from pincite.protocols import DocumentsOf, Verifier, WordRetriever
-from pincite.retrieval import cascade, pinpoint, queries
+from pincite.retrieval import cascade, pinpoint, retrievers
 from pincite.retrieval.copies import without_copies
 from pincite.retrieval.fusion import JUDGED, at_most, kept, shares
 from pincite.retrieval.retrievers import Asked, Fused
@@ -485,8 +485,8 @@ class VerifyPipeline:
         """Both retrievers' hits as one list, without copies, cited pages and what is excluded."""
         if self.search is None:
             return [], ()
-        words = queries.lexical_query(claim)
-        asked = Asked(words, queries.dense_query(claim))
+        words = retrievers.lexical_query(claim)
+        asked = Asked(words, retrievers.dense_query(claim))
         (found,) = self.search.retrieve([asked], 2 * self.depth)
         seen = self.unfiltered.retrieve([words], self.depth)[0] if self.unfiltered else []
         cited = {address for citation in claim.citations for address in addresses(citation)}

@@ -1,0 +1,480 @@
+"""Public verifiers: how each family reads a claim and a document, and how it is run.
+
+Each row of the table follows the code that the authors published. What a network's own config.json
+says of its labels comes first; the row fills in where that says LABEL_0. A document longer than
+`piece` is read in pieces of whole sentences, and the piece that supports the claim best counts.
+
+`Transformer` runs them with torch, from safetensors alone: no code of a repository is run, no
+pickle is read, and nothing is downloaded. `MiniCheckClient` asks a chat server.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from pincite.completions import Completion, Prompt
+from pincite.errors import BadReply, MissingExtra, MissingModel, ServerError
+from pincite.protocols import Floats, Generator
+from pincite.text.sentences import sentences
+
+SUPPORTED, REFUTED, NEUTRAL = "supported", "refuted", "neutral"
+_NOT_OR_YES = (NEUTRAL, SUPPORTED)  # two labels: what does not support may refute or say nothing
+_MEANS = {
+    "entailment": SUPPORTED, "contradiction": REFUTED, "neutral": NEUTRAL,
+    "not_entailment": NEUTRAL, "consistent": SUPPORTED, "hallucinated": NEUTRAL,
+    "unsupported": NEUTRAL, "yes": SUPPORTED, "no": NEUTRAL, SUPPORTED: SUPPORTED,
+}  # fmt: skip
+_NLI_NAMES = {"entailment", "contradiction", "neutral", "not_entailment"}
+_UNNAMED = re.compile(r"label_\d+")
+XNLI = tuple("en ar bg de el es fr hi ru sw th tr ur vi zh".split())
+MULTI_NLI_26 = tuple(
+    "en ar bn de es fa fr he hi id it ja ko mr nl pl ps pt ru sv sw ta tr uk ur vi zh".split()
+)
+
+Head = Literal["classes", "answer", "first_token", "tokens"]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One family: what it is shown, and where its verdict stands."""
+
+    name: str
+    ids: str  # matches its hub ids, and folders called so; without regard to case
+    labels: tuple[str, ...]  # of its outputs, where its configuration does not name them
+    head: Head = "classes"
+    prompt: str = "{document}"  # without {claim} in it the claim is the second text of a pair
+    piece: int = 400  # of a document read at once, in `unit`
+    unit: Literal["words", "tokens"] = "tokens"
+    max_tokens: int = 512
+    languages: tuple[str, ...] = ("en",)
+    foundation: str = ""  # where configuration and tokenizer are, if not in its own repository
+
+    @property
+    def runs_as_onnx(self) -> bool:
+        """Whether an ONNX file does as well as safetensors: two texts in, a logit a label out."""
+        return self.head == "classes" and self.prompt == "{document}"
+
+
+# Sources: minicheck/inference.py and minicheck.py of github.com/Liyan06/MiniCheck.
+_MINICHECK = "{document}{eos}{claim}"
+# factcg/utils.py and factcg/inference.py of github.com/derenlei/FactCG.
+_FACTCG = (
+    "{document}\n\nChoose your answer: based on the paragraph above can we conclude that "
+    '"{claim}"?\n\nOPTIONS:\n- Yes\n- No\nI think the answer is '
+)
+# modeling_hhem_v2.py of huggingface.co/vectara/hallucination_evaluation_model.
+_HHEM = (
+    "<pad> Determine if the hypothesis is true given the premise?\n\nPremise: {document}\n\n"
+    "Hypothesis: {claim}"
+)
+# lettucedetect/models/inference.py and prompts/summary_prompt_en.txt of
+# github.com/KRLabsOrg/LettuceDetect: what it shows where nobody asked a question.
+_LETTUCE = "Summarize the following text:\npassage 1: {document}\noutput:"
+_BY_MORITZ_LAURER = (SUPPORTED, NEUTRAL, REFUTED)  # as his model cards list them
+
+# The first that matches counts. HHEM's and LettuceDetect's pieces are ours: theirs have no length,
+# or fill what the network can read.
+LAYOUTS = (
+    Layout("minicheck-t5", "minicheck.*flan-t5", _NOT_OR_YES, "answer", "predict: " + _MINICHECK,
+           500, "words", 2048),
+    Layout("minicheck-roberta", "minicheck.*roberta", _NOT_OR_YES, prompt=_MINICHECK),
+    Layout("minicheck-deberta", "minicheck.*deberta", _NOT_OR_YES, prompt=_MINICHECK,
+           max_tokens=2048),
+    Layout("factcg", "factcg", _NOT_OR_YES, prompt=_FACTCG, piece=550, unit="words",
+           max_tokens=2048),
+    Layout("hhem", "hallucination_evaluation_model|hhem-2", _NOT_OR_YES, "first_token", _HHEM,
+           1000, "words", 2048, foundation="google/flan-t5-base"),
+    Layout("lettucedetect", "(lettucedect|tinylettuce).*-en-v1", (SUPPORTED, NEUTRAL), "tokens",
+           _LETTUCE, 3500, max_tokens=4096),
+    Layout("nli-26", "2mil7", _BY_MORITZ_LAURER, languages=MULTI_NLI_26),
+    Layout("nli-xnli", "(mdeberta|multilingual).*xnli", _BY_MORITZ_LAURER, languages=XNLI),
+    Layout("nli-cross-encoder", "cross-encoder.*nli-", (REFUTED, SUPPORTED, NEUTRAL)),
+    Layout("nli", "deberta.*mnli", _BY_MORITZ_LAURER),
+)  # fmt: skip
+_BY_LABELS = Layout("nli", "", ())  # any other whose configuration names the labels of NLI
+
+
+def find(name: str, config: Mapping[str, Any]) -> Layout | None:
+    """The row for a hub id or a folder, with what its config.json says; None: not in the table."""
+    known = f"{name} {config.get('_name_or_path', '')}".lower()
+    for layout in LAYOUTS:
+        if re.search(layout.ids, known):
+            return layout
+    names = _names(config)
+    return _BY_LABELS if "entailment" in names and names <= _NLI_NAMES else None
+
+
+def of_folder(folder: Path) -> Layout | None:
+    """The row for a folder of weights; None for Pincite's own, rerankers and what is unknown."""
+    path = folder / "config.json"
+    if (folder / "pincite.json").exists() or not path.exists():
+        return None
+    named = "/".join(folder.parts[-3:])  # as the hub's cache names it: id, "snapshots", revision
+    return find(named, json.loads(path.read_text(encoding="utf-8")))
+
+
+def labels_of(layout: Layout, folder: Path) -> tuple[str, ...]:
+    """SUPPORTED, REFUTED or NEUTRAL for each output of the network in `folder`.
+
+    Raises:
+        MissingModel: its configuration has labels of another kind.
+    """
+    if layout.head in ("answer", "first_token"):
+        return layout.labels
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    named: Mapping[str, Any] = config.get("id2label") or {}
+    names = [str(named[key]).lower() for key in sorted(named, key=int)]
+    if all(map(_UNNAMED.fullmatch, names)) and len(names) in (0, len(layout.labels)):
+        return layout.labels
+    labels = tuple(_MEANS.get(name, "") for name in names)
+    if labels.count(SUPPORTED) != 1 or not all(labels) or len(labels) < 2:
+        raise MissingModel(
+            f"{folder}/config.json names the labels {', '.join(names)}; expected entailment, "
+            "neutral and contradiction, or two labels one of which is support."
+        )
+    return labels
+
+
+def _names(config: Mapping[str, Any]) -> set[str]:
+    return {str(name).lower() for name in (config.get("id2label") or {}).values()}
+
+
+def columns(logits: Floats, labels: Sequence[str]) -> Floats:
+    """Logits of `labels` as (n, 3): supported, refuted, neutral; or as (n, 1): log-odds of support.
+
+    >>> columns(np.array([[1.0, 3.0]], np.float32), (NEUTRAL, SUPPORTED)).tolist()
+    [[2.0]]
+    """
+    if REFUTED in labels:
+        return logits[:, [labels.index(label) for label in (SUPPORTED, REFUTED, NEUTRAL)]]
+    at = labels.index(SUPPORTED)
+    others = np.logaddexp.reduce(np.delete(logits, at, axis=1), axis=1)
+    return np.asarray(logits[:, at] - others, dtype=np.float32)[:, None]
+
+
+def pieces(text: str, most: int, size: Callable[[str], int]) -> list[str]:
+    """The text in pieces of whole sentences that `size` counts at most `most` in; never none.
+
+    A sentence that is longer is a piece of its own.
+
+    >>> pieces("One two. Three four. Five.", 3, lambda sentence: len(sentence.split()))
+    ['One two.', 'Three four. Five.']
+    """
+    if size(text) <= most:
+        return [text]
+    found: list[list[int]] = []  # start, end, size
+    for span in sentences(text):
+        n = size(span.of(text))
+        if found and found[-1][2] + n <= most:
+            found[-1][1:] = [span.end, found[-1][2] + n]
+        else:
+            found.append([span.start, span.end, n])
+    return [text[start:end] for start, end, _ in found] or [text]
+
+
+class Backend(Protocol):
+    """A loaded network."""
+
+    def logits(self, rows: Sequence[tuple[str, str]]) -> Floats:
+        """(n_rows, n_labels) for (document, claim); of a "tokens" head what `PublicNetwork` has."""
+        ...
+
+    def n_tokens(self, text: str) -> int:
+        """Without those that mark beginning and end."""
+        ...
+
+
+class PublicNetwork:
+    """A network that reads as a row of the table says, seen as Pincite's own is."""
+
+    def __init__(self, layout: Layout, labels: Sequence[str], backend: Backend) -> None:
+        self._layout, self._labels, self._backend = layout, labels, backend
+        self.width = 3 if REFUTED in labels else 1
+
+    def logits(self, rows: Sequence[tuple[str, str]]) -> Floats:
+        """For (claim, document) what `columns` says; of the piece that supports the claim best.
+
+        If none supports it, of the one that contradicts it. Behind it, where the head judges
+        tokens, the log-odds of each of the claim's words being unsupported.
+        """
+        if not rows:
+            return np.zeros((0, self.width), dtype=np.float32)
+        size = self._backend.n_tokens if self._layout.unit == "tokens" else _n_words
+        read = [pieces(document, self._layout.piece, size) for _, document in rows]
+        flat = [(one, claim) for (claim, _), found in zip(rows, read, strict=True) for one in found]
+        logits = self._backend.logits(flat)
+        if self._layout.head != "tokens":
+            logits = columns(logits, self._labels)
+        ends = np.cumsum([len(found) for found in read])
+        return np.stack([self._best(each) for each in np.split(logits, ends[:-1])])
+
+    def _best(self, of_pieces: Floats) -> Floats:
+        if self.width == 1:
+            return np.asarray(of_pieces[np.argmax(of_pieces[:, 0])])
+        supported, refuted, neutral = of_pieces.T
+        support = supported - np.logaddexp(refuted, neutral)
+        against = refuted - np.logaddexp(supported, neutral)
+        return np.asarray(of_pieces[np.argmax(support if support.max() > 0 else against)])
+
+
+def _n_words(text: str) -> int:
+    return len(text.split())
+
+
+# Run with torch
+
+BATCH = 4
+# Words of a claim that are told apart; of longer ones the end is judged, but not named.
+MOST_WORDS = 64
+# The answers "0" and "1" begin with these tokens of T5: minicheck/inference.py.
+ANSWERS = [3, 209]
+_CLASSES = {
+    "classes": "AutoModelForSequenceClassification",
+    "tokens": "AutoModelForTokenClassification",
+    "answer": "AutoModelForSeq2SeqLM",
+}
+
+
+class Transformer:
+    """A `Backend`: a folder of Hugging Face in float32."""
+
+    def __init__(self, folder: Path, layout: Layout, labels: Sequence[str], threads: int) -> None:
+        """Load it; `threads`: torch's, 0 leaves them.
+
+        Raises:
+            MissingExtra: torch or transformers is not installed.
+            MissingModel: the folder holds no complete network of this layout.
+        """
+        _require_extra()
+        import torch
+
+        if threads:
+            torch.set_num_threads(threads)
+        self._layout, self._supported = layout, labels.index("supported")
+        self._device = "cuda" if torch.cuda.is_available() else "cpu"
+        try:
+            self._model = _loaded(folder, layout).float().eval().to(self._device)
+            self._tokenizer = _tokenizer(folder, layout)
+        except MissingModel:
+            raise
+        except Exception as error:  # transformers raises what its parts raise
+            raise MissingModel(f"{folder} cannot be loaded ({error}). {_ADVICE}") from error
+
+    def n_tokens(self, text: str) -> int:
+        """Without those that mark beginning and end."""
+        return len(self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+
+    def logits(self, rows: Sequence[tuple[str, str]]) -> Floats:
+        """As `Backend` says."""
+        order = sorted(range(len(rows)), key=lambda i: -len(rows[i][0]) - len(rows[i][1]))
+        found: dict[int, Floats] = {}
+        for start in range(0, len(rows), BATCH):
+            some = order[start : start + BATCH]
+            found.update(zip(some, self._batch([rows[i] for i in some]), strict=True))
+        return np.stack([found[i] for i in range(len(rows))])
+
+    def _batch(self, rows: Sequence[tuple[str, str]]) -> Floats:
+        import torch
+
+        rows = [(self._plain(document), self._plain(claim)) for document, claim in rows]
+        read = self._read(rows)
+        inputs = {k: v.to(self._device) for k, v in read.items() if k != "offset_mapping"}
+        head = self._layout.head
+        if head == "answer":  # T5 begins every answer with token 0
+            inputs["decoder_input_ids"] = torch.zeros_like(inputs["input_ids"][:, :1])
+        with torch.inference_mode():
+            logits = self._model(**inputs).logits.float().cpu().numpy()
+        if head == "classes":
+            return np.asarray(logits)
+        if head == "tokens":
+            return np.stack(
+                [self._of_words(logits[i], read, i, rows[i][1]) for i in range(len(rows))]
+            )
+        return np.asarray(logits[:, 0, ANSWERS] if head == "answer" else logits[:, 0])
+
+    def _read(self, rows: Sequence[tuple[str, str]]) -> Any:
+        """The batch as tensors; of what is too long the document is cut, not the claim."""
+        eos, prompt = self._tokenizer.eos_token or self._tokenizer.sep_token, self._layout.prompt
+        first = [prompt.format(document=text, claim=claim, eos=eos) for text, claim in rows]
+        as_pair = "{claim}" not in prompt
+        self._tokenizer.truncation_side = "right" if as_pair else "left"
+        return self._tokenizer(
+            first,
+            [claim for _, claim in rows] if as_pair else None,
+            truncation=True,
+            max_length=self._layout.max_tokens,
+            padding=True,
+            return_tensors="pt",
+            return_offsets_mapping=self._layout.head == "tokens",
+        )
+
+    def _plain(self, text: str) -> str:
+        """Without the signs that end a document or a claim: a source must not write claims."""
+        for token in self._tokenizer.all_special_tokens:
+            text = text.replace(token, " ")
+        return text
+
+    def _of_words(self, logits: Floats, read: Any, row: int, claim: str) -> Floats:
+        """Log-odds of support (1,), and of no support for each word (MOST_WORDS,), −∞ for none.
+
+        As in LettuceDetect a claim is as likely supported as its least likely token.
+        """
+        odds = logits[:, 1 - self._supported] - logits[:, self._supported]
+        words = [match.span() for match in re.finditer(r"\S+", claim)][:MOST_WORDS]
+        of_words = np.full(MOST_WORDS, -np.inf, dtype=np.float32)
+        worst = -np.inf
+        for at, part in enumerate(read.sequence_ids(row)):
+            if part != 1:
+                continue
+            worst = max(worst, float(odds[at]))
+            start, end = read["offset_mapping"][row][at].tolist()
+            for i, (first, last) in enumerate(words):
+                if start < last and end > first:
+                    of_words[i] = max(of_words[i], odds[at])
+        support = -worst if np.isfinite(worst) else 0.0  # a claim without a token says nothing
+        return np.concatenate([np.array([support], dtype=np.float32), of_words])
+
+
+_ADVICE = (
+    "Expected config.json, tokenizer.json and model.safetensors; docs/verifiers.md says how to "
+    "make them of other files."
+)
+
+
+def _loaded(folder: Path, layout: Layout) -> Any:
+    """The network; no weight of it is missing: what is made up at random would judge."""
+    import transformers
+
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    if layout.head == "first_token":
+        return _hhem(folder, layout)
+    kind = getattr(transformers, _CLASSES[layout.head])
+    model, about = kind.from_pretrained(
+        folder,
+        local_files_only=True,
+        use_safetensors=True,
+        trust_remote_code=False,
+        output_loading_info=True,
+    )
+    _check_complete(folder, set(about["missing_keys"]))
+    return model
+
+
+def _hhem(folder: Path, layout: Layout) -> Any:
+    from safetensors.torch import load_file
+    from transformers import AutoConfig, T5ForTokenClassification
+
+    config = AutoConfig.from_pretrained(_foundation(folder, layout), local_files_only=True)
+    config.num_labels = len(layout.labels)
+    model = T5ForTokenClassification(config)
+    stored = load_file(folder / "model.safetensors")
+    mine = {name.removeprefix("t5."): value for name, value in stored.items()}
+    shared, tied = "transformer.shared.weight", "transformer.encoder.embed_tokens.weight"
+    if shared in mine:
+        mine.setdefault(tied, mine[shared])
+    missing = model.load_state_dict(mine, strict=False).missing_keys
+    _check_complete(folder, set(missing))
+    return model
+
+
+def _tokenizer(folder: Path, layout: Layout) -> Any:
+    from transformers import AutoTokenizer
+
+    found = _foundation(folder, layout) if layout.foundation else folder
+    return AutoTokenizer.from_pretrained(found, local_files_only=True, trust_remote_code=False)
+
+
+def _foundation(folder: Path, layout: Layout) -> Path:
+    """Where the network that it was made of has its configuration and tokenizer."""
+    from pincite.models import weights  # which looks for public verifiers itself
+
+    own = folder / weights.FOUNDATION
+    found = own if own.is_dir() else weights.in_hub_cache(layout.foundation)
+    if found is None:
+        raise MissingModel(
+            f"{folder} needs config.json and tokenizer.json of {layout.foundation}, expected in "
+            f"{own}. pincite models fetch puts them there."
+        )
+    return found
+
+
+def _check_complete(folder: Path, missing: set[str]) -> None:
+    if missing:
+        raise MissingModel(
+            f"{folder} lacks the weights {', '.join(sorted(missing)[:3])}: it holds another kind "
+            f"of network. {_ADVICE}"
+        )
+
+
+def _require_extra() -> None:
+    if absent := [name for name in ("torch", "transformers") if find_spec(name) is None]:
+        raise MissingExtra(
+            f"This verifier needs {' and '.join(absent)}, not installed here: "
+            "pip install 'pincite[train]'"
+        )
+
+
+# On a server
+
+SYSTEM = (
+    "Determine whether the provided claim is consistent with the corresponding document. "
+    "Consistency in this context implies that all information presented in the claim is "
+    "substantiated by the document. If not, it should be considered inconsistent. Please assess "
+    'the claim\'s consistency with the document by responding with either "Yes" or "No".'
+)
+TOP = 5  # tokens whose probability is asked for
+LEAST = 1e-6  # probability of the answer that is not among them
+
+
+class MiniCheckClient:
+    """Bespoke-MiniCheck on a chat server, with its authors' prompt: one logit a pair.
+
+    The logit comes from the probabilities of "Yes" and "No" as the reply's first token. Source:
+    SYSTEM_PROMPT, USER_PROMPT and get_support_prob of github.com/Liyan06/MiniCheck.
+    """
+
+    width = 1
+    seconds = 0.2  # a pair, on one GPU: docs.bespokelabs.ai/models/bespoke-minicheck
+
+    def __init__(self, server: Generator) -> None:
+        self._server = server
+        self.fingerprint = server.fingerprint
+
+    def logits(self, rows: Sequence[tuple[str, str]]) -> Floats:
+        """(n_rows, 1) for (claim, document).
+
+        Raises:
+            ServerError: the server fails, or does not say how likely its reply is.
+        """
+        replies = self._server.generate([_prompt(*row) for row in rows])
+        return np.array([_log_odds(reply) for reply in replies], dtype=np.float32).reshape(-1, 1)
+
+
+def _prompt(claim: str, document: str) -> Prompt:
+    """On one line each: no line of a source can pass for the claim."""
+    user = f"Document: {' '.join(document.split())}\nClaim: {' '.join(claim.split())}"
+    return Prompt(user, SYSTEM, max_tokens=1, top_logprobs=TOP)
+
+
+def _log_odds(reply: Completion | ServerError) -> float:
+    if isinstance(reply, ServerError):
+        raise reply
+    shares = {"yes": 0.0, "no": 0.0}
+    for token, log in reply.tokens[0].top if reply.tokens else ():
+        if (word := token.strip().lower()) in shares:
+            shares[word] += math.exp(log)
+    if not any(shares.values()):
+        raise BadReply(
+            f"The server replied {reply.text[:40]!r} without the probability of Yes or No; "
+            "expected Bespoke-MiniCheck on a server that sends log probabilities, as vLLM and "
+            "llama.cpp do."
+        )
+    return math.log(max(LEAST, shares["yes"])) - math.log(max(LEAST, shares["no"]))
