@@ -9,7 +9,8 @@ CLAIMS holds train/ and dev/ with claim files (*.jsonl.gz: id, evidence, claim, 
 
 A row keeps the windows of its evidence that share most words with the claim: `LOOKS` for training, more for
 evaluation. Sets, caps and weights stand in SETS: evidence-style sets whole, plain sentence inference capped.
-A fifth of the claims (the same hash as `pincite.training.groups.is_held_back`, seed 17) is never trained on.
+A fifth of the claims (the same hash as `pincite.training.groups.is_held_back`, seed 17) is never trained on; of our own
+rows (OWN, from research/data/claims) a fifth of the passages, since all claims on a passage belong together.
 """
 
 import argparse
@@ -34,9 +35,12 @@ WEIGHTS = Path("src/pincite/models/weights_data/pincite-verifier")
 
 # name: (most rows, weight of a row, kind). Kinds: "new" rows follow their labels and the teacher; "old" rows
 # are also held to what the shipped network says of them.
+OWN = {"part-a": "own_a", "part-b": "own_b"}  # file in research/data/claims → name of the set
 SETS: dict[str, tuple[int, float, str]] = {
     "written": (0, 2.0, "new"),
     "contrast": (0, 2.0, "new"),
+    "own_a": (1300, 2.0, "new"),
+    "own_b": (900, 2.0, "new"),
     "infotabs": (8000, 0.7, "new"),
     "tabfact_pairs": (8000, 0.7, "new"),
     "fever_eraser": (6000, 0.7, "new"),
@@ -88,9 +92,24 @@ def closest(claim: str, passages: list[str], k: int) -> list[str]:
 
 
 def rows_of(file: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a claim file."""
-    with gzip.open(file, "rt", encoding="utf-8") as lines:
+    """The rows of a claim file, plain or .gz."""
+    opened = gzip.open if file.suffix == ".gz" else open
+    with opened(file, "rt", encoding="utf-8") as lines:
         yield from (json.loads(line) for line in lines if line.strip())
+
+
+def file_of(name: str, folder: Path) -> Path:
+    """Where the rows of a set are."""
+    own = {ours: file for file, ours in OWN.items()}
+    if name in own:
+        return Path(__file__).parents[1] / "data" / "claims" / f"{own[name]}.jsonl"
+    return folder / f"{name}.jsonl.gz"
+
+
+def is_kept_out(row: dict[str, Any], name: str) -> bool:
+    """Whether the row is held back for evaluation; our own rows by their passage, named in the id."""
+    unit = row["id"].rpartition(":")[0] if name in OWN.values() else row["claim"]
+    return is_held_back(unit, SEED)
 
 
 def packed(row: dict[str, Any], name: str, looks: int, **more: object) -> dict[str, object]:
@@ -100,6 +119,8 @@ def packed(row: dict[str, Any], name: str, looks: int, **more: object) -> dict[s
     claim = f"{title}: {row['claim']}" if title else row["claim"]
     found = closest(claim, windows(row["evidence"]), looks)
     kind = row["id"].rpartition(":")[2] if name.startswith(("written", "contrast")) else ""
+    if name in OWN.values():
+        kind = meta.get("kind", "")
     return {
         "set": name,
         "claim": claim,
@@ -122,9 +143,9 @@ def training_rows(folder: Path) -> Iterator[dict[str, object]]:
     """All rows to train on, and of each set some that are held back."""
     chance = random.Random(SEED)
     for name, (most, weight, kind) in SETS.items():
-        rows = list(rows_of(folder / f"{name}.jsonl.gz"))
-        held = [row for row in rows if is_held_back(row["claim"], SEED)]
-        kept = [row for row in rows if not is_held_back(row["claim"], SEED)]
+        rows = list(rows_of(file_of(name, folder)))
+        held = [row for row in rows if is_kept_out(row, name)]
+        kept = [row for row in rows if not is_kept_out(row, name)]
         chance.shuffle(kept)
         chance.shuffle(held)
         for row in kept[: most or None]:
