@@ -4,7 +4,7 @@ claim ─▶ its sources' passages ─▶ verifier ─▶ labels, group
 claims that fail ─▶ lexical + dense hits ─▶ verifier ─▶ suggestions
 its clauses ─▶ best passages of its sources ─▶ verifier ─▶ what is missing of it
 pages that fail it ─▶ their archived copies, judged alike ─▶ which of them changed since
-findings we are unsure of ─▶ their sources' texts ─▶ language model ─▶ both opinions as one
+uncertain findings ─▶ their sources' texts ─▶ language model ─▶ both opinions as one
 
 What raises an error costs itself (`pincite.containment`): a pair, a source, the better sources,
 or at most the claim.
@@ -61,7 +61,7 @@ from pincite.verbs.verify.coverage import addresses
 # What wikis in English call their language.
 _ENGLISH = {"simple": "en", "": "en"}
 RECONSIDERED = 2  # times k candidates are judged again in wider passages
-WIDER_AT_FIRST = 2  # of each one's, while they leave it open more
+WIDER_AT_FIRST = 2  # passages of each of these, unless they leave it open
 CANDIDATES_AT_FIRST = 20  # the others are read only if none of these surely supports the claim
 
 Tell = Callable[[int, int], None]  # how many are done, and of how many
@@ -82,6 +82,11 @@ class ReadSource(NamedTuple):
         """The page, or why there is none."""
         return self.cited.source
 
+    @property
+    def whole(self) -> list[Passage]:
+        """All of the page as passages; none if there is no page."""
+        return whole(self.source) if isinstance(self.source, Document) else []
+
     def without(self, why: Unchecked) -> "ReadSource":
         """The same with the reason why it was not checked."""
         return ReadSource(self.citation, self.cited._replace(source=why))
@@ -89,6 +94,18 @@ class ReadSource(NamedTuple):
     def failing(self, why: Failed) -> "ReadSource":
         """The same after one of its steps raised an error."""
         return self.without(containment.unchecked(self.citation.url or "", why))
+
+    def judged(self, claim: Claim, evidence: Sequence[Evidence]) -> "ReadSource":
+        """The same with what its passages say; unchecked if none of them could be judged."""
+        judged = [each for each in evidence if not containment.failure(each)]
+        failures = [why for each in evidence if (why := containment.failure(each))]
+        if failures and not judged:
+            return self.failing(failures[0])
+        text = self.source.text if isinstance(self.source, Document) else ""
+        return self._replace(
+            evidence=[aggregation.discard_rebutted(claim.text, each, text) for each in judged],
+            unjudged=failures[0] if failures else None,
+        )
 
 
 class _Checked(NamedTuple):
@@ -101,7 +118,7 @@ class _Checked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VerifyPipeline:
-    """The parts that `verify` is made of; one that is None is not asked."""
+    """The parts of `verify`; one that is None is not used."""
 
     verifier: Verifier
     copies: CitedCopies
@@ -116,8 +133,8 @@ class VerifyPipeline:
     threshold: float = aggregation.THRESHOLD
     suggest: Literal["failing", "all"] = "failing"  # claims that better sources are sought for
     exclusions: Exclusions = WITHOUT_LIST  # what is never suggested, and why
-    unfiltered: WordRetriever | None = None  # by words, with barred sites: names what they hide
-    online: WebCandidates | None = None  # asked where a claim's own sources fail it
+    unfiltered: WordRetriever | None = None  # finds excluded pages too, so that they can be named
+    online: WebCandidates | None = None  # used where a claim's own sources fail it
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -138,16 +155,12 @@ class VerifyPipeline:
     def _unread(self, claim: Claim, written: str | None, language: str) -> Finding:
         """A finding on a claim that the model cannot read: nothing is judged or suggested."""
         detail = f"the article is in {language!r}, the model reads {', '.join(self.languages)}"
-        sources = [self._obtained(citation, written) for citation in claim.citations]
-        checked = [
-            self._check(
-                claim,
-                each.without(Unchecked(each.source.url, Reason.LANGUAGE, detail))
-                if isinstance(each.source, Document)
-                else each,
-            )
-            for each in sources
-        ]
+        checked = []
+        for citation in claim.citations:
+            read = self._obtained(citation, written)
+            if isinstance(read.source, Document):
+                read = read.without(Unchecked(read.source.url, Reason.LANGUAGE, detail))
+            checked.append(self._check(claim, read))
         return only_quotes(self._group(claim, checked))
 
     def finding(self, claim: Claim, written: str | None = None) -> Finding:
@@ -197,7 +210,7 @@ class VerifyPipeline:
         )
 
     def _cut(self, citation: Citation, found: CitedSource) -> ReadSource:
-        """A source with its passages; none of one in a language that the model does not know."""
+        """A source with its passages; none of one in a language that the model does not read."""
         source = found.source
         if isinstance(source, Unchecked):
             return ReadSource(citation, found)
@@ -219,12 +232,15 @@ class VerifyPipeline:
         ]
         of_sources = cascade.read(pages, self._verified, self._is_open, self.read)
         return [
-            _with_evidence(claim, source, evidence)
+            source.judged(claim, evidence)
             for source, evidence in zip(sources, of_sources, strict=True)
         ]
 
     def _is_open(self, evidence: Sequence[Evidence]) -> bool:
         return aggregation.is_open(evidence, self.threshold)
+
+    def _fails(self, evidence: Sequence[Evidence]) -> bool:
+        return all(each.prob_supported < self.threshold for each in evidence)
 
     def _group(self, claim: Claim, checked: Sequence[_Checked]) -> Finding:
         """The finding on a claim from its citations alone and together; no suggestions yet."""
@@ -233,13 +249,9 @@ class VerifyPipeline:
         if len(checked) == 1:
             atoms = checked[0].lacking
         else:
-            every = [text for each in checked for text in _whole(each.read.source)]
-            atoms = _of_own_words(claim, aggregation.missing_atoms(claim.text, every))
-            atoms += [
-                part
-                for result in results
-                for part in aggregation.contradicted(claim.text, result.outcome)
-            ]
+            atoms = _missing_atoms(claim, [text for each in checked for text in each.read.whole])
+            for result in results:
+                atoms += aggregation.contradicted(claim.text, result.outcome)
         label = aggregation.group_label(results, together, self.threshold, atoms)
         of_group = aggregation.borne_out_by_any([result.clauses for result in results])
         return Finding(
@@ -294,7 +306,7 @@ class VerifyPipeline:
         )
 
     def _check(self, claim: Claim, read: ReadSource, judged: Sequence[Part] = ()) -> _Checked:
-        atoms = _of_own_words(claim, aggregation.missing_atoms(claim.text, _whole(read.source)))
+        atoms = _missing_atoms(claim, read.whole)
         outcome = self._outcome(read, judged, atoms)
         atoms += aggregation.contradicted(claim.text, outcome)
         label = aggregation.label_of(outcome, self.threshold, judged, atoms)
@@ -321,7 +333,7 @@ class VerifyPipeline:
     def _as_cited(
         self, claim: Claim, checked: Sequence[_Checked], written: str | None
     ) -> list[_Checked]:
-        """Pages of today that fail the claim, replaced by archived copies that support more.
+        """Live pages that fail the claim, replaced by archived copies that support more of it.
 
         The editor cited what the page said then. Only a copy whose passage is gone from today's
         page counts as older: else it is the page itself, judged twice.
@@ -354,21 +366,17 @@ class VerifyPipeline:
 
         Of a claim that is supported in a part, one that says it.
         """
+        if isinstance(read.source, Unchecked):
+            return read.source
         outcome = aggregation.deciding_evidence(read.evidence, self.threshold)
         if outcome is None:
-            return _why_not(read.source)
+            return Unchecked(read.source.url, Reason.EMPTY, "the stored copy has no sentences")
         label = aggregation.label_of(outcome, self.threshold, judged, atoms)
-        said = [part.evidence for part in judged if part.supported and part.evidence]
         if label is Label.PARTLY_SUPPORTED and not outcome.quote:
-            for other in said:
-                outcome = next(
-                    (
-                        replace(each, quote=other.quote)
-                        for each in read.evidence
-                        if other.quote and each.passage == other.passage
-                    ),
-                    outcome,
-                )
+            for said in [part.evidence for part in judged if part.supported and part.evidence]:
+                for each in read.evidence:
+                    if said.quote and each.passage == said.passage:
+                        outcome = replace(each, quote=said.quote)
         for other in pinpoint.preferred(read.evidence, outcome, read.aim):
             if aggregation.label_of(other, self.threshold, judged, atoms) is label:
                 return other
@@ -387,9 +395,9 @@ class VerifyPipeline:
         if len(found) < 2:
             return [[] for _ in sources]
         best = [
-            sorted(read.evidence, key=lambda e: -e.score)[: aggregation.BEST_PASSAGES]
-            if not aggregation.is_sure(read.evidence, self.threshold)
-            else []
+            []
+            if aggregation.is_sure(read.evidence, self.threshold)
+            else sorted(read.evidence, key=lambda e: -e.score)[: aggregation.BEST_PASSAGES]
             for read in sources
         ]
         asked = [replace(claim, text=clause.text, own=None) for clause in found]
@@ -409,9 +417,6 @@ class VerifyPipeline:
             else []
             for of_source in best
         ]
-
-    def _fails(self, evidence: Sequence[Evidence]) -> bool:
-        return all(each.prob_supported < self.threshold for each in evidence)
 
     def _together(self, claim: Claim, evidence: Sequence[Sequence[Evidence]]) -> Evidence | None:
         """A group's passages read as one text, one from each source: each may support a part.
@@ -437,47 +442,41 @@ class VerifyPipeline:
     # ── Better ones ──────────────────────────────────────────────────────────────────────────────
 
     def _with_better_sources(self, found: Finding, written: str | None) -> Finding:
-        claim = found.claim
+        claim, failing = found.claim, found.label is not Label.SUPPORTED
         hits, excluded = self._candidates(claim, written)
         judged = self._judged(claim, [hit.passage for hit in hits[: self.judged]])
         shares_of = _best_shares(hits)
-        if self.online and found.label is not Label.SUPPORTED:
-            more, barred = self._from_the_web(claim, written)
+        if self.online and failing:
+            more, barred = self._from_the_web(self.online, claim, written)
             judged += self._verified([(claim, hit.passage) for hit in more])
             shares_of |= _best_shares(more)
             excluded = (*excluded, *barred)
-        if found.label is not Label.SUPPORTED:
+        if failing:
             judged += self._wider(claim, judged)
         judged = [each for each in judged if not containment.failure(each)]
-        existing = aggregation.group_score(found.citations, found.together)
-        most = RECONSIDERED * self.k  # some will not show why they support the claim
-        ordered = aggregation.suggestions(judged, existing, most, self.threshold, shares_of)
+        ordered = aggregation.suggestions(
+            judged,
+            existing=aggregation.group_score(found.citations, found.together),
+            k=RECONSIDERED * self.k,  # some will not show why they support the claim
+            threshold=self.threshold,
+            shares=shares_of,
+        )
         stored = self._from_stored_text(ordered)
         shown = [each for each in stored if self._shows_why(claim, each.evidence)][: self.k]
-        return replace(
-            found,
-            suggestions=tuple(map(self._listed, shown)),
-            n_candidates=len(judged),
-            excluded=excluded,
-        )
+        return replace(found, suggestions=tuple(shown), n_candidates=len(judged), excluded=excluded)
 
     def _shows_why(self, claim: Claim, evidence: Evidence) -> bool:
         """Whether the quote alone shows that the source supports the claim.
 
         It states the claim's values and names, or the verifier reads support in it alone.
         """
-        passage, quote = evidence.passage, evidence.quoted
-        if not quote:
+        if not evidence.quoted:
             return False
-        alone = replace(passage, text=quote, page="")
+        alone = replace(evidence.passage, text=evidence.quoted, page="")
         if not aggregation.missing_atoms(claim.text, [alone]) and aggregation.atoms(claim.text):
             return True
         (read,) = self._verified([(claim, alone)])
         return read.prob_supported >= aggregation.SUGGESTED_FROM
-
-    def _listed(self, suggestion: Suggestion) -> Suggestion:
-        url = suggestion.evidence.passage.url
-        return replace(suggestion, listing=self.exclusions.listing_of(url))
 
     def _candidates(
         self, claim: Claim, written: str | None
@@ -489,20 +488,18 @@ class VerifyPipeline:
         asked = Asked(words, retrievers.dense_query(claim))
         (found,) = self.search.retrieve([asked], 2 * self.depth)
         seen = self.unfiltered.retrieve([words], self.depth)[0] if self.unfiltered else []
-        cited = {address for citation in claim.citations for address in addresses(citation)}
+        cited = _cited_addresses(claim)
         others = kept(found, lambda hit: hit.passage.url not in cited)
         allowed, excluded = self.exclusions.sifted(claim, others, seen, self.documents_of, written)
         candidates = without_copies(allowed)
         return at_most(self.per_page, candidates) if self.per_page else candidates, excluded
 
     def _from_the_web(
-        self, claim: Claim, written: str | None
+        self, online: WebCandidates, claim: Claim, written: str | None
     ) -> tuple[list[Hit], tuple[Exclusion, ...]]:
         """What a search engine finds for a claim, under the rules of a corpus's candidates."""
-        assert self.online
-        cited = {address for citation in claim.citations for address in addresses(citation)}
-        found = self.online.of(claim, cited, self.exclusions)
-        allowed, copies = self.exclusions.sifted(claim, found.hits, (), self.online.get, written)
+        found = online.of(claim, _cited_addresses(claim), self.exclusions)
+        allowed, copies = self.exclusions.sifted(claim, found.hits, (), online.get, written)
         return without_copies(allowed), (*found.excluded, *copies)
 
     def documents(self, urls: Sequence[str]) -> list[Document | None]:
@@ -527,10 +524,10 @@ class VerifyPipeline:
         if not (self.documents_of or self.online):
             return []
         best = sorted(candidates, key=lambda e: -e.score)[: RECONSIDERED * self.k]
-        documents = self.documents([evidence.passage.url for evidence in best])
+        hits = [evidence.passage for evidence in best]
         pages = [
-            cascade.Page(claim, _around(evidence.passage, document))
-            for evidence, document in zip(best, documents, strict=True)
+            cascade.Page(claim, [w for w in cited_passages(document) if w.span.overlaps(hit.span)])
+            for hit, document in zip(hits, self.documents([hit.url for hit in hits]), strict=True)
             if document
         ]
         found = cascade.read(pages, self._verified, self._is_open, first=WIDER_AT_FIRST)
@@ -538,21 +535,28 @@ class VerifyPipeline:
 
     def _from_stored_text(self, suggested: Sequence[Suggestion]) -> list[Suggestion]:
         """Suggestions whose passage a plain comparison finds in the stored page, with its date."""
+        urls = [suggestion.evidence.passage.url for suggestion in suggested]
         if not (self.documents_of or self.online):
-            return list(suggested)
-        documents = self.documents([s.evidence.passage.url for s in suggested])
-        return [
-            replace(
-                suggestion,
-                published=document.published,
-                place=pinpoint.place_of(suggestion.evidence, document, None),
-                corpus=document.corpus,
-            )
-            for suggestion, document in zip(suggested, documents, strict=True)
-            if document
-            and _stands_in(suggestion.evidence.passage, document)
-            and references.retraction_of(document) is not references.Retraction.YES
-        ]
+            return [
+                replace(each, listing=self.exclusions.listing_of(url))
+                for each, url in zip(suggested, urls, strict=True)
+            ]
+        found = []
+        for suggestion, document in zip(suggested, self.documents(urls), strict=True):
+            passage = suggestion.evidence.passage
+            if document is None or passage.span.of(document.text) != passage.text:
+                continue
+            if references.retraction_of(document) is not references.Retraction.YES:
+                found.append(
+                    replace(
+                        suggestion,
+                        published=document.published,
+                        place=pinpoint.place_of(suggestion.evidence, document, None),
+                        corpus=document.corpus,
+                        listing=self.exclusions.listing_of(passage.url),
+                    )
+                )
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -585,16 +589,16 @@ class SecondOpinion:
         return found
 
     def _opinion(self, finding: Finding, written: str | None) -> Opinion | Failed:
-        return containment.attempted(lambda: self._asked(finding, written), lambda why: why)
+        def asked() -> Opinion | Failed:
+            sources = self._sources(finding, written)
+            if not sources:
+                return Failed("source", "the sources may not be sent, or are no longer there")
+            return self.judge.opinion(finding.claim, sources)
 
-    def _asked(self, finding: Finding, written: str | None) -> Opinion | Failed:
-        sources = self._sources(finding, written)
-        if not sources:
-            return Failed("source", "the sources may not be sent, or are not there any more")
-        return self.judge.opinion(finding.claim, sources)
+        return containment.attempted(asked, lambda why: why)
 
     def _sources(self, finding: Finding, written: str | None) -> list[Document]:
-        """What was read for the claim's citations; never a paid copy, which stays here."""
+        """What was read for the claim's citations; never a private copy, which stays here."""
         found: list[Document] = []
         for result in finding.citations:
             if isinstance(result.outcome, Unchecked) and not fusion.is_foreign(result.outcome):
@@ -607,21 +611,14 @@ class SecondOpinion:
         return list({document.doc_id: document for document in found}.values())
 
 
-def _of_own_words(claim: Claim, atoms: Sequence[Part]) -> list[Part]:
+def _missing_atoms(claim: Claim, passages: Sequence[Passage]) -> list[Part]:
+    """Of the words that the claim's own citations are for."""
+    atoms = aggregation.missing_atoms(claim.text, passages)
     return [atom for atom in atoms if claim.own is None or atom.span.overlaps(claim.own)]
 
 
-def _with_evidence(claim: Claim, source: ReadSource, evidence: Sequence[Evidence]) -> ReadSource:
-    """A source with what its passages say; unchecked if none of them could be judged."""
-    judged = [each for each in evidence if not containment.failure(each)]
-    kinds = [why for each in evidence if (why := containment.failure(each))]
-    if kinds and not judged:
-        return source.failing(kinds[0])
-    text = source.source.text if isinstance(source.source, Document) else ""
-    return source._replace(
-        evidence=[aggregation.discard_rebutted(claim.text, each, text) for each in judged],
-        unjudged=kinds[0] if kinds else None,
-    )
+def _cited_addresses(claim: Claim) -> set[str]:
+    return {address for citation in claim.citations for address in addresses(citation)}
 
 
 def _best_shares(hits: Sequence[Hit]) -> dict[str, float]:
@@ -629,38 +626,21 @@ def _best_shares(hits: Sequence[Hit]) -> dict[str, float]:
     return {hit.passage.url: share for hit, share in reversed(of_hits)}
 
 
-def _around(hit: Passage, document: Document) -> list[Passage]:
-    return [wide for wide in cited_passages(document) if wide.span.overlaps(hit.span)]
-
-
-def _stands_in(passage: Passage, document: Document) -> bool:
-    return passage.span.of(document.text) == passage.text
-
-
-def _whole(source: Document | Unchecked) -> list[Passage]:
-    return whole(source) if isinstance(source, Document) else []
-
-
-def _why_not(source: Document | Unchecked) -> Unchecked:
-    if isinstance(source, Unchecked):
-        return source
-    return Unchecked(source.url, Reason.EMPTY, "the stored copy has no sentences")
-
-
 def _may_have_changed(result: CitationResult) -> bool:
     """Whether an archived copy may say more: the page itself was read, and does not say all."""
     copy = result.copy
     # The page of its DOI may be live too; it is no later version of this one.
     live = copy and copy.kind is CopyKind.LIVE and copy.url == result.citation.url
-    return (
-        bool(live) and isinstance(result.outcome, Evidence) and result.label is not Label.SUPPORTED
-    )
+    judged = isinstance(result.outcome, Evidence)
+    return bool(live) and judged and result.label is not Label.SUPPORTED
 
 
 def _changed(today: _Checked, archived: _Checked) -> Changed | None:
     """Today's page, if the archived copy supports more, by what is no longer there."""
     now, then, page = today.result, archived.result, today.read.source
-    if not isinstance(then.outcome, Evidence) or not _supports_more(then.label, now.label):
+    order = (Label.SUPPORTED, Label.PARTLY_SUPPORTED)
+    supports_more = then.label in order[: order.index(now.label) if now.label in order else None]
+    if not isinstance(then.outcome, Evidence) or not supports_more:
         return None
     assert isinstance(page, Document)
     if still_stands(then.outcome.passage.text, page.text):
@@ -670,15 +650,10 @@ def _changed(today: _Checked, archived: _Checked) -> Changed | None:
     return Changed(now.copy, now.outcome, now.label)
 
 
-def _supports_more(label: Label, other: Label) -> bool:
-    order = (Label.SUPPORTED, Label.PARTLY_SUPPORTED)
-    return label in order[: order.index(other) if other in order else None]
-
-
 def still_stands(passage: str, text: str) -> bool:
     r"""Whether every sentence of a passage stands in a text, line breaks aside.
 
-    A page that still holds them has not lost what supported the claim, whatever else moved on it.
+    A page that still holds them has not lost what supported the claim, whatever else changed.
 
     >>> still_stands("It opened in 1911.", "News. It opened\nin 1911. More.")
     True
@@ -699,7 +674,7 @@ MAX_OWN_QUOTE = 300  # characters
 
 def only_quotes(finding: Finding) -> Finding:
     """The finding with no more of an own copy than its quotes; untouched if it has none."""
-    if not any(_is_own(result) for result in finding.citations):
+    if not any(map(_is_own, finding.citations)):
         return finding
     together = finding.together
     return replace(
