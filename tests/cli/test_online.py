@@ -282,7 +282,7 @@ def test_an_estimate_fetches_no_source(home: Wiki) -> None:
     assert (
         "2 claims, 2 citations, 2 with an address (2 sources: 1 at hand, 1 to fetch from 1" in said
     )
-    assert "Nothing is paid" in said
+    assert "costs nothing" in said
     found = json.loads(run(*given, "-q", "--json", "-").stdout)
     assert found["hosts"] == {"127.0.0.1": 1}
     assert found["seconds_of_fetching"][0] <= found["seconds_of_fetching"][1]

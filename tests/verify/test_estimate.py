@@ -109,6 +109,6 @@ def test_many_articles_are_judged_by_a_few() -> None:
 
 def test_a_server_that_may_cost_something_is_named() -> None:
     found = estimator().of(CITED)
-    assert "Nothing is paid" in lines(found, Settings())[1]
+    assert "costs nothing" in lines(found, Settings())[1]
     served = Settings.of(verifier="bespoke-minicheck@http://127.0.0.1:1/v1")
     assert "may cost" in lines(found, served)[1]

@@ -1,8 +1,8 @@
-"""`verify` from settings and an article to its report; nothing else makes one.
+"""`verify` from settings and an article to its report.
 
 `verifying` opens what the settings name: models, corpora, copies, the web, a second opinion.
-`Run.verify` then does what there is to do for an article. The command line, the Python API, the
-server's jobs and the workers of a cluster all call it.
+`Run.verify` makes the report on an article, for the command line, the Python API, the server's jobs
+and the workers of a cluster.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +23,6 @@ from pincite.library.exclusions import Exclusions
 from pincite.library.parallel import once
 from pincite.library.private_copies import OwnCopies, OwnSources, folder_of
 from pincite.library.web_pages import web_candidates, web_pages
-from pincite.llm.judge import Judge
 from pincite.models.calibration import Calibration
 from pincite.notes import Note, as_written
 from pincite.protocols import Progress
@@ -38,8 +37,8 @@ from pincite.types import (
     Unchecked,
     Uncited,
 )
+from pincite.verbs.verify import coverage
 from pincite.verbs.verify.cited_copies import CitedCopies, Place, without_own_copies
-from pincite.verbs.verify.coverage import of_article
 from pincite.verbs.verify.estimate import Estimate, Estimator
 from pincite.verbs.verify.pipeline import SecondOpinion, Tell, VerifyPipeline
 from pincite.verbs.verify.report import Report
@@ -53,8 +52,8 @@ WITHOUT_EFFECT = POLITENESS | {
     *("embeddings.batch", "embeddings.at_once", "embeddings.seconds"),
 }
 OF_OTHERS = ("check.", "ask.", "chat.", "claimreview.")  # settings of the other verbs
+ASKED = ("chat.url", "chat.model")  # those of them that `verify` has too, for expansion "server"
 OF_A_JUDGE = ("judge.", "budget.")  # that count only where a second opinion is asked
-ASKED = ("chat.url", "chat.model")  # of these those that `verify` has too, for expansion "server"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ class Run:
                 article; a second opinion may still change it.
         """
         findings: list[Finding] = []
-        uncited: tuple[Uncited, ...] | None = None
+        found: tuple[Uncited, ...] | None = None
         stopped = False
         try:
             self.pipeline.copies.prepare(article)
@@ -97,7 +96,7 @@ class Run:
                 findings = self.second.on(article, findings, tell)
                 stopped = self.second.stopped
             if not stopped:
-                uncited = self._uncited(article, partial(on_progress, "uncited sentences"))
+                found = self._uncited(article, partial(on_progress, "uncited sentences"))
         except KeyboardInterrupt:
             stopped = True
         return Report(
@@ -112,15 +111,15 @@ class Run:
                 *self.warnings,
                 *as_written(*self.pipeline.warnings),
                 *self._of_language(article),
-                *_of_failures(findings, uncited or ()),
+                *_of_failures(findings, found or ()),
             ),
             settings=report_settings(self.settings),
             versions=self.versions,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
-            coverage=of_article(article, findings),
+            coverage=coverage.of_article(article, findings),
             flag_precision=self.flag_precision,
             url=article.url,
-            uncited=uncited,
+            uncited=found,
             stopped=stopped,
         )
 
@@ -149,9 +148,8 @@ class Run:
         return tuple(supplied)
 
     def _of_language(self, article: Article) -> tuple[Note, ...]:
-        if not self.settings.verify.uncited or is_read(article.language):
-            return ()
-        return (Note("uncited_unread", {"language": article.language}),)
+        unread = self.settings.verify.uncited and not is_read(article.language)
+        return (Note("uncited_unread", {"language": article.language}),) if unread else ()
 
 
 def could_not_be_checked(why: Failed) -> str:
@@ -175,9 +173,9 @@ def verifying(
         settings: all of them.
         corpus: that suggestions come from, folders or open ones; None: no suggestions.
         sources: folder of stored copies; None: cited pages are looked up in the corpus only.
-        keep: whether judged pairs are kept in `runtime.judgements_file()`.
+        keep: whether judged pairs are cached in `runtime.judgements_file()`.
         own_copies: whether what the user attached to sources is read; measurements must not.
-        fetching: is told what is fetched, if the settings allow it at all.
+        fetching: called with each step of fetching, if the settings allow any.
     """
     document_text.make_ready()
     with ExitStack() as stack:
@@ -218,7 +216,7 @@ def verifying(
             versions["own_copies"] = attached
         if listed:
             versions["reliability"] = listed.fingerprint
-        # A folder in which nothing states an address is empty, and has the most to say.
+        # An empty collection is falsy, and has the most warnings.
         warnings = tuple(map(_of_copies, copies.warnings)) if copies is not None else ()
         if (stored or pipeline.online) and settings.filters.chosen.leaves_out_undated:
             warnings = (*warnings, Note("undated_not_suggested"))
@@ -241,24 +239,21 @@ def verifying(
             )
         second = None
         if settings.judge.url:
+            chosen, threshold = settings.judge, settings.verify.threshold
             judge = stack.enter_context(runtime.judge(settings))
-            second = _second(judge, pipeline, settings)
             versions["judge"] = judge.model
-            where = judges.file_of(settings.library.judges)
-            both = judges.rates_of(where, settings.judge.model, settings.verify.threshold)
-            precision = aggregation.precisions(both) or precision
+            second = SecondOpinion(
+                judge, pipeline.copies, threshold, chosen.band, chosen.every, chosen.at_once
+            )
+            measured = judges.rates_of(
+                judges.file_of(settings.library.judges), chosen.model, threshold
+            )
+            precision = aggregation.precisions(measured) or precision
         yield Run(settings, pipeline, versions, warnings, estimator.of, precision, second)
 
 
-def _second(judge: Judge, pipeline: VerifyPipeline, settings: Settings) -> SecondOpinion:
-    chosen, threshold = settings.judge, settings.verify.threshold
-    return SecondOpinion(
-        judge, pipeline.copies, threshold, chosen.band, chosen.every, chosen.at_once
-    )
-
-
 def _of_copies(problem: Problem) -> Note:
-    """A file among the stored copies that could not be used; whoever stored it knows its name."""
+    """A file among the stored copies that could not be used."""
     file, line, said = problem
     if line:
         return Note("unused_line", {"file": file, "line": line, "problem": said})
@@ -292,17 +287,16 @@ class Elsewhere:
 
 
 def _of_failures(findings: Sequence[Finding], uncited: Sequence[Uncited]) -> tuple[Note, ...]:
-    """How many citations and other steps a fault of the program cost, and its kinds."""
-    kinds: list[str] = []
-    every: list[Finding | Uncited] = [*findings, *uncited]
-    for each in every:
-        outcomes = [c.outcome for c in each.citations] if isinstance(each, Finding) else []
+    """How many citations and other steps failed by a fault of the program, and how."""
+    kinds = [each.failed.detail for each in uncited if each.failed]
+    for finding in findings:
+        outcomes = [result.outcome for result in finding.citations]
         internal = [
             outcome.detail
             for outcome in outcomes
             if isinstance(outcome, Unchecked) and outcome.reason is Reason.INTERNAL_ERROR
         ]
-        kinds += internal or ([each.failed.detail] if each.failed else [])
+        kinds += internal or ([finding.failed.detail] if finding.failed else [])
     named = tuple(sorted(set(kinds)))
     return (Note("internal_errors", {"n": len(kinds), "kinds": named}),) if kinds else ()
 
@@ -329,10 +323,9 @@ def decisive(recorded: Mapping[str, object]) -> dict[str, object]:
 
 
 def _places(copies: Sources | None, corpus: Corpora | None) -> list[Place]:
+    def in_corpus(url: str) -> Document | Unchecked:
+        (found,) = corpus.get([url]) if corpus else (None,)
+        return found or Unchecked(url, Reason.NOT_SUPPLIED, "it is not in the corpus")
+
     places = [] if copies is None else [Place(CopyKind.STORED, copies.get)]
-    return [*places, Place(CopyKind.CORPUS, partial(_in_corpus, corpus))] if corpus else places
-
-
-def _in_corpus(corpus: Corpora, url: str) -> Document | Unchecked:
-    (found,) = corpus.get([url])
-    return found or Unchecked(url, Reason.NOT_SUPPLIED, "it is not in the corpus")
+    return [*places, Place(CopyKind.CORPUS, in_corpus)] if corpus else places

@@ -1,8 +1,8 @@
-"""What a run of `verify` will do and about how long, before it does it: nothing is fetched for it.
+"""What a run of `verify` will do and about how long it takes; nothing is fetched to find out.
 
-A range, because nobody knows beforehand how fast hosts answer, how long their pages are, and which
-pairs were judged by an earlier run. What is known is the pause that each host is owed, and how long
-this machine takes for a pair, which is tried out on a few.
+A range: how fast hosts answer, how long their pages are, and which pairs were judged by an earlier
+run is not known beforehand. Known are the pause between requests to a host, and how long this
+machine takes for a pair, which is tried out on a few.
 """
 
 from collections import Counter
@@ -25,15 +25,13 @@ from pincite.web.addresses import WebRules
 from pincite.wiki.uncited import is_read, uncited
 
 Seconds = tuple[float, float]  # at least about, at most about
-LATENCY: Seconds = (
-    0.2,
-    3.0,
-)  # seconds of a request: research/scripts/bench_fetch.py's, and a slow site's
+# Of a request: that of research/scripts/bench_fetch.py, and a slow site's.
+LATENCY: Seconds = (0.2, 3.0)
 TRIED = 3  # pairs, twice: the first time warms up; half a second on two cores
 # Of the pairs that are possible, each as long as wide passages make it. Short pages have fewer,
 # clauses are judged besides: the demo's article (short pages) has 304, and 200 were judged.
 OF_THE_PAIRS: Seconds = (0.5, 1.5)
-MANY = 1_000_000  # tokens of a source that nobody has seen yet: it fills its room
+MANY = 1_000_000  # tokens of a source that is not fetched yet: it fills its share of the prompt
 BESIDES = 500 + REPLY_TOKENS  # tokens of a prompt besides the sources, and of its reply
 
 
@@ -73,7 +71,7 @@ _COUNTED = [name for name, of in Estimate.__annotations__.items() if of is int]
 
 @dataclass(frozen=True, slots=True)
 class Estimator:
-    """Knows what is at hand and how fast this machine is."""
+    """Estimates from what is at hand and how fast this machine is."""
 
     stored: Callable[[Citation], Document | Unchecked]  # the supplied copy, or the corpus's
     seconds_a_pair: Callable[[Sequence[tuple[Claim, Passage]]], float]  # measured by judging these
@@ -148,7 +146,7 @@ class Estimator:
 
 
 def fetching_seconds(queues: Sequence[int], rules: WebRules) -> Seconds:
-    """How long so many addresses take, those of a host one after the other, the hosts at once.
+    """How long so many addresses take: those of a host one after the other, the hosts at once.
 
     >>> fetching_seconds([10, 1], WebRules(pause=1.0))
     (12.0, 43.0)
@@ -188,8 +186,8 @@ def together(estimates: Sequence[Estimate], n_articles: int) -> Estimate:
 
 # ── In words and as JSON ─────────────────────────────────────────────────────────────────────────
 
-FREE = "Nothing is paid, and no language model's server is asked."
-SHORT = 10.0  # seconds that nobody needs to be told of
+FREE = "It costs nothing: no language model's server is asked."
+SHORT = 10.0  # seconds, too few to mention
 VERIFIER = (
     "The verifier's server is asked about every pair not judged before: it may cost something."
 )
@@ -233,13 +231,9 @@ def lines(found: Estimate, settings: Settings) -> list[str]:
         times += "; less for what was judged before"
     if found.n_to_fetch and (settings.web.wayback or settings.web.search_url):
         times += "; more if archives or the search engine are asked"
-    return [f"{counted}: {', '.join(copies)}).", f"{times}. {_costs(found, settings)}"]
-
-
-def _costs(found: Estimate, settings: Settings) -> str:
     costs = [VERIFIER] if served(settings.models.verifier) else []
     costs += [_opinions(found, settings)] if found.calls else []
-    return " ".join(costs) or FREE
+    return [f"{counted}: {', '.join(copies)}).", f"{times}. {' '.join(costs) or FREE}"]
 
 
 def asks_a_server(settings: Settings) -> bool:
