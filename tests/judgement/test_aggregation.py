@@ -1,5 +1,6 @@
 import dataclasses
 import math
+import time
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from pincite.judgement import aggregation
 from pincite.notes import Note
+from pincite.text.syntax import Clause
 from pincite.types import (
     Citation,
     CitationResult,
@@ -39,12 +41,6 @@ def result(outcome: Evidence | Unchecked) -> CitationResult:
 
 def finding(label: Label, score: float | None, text: str = "c") -> Finding:
     return Finding(Claim(text, text), (), None, label, score, ())
-
-
-def test_document_score_is_the_maximum_and_the_first_of_equals() -> None:
-    first, second = evidence(2.0, url="https://1.example/"), evidence(2.0, url="https://2.example/")
-    assert aggregation.best([evidence(1.0), first, second]) is first
-    assert aggregation.best([]) is None
 
 
 @pytest.mark.parametrize(
@@ -274,11 +270,6 @@ def test_a_group_read_together_has_the_clauses_of_any_source() -> None:
     assert aggregation.borne_out_by_any([(), ()]) == []
 
 
-def test_records_are_frozen() -> None:
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        evidence(1.0).score = 2.0  # type: ignore[misc]
-
-
 def test_passages_of_a_group_are_chosen_to_complete_each_other() -> None:
     claim = "It closed in 1952 and was reopened by Ingrid Holm in 1973."
 
@@ -340,3 +331,148 @@ def test_a_figure_that_nowhere_stands_makes_an_unsure_claim_partly_supported() -
     assert aggregation.missing(Label.PARTLY_SUPPORTED, [], [year]) == (year,)
     both = [result(evidence(-3.0)), result(evidence(-3.0))]
     assert aggregation.group_label(both, evidence(-0.3), atoms=[year]) is Label.PARTLY_SUPPORTED
+
+
+SHARES = st.floats(0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("caught", "false_alarms", "base_rate", "precision"),
+    [
+        (0.8, 0.1, 0.5, 8 / 9),
+        (0.8, 0.1, 0.05, 0.04 / 0.135),
+        (1.0, 0.0, 0.01, 1.0),
+        (0.0, 0.2, 0.5, 0.0),
+        (0.0, 0.0, 0.5, None),
+        (0.9, 0.0, 0.0, None),
+    ],
+)
+def test_bayes_by_hand(
+    caught: float, false_alarms: float, base_rate: float, precision: float | None
+) -> None:
+    found = aggregation.expected_precision(caught, false_alarms, base_rate)
+    assert found == (None if precision is None else pytest.approx(precision))
+
+
+@given(SHARES, SHARES, SHARES)
+def test_a_precision_is_a_share(caught: float, false_alarms: float, base_rate: float) -> None:
+    found = aggregation.expected_precision(caught, false_alarms, base_rate)
+    assert found is None or 0.0 <= found <= 1.0
+
+
+@given(st.floats(0.01, 1.0), st.floats(0.01, 1.0))
+def test_the_more_citations_fail_the_more_flags_are_right(caught: float, wrong: float) -> None:
+    shares = [value for _, value in aggregation.precisions((caught, wrong))]
+    assert shares == sorted(shares)
+
+
+CLAIM = (
+    "On 14 May 1886 the engineer Ingrid Holm told the Varde Post that “the line will never pay”."
+)
+
+
+def passage(text: str, about: str = "") -> Passage:
+    return Passage("d", "https://a.example/", "T", text, Span(0, len(text)), about)
+
+
+def missing(claim: str, *texts: str) -> list[tuple[str, str]]:
+    found = aggregation.missing_atoms(claim, [passage(text) for text in texts])
+    assert all(part.span.of(claim) == part.words and not part.supported for part in found)
+    return [(part.kind, part.words) for part in found]
+
+
+def test_atoms_of_every_kind() -> None:
+    assert [(a.kind, a.words) for a in aggregation.atoms(CLAIM)] == [
+        ("figure", "14 May 1886"),
+        *(("name", "Ingrid"), ("name", "Holm"), ("name", "Varde"), ("name", "Post")),
+        ("quotation", "the line will never pay"),
+    ]
+
+
+def test_neighbours_that_are_missing_are_one_part() -> None:
+    assert missing(CLAIM, "Nothing of it.") == [
+        ("figure", "14 May 1886"),
+        ("name", "Ingrid Holm"),
+        ("name", "Varde Post"),
+        ("quotation", "the line will never pay"),
+    ]
+
+
+def test_only_what_no_passage_states_is_missing() -> None:
+    texts = ("In May 1886 Holm spoke.", "The Varde paper said: “The line will\nnever  pay.”")
+    assert missing(CLAIM, *texts) == [("figure", "14 May 1886"), ("name", "Post")]
+
+
+def test_what_is_known_of_the_page_counts_as_stated() -> None:
+    found = aggregation.missing_atoms(
+        "It was sold by Holm in 1911.", [passage("Sold.", "By Holm · 1911")]
+    )
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("quotation", "text", "stated"),
+    [
+        ("“It was a cold day”", 'He said: "it was  a COLD\nday."', True),
+        ('"it wasn\'t a cold day"', "it wasn’t a cold day", True),
+        ("“it was [very] cold … that day”", "it was so cold, she said, on that day", True),
+        ("“it was […] cold that day”", "it was so cold that day", True),
+        ("“it was a cold day”", "it was a colder day", False),
+        ("“it was a cold”", "it was a colder day", False),
+        ("«It was all over»", "It was all over.", True),
+    ],
+)
+def test_quotations_are_compared_word_for_word(quotation: str, text: str, stated: bool) -> None:
+    assert missing(f"He wrote {quotation}.", text) == (
+        [] if stated else [("quotation", quotation[1:-1])]
+    )
+
+
+def test_a_name_within_a_missing_quotation_is_not_told_again() -> None:
+    said = "He wrote “the Varde line will never pay” to Holm."
+    assert missing(said, "He wrote a letter.") == [
+        ("quotation", "the Varde line will never pay"),
+        ("name", "Holm"),
+    ]
+
+
+def test_a_title_in_quotation_marks_is_no_quotation() -> None:
+    assert missing("The song “cold day” was sold.", "A song was sold.") == []
+
+
+def test_clauses_keep_their_order_and_their_evidence() -> None:
+    best = [Evidence(passage("x"), p, 0.0, 1 - p, p) for p in (0.9, 0.2)]
+    found = aggregation.judged_clauses(
+        "a b", [Clause(Span(0, 1), "a"), Clause(Span(2, 3), "b")], best, 0.55
+    )
+    assert [(p.text, p.supported, p.evidence) for p in found] == [
+        ("a", True, best[0]),
+        ("b", False, best[1]),
+    ]
+
+
+@given(st.text(max_size=120), st.text(max_size=120))
+def test_missing_atoms_are_spans_of_the_claim_in_order(claim: str, source: str) -> None:
+    found = aggregation.missing_atoms(claim, [passage(source)])
+    assert [part.span for part in found] == sorted(part.span for part in found)
+    assert all(part.span.of(claim) == part.words for part in found)
+    assert aggregation.missing_atoms(claim, [passage(claim)]) == []
+
+
+@pytest.mark.parametrize(
+    "unit", ["“", '"a b c" ', "[", "“a b c [” ", "14 ", "Ab ", "a of 1, ", "…"]
+)
+def test_hostile_claims_take_linear_time(unit: str) -> None:
+    claim = (unit * 100_000)[:100_000]
+    started = time.process_time()
+    aggregation.atoms(claim)
+    aggregation.missing_atoms(claim, [passage("Nothing of it.")])
+    assert time.process_time() - started < 5
+
+
+def test_an_item_that_stands_in_the_passage_is_not_missing() -> None:
+    text = "The ferry calls at Gram under the cliff."
+    read = Evidence(Passage("d", "", "", text, Span(0, len(text))), 0.1, 0.0, 0.9, -2.0)
+    assert aggregation.stands(Part("clause", Span(30, 34), "Gram", False, read))
+    assert not aggregation.stands(Part("clause", Span(30, 35), "Varde", False, read))
+    assert not aggregation.stands(Part("clause", Span(0, 16), "It calls at Gram", False, read))

@@ -1,0 +1,486 @@
+"""The report of `verify` in every format: terminal, CSV, wikitext, HTML."""
+
+import csv as spreadsheet
+import dataclasses
+import io
+import json
+import re
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import jsonschema
+import mwparserfromhell
+import pytest
+from hostile import CASES, Page
+from rich.console import Console
+from samples import report
+from syrupy.assertion import SnapshotAssertion
+
+from pincite.cli.verify import deliver
+from pincite.errors import PinciteError
+from pincite.judgement import aggregation
+from pincite.notes import Note
+from pincite.types import Article, Evidence, Finding, Label, Place, Reason, Span, Unchecked
+from pincite.verbs.verify import coverage, render, terminal, wording
+from pincite.verbs.verify.render import MAX_SHOWN, excerpt, in_menu
+from pincite.verbs.verify.report import SCHEMA, Report
+
+TODAY = date(2026, 11, 21)
+
+
+def test_reports_are_valid_by_the_published_schema() -> None:
+    published = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(published)
+    jsonschema.validate(json.loads(report().to_json()), published)
+
+
+def test_counts_are_a_funnel() -> None:
+    counts = report().counts
+    assert counts.labels == {
+        "supported": 1,
+        "partly_supported": 1,
+        "not_supported": 1,
+        "refuted": 0,
+        "unchecked": 1,
+    }
+    assert counts.citations_checked == 3
+    assert counts.citations_unchecked == {"dead": 1}
+
+
+def test_a_stopped_run_says_so_everywhere() -> None:
+    stopped = dataclasses.replace(report(), n_claims=9)
+    assert not stopped.complete
+    assert json.loads(stopped.to_json())["complete"] is False
+    assert "stopped after 4 of 9" in render.to_html(stopped, TODAY)
+    out = io.StringIO()
+    terminal.print_report(stopped, Console(file=out, width=100))
+    assert "stopped after 4" in out.getvalue()
+
+
+def test_a_tag_quotes_the_source_verbatim() -> None:
+    finding = report("The bridge opened in 1911.").findings[0]
+    outcome = finding.citations[0].outcome
+    assert isinstance(outcome, Evidence)
+    assert outcome.quoted in (render.tag(finding, TODAY) or "")
+
+
+CLAIM = "The mill opened in 1911 & closed <in> 1952."
+
+
+CLOSED = Span(26, 42)
+
+
+def partly() -> Finding:
+    """The finding of which a part is missing."""
+    (found,) = (f for f in report(CLAIM).findings if f.label is Label.PARTLY_SUPPORTED)
+    (part,) = found.missing
+    (result,) = found.citations
+    missing = (dataclasses.replace(part, span=CLOSED, words=CLOSED.of(CLAIM)),)
+    results = (dataclasses.replace(result, missing=missing),)
+    return dataclasses.replace(found, citations=results, missing=missing)
+
+
+def only(finding: Finding) -> Report:
+    return dataclasses.replace(report(CLAIM), findings=(finding,), n_claims=1)
+
+
+def test_the_sample_is_in_the_order_of_the_ranking() -> None:
+    findings = report().findings
+    assert aggregation.ranked(findings) == list(findings)
+
+
+def test_the_missing_part_is_marked_in_the_claim_and_escaped() -> None:
+    page = render.to_html(only(partly()), TODAY)
+    marked = '<mark class="missing">closed &lt;in&gt; 1952</mark>'
+    assert f"<strong>The mill opened in 1911 &amp; {marked}.</strong>" in page
+    assert "Nothing was found for “closed &lt;in&gt; 1952”." in page
+
+
+def test_the_missing_part_is_named_in_every_format() -> None:
+    sample = only(partly())
+    found = json.loads(sample.to_json())["findings"][0]
+    assert [part["words"] for part in found["missing"]] == ["closed <in> 1952"]
+    assert [part["supported"] for part in found["citations"][0]["clauses"]] == [True, False]
+    assert render.to_csv(sample).splitlines()[1].count("closed <in> 1952,closed <in> 1952") == 1
+    assert "does not seem to state “closed &lt;in&gt; 1952”" in render.to_wikitext(sample, TODAY)
+    out = io.StringIO()
+    terminal.print_report(sample, Console(file=out, width=200))
+    assert "nothing was found for “closed <in> 1952”" in out.getvalue()
+
+
+def test_a_part_that_is_denied_is_not_called_missing() -> None:
+    (part,) = partly().missing
+    assert part.evidence is not None
+    denied = dataclasses.replace(part.evidence, prob_refuted=0.7, prob_neutral=0.1)
+    said = wording.what_is_missing(
+        Label.PARTLY_SUPPORTED, [dataclasses.replace(part, evidence=denied)]
+    )
+    assert said == "the source seems to contradict “closed <in> 1952”"
+
+
+def test_parts_found_in_different_sources_lack_nothing_that_could_be_tagged() -> None:
+    found = dataclasses.replace(partly(), missing=())
+    said = wording.what_is_missing(found.label, found.missing)
+    assert "the whole in none" in said
+    assert render.tag(found, TODAY) is None
+
+
+def test_advice_is_in_every_format_and_nowhere_if_it_is_not_known() -> None:
+    for sample, there in (
+        (report(), True),
+        (dataclasses.replace(report(), flag_precision=()), False),
+    ):
+        out = io.StringIO()
+        terminal.print_report(sample, Console(file=out, width=300))
+        written = [
+            *(out.getvalue(), render.to_csv(sample), sample.to_json()),
+            *(render.to_html(sample, TODAY), render.to_wikitext(sample, TODAY)),
+        ]
+        assert [wording.READ_FIRST in text for text in written] == [there] * 5
+        assert [text.count(wording.READ_FIRST) for text in written] == [there] * 5
+
+
+def test_sentences_without_a_citation_in_every_format() -> None:
+    shown = dataclasses.replace(report("The bridge is the largest."), findings=(), n_claims=0)
+    out = io.StringIO()
+    terminal.print_report(shown, Console(file=out, width=120))
+    tagged, other = list(csv_rows(shown))
+    assert (tagged["label"], tagged["citation_need"]) == ("no citation", "0.3")
+    assert other["suggestion_url"] == "https://better.example/a?b=1&c=2"
+    pasted = render.to_wikitext(shown, TODAY)
+    assert pasted.count("{{citation needed|") == 1  # the other one has it
+    assert "https://better.example/a?b=1&c=2" in pasted
+    for text in (out.getvalue(), render.to_html(shown, TODAY), pasted):
+        assert "an editor asked for a citation" in text
+        assert "a quotation: “The bridge is the largest.”" in text
+
+
+def test_that_none_was_found_is_said_and_that_none_was_looked_for_is_not() -> None:
+    for uncited, said in (((), True), (None, False)):
+        shown, out = dataclasses.replace(report(), uncited=uncited), io.StringIO()
+        terminal.print_report(shown, Console(file=out, width=120))
+        page = render.to_html(shown, TODAY)
+        assert [wording.UNCITED["title"] in text for text in (out.getvalue(), page)] == [said] * 2
+
+
+def test_csv_says_where_what_could_be_cited_was_found() -> None:
+    """Of a sentence without a citation as of a claim with one."""
+    shown = report()
+    assert shown.uncited
+    bare, cited = shown.uncited[1], shown.findings[0]
+    found = [dataclasses.replace(each.suggestions[0], corpus="Press", place=Place("31"))
+             for each in (bare, cited)]  # fmt: skip
+    shown = dataclasses.replace(
+        shown,
+        findings=(dataclasses.replace(cited, suggestions=(found[1],)),),
+        uncited=(dataclasses.replace(bare, suggestions=(found[0],)),),
+    )
+    rows = csv_rows(shown)
+    assert {row["suggestion_corpus"] for row in rows} == {"Press"}
+    assert {row["suggestion_place"] for row in rows} == {
+        wording.where(Place("31"), Label.SUPPORTED)
+    }
+    assert rows[-1]["label"] == wording.NO_CITATION
+
+
+def csv_rows(shown: Report) -> list[dict[str, str]]:
+    return list(spreadsheet.DictReader(io.StringIO(render.to_csv(shown))))
+
+
+def test_snapshots(snapshot: SnapshotAssertion) -> None:
+    out = io.StringIO()
+    terminal.print_report(report("The bridge opened in 1911."), Console(file=out, width=90))
+    assert out.getvalue() == snapshot(name="terminal")
+    assert render.to_csv(report("The bridge opened in 1911.")) == snapshot(name="csv")
+    assert render.to_wikitext(report("The bridge."), TODAY) == snapshot(name="wikitext")
+    assert report("The bridge.").to_json() == snapshot(name="json")
+    assert render.to_html(report("The bridge."), TODAY) == snapshot(name="html")
+
+
+def broken() -> Report:
+    """The sample report, whose first finding has a passage that no renderer can show."""
+    whole = report("The bridge.")
+    first = next(
+        n for n, f in enumerate(whole.findings) if isinstance(f.citations[0].outcome, Evidence)
+    )
+    (cited, *others), findings = whole.findings[first].citations, list(whole.findings)
+    bad = replace(cited, outcome=replace(cited.outcome, passage=None), listing=object())  # type: ignore[arg-type]
+    findings[first] = replace(findings[first], citations=(bad, *others), missing=(None,))  # type: ignore[arg-type]
+    return replace(whole, findings=tuple(findings))
+
+
+def test_a_finding_that_cannot_be_shown_costs_itself() -> None:
+    whole, bad = report("The bridge."), broken()
+    (lost,) = [each for each in bad.to_values()["findings"] if each["failed"]]
+    assert lost["citations"][0]["outcome"]["reason"] == Reason.INTERNAL_ERROR
+    rows = [list(render.csv_rows(each)) for each in (whole, bad)]
+    assert len(rows[0]) == len(rows[1])
+    out = [io.StringIO(), io.StringIO()]
+    for each, stream in zip((whole, bad), out, strict=True):
+        terminal.print_report(each, Console(file=stream, width=90))
+    pages = [render.to_html(each, TODAY).count("<article") for each in (whole, bad)]
+    blocks = [render.to_wikitext(each, TODAY).count("# claim:") for each in (whole, bad)]
+    assert (pages[0], blocks[0]) == (pages[1], blocks[1])
+
+
+def test_a_format_that_cannot_be_made_costs_itself(tmp_path: Path) -> None:
+    """Without a title the wikitext has no head; the JSON does not need one."""
+    untitled = replace(report("The bridge."), title=None)  # type: ignore[arg-type]
+    paths: dict[str, Path | None] = {name: tmp_path / name for name in ("wikitext", "json")}
+    with pytest.raises(PinciteError, match="wikitext"):
+        deliver(untitled, paths, limit=None, quiet=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["json"]
+
+
+BRIDGE = "The bridge opened in 1911."
+
+
+def page(found: Report | None = None) -> str:
+    return render.to_html(found or report(BRIDGE), TODAY)
+
+
+def on_terminal(found: Report) -> str:
+    out = io.StringIO()
+    terminal.print_report(found, Console(file=out, width=200))
+    return out.getvalue()
+
+
+def test_a_run_that_goes_on_tells_the_claims_that_need_an_editor() -> None:
+    finding = report(BRIDGE).findings[0]
+    labelled = (dataclasses.replace(finding, label=label) for label in Label)
+    told = {each.label: terminal.in_passing(each) for each in labelled}
+    assert {label for label, line in told.items() if line} == {
+        Label.REFUTED,
+        Label.NOT_SUPPORTED,
+        Label.PARTLY_SUPPORTED,
+    }
+    assert str(told[Label.REFUTED]) == f"{wording.verdict(Label.REFUTED)}  {BRIDGE}"
+
+
+def texts(found: Report) -> list[str]:
+    """All that a person reads of a report; JSON is for programs."""
+    return [page(found), on_terminal(found), render.to_csv(found), render.to_wikitext(found, TODAY)]
+
+
+def of(findings: list[Finding]) -> Report:
+    """A report of these findings alone."""
+    claims = tuple(finding.claim for finding in findings)
+    article = Article("Varde", "", claims, n_references=len(claims))
+    return dataclasses.replace(
+        report(BRIDGE),
+        findings=tuple(findings),
+        n_claims=len(findings),
+        coverage=coverage.of_article(article, findings),
+        uncited=None,
+    )
+
+
+def labelled(label: Label) -> Finding:
+    (found,) = (f for f in report(BRIDGE).findings if f.label is label)
+    return found
+
+
+def test_the_first_finding_comes_before_coverage_and_sound_claims() -> None:
+    sound = dataclasses.replace(labelled(Label.SUPPORTED), citations=())
+    written = page(of([*report(BRIDGE).findings, sound]))
+    places = [
+        written.index(f'id="{name}-title"') for name in ("first", "open", "sound", "coverage")
+    ]
+    assert places == sorted(places)
+    assert places[0] < written.index('id="claim-1"') < places[1]
+
+
+def test_a_sound_claim_whose_source_changed_is_not_folded() -> None:
+    changed = labelled(Label.SUPPORTED)
+    assert changed.source_changed
+    written = page(of([changed]))
+    assert '<article class="finding supported" id="claim-1">' in written
+    assert "1 claim (1 with a changed source)" in written
+
+
+def test_each_tile_counts_what_its_filter_shows() -> None:
+    findings = [f for f in report(BRIDGE).findings for _ in range(3)]
+    written = page(of(findings))
+    for label in Label:
+        shown = len(re.findall(rf'class="finding {label}(?: |")', written))
+        tile = re.search(rf'id="show-{label}"[^>]*> <b>(\d+)</b>', written)
+        assert shown == (int(tile[1]) if tile else 0)
+    better = re.search(r'id="show-better"[^>]*> <b>(\d+)</b>', written)
+    assert better
+    assert int(better[1]) == written.count('with-better"')
+
+
+def test_a_reason_that_many_share_is_said_once() -> None:
+    open_ = [labelled(Label.UNCHECKED)] * 223
+    for written in (page(of(open_)), on_terminal(of(open_))):
+        assert "223 claims" in written
+        assert written.lower().count("dead link: 223") + written.count("223 claims: dead link") == 1
+        assert written.lower().count("dead link") <= 4  # its step and the citations' table name it
+
+
+def test_a_reason_that_all_sources_share_is_said_once() -> None:
+    found = labelled(Label.NOT_SUPPORTED)
+    written = page(of([dataclasses.replace(found, citations=found.citations * 3)]))
+    assert written.count("<li>each of its sources: the passage does not state “1913”</li>") == 1
+    assert written.count("does not state “1913”") == 2  # and of the better source
+
+
+def test_a_reason_is_left_out_that_names_what_is_named_as_missing() -> None:
+    finding = labelled(Label.PARTLY_SUPPORTED)
+    (result,) = finding.citations
+    assert isinstance(result.outcome, Evidence)
+    (part,) = finding.missing
+    words = part.span.of(finding.claim.text).strip(" .")
+    told = (
+        Note("not_stated", {"words": (words,)}),
+        Note("other_value", {"source": "1889", "claim": "1886"}),
+    )
+    outcome = dataclasses.replace(result.outcome, reasons_coded=told)
+    again = dataclasses.replace(finding, citations=(dataclasses.replace(result, outcome=outcome),))
+    for written in (page(of([again])), on_terminal(of([again]))):
+        assert str(told[0]) not in written
+        assert str(told[1]) in written
+
+
+def test_where_nothing_was_judged_no_flag_is_advised_on() -> None:
+    none = of([labelled(Label.UNCHECKED)])
+    assert "false alarms when" not in on_terminal(none)
+    assert '<p class="advice">' not in page(none)
+    assert "no citation could be judged" in page(none)
+
+
+def test_labels_are_explained_where_they_are_shown() -> None:
+    for written in (page(), on_terminal(report(BRIDGE))):
+        for meaning in wording.LEGEND.values():
+            assert meaning[1:] in written
+
+
+def test_flagged_means_the_same_in_every_format() -> None:
+    found = of([labelled(Label.NOT_SUPPORTED), labelled(Label.PARTLY_SUPPORTED)])
+    assert "2 claims (1 flagged, 1 partly supported)" in page(found)
+    assert [",flagged," in line for line in render.to_csv(found).splitlines()[1:]] == [True, False]
+    advised = [wording.READ_FIRST in line for line in render.to_csv(found).splitlines()[1:]]
+    assert advised == [True, False]
+
+
+def test_a_detail_that_is_the_name_is_not_said_twice() -> None:
+    finding = labelled(Label.UNCHECKED)
+    (result,) = finding.citations
+    assert isinstance(result.outcome, Unchecked)
+    assert result.outcome.detail == result.citation.title == BRIDGE
+    unread = page(of([finding])).partition('class="unread"')[2].partition("</p>")[0]
+    assert unread.count(BRIDGE) == 1
+
+
+ALLOWED = {
+    *("html head meta title style body a header p h1 h2 h3 h4 strong ul li b main section").split(),
+    *("table thead tbody tr th td").split(),
+    *("fieldset legend label input nav ol").split(),
+    *("article span div blockquote mark i details summary pre footer dl dt dd").split(),
+}
+
+
+@pytest.mark.parametrize(("text", "url"), CASES)
+def test_html_shows_the_text_and_gains_no_element(text: str, url: str) -> None:
+    page = Page()
+    page.feed(render.to_html(report(text, url), TODAY))
+    assert page.tags <= ALLOWED
+    assert not [name for name, _ in page.attributes if name.startswith("on")]
+    assert {value for name, value in page.attributes if name == "type"} == {"radio"}
+    links = [value for name, value in page.attributes if name in ("href", "src")]
+    assert all(link.startswith(("http://", "https://", "#")) for link in links)
+    if "\n" not in text and "\ud800" not in text:
+        assert text in page.text
+
+
+@pytest.mark.parametrize(("text", "url"), CASES)
+def test_wikitext_holds_exactly_the_templates_that_were_meant(text: str, url: str) -> None:
+    written = render.to_wikitext(report(text, url), TODAY)
+    pasted = "\n".join(line for line in written.splitlines() if not line.startswith("#"))
+    code = mwparserfromhell.parse(pasted)
+    names = {str(template.name).strip() for template in code.filter_templates()}
+    assert names <= {"failed verification", "citation needed", "cite web", "!"}
+    cites = [t for t in code.filter_templates() if t.name == "cite web"]
+    assert [str(tag.tag) for tag in code.filter_tags()] == ["ref"] * len(cites)
+    assert cites
+    assert not code.filter_wikilinks()
+    known = {"url", "title", "date", "access-date", "quote"}
+    assert {str(parameter.name) for cite in cites for parameter in cite.params} <= known
+    assert "~~~" not in pasted
+
+
+@pytest.mark.parametrize(("text", "url"), CASES)
+def test_csv_has_whole_rows_and_no_formula(text: str, url: str) -> None:
+    rows = list(spreadsheet.reader(io.StringIO(render.to_csv(report(text, url)))))
+    assert {len(row) for row in rows} == {len(render.CSV_COLUMNS)}
+    numeric = {render.CSV_COLUMNS.index(name) for name in render.CSV_COLUMNS if "score" in name}
+    for row in rows[1:]:
+        for column, cell in enumerate(row):
+            assert column in numeric or not cell.startswith(("=", "+", "-", "@", "\t"))
+
+
+@pytest.mark.parametrize(("text", "url"), CASES)
+def test_the_terminal_gets_no_control_character_and_no_markup(text: str, url: str) -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=300, force_terminal=False)
+    terminal.print_report(report(text, url), console)
+    for finding in report(text, url).findings:
+        console.print(terminal.in_passing(dataclasses.replace(finding, label=Label.NOT_SUPPORTED)))
+    shown = out.getvalue()
+    assert not [c for c in shown if c in "\x1b\x07\u202e\u2066\r"]
+    if text.startswith("[red]"):
+        assert "[red]not markup[/red]" in shown
+
+
+MENU = "Skip to content\nHarbour\nSwing bridge shut for greasing\nCrab pots taken\nSport\nWeather"
+
+
+TEXT = "The mill opened in 1911. It burned in 1952. Nobody was hurt."
+
+
+def span_of(text: str, quote: str) -> Span:
+    start = text.index(quote)
+    return Span(start, start + len(quote))
+
+
+def test_what_is_shown_is_verbatim_and_in_order() -> None:
+    text = f"{MENU}\n\n{TEXT}\n{MENU}"
+    found = excerpt(text, span_of(text, "It burned in 1952."))
+    assert found is not None
+    assert f"{found.head}{found.quote}{found.tail}" == TEXT
+    assert not found.whole
+
+
+@pytest.mark.parametrize("n_words", [3, 40, 400])
+def test_the_lines_around_a_quote_are_few(n_words: int) -> None:
+    sentence = f"It {'burned ' * n_words}in 1952."
+    text = " ".join([*["The tall mill stood on the hill."] * 60, sentence, *[TEXT] * 60])
+    found = excerpt(text, span_of(text, sentence))
+    assert found is not None
+    assert found.quote == sentence
+    shown = len(found.head) + len(found.quote) + len(found.tail)
+    assert shown <= max(MAX_SHOWN, len(sentence) + len("The tall mill stood on the hill. ") * 4)
+
+
+def test_a_line_of_a_menu_is_no_quote() -> None:
+    headline = span_of(MENU, "Swing bridge shut for greasing")
+    assert in_menu(MENU, headline)
+    assert excerpt(MENU, headline) is None
+
+
+def test_a_heading_over_its_text_is_no_menu() -> None:
+    text = f"Home\nNews\n{TEXT}\nThe mill today\nIt stands empty. Its sails are gone.\nMore"
+    assert not in_menu(text, span_of(text, "The mill today"))
+
+
+def test_rows_of_a_table_are_no_menu() -> None:
+    rows = "Town | 2011 | 2021\nVarde | 4,587 | 4,212\nHolm | 611 | 640\nIto | 902 | 877"
+    assert not in_menu(rows, span_of(rows, "Varde | 4,587 | 4,212"))
+
+
+def test_half_an_abbreviation_is_not_shown() -> None:
+    text = "Doto vardensis sp. nov. The description rests on 14 animals. They were dived for."
+    found = excerpt(text, span_of(text, "The description rests on 14 animals."))
+    assert found is not None
+    assert not found.head.startswith("nov.")
