@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from bench_html import Reading, by_pincite, cases, kept_sentences, main, part_of, score, text_of
+from bench_html import Reading, by_pincite, cases, kept_sentences, main, score
 
 LONG = "The harbour bridge was opened by the mayor in May 1931."
 SECOND = "It carried a tram line until the year of the flood."
@@ -30,18 +30,6 @@ def test_a_score() -> None:
 def test_a_sentence_is_kept_whatever_its_spaces_and_signs_but_not_its_words() -> None:
     assert dict(kept_sentences(LONG, LONG.replace(" ", "\n").replace(".", " …"), "en"))[LONG]
     assert not dict(kept_sentences(LONG, LONG.replace("May", "June"), "en"))[LONG]
-
-
-def test_nothing_expected_and_nothing_found() -> None:
-    assert (score("", "").sentences, score("", "").f1) == (1.0, 1.0)
-    assert score(LONG, "").sentences == 0.0
-    assert text_of("") == ""
-
-
-def test_one_title_may_be_a_part_of_the_other() -> None:
-    assert part_of("Bridge opened", "Bridge opened | Post")
-    assert not part_of("Bridge", "Bridges")
-    assert not part_of("", "Bridges")
 
 
 def test_a_folder_of_pages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import json
 import os
 import random
 import zipfile
@@ -255,15 +254,6 @@ def test_a_file_of_broken_lines_is_given_up(tmp_path: Path) -> None:
     assert len(found) == body.MAX_REFUSED_IN_A_ROW + 1
     problems = open_sources(tmp_path).warnings
     assert len(problems) == MAX_PROBLEMS + 1
-
-
-def test_good_lines_between_broken_ones_are_all_read(tmp_path: Path) -> None:
-    path = tmp_path / "b.jsonl"
-    good = json.dumps({"url": "https://e.org/a", "text": GOOD}).encode()
-    path.write_bytes((b"{\n" * 9_000 + good + b"\n") * 3)
-    found = list(read_path(path))
-    assert sum(isinstance(one, Document) for one in found) == 3
-    assert len(found) == 27_003
 
 
 @pytest.mark.parametrize(("megabytes", "reason"), [(200, Unchecked), (1_000, Document)])

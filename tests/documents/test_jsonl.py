@@ -12,8 +12,17 @@ from support.found import document, refusal
 from pincite.documents import jsonl
 from pincite.documents.body import Limits
 from pincite.documents.collection import open_sources
-from pincite.documents.jsonl import FIRST_LINES, Seen, documents, format_of
+from pincite.documents.jsonl import (
+    FIRST_LINES,
+    LABELS,
+    LabelledClaim,
+    Seen,
+    documents,
+    format_of,
+    read_labelled,
+)
 from pincite.documents.read import read_path
+from pincite.errors import InputError
 from pincite.types import Document, Reason, Unchecked
 
 Found = Document | Unchecked
@@ -278,16 +287,8 @@ def test_a_bad_line_of_kilt_costs_only_itself(tmp_path: Path) -> None:
     first, *wrong, last = read(tmp_path / "k.json", KILT_PAGE, *bad, "{", KILT_PAGE, max_chars=500)
     assert isinstance(first, Document)
     assert first == last
-    assert [w.reason for w in refusals(wrong)] == [
-        *[Reason.UNDECODABLE] * 3,
-        Reason.EMPTY,
-        Reason.TOO_LARGE,
-        Reason.UNDECODABLE,
-    ]
-    details = [w.detail for w in refusals(wrong)]
-    assert details[0] == "k.json line 2: no text, a list of paragraphs"
-    assert details[2] == "k.json line 4: no wikipedia_id or history.url"
-    assert details[4] == "k.json line 6: 999 characters, the limit is 500"
+    reasons = "undecodable undecodable undecodable empty too_large undecodable".split()
+    assert [w.reason for w in refusals(wrong)] == reasons
 
 
 HARBOUR, MILL = "https://varde.example/harbour", "https://varde.example/mill"
@@ -328,15 +329,9 @@ def test_a_bad_line_does_not_end_a_page(tmp_path: Path) -> None:
     lines = [chunk(HARBOUR, "Two cranes."), *bad, chunk(HARBOUR, "A light.")]
     *wrong, page = read(tmp_path / "sphere.jsonl", *lines)
     assert document(page).text == "Two cranes.\n\nA light."
-    assert [w.reason for w in refusals(wrong)] == [
-        Reason.UNDECODABLE,
-        Reason.EMPTY,
-        *[Reason.UNDECODABLE] * 3,
-    ]
-    details = [w.detail for w in refusals(wrong)]
-    assert details[0].startswith("sphere.jsonl line 2: no JSON")
-    assert details[2] == "sphere.jsonl line 4: no raw, the text of the chunk"
-    assert details[3] == "sphere.jsonl line 5: no url"
+    reasons = "undecodable empty undecodable undecodable undecodable".split()
+    assert [w.reason for w in refusals(wrong)] == reasons
+    assert refusals(wrong)[2].detail.startswith("sphere.jsonl line 4: ")
 
 
 def test_a_page_without_end_becomes_several_documents(tmp_path: Path) -> None:
@@ -388,16 +383,84 @@ def test_a_bad_row_costs_only_itself(tmp_path: Path) -> None:
     rows = ("1\tOne.\tA", "2\tno title", "3\t \tA", "4\tx\t", "5\t\udcff\tA", "6\tSix.\tA")
     *wrong, page = read(tmp_path / "p.tsv", HEADER, *rows, "7\t" + "x" * 99 + "\tA", line_bytes=60)
     assert document(page).text == "One. Six."
-    assert [w.reason for w in refusals(wrong)] == [
-        Reason.UNDECODABLE,
-        Reason.EMPTY,
-        Reason.UNDECODABLE,
-        Reason.UNDECODABLE,
-        Reason.TOO_LARGE,
-    ]
-    assert refusal(wrong[0]).detail == "p.tsv line 3: 2 columns; id, text and title were expected"
+    reasons = "undecodable empty undecodable undecodable too_large".split()
+    assert [w.reason for w in refusals(wrong)] == reasons
 
 
 def test_a_quotation_mark_that_is_never_closed_swallows_nothing(tmp_path: Path) -> None:
     rows = ('1\t"Old bridge\tA', '2\tthe "new" one\tA')
     assert document(*read(tmp_path / "p.tsv", HEADER, *rows)).text == '"Old bridge the "new" one'
+
+
+# ── Labelled claims ──────────────────────────────────────────────────────────────────────────────
+
+ROW = {"id": 7, "claim": "The mill is old.", "evidence": "A mill.", "label": "support"}
+
+
+def line(**changes: Any) -> str:
+    return json.dumps({key: v for key, v in (ROW | changes).items() if v is not ...})
+
+
+def file(folder: Path, *lines: str | bytes, name: str = "claims.jsonl") -> Path:
+    content = b"\n".join(x if isinstance(x, bytes) else x.encode() for x in lines)
+    (folder / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    return folder / name
+
+
+@pytest.mark.parametrize("name", ["claims.jsonl", "claims.jsonl.gz"])
+def test_rows_come_in_order_and_empty_lines_count_for_nothing(tmp_path: Path, name: str) -> None:
+    path = file(tmp_path, line(), "", line(id="b", label="nei", meta={"page": 3}), name=name)
+    rows = list(read_labelled(path))
+    assert rows[0] == LabelledClaim("7", "The mill is old.", "A mill.", "support")
+    assert (rows[1].row_id, rows[1].label, rows[1].meta) == ("b", "nei", {"page": 3})
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_every_label_is_known(tmp_path: Path, label: str) -> None:
+    assert next(read_labelled(file(tmp_path, line(label=label)))).label == label
+
+
+BAD: list[str | bytes] = [
+    *("{broken", "[1, 2]", "3", "null", "[" * 100_000, b"\x00\xff\xfe\x80\x81"),
+    *(line(**{field: ...}) for field in ("id", "claim", "evidence", "label")),
+    *(line(label=label) for label in ("SUPPORTS", ["support"])),
+    *(line(claim=claim) for claim in (3, "  \t")),
+    *(line(evidence=evidence) for evidence in (None, "\ud83d")),
+    line(meta=[1]),
+    line(claim="x").encode().replace(b"x", b"\xe9"),
+]
+
+
+@pytest.mark.parametrize("bad", BAD, ids=lambda bad: repr(bad[:40]))
+def test_a_bad_row_is_told_with_its_line_and_skipped_on_request(
+    tmp_path: Path, bad: str | bytes
+) -> None:
+    path = file(tmp_path, line(), bad, line(id="last"))
+    with pytest.raises(InputError, match=r"claims\.jsonl line 2: "):
+        list(read_labelled(path))
+    heard: list[InputError] = []
+    assert [row.row_id for row in read_labelled(path, heard.append)] == ["7", "last"]
+    assert len(heard) == 1
+    assert f"{path} line 2" in str(heard[0])
+
+
+@pytest.mark.parametrize("how", ["cut", "changed", "no gzip"])
+def test_a_damaged_archive_cannot_be_read(tmp_path: Path, how: str) -> None:
+    rows = (line(id=n, claim=f"Claim {n * 7919}") for n in range(400))
+    path = file(tmp_path, *rows, name="claims.jsonl.gz")
+    content = path.read_bytes()
+    half = len(content) // 2
+    damaged = {
+        "cut": content[:half],
+        "changed": content[:half] + b"\xff" * 40 + content[half + 40 :],
+        "no gzip": b"plain text, not gzip\n",
+    }
+    path.write_bytes(damaged[how])
+    with pytest.raises(InputError, match=r"claims\.jsonl\.gz cannot be read"):
+        list(read_labelled(path, lambda bad: None))
+
+
+def test_a_file_that_is_not_there_or_is_a_folder(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.jsonl", tmp_path):
+        with pytest.raises(InputError, match="cannot be read"):
+            list(read_labelled(path))

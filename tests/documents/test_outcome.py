@@ -1,57 +1,56 @@
+"""Pages in place of the page: gone, refused, parked, behind a wall; and real ones like them."""
+
 import pytest
+from support.found import document, refusal
 
 from pincite.documents.outcome import TEASER_WORDS, Markup, of_page, of_status
-from pincite.types import Reason
+from pincite.documents.read import read_bytes
+from pincite.types import Document, Reason, Unchecked
 
 WORD = "word "
 URL = "https://example.org/a"
 
 
 @pytest.mark.parametrize(
-    ("status", "reason"),
+    ("reason", "codes"),
     [
-        (404, Reason.DEAD),
-        (410, Reason.DEAD),
-        (401, Reason.REFUSED),
-        (403, Reason.REFUSED),
-        (429, Reason.REFUSED),
-        (451, Reason.REFUSED),
-        (500, Reason.REFUSED),
-        (503, Reason.REFUSED),
-        (999, Reason.REFUSED),
-        (402, Reason.PAYWALL),
-        (301, Reason.NOT_SUPPLIED),
-        (200, None),
-        (None, None),
+        (Reason.DEAD, (404, 410)),
+        (Reason.REFUSED, (401, 403, 429, 451, 500, 503, 999)),
+        (Reason.PAYWALL, (402,)),
+        (Reason.NOT_SUPPLIED, (301,)),
+        (None, (200, None)),
     ],
 )
-def test_status(status: int | None, reason: Reason | None) -> None:
-    outcome = of_status(URL, status)
-    assert (outcome.reason if outcome else None) == reason
-    assert outcome is None or outcome.detail.startswith(f"HTTP {status}")
+def test_status(reason: Reason | None, codes: tuple[int | None, ...]) -> None:
+    for status in codes:
+        outcome = of_status(URL, status)
+        assert (outcome.reason if outcome else None) == reason
+        assert outcome is None or outcome.detail.startswith(f"HTTP {status}")
 
 
-@pytest.mark.parametrize(
-    "phrase",
-    [
-        "Subscribe to continue reading",
-        "Log in to continue reading.",
-        "This article is for subscribers only",
-        "This story is available to members. Subscribe to read the full story",
-        "To continue reading this article, please subscribe",
-        "You have reached your limit of free articles",
-        "Already a subscriber? Sign in",
-        "Cet article est réservé aux abonnés",
-        "Il vous reste 72.4% de cet article à lire",
-        "Contenido exclusivo para suscriptores",
-    ],
-)
+def reason_of(text: str, article: str, signs: Markup) -> Reason | None:
+    outcome = of_page(URL, text, article, signs)
+    return outcome.reason if outcome else None
+
+
+PAYWALLS = """
+Subscribe to continue reading
+Log in to continue reading.
+This article is for subscribers only
+This story is available to members. Subscribe to read the full story
+To continue reading this article, please subscribe
+You have reached your limit of free articles
+Already a subscriber? Sign in
+Cet article est réservé aux abonnés
+Il vous reste 72.4% de cet article à lire
+Contenido exclusivo para suscriptores
+"""
+
+
+@pytest.mark.parametrize("phrase", PAYWALLS.strip().split("\n"))
 def test_a_teaser_with_a_paywall_phrase(phrase: str) -> None:
     teaser = WORD * 80
-    outcome = of_page(URL, teaser, teaser, Markup(visible=f"{teaser}\n{phrase}"))
-    assert outcome is not None
-    assert outcome.reason is Reason.PAYWALL
-    assert "“" in outcome.detail
+    assert reason_of(teaser, teaser, Markup(visible=f"{teaser}\n{phrase}")) is Reason.PAYWALL
 
 
 @pytest.mark.parametrize("n_words", [TEASER_WORDS + 1, 2_000])
@@ -59,19 +58,14 @@ def test_a_full_article_with_every_sign_of_a_paywall_is_read(n_words: int) -> No
     article = WORD * n_words
     visible = f"{article} Subscribe to continue reading. Already a subscriber? Accept all cookies"
     signs = Markup("A bridge", visible, 40, not_free=True, paywall_class="paywall")
-    assert of_page(URL, article, article, signs) is None
+    assert reason_of(article, article, signs) is None
 
 
 def test_a_teaser_on_a_page_full_of_headlines() -> None:
-    teaser, page = WORD * 40, WORD * 400 + "Subscribe to continue reading"
-    outcome = of_page(URL, page, teaser, Markup(visible=page))
-    assert outcome is not None
-    assert outcome.reason is Reason.PAYWALL
-
-
-def test_a_hint_in_the_margin_of_a_large_page_is_no_paywall() -> None:
-    article, page = WORD * 150, WORD * 900 + "Already a subscriber? Sign in"
-    assert of_page(URL, article, article, Markup(visible=page)) is None
+    page = WORD * 400 + "Subscribe to continue reading"
+    assert reason_of(page, WORD * 40, Markup(visible=page)) is Reason.PAYWALL
+    margin = WORD * 900 + "Already a subscriber? Sign in"
+    assert reason_of(WORD * 150, WORD * 150, Markup(visible=margin)) is None
 
 
 @pytest.mark.parametrize(
@@ -92,11 +86,142 @@ def test_a_hint_in_the_margin_of_a_large_page_is_no_paywall() -> None:
     ],
 )
 def test_pages_that_are_no_source(text: str, signs: Markup, reason: Reason | None) -> None:
-    outcome = of_page(URL, text, text, signs)
-    assert (outcome.reason if outcome else None) == reason
+    assert reason_of(text, text, signs) == reason
 
 
-def test_the_detail_counts_the_words() -> None:
-    outcome = of_page(URL, "one two three", "", Markup(n_scripts=1))
-    assert outcome is not None
-    assert outcome.detail == "a page drawn by scripts: 3 words without them"
+# ── Whole pages ──────────────────────────────────────────────────────────────────────────────────
+
+
+def page(title: str, *paragraphs: str, extra: str = "") -> bytes:
+    body = "".join(f"<p>{text}</p>" for text in paragraphs)
+    return (
+        f"<!DOCTYPE html><html><head><title>{title}</title></head>"
+        f"<body><main><h1>{title}</h1>{body}</main>{extra}</body></html>"
+    ).encode()
+
+
+def outcome(title: str, *paragraphs: str, extra: str = "") -> Document | Unchecked:
+    source = page(title, *paragraphs, extra=extra)
+    return read_bytes(source, url="https://e.org/a", content_type="text/html")
+
+
+def cases(table: str) -> list[tuple[str, ...]]:
+    """Rows with bars between their cells."""
+    return [tuple(map(str.strip, line.split(" / "))) for line in table.strip().split("\n")]
+
+
+PASSWORD = '<form><input name="u"><input type="password" name="p"></form>'
+SCRIPTS = "<script>var app = 1</script>" * 3
+PRIVACY = (
+    "We and our partners store cookies on your device and process your data. Our partners use them "
+    "to show advertising on this site and to measure it. You may accept all cookies, or manage "
+    "your consent for each purpose in the settings. Your privacy choices are kept for a year, and "
+    "you may change your settings at any time."
+)
+SHELLS = f"""
+usurped / vardeposten.example / This domain is for sale. / Varde mill - Varde news
+usurped / varde-mill.example / The domain varde-mill.example is available for sale.
+usurped / Mill / This domain name has expired. Are you the owner? Contact support.
+usurped / Welcome / This site is parked with Registrar Inc. Related searches: mill
+usurped / varde.example / Buy this domain! / Mill of Varde 1911 / Cheap flights
+usurped / Account suspended / This account has been suspended. Contact your host.
+usurped / Welcome to nginx! / If you see this page, the web server is working.
+usurped / mill.example / Diese Domain steht zum Verkauf / Mühle Varde 1911
+refused / 451 / Unavailable due to legal reasons / Our lawyers ask us not to show this page.
+refused / Varde Post / This content is not available in your region.
+refused / Varde Post / Our site is currently unavailable in most European countries.
+refused / Be right back / We are down for scheduled maintenance. Please try again.
+refused / 503 Service Unavailable / The server cannot handle the request now.
+refused / Access Denied / You don't have permission to access this server.
+refused / Error / Error establishing a database connection
+refused / Just a moment... / Checking your browser. This may take a few seconds.
+refused / Security check / Please complete the captcha to go on to varde.example.
+refused / Are you human? / Verify you are human by completing the action below.
+refused / Attention Required! | Shield / Sorry, you have been blocked from this site.
+soft_404 / 404 Not Found / The requested URL was not found on this server.
+soft_404 / Varde Post | Page not found / Try the search, or go to the front page.
+soft_404 / Oops! / We can't find that page. It may have been moved or deleted.
+soft_404 / Error 404 / Sorry, that page does not exist on our site any more.
+soft_404 / Varde Post / The article you are looking for is no longer available.
+soft_404 / Seite nicht gefunden / Die gesuchte Seite wurde leider verschoben.
+soft_404 / Page introuvable / Retournez à l'accueil du site.
+soft_404 / Search results for 'mill 1911' / Your search for mill 1911 gave 0 results.
+consent / Before you continue / We use cookies. Accept all cookies or manage consent.
+consent / Your privacy / {PRIVACY}
+login / Sign in / Enter your email address to continue to Varde Library.
+login / Varde Forum / You must be logged in to view this page.
+login / Log in | Varde University / Use your university account.
+login / Members / Please log in to access the archive of this site.
+not_supplied / Redirecting / Redirecting to https://varde.example/new.
+not_supplied / 301 Moved Permanently / The document has moved here.
+"""
+
+
+@pytest.mark.parametrize("words", cases(SHELLS), ids=lambda words: words[1])
+def test_a_page_in_place_of_the_page(words: tuple[str, ...]) -> None:
+    assert refusal(outcome(*words[1:])).reason == words[0]
+
+
+def test_hardly_a_word_beside_a_password_field_or_scripts() -> None:
+    archive = outcome("Varde Library", "Welcome to our archive.", extra=PASSWORD)
+    assert refusal(archive).reason is Reason.LOGIN
+    assert refusal(outcome("Varde Post", "Loading", extra=SCRIPTS)).reason is Reason.EMPTY
+
+
+MILL = "The mill at Varde was built in 1911 by the miller Ida Holm."
+REAL = f"""
+404 – Chronicle / In the year 404 the harbour of Varde froze for nine weeks.
+Error 404 / Error 404 is a play by Ida Holm. It was first staged in Varde in 2003.
+Error 404: how links die / Half of all citations in court rulings lead nowhere by now.
+404 tram / The tram was bought in 1953. It carried three thousand people a day.
+Page Not Found (film) / The film was shot in Varde in the winter of 2009.
+Not found / Not Found is the third novel of Ida Holm, printed in Varde in 1988.
+The lost document / The document was not found until 1874, when the church was repaired.
+Domain for sale / The old royal domain at Varde was sold to a timber merchant in 1874.
+This domain is for sale: a history / Trade in names began in 1994 with a ruling in Ohio.
+Access denied / The council denied reporters entry to the mill in May 1911. / {MILL}
+Maintenance / The bridge is closed for maintenance until June, the council decided in 1911.
+Under maintenance / The railway keeps forty engines in the shed at Varde.
+Captcha / The captcha was invented in 2003 by four people in Pittsburgh. / {MILL}
+Verify you are human / An exhibition of that name opened in Varde in 2021. / {MILL}
+Consent / The law of 1911 asked parents for consent before a child could work in a mill.
+Cookies / Cookies were baked in Varde from 1911 on. The recipe came from Utrecht. / {MILL}
+Sign in / The sign in the window of the mill dated from before the fire of 1911.
+Login / Login is a village of forty houses in the hills above Varde.
+Redirecting the river / The river was led round the town in 1874 by Karl Moor's engineers.
+Search results for a lost ship / Divers mapped the wreck near Varde in 2011.
+Unavailable / The second volume was withdrawn by the printer in 1911. / {MILL}
+Welcome to Varde / {MILL}
+Oops! A history / The word was first printed in a Chicago newspaper in 1922.
+"""
+
+
+@pytest.mark.parametrize("words", cases(REAL), ids=lambda words: words[0])
+@pytest.mark.parametrize("extra", ["", SCRIPTS, PASSWORD, "<p>Sign in to your account</p>"])
+def test_a_real_page_like_them_is_read(words: tuple[str, ...], extra: str) -> None:
+    assert words[1].split(".")[0] in document(outcome(*words, extra=extra)).text
+
+
+BANNERS = [
+    '<div id="wm-ipp-base"><p>25 captures</p><p>05 Jan 2013 - 12 May 2021</p></div>',
+    '<div id="wm-ipp-print">The Wayback Machine - https://web.archive.org/web/2013/http://e.org/</div>',
+    "<p>The Wayback Machine - https://web.archive.org/web/20130105000000/http://e.org/a</p>",
+    "<p>This is an archived copy of http://e.org/a, captured on 5 January 2013.</p>",
+    "<p>You are viewing an archived web page, collected at the request of Varde Library.</p>",
+    "<p>This snapshot, taken on 05/01/2013, shows web content acquired for preservation.</p>",
+    '<div id="_wb_plain_banner">This is an archived page from Saturday, 5 January 2013.</div>',
+    "<p>12 captures</p><p>05 Jan 2013 - 12 May 2021</p><p>About this capture</p>",
+]
+
+
+@pytest.mark.parametrize("banner", BANNERS)
+def test_the_banner_of_a_web_archive_is_no_text(banner: str) -> None:
+    source = page("The mill", MILL, "It burnt down in 1944 and was never built again by anybody.")
+    source = source.replace(b"<body>", b"<body>" + banner.encode())
+    text = document(read_bytes(source, url="u", content_type="text/html")).text
+    assert not [w for w in "captur archive Wayback snapshot 2013".split() if w in text]
+
+
+def test_a_page_about_archives_keeps_its_lines() -> None:
+    line = "The Wayback Machine was opened to the public in October 2001."
+    assert line in document(outcome("Archives", "Share", "History", line, MILL)).text

@@ -61,53 +61,26 @@ def test_sizes_stand_in_the_detail() -> None:
     assert found.detail == "the file has 61.0 MB, the limit is 50.0 MB"
 
 
-TYPES = st.sampled_from(
-    [
-        None,
-        "",
-        "text/html",
-        "text/html; charset=utf-16",
-        "text/plain;charset=gb18030",
-        "image/png",
-        "text/markdown",
-        "application/xhtml+xml",
-        "application/octet-stream",
-        ";;;",
-        "text/\0",
-    ]
+TYPES = (
+    "|text/html|text/html; charset=utf-16|text/plain;charset=gb18030|image/png|text/markdown|"
+    "application/xhtml+xml|application/octet-stream|;;;|text/\0"
 )
 PIECES = st.sampled_from(
-    [
-        b"<html>",
-        b"<p>",
-        b"</p>",
-        b"<table><td>",
-        b"<!--",
-        b"-->",
-        b"<script>",
-        b"</script>",
-        b"&#x0;",
-        b"\0",
-        b"\xff\xfe",
-        b"\xed\xa0\x80",
-        b"<div hidden>",
-        b"# ",
-        b"](",
-        b"word ",
-        b"<a href='//['>",
-        b"\x1f\x8b\x08",
-        b"<meta charset=utf-7>",
-        b"\r",
-        b"<time datetime='9999-99-99'>",
-        b"&#55296;",
-    ]
+    (
+        b"<html>|<p>|</p>|<table><td>|<!--|-->|<script>|</script>|&#x0;|\0|\xff\xfe|\xed\xa0\x80|"
+        b"<div hidden>|# |](|word |<a href='//['>|\x1f\x8b\x08|<meta charset=utf-7>|\r|&#55296;|"
+        b"<time datetime='9999-99-99'>"
+    ).split(b"|")
 )
 
 
 @settings(max_examples=150)
 @given(
-    st.one_of(st.binary(max_size=400), st.lists(PIECES, max_size=40).map(b"".join)),
-    TYPES,
+    st.one_of(
+        st.binary(max_size=400),
+        st.lists(PIECES, max_size=40).map(b"".join),
+    ),
+    st.sampled_from([None, *TYPES.split("|")]),
     st.sampled_from([URL, "", "http://[", "file:///a.md", "https://e.org/\ud800.html"]),
 )
 def test_no_bytes_make_it_raise(data: bytes, content_type: str | None, url: str) -> None:

@@ -1,15 +1,76 @@
+"""Addresses, manifests, folders: what is read of them, and what is found in them by address."""
+
 import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.found import document
 
-from pincite.documents.collection import open_sources
+from pincite.documents.collection import exact_key, loose_key, open_sources
 from pincite.documents.read import read_path
 from pincite.errors import InputError
 from pincite.types import Document, Reason, Unchecked
+
+SAME = """
+http://example.org/a https://example.org/a
+HTTPS://EXAMPLE.org/a https://example.org/a
+https://example.org/a#part https://example.org/a
+https://example.org/a/ https://example.org/a
+https://example.org https://example.org/
+https://example.org:443/a https://example.org/a
+https://example.org./a https://example.org/a
+https://example.org/%7Ea%2fb%c3%a9 https://example.org/~a%2Fb%C3%A9
+https://example.org/é https://example.org/%C3%A9
+https://bücher.example/ https://xn--bcher-kva.example/
+https://example.org/a?utm_source=x&b=1&fbclid=2 https://example.org/a?b=1
+https://example.org/a? https://example.org/a
+"""
+DIFFERENT = """
+https://example.org/a https://example.org/A
+https://example.org/a?b=1 https://example.org/a?b=2
+https://example.org/a https://www.example.org/a
+https://example.org:8080/a https://example.org/a
+https://example.org/a%2Fb https://example.org/a/b
+"""
+LOOSE = """
+https://www.example.org/a
+https://web.archive.org/web/20130105/http://www.example.org/a
+http://web.archive.org/web/20130105id_/http:/example.org/a
+https://web.archive.org/web/2013/example.org/a
+https://archive.today/20130105120000/http://example.org/a
+https://archive.is/2013.01.05-120000/http://example.org/a
+https://web.archive.org/web/2014/https://web.archive.org/web/2013/http://example.org/a
+"""
+
+
+@pytest.mark.parametrize("pair", SAME.strip().split("\n"))
+def test_equal_addresses(pair: str) -> None:
+    one, other = pair.split()
+    assert exact_key(one) == exact_key(other)
+
+
+@pytest.mark.parametrize("pair", DIFFERENT.strip().split("\n"))
+def test_different_addresses(pair: str) -> None:
+    one, other = pair.split()
+    assert exact_key(one) != exact_key(other)
+
+
+@pytest.mark.parametrize("url", LOOSE.split())
+def test_loose_key(url: str) -> None:
+    assert loose_key(url) == "example.org/a"
+
+
+@given(st.one_of(st.text(), st.from_regex(r"https?://\S*")))
+def test_any_string_has_keys(url: str) -> None:
+    assert isinstance(exact_key(url), str)
+    assert isinstance(loose_key(url), str)
+
+
+# ── Stored copies of cited pages ─────────────────────────────────────────────────────────────────
 
 PAGE = "<html><head>{head}<title>{title}</title></head><body><p>{text}</p></body></html>"
 
