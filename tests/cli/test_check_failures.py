@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from check_replies import Model, choice
+from check_replies import Model
 from cli.check_runs import CHECK, llm, readings, written
 from click.testing import Result
-from models.chat_server import Answer, Server, good, serving
+from models.chat_server import Answer, Server, good
 
 from pincite import runtime
 from pincite.llm.client import Limits
@@ -29,32 +29,6 @@ ALL = 16  # calls of the statement: 6 and 2 to read it, 8 to judge it
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that is gone is waited for, but not for seconds."""
     monkeypatch.setattr(runtime, "Limits", partial(Limits, first_wait=0.01))
-
-
-def test_a_rerun_asks_for_the_rest_only(run: Callable[..., Result], server: Server) -> None:
-    """Garbled at first: partial results with reasons, code 5; then the same command goes on."""
-
-    def garbled(request: Any) -> Answer:
-        wrong = "opened in 1913" in request["messages"][-1]["content"]
-        return good("It is hard to say.") if wrong else choice(request, (0.9, 0.05, 0.05))
-
-    step = "multiple_choice_confirmation_analysis"
-    server.by_request = Model(instead={step: garbled})
-    again = (*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-")
-    report = written(run(*again, code=5))
-    stone = readings(report)[0]
-    failed = [item["failed"] for item in stone["evidence"] if item["failed"]]
-    assert [failure["step"] for failure in failed] == ["reply"]
-    assert (stone["n_failed"], stone["n_texts"]) == (1, 0), "0.9 - 0.9 of the other"
-    assert stone["outcome"] == "failed"
-    assert "The same results" in run("replay", "run.jsonl", "-q").stderr
-    n_before = len(server.asked)
-    server.by_request = Model()
-    report = written(run(*again))
-    assert readings(report)[0]["n_failed"] == 0
-    assert len(server.asked) - n_before == 2, "two choices, and nothing that was known"
-    assert report["usage"]["n_reused"] > 10
-    assert "The same results" in run("replay", "run.jsonl", "-q").stderr
 
 
 @pytest.mark.parametrize("way", ["cut", "slow", "garbled", "half a body", "length"])
@@ -107,45 +81,6 @@ def test_one_question_has_one_reply(run: Callable[..., Result], server: Server) 
     asked = [json.dumps(request, sort_keys=True) for request in server.asked]
     assert len(set(asked)) == len(asked)
     assert "The same results" in run("replay", "run.jsonl", "-q").stderr
-
-
-def test_a_choice_that_is_cut_is_asked_for_again(
-    run: Callable[..., Result], server: Server
-) -> None:
-    cut = partial(good, '{"answer"', finish_reason="length")
-    server.by_request = Model(instead={CHOICE: lambda _: cut()})
-    report = written(run(*CHECK, *llm(server), "--json", "-", code=5))
-    stone = readings(report)[0]
-    assert (stone["outcome"], stone["doc"]) == ("failed", None), "never a zero"
-    assert {item["failed"]["step"] for item in stone["evidence"]} == {"reply"}
-    assert report["usage"]["n_unreadable"] == 3 * 4
-
-
-def test_a_server_that_is_killed(run: Callable[..., Result]) -> None:
-    """Nobody listens any more; a server at the same address then finishes what is left."""
-    with serving() as first:
-        model, count = Model(), iter(range(10_000))
-        port = int(first.url.split(":")[2].split("/")[0])
-
-        def reply(request: dict[str, Any]) -> Answer:
-            if next(count) == 10:
-                threading.Thread(target=first.end).start()
-                return Answer(body=b"", headers={"Content-Length": "50"})
-            return model(request)
-
-        first.by_request = reply
-        with Path("pincite.toml").open("a") as file:
-            file.write("chat.at_once = 1\n")
-        again = (*CHECK, *llm(first), "--trace", "run.jsonl", "--json", "-")
-        report = written(run(*again, code=5))
-    reasons = [i["failed"]["detail"] for i in readings(report)[0]["evidence"] if i["failed"]]
-    assert any("Is the server running there?" in reason for reason in reasons)
-    n_known = report["usage"]["n_calls"] - report["usage"]["n_failed"]
-    assert n_known == 10
-    with serving(port) as second:
-        second.by_request = Model()
-        assert written(run(*again))["complete"]
-        assert len(second.asked) == ALL - n_known
 
 
 def test_a_run_that_is_killed(run: Callable[..., Result], server: Server) -> None:

@@ -71,29 +71,3 @@ def test_every_passage_is_judged_or_has_a_reason(
     assert all(KEY not in Path(f"out.{name}").read_text() for name in names)
     assert KEY not in result.output
     assert "The same results" in run("replay", "out.trace", "-q").stderr
-
-
-def test_second_opinions_of_a_real_model_are_kept_and_asked_once(
-    run: Callable[..., Result], real_server: RealServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PINCITE_JUDGE_KEY", KEY)
-    with Path("pincite.toml").open("a") as file:
-        file.write("judge.dialect = 'llamacpp'\njudge.source_tokens = 200\n")
-    ref = "<ref>{{cite web |url=https://varde.example/ |title=Varde}}</ref>"
-    Path("article.wiki").write_text(f"The mill burned in 1911.{ref}\n\nIt was rebuilt.{ref}\n")
-    page = {"url": "https://varde.example/", "title": "Varde", "text": "The mill burned in 1912."}
-    Path("pages").mkdir()
-    Path("pages/pages.jsonl").write_text(json.dumps(page))
-    judge = ("--judge", real_server.url, "--judge-model", NAME, "--judge-all")
-    command = ("verify", "article.wiki", "--sources", "pages", *judge, "--json", "out.json")
-    opinions = []
-    for budget in ("1", "9", "9"):
-        run(*command, "--max-calls", budget)
-        found = json.loads(Path("out.json").read_text())["findings"]
-        opinions.append([finding["opinion"] for finding in found])
-        for opinion in opinions[-1]:
-            assert bool(opinion["verdict"]) != bool(opinion["failed"])
-            assert all(quote in page["text"] for quote in opinion["quotes"])
-    assert [each["failed"]["step"] for each in opinions[0] if each["failed"]].count("budget") >= 1
-    assert opinions[1] == opinions[2]  # by replies that were kept
-    assert KEY not in Path("out.json").read_text()

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
@@ -224,37 +223,6 @@ def test_corpus_from_nothing_to_nothing(home: Path) -> None:
     assert "Nothing was found.\n" in run("corpus", "search", "web", "river").stderr
 
 
-COLLECTIONS: dict[str, list[dict[str, Any]]] = {
-    "sphere.jsonl": [
-        {"url": "https://mill.example/", "title": "Mill", "sha": "1", "raw": "The mill is old."},
-        {"url": "https://mill.example/", "title": "Mill", "sha": "1", "raw": "It has a wheel."},
-        {"url": "https://quay.example/", "title": "Quay", "sha": "2", "raw": "Ferries leave."},
-        {"url": "https://mill.example/", "title": "Mill", "sha": "1", "raw": "It burnt down."},
-    ],
-    "kilt.json": [{"wikipedia_id": "1", "wikipedia_title": "Tram", "text": ["Tram", "Trams ran."]}],
-    "corpus.jsonl": [{"_id": "d1", "title": "Bus", "text": "Buses took over."}],
-    "queries.jsonl": [{"_id": "q1", "text": "when did trams run"}],
-}
-
-
-def test_collections_of_others_can_be_added(home: Path) -> None:
-    for name, records in COLLECTIONS.items():
-        (home / name).write_text("\n".join(map(json.dumps, records)))
-    (home / "psgs.tsv").write_text("id\ttext\ttitle\n1\tSheds housed\tShed\n2\tthe trams.\tShed\n")
-    added = run("corpus", "add", "web", *COLLECTIONS, "psgs.tsv")
-    assert "6 documents added or changed, 0 known, 1 unread." in added.stderr
-    assert "queries.jsonl: these are the queries of a BEIR collection" in added.stderr
-    again = run("corpus", "add", "web", *COLLECTIONS, "psgs.tsv")
-    assert "0 documents added or changed, 6 known, 1 unread." in again.stderr
-    for query, text in (
-        ("wheel", "The mill is old.\n\nIt has a wheel."),
-        ("burnt", "It burnt down."),
-        ("housed", "Sheds housed the trams."),
-    ):
-        found = run("corpus", "search", "web", query, "--by", "words", "--json").stdout
-        assert json.loads(found.splitlines()[0])["text"] == text
-
-
 def test_filters_say_which_pages_may_be_found(home: Path) -> None:
     pages = [
         {"url": "https://a.example/1", "text": "The tram ran.", "published": "2019-05-14"},
@@ -437,7 +405,9 @@ def test_errors_say_what_to_do_and_have_their_exit_code(
 
 
 def test_doctor_names_what_hosts_are_told(home: Path) -> None:
-    assert "cited pages" not in run("doctor").stdout
+    shown = run("doctor").stdout
+    assert "nothing leaves this machine" in shown
+    assert "cited pages" not in shown
     (home / "pincite.toml").write_text("web.online = true\n")
     shown = run("doctor").stdout
     assert "cited pages" in shown
@@ -446,10 +416,6 @@ def test_doctor_names_what_hosts_are_told(home: Path) -> None:
     shown = run("doctor").stdout
     assert "me@example.org" in shown
     assert "web.sqlite" in shown
-
-
-def test_doctor(home: Path) -> None:
-    assert "nothing leaves this machine" in run("doctor").stdout
     (home / "pincite.toml").write_text("models.encoder = 'nothing'")
     assert "MISSING" in run("doctor", code=6).stdout
 

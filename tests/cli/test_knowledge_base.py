@@ -9,8 +9,6 @@ from click.testing import CliRunner, Result
 
 from conftest import write_model
 from pincite.cli import cli
-from pincite.documents.jsonl import read_labelled
-from pincite.library.results import read_result
 
 STATEMENT = "The old bridge opened in 1911."
 LABELLED = [
@@ -59,11 +57,6 @@ def test_filters_that_let_nothing_through_are_told_of(run: Callable[..., Result]
     assert "the filters let none through" in warning
 
 
-def test_a_date_may_be_called_as_in_the_manifest(run: Callable[..., Result]) -> None:
-    found = run("corpus", "search", "kb", "bridge", "--where", "date < 2000", "--json").stdout
-    assert [json.loads(line)["url"] for line in found.splitlines()] == ["https://e.org/b"]
-
-
 def test_metadata_stands_in_a_check_and_filters_it(run: Callable[..., Result]) -> None:
     arguments = ("check", STATEMENT, "--corpus", "kb", "--where", "publisher == Gazette")
     run(*arguments, "--json", "out.json", "-q")
@@ -71,21 +64,6 @@ def test_metadata_stands_in_a_check_and_filters_it(run: Callable[..., Result]) -
     assert [one["url"] for one in reading["evidence"]] == ["https://e.org/b"]
     assert reading["evidence"][0]["meta"]["publisher"] == "Gazette"
     assert reading["evidence"][0]["published"] == "1999-05-01"
-
-
-def test_opinions_on_a_check_become_rows(run: Callable[..., Result]) -> None:
-    run("check", STATEMENT, "--corpus", "kb", "--json", "out.json", "-q")
-    result = read_result(Path("out.json"))
-    assert result.kind == "check"
-    assert [item.item_id for item in result.items] == ["1.r1", "1.r1/e1", "1.r1/e2"]
-    run("feedback", "out.json", "--label", "refute", "--item", "1.r1/e2")
-    run("feedback", "out.json", "--label", "confirmed", "--item", "1.r1")
-    run("feedback", "export", "rows.jsonl")
-    (row,) = read_labelled(Path("rows.jsonl"))
-    assert (row.claim, row.label) == (STATEMENT, "refute")
-    run("feedback", "export", "--format", "readings", "labelled.jsonl")
-    found = json.loads(run("eval", "check", "kb", "labelled.jsonl", "--json").stdout)
-    assert found["rows"][0]["label"] == "confirmed"
 
 
 def test_labelled_statements_are_measured(run: Callable[..., Result]) -> None:

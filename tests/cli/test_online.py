@@ -258,19 +258,6 @@ def test_another_pause_makes_no_report_void(home: Wiki, monkeypatch: pytest.Monk
     assert texts_asked(home) == ["11", "30"]
 
 
-def test_a_report_tells_the_settings_of_the_web(home: Wiki) -> None:
-    done = run("verify", "Town", "--online", "--contact", "me@example.org", "-q", "--json", "-")
-    settings = json.loads(done.stdout)["settings"]
-    assert settings["web.online"] is True
-    assert {"web.pause", "web.seconds", "web.megabytes", "verify.wiki", "retrieval.depth"} <= set(
-        settings
-    )
-    assert not {"web.contact", "web.cache", "ask.answer", "check.top_k", "chat.seconds"} & set(
-        settings
-    )
-    assert "me@example.org" not in done.stdout
-
-
 def pages_asked(wiki: Wiki) -> list[str]:
     return [asked["path"] for asked in wiki.asked if asked["path"] != "/w/api.php"]
 
@@ -290,11 +277,6 @@ def test_an_estimate_fetches_no_source(home: Wiki) -> None:
     Path("town.wiki").write_text(TEXT)
     offline = json.loads(run("verify", "town.wiki", "--estimate", "--json", "-").stdout)
     assert (offline["missing"], offline["to_fetch"]) == (2, 0)
-
-
-def test_an_estimate_comes_before_a_run(home: Wiki) -> None:
-    assert "2 with an address" in run("verify", "Varde Bridge", "--online").stderr
-    assert "address" not in run("verify", "Varde Bridge", "--online", "-q").stderr
 
 
 def test_an_estimate_of_many_articles(home: Wiki) -> None:

@@ -1,7 +1,6 @@
 """`verify --judge` and `calibrate judge` as a user meets them: from article to report, and back."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -169,22 +168,6 @@ def test_whatever_the_server_says_the_report_is_written(
     assert len(found) == N
 
 
-def test_a_server_that_is_killed_in_the_middle_ends_the_asking_only(
-    run: Callable[..., Result], server: Server
-) -> None:
-    def then_gone(request: dict[str, Any]) -> Answer:
-        if len(server.asked) > 2:
-            os.close(next(iter(server.under_way)).connection.detach()) if server.under_way else None
-            return Answer(body=b"", headers={"Content-Length": "500"})
-        return as_asked(request)
-
-    server.by_request = then_gone
-    run(*verify(server, "--quiet"))
-    said = opinions().values()
-    assert sum(each["verdict"] is not None for each in said) == 2
-    assert {each["step"] for each in said if "step" in each} <= {"server", "reply"}
-
-
 def test_check_and_ask_have_it_too(run: Callable[..., Result], server: Server) -> None:
     server.by_request = lambda request: good(
         json.dumps({"quotes": [], "missing": [], "why": "", "verdict": "not_supported"})
@@ -272,28 +255,6 @@ def test_every_article_of_a_dump_gets_second_opinions(
     for report in found:
         assert all(finding["opinion"]["verdict"] for finding in report["findings"])
         assert report["versions"]["judge"].startswith("qwen3@")
-
-
-def test_an_article_of_a_dump_stopped_in_second_opinions_is_done_again(
-    run: Callable[..., Result], server: Server
-) -> None:
-    process: list[subprocess.Popen[bytes]] = []
-
-    def then_stopped(request: dict[str, Any]) -> Answer:
-        if len(server.asked) == 5:  # the second article's second claim
-            process[0].send_signal(signal.SIGINT)
-        return as_asked(request)
-
-    write_dump()
-    judge = ("--judge", server.url, "--judge-model", "qwen3", "--judge-all")
-    server.by_request = then_stopped
-    command = [sys.executable, "-m", "pincite", *DUMP, *judge, "--quiet"]
-    process.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-    assert process[0].wait() == 130
-    assert [report["complete"] for report in reports()] == [True, False]
-    server.by_request = as_asked
-    run(*DUMP, *judge)
-    assert all(f["opinion"]["verdict"] for report in reports() for f in report["findings"])
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])

@@ -85,6 +85,19 @@ def test_a_named_file_replaces_the_usual_ones(tmp_path: Path) -> None:
         ("web.ports = ['0']", "expected 1 to 65535"),
         ("budget.max_cost = 1.0", "price_prompt"),
         ("ask.answer = 'model'", "chat.url"),
+        ("check.confirmation = 'model'", "chat.url"),
+        ("check.ignore_statement_types = 'normativ'", "expected of: descriptive"),
+        ("check.answer_labels = 'A, B'", "expected three or more"),
+        ("check.threshold = 1.0", "check.threshold is 1.0"),
+        ("chat.step_models = 'negate=x'", "Did you mean 'negate_claim'"),
+        ("chat.step_tokens = 'negate=9'", "expected step=tokens, .* Did you mean 'negate_claim'"),
+        ("chat.step_tokens = 'negate_claim=many'", "expected 1 to 100,000"),
+        ("chat.step_tokens = 'negate_claim=0'", "expected 1 to 100,000"),
+        (
+            "chat.url = 'http://a/v1'\nchat.model = 'm'\ncheck.confirmation = 'model'\n"
+            "check.guidance = 'regex'",
+            "does not enforce",
+        ),
     ],
 )
 def test_bad_settings_say_what_was_expected(text: str, said: str) -> None:
