@@ -1,10 +1,14 @@
-"""What the tests of `pincite check` share: a knowledge base, commands, what they wrote."""
+"""What the tests of commands share: a folder, a knowledge base, commands, what they wrote."""
 
 import json
+from pathlib import Path
 from typing import Any
 
+import pytest
 from click.testing import Result
 from models.chat_server import Server
+
+from conftest import write_model
 
 KEY = "sk-planted-and-very-secret"
 PAGES = [
@@ -30,6 +34,19 @@ PAGES = [
 ]
 STATEMENT = "The bridge is of stone."
 CHECK = ("check", STATEMENT, "--corpus", "kb")
+
+
+def prepare(folder: Path, monkeypatch: pytest.MonkeyPatch, settings: str = "") -> None:
+    """Work in a folder with tiny models, and a cache and settings of its own."""
+    monkeypatch.setenv("PINCITE_CACHE", str(folder / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(folder / "data"))
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.chdir(folder)
+    encoder = write_model(folder / "encoder", labels=0)
+    verifier = write_model(folder / "verifier", labels=3)
+    models = f"models.encoder = '{encoder}'\nmodels.verifier = '{verifier}'\n"
+    Path("pincite.toml").write_text(models + settings)
 
 
 def llm(server: Server) -> tuple[str, ...]:

@@ -6,27 +6,18 @@ from pathlib import Path
 
 import pytest
 from check_replies import Model
-from cli.check_runs import KEY, PAGES
+from cli.check_runs import KEY, PAGES, prepare
 from click.testing import CliRunner, Result
 from models.chat_server import Server, serving
 
-from conftest import write_model
 from pincite.cli import cli
 
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """Runs a command in a folder with a knowledge base and tiny models."""
-    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("PINCITE_CHAT_KEY", KEY)
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.chdir(tmp_path)
-    encoder = write_model(tmp_path / "encoder", labels=0)
-    verifier = write_model(tmp_path / "verifier", labels=3)
-    Path("pincite.toml").write_text(
-        f"models.encoder = '{encoder}'\nmodels.verifier = '{verifier}'\n"
-    )
+    prepare(tmp_path, monkeypatch)
     Path("kb.jsonl").write_text("\n".join(map(json.dumps, PAGES)))
 
     def call(*arguments: str, code: int = 0, stdin: str | None = None) -> Result:

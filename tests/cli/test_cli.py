@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 import pytest
+from cli.check_runs import prepare
 from click.testing import CliRunner, Result
 
-from conftest import write_model
 from pincite.cli import cli, main
 
 ARTICLE = (
@@ -36,15 +36,7 @@ BETTER = json.dumps(
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with an article, sources, a web to index, and tiny models."""
-    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.chdir(tmp_path)
-    encoder = write_model(tmp_path / "encoder", labels=0)
-    verifier = write_model(tmp_path / "verifier", labels=3)
-    (tmp_path / "pincite.toml").write_text(
-        f"models.encoder = '{encoder}'\nmodels.verifier = '{verifier}'\n"
-    )
+    prepare(tmp_path, monkeypatch)
     (tmp_path / "article.wiki").write_text(ARTICLE)
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "bridge.html").write_text(PAGE)

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import click
 import pytest
+from cli.check_runs import prepare
 from cli.test_cli import Main, at, commands
 from click.testing import CliRunner, Result
 
-from conftest import write_model
 from pincite import containment
 from pincite.cli import cli, edge, main
 from pincite.errors import PinciteWarning
@@ -33,17 +33,9 @@ LEAVES = [path for path in commands(cli) if not isinstance(at(path), click.Group
 @pytest.fixture
 def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """Runs a command through `main`, in a folder with a file, an article and tiny models."""
-    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("PINCITE_SERVER_DATA", str(tmp_path / "server"))
-    monkeypatch.chdir(tmp_path)
-    encoder = write_model(tmp_path / "encoder", labels=0)
-    verifier = write_model(tmp_path / "verifier", labels=3)
-    Path("pincite.toml").write_text(
-        f"models.encoder = '{encoder}'\nmodels.verifier = '{verifier}'\n"
-    )
+    prepare(tmp_path, monkeypatch)
     Path("file.txt").write_text("The old bridge opened in 1911.\n")
     Path("article.wiki").write_text("It opened in 1911.<ref>{{cite book |title=A}}</ref>\n")
     Path("kb.jsonl").write_text(json.dumps({"url": "https://a.example/", "text": "It opened."}))

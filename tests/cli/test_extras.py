@@ -52,8 +52,8 @@ print(json.dumps(results))
 NEEDS = {"serve": "server", "worker": "server", "server": "server"}
 NEEDS |= {"train": "train", "learn": "train", "eval wafer": "eval", "eval beir": "eval",
           "eval claims": "eval", "calibrate": "eval"}  # fmt: skip
+NEEDS["train rows"] = ""
 NEEDS |= {"mcp": "mcp", "study": "study"}  # the latter where it is installed
-NEEDS |= {"train rows": "server"}  # reads reports by pydantic: the core has it, the server too
 RUNS = {"demo"}  # to its end, for some time; without arguments it asks for no extra's work
 
 
@@ -85,7 +85,7 @@ COMMANDS = [words for words in leaves(cli) if words[0] not in RUNS]
 
 
 def extra_of(words: tuple[str, ...]) -> str | None:
-    return NEEDS.get(" ".join(words[:2])) or NEEDS.get(words[0])
+    return NEEDS.get(" ".join(words[:2]), NEEDS.get(words[0]))
 
 
 @pytest.fixture(scope="module")

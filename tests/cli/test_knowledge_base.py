@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from cli.check_runs import prepare
 from click.testing import CliRunner, Result
 
-from conftest import write_model
 from pincite.cli import cli
 
 STATEMENT = "The old bridge opened in 1911."
@@ -21,16 +21,8 @@ KEY = "sk-planted-0123456789abcdef"
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
-    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("PINCITE_CHAT_KEY", KEY)
-    monkeypatch.chdir(tmp_path)
-    encoder = write_model(tmp_path / "encoder", labels=0)
-    verifier = write_model(tmp_path / "verifier", labels=3)
-    Path("pincite.toml").write_text(
-        f"models.encoder = '{encoder}'\nmodels.verifier = '{verifier}'\n"
-    )
+    prepare(tmp_path, monkeypatch)
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "bridge.md").write_text("# The bridge\n\nThe old bridge by the town opened in 1911.\n")

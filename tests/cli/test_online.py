@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli.check_runs import prepare
 from cli.test_cli import BETTER, PAGE, run
 from wiki.wiki_server import Canned, Wiki, WikiPage, serving
 
-from conftest import write_model
 from pincite.library import web_pages
 from pincite.settings import WebSettings
 from pincite.verbs.verify.pipeline import VerifyPipeline
@@ -38,21 +38,13 @@ def a_wiki() -> Wiki:
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wiki]:
     """A folder with tiny models and stored pages, and a wiki that titles belong to."""
-    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.chdir(tmp_path)
-    encoder = write_model(tmp_path / "encoder", labels=0)
-    verifier = write_model(tmp_path / "verifier", labels=3)
+    prepare(tmp_path, monkeypatch)
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "bridge.html").write_text(PAGE)
     (tmp_path / "web.jsonl").write_text(BETTER)
     with serving(a_wiki()) as wiki:
-        (tmp_path / "pincite.toml").write_text(
-            f"verify.wiki = '{wiki.url}'\n"
-            f"[models]\nencoder = '{encoder}'\nverifier = '{verifier}'\n"
-        )
+        with (tmp_path / "pincite.toml").open("a") as file:
+            file.write(f"verify.wiki = '{wiki.url}'\n")
         port = int(wiki.url.rpartition(":")[2])
 
         def reaches_this_machine(settings: WebSettings) -> WebClient:

@@ -12,10 +12,10 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 import pytest
+from cli.check_runs import prepare
 from click.testing import CliRunner, Result
 from models.chat_server import Answer, Server, good, refusal, serving
 
-from conftest import write_model
 from pincite.cli import cli
 from pincite.llm.client import Limits
 
@@ -49,19 +49,11 @@ def as_asked(request: dict[str, Any]) -> Answer:
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """Runs a command in a folder with an article, its sources and a tiny verifier."""
-    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("PINCITE_JUDGE_KEY", KEY)
-    monkeypatch.setenv("COLUMNS", "120")
     # A busy server is asked again after no time at all.
     monkeypatch.setattr("pincite.runtime.Limits", partial(Limits, first_wait=0.001))
-    monkeypatch.chdir(tmp_path)
-    verifier = write_model(tmp_path / "verifier", labels=3)
-    encoder = write_model(tmp_path / "encoder", labels=0)
-    Path("pincite.toml").write_text(
-        f"models.verifier = '{verifier}'\nmodels.encoder = '{encoder}'\njudge.at_once = 1\n"
-    )
+    prepare(tmp_path, monkeypatch, "judge.at_once = 1\n")
+    monkeypatch.setenv("COLUMNS", "120")
     Path("article.wiki").write_text(ARTICLE)
     pages = [
         {"url": f"https://{n}.example/", "title": f"Mill {n}", "text": f"The mill number {n} "

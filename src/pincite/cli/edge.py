@@ -218,7 +218,7 @@ def _reconfigure(stream: TextIO, errors: str) -> None:
 LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "server": (
         *("argon2", "authlib", "fastapi", "prometheus_client", "psycopg"),
-        *("pydantic", "python_multipart", "sqlalchemy", "starlette", "uvicorn"),
+        *("python_multipart", "sqlalchemy", "starlette", "uvicorn"),
     ),
     "mcp": ("mcp",),
     "eval": ("ir_measures", "krippendorff", "matplotlib", "sklearn", "statsmodels"),
