@@ -1,13 +1,12 @@
-"""The corpora of a server: the register, their folders, what is kept open, and quotas.
+"""The corpora of a server: the register, their folders, the pool of open ones, and quotas.
 
-A corpus of the server lies in its data folder; a linked one (`server.corpora`) lies in a folder or
-at an address that another engine opens, for all to read: nothing of it is changed from here, and
-people who use the server never learn where it is.
+A corpus of the server lies in its data folder. A linked one (`server.corpora`) lies in another
+folder or at an address that another engine opens; everybody may read it, nobody changes it through
+the server, and users never learn where it lies.
 
-A corpus is deleted in three steps: the register forgets it for everybody; its folder is removed as
-soon as nobody writes it; then its entry goes. What a kill leaves between two of them is finished at
-the next start. A folder that the register never knew is left alone: an older copy of the database
-may have been restored.
+A corpus is deleted in three steps: the register hides it, its folder is removed as soon as nobody
+writes it, and then its entry goes. What a killed process leaves is finished at the next start. A
+folder that is not in the register is left alone: an older database may have been restored.
 """
 
 import logging
@@ -20,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -41,25 +40,26 @@ from pincite.errors import (
 from pincite.library.private_copies import AccountCopies
 from pincite.protocols import Encoder
 from pincite.server.database import Database
+from pincite.server.jobs import JobStore
 from pincite.server.settings import ServerSettings
 from pincite.server.tables import corpora, corpus_problems, new_id, now
 from pincite.server.uploads import Uploads
 
 
 class Shared(StrEnum):
-    """Who besides its owner may read a corpus."""
+    """Who may read a corpus besides its owner."""
 
     PRIVATE = "private"
     EVERYBODY = "everybody"
 
 
 class NameTaken(PinciteError):
-    """Its owner has a corpus of this name already."""
+    """The owner already has a corpus of this name."""
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusEntry:
-    """A corpus as the register knows it."""
+    """A corpus in the register."""
 
     corpus_id: str
     owner: str
@@ -74,7 +74,7 @@ class CorpusRegister:
     """The corpora of a server. Every method is one transaction."""
 
     def __init__(self, database: Database, folder: Path) -> None:
-        """`folder`: where new corpora are made."""
+        """`folder`: that of new corpora."""
         self._db, self._folder = database, folder
 
     def add(
@@ -86,13 +86,13 @@ class CorpusRegister:
         address: Address | None = None,
         shared: Shared = Shared.PRIVATE,
     ) -> CorpusEntry:
-        """A new entry; its folder is not made here.
+        """Add an entry; the folder is not created here.
 
         Args:
             owner: an account.
             name: unique for its owner.
-            about: for people.
-            address: of a corpus that is there already; None: a new one in the server's folder.
+            about: a description.
+            address: of an existing corpus; None: a new one in the server's folder.
             shared: who may read it.
 
         Raises:
@@ -107,19 +107,19 @@ class CorpusRegister:
             with self._db.writing() as db:
                 db.execute(corpora.insert().values(values))
         except sa.exc.IntegrityError as error:
-            raise NameTaken(f"There is a corpus called {name!r} already.") from error
+            raise NameTaken(f"There is already a corpus called {name!r}.") from error
         return entry
 
     def folder_of(self, corpus_id: str) -> Path:
-        """Where a corpus that was made here lies."""
+        """The folder of a corpus that is not linked."""
         return self._folder / corpus_id
 
     def is_linked(self, entry: CorpusEntry) -> bool:
-        """Whether it lies where its owner keeps it: nothing in it is changed from here."""
+        """Whether it lies elsewhere, so that the server does not change it."""
         return entry.address != self.folder_of(entry.corpus_id)
 
     def is_empty(self, entry: CorpusEntry) -> bool:
-        """Whether nothing was added to it yet; of a linked one its engine is not asked."""
+        """Whether it has no documents yet; False for a linked one, whose engine is not asked."""
         return not self.is_linked(entry) and not is_corpus(self.folder_of(entry.corpus_id))
 
     def get(self, corpus_id: str) -> CorpusEntry | None:
@@ -129,13 +129,13 @@ class CorpusRegister:
         return self._entry(row) if row else None
 
     def listed(self) -> list[CorpusEntry]:
-        """All of them, by name and id; who may see which is decided by whoever asks."""
+        """All entries by name and id; the caller decides who may see which."""
         with self._db.reading() as db:
             found = [self._entry(row) for row in db.execute(_SEEN)]
         return sorted(found, key=lambda entry: (entry.name, entry.corpus_id))
 
     def change(self, corpus_id: str, **values: object) -> None:
-        """Set the name, what it is about, or who may read it.
+        """Set the name, the description, or who may read it.
 
         Raises:
             NameTaken
@@ -145,33 +145,31 @@ class CorpusRegister:
                 this = corpora.c.corpus_id == corpus_id
                 db.execute(corpora.update().where(this).values(**values))
         except sa.exc.IntegrityError as error:
-            raise NameTaken(f"There is a corpus called {values['name']!r} already.") from error
+            raise NameTaken(f"There is already a corpus called {values['name']!r}.") from error
 
     def mark_deleted(self, corpus_id: str) -> None:
-        """From now on it is not there for anybody, and its name is free."""
+        """Hide it from everybody and free its name."""
         self.change(corpus_id, deleted=now(), name=f"deleted {corpus_id}")
 
     def deleted(self) -> list[CorpusEntry]:
-        """Those whose folder is still to be removed."""
+        """The entries whose folders are still to be removed."""
         with self._db.reading() as db:
             wanted = sa.select(*_FIELDS).where(corpora.c.deleted.is_not(None))
             return [self._entry(row) for row in db.execute(wanted)]
 
     def remove(self, corpus_id: str) -> None:
-        """Forget an entry; its folder stays."""
+        """Remove an entry; its folder stays."""
         with self._db.writing() as db:
             db.execute(corpora.delete().where(corpora.c.corpus_id == corpus_id))
 
     def note_problems(
         self, corpus_id: str, files: Sequence[str], problems: Sequence[Mapping[str, str]]
     ) -> None:
-        """What could not be read of files; what was noted of the same files before is forgotten.
-
-        Nothing is noted of a corpus that was deleted meanwhile.
+        """Store what could not be read, in place of earlier problems of the same files.
 
         Args:
-            corpus_id: of the corpus.
-            files: all that were read, by the names that their senders gave them.
+            corpus_id: of a corpus; nothing is stored if it has been deleted.
+            files: the senders' names of all files that were read.
             problems: `file`, `place`, `reason` and `detail` of each.
         """
         mine = corpus_problems.c.corpus_id == corpus_id
@@ -190,7 +188,7 @@ class CorpusRegister:
                 db.execute(corpus_problems.insert(), rows)
 
     def problems(self, corpus_id: str, limit: int) -> tuple[int, list[dict[str, Any]]]:
-        """How many things could not be read, and the last `limit` of them."""
+        """The number of things that could not be read, and the last `limit` of them."""
         mine = corpus_problems.c.corpus_id == corpus_id
         fields = [corpus_problems.c[name] for name in ("file", "place", "reason", "detail", "at")]
         wanted = sa.select(*fields).where(mine).order_by(corpus_problems.c.number.desc())
@@ -217,21 +215,20 @@ _SEEN = sa.select(*_FIELDS).where(corpora.c.deleted.is_(None))
 SETTING = "server.corpora"
 LOG = logging.getLogger("pincite.server.corpora")
 _HIDDEN = (
-    "The corpus is stored elsewhere and cannot be read now. Whoever runs this server finds the "
-    "reason in its log."
+    "The corpus is stored elsewhere and cannot be read now. The reason is in the server's log."
 )
 
 
 def link(register: CorpusRegister, owner: str, given: Sequence[str]) -> list[CorpusEntry]:
-    """Make the register hold exactly these linked corpora; gives their entries.
+    """Make the register hold exactly these linked corpora; returns their entries.
 
     Args:
-        register: of the server.
-        owner: of those that are new.
-        given: folders or addresses, each perhaps as NAME=….
+        register: the server's.
+        owner: of new entries.
+        given: folders or addresses, optionally as NAME=….
 
     Raises:
-        ConfigError: an address that no engine opens, or a name that is given twice or taken.
+        ConfigError: no engine opens an address, or a name is used twice.
     """
     try:
         wanted = {name: _placed(str(place)) for name, place in _named(given)}
@@ -243,13 +240,13 @@ def link(register: CorpusRegister, owner: str, given: Sequence[str]) -> list[Cor
     for name, address in wanted.items():
         if name not in known:
             _add(register, owner, name, address)
-        elif known[name].address != address:  # the same one elsewhere: jobs still name it
+        elif known[name].address != address:  # it moved; jobs still name the entry
             register.change(known[name].corpus_id, folder=str(address))
     return list(_linked(register).values())
 
 
 def fault(entry: CorpusEntry) -> str:
-    """Why a linked corpus cannot be read now, for whoever runs the server; empty if it can."""
+    """Why a linked corpus cannot be read now, for the operator; empty if it can."""
     try:
         found = engines.exists(entry.address)
     except PinciteError as error:
@@ -258,10 +255,10 @@ def fault(entry: CorpusEntry) -> str:
 
 
 def without_places(error: Exception, places: Iterable[Address], instead: str = "The corpus") -> str:
-    """What went wrong, for people who need not know where corpora lie.
+    """An error message for users, which does not say where corpora lie.
 
-    An engine's message may name a server in words that nobody foresees: such a one is only logged,
-    as is that of a folder that is gone, which tells how to make one.
+    An engine's message may name a server in any words, so it is only logged, as is that of a
+    missing folder, which explains how to create one.
     """
     text, addresses = str(error), tuple(places)
     others = [each for each in addresses if isinstance(each, str) or not each.exists()]
@@ -281,7 +278,7 @@ def _add(register: CorpusRegister, owner: str, name: str, address: Address) -> N
     try:
         register.add(owner, name, address=address, shared=Shared.EVERYBODY)
     except NameTaken as error:
-        if name not in _linked(register):  # else another process that starts was quicker
+        if name not in _linked(register):  # else another starting process was quicker
             raise ConfigError(f"{SETTING}: {error}") from error
 
 
@@ -290,22 +287,22 @@ def _named(given: Sequence[str]) -> list[tuple[str, object]]:
 
 
 def _placed(given: str) -> Address:
-    """As it is registered: a folder whole, whatever the working folder is later."""
-    engines.engine(given)  # raises ConfigError if there is none for it
+    """The address as it is registered: a folder as an absolute path."""
+    engines.engine(given)  # raises ConfigError if there is none
     found = engines.address(given)
     return found.expanduser().absolute() if isinstance(found, Path) else found
 
 
 MOST = 8  # open at once: an index of a million vectors takes 0.4 GB
-# Another engine's server that hangs may hold up its readers for a minute, but must never hold all
-# threads of ours, which are 40: so many read at once, and one that does not answer is left alone.
+# An engine's server that hangs may hold up its readers for a minute, but never all 40 threads of
+# ours: at most so many read such corpora at once, and a failed one is not asked again for a while.
 MOST_ELSEWHERE, ALONE_SECONDS = 16, 30.0
-_OTHER = "It was built with another encoder than this server's."
+_OTHER = "It was built with an encoder other than this server's."
 
 
 @dataclass(slots=True)
 class Opened:
-    """An open corpus; `no_meaning` says why it is searched by words only, empty if it is not."""
+    """An open corpus; `no_meaning`: why it can be searched by words only, empty if by both."""
 
     corpus: Corpus
     no_meaning: str
@@ -315,11 +312,11 @@ class Opened:
 
     @property
     def catalogue(self) -> Catalogue | None:
-        """The corpus, if it can be leafed through."""
+        """The corpus, if its documents can be listed."""
         return self.corpus if isinstance(self.corpus, Catalogue) else None
 
     def contents(self) -> Contents:
-        """What its documents are, if it tells; counted anew only when something changed."""
+        """What its documents are; counted again only after a change."""
         if self.catalogue is None:
             return Contents({}, {}, None, None, 0)
         sequence = self.corpus.status().sequence
@@ -332,7 +329,7 @@ class CorpusPool:
     """The open corpora of one process. Safe to use from several threads."""
 
     def __init__(self, encoder: Callable[[], Encoder], most: int = MOST) -> None:
-        """`encoder`: loads the one that corpora are searched with; called once, when needed."""
+        """`encoder`: loads the server's encoder; called once, when it is needed."""
         self._load, self._most = encoder, most
         self._encoder: Encoder | None = None
         self._mutex, self._loading = threading.Lock(), threading.Lock()
@@ -342,30 +339,30 @@ class CorpusPool:
 
     @contextmanager
     def reading(self, address: Address) -> Iterator[Opened]:
-        """The corpus at the address, open for as long as the block lasts.
+        """The corpus at an address, open during the block.
 
         Raises:
-            CorpusError: it is none, or damaged, or its server does not answer.
+            CorpusError: there is none, it is damaged, or its server does not answer.
         """
         with self._among_few(address):
             opened = self._taken(address) or self._put(address, self._opened(address))
             try:
                 yield opened
-            except CorpusError:  # what is wrong may be mended by opening it again
+            except CorpusError:  # opening it again may help
                 self._drop(address, opened)
                 raise
             finally:
                 self._give_back(opened)
 
     def drop(self, address: Address) -> None:
-        """Close a corpus as soon as nobody reads it."""
+        """Close a corpus as soon as no request reads it."""
         with self._mutex:
             opened = self._open.get(address)
         if opened:
             self._drop(address, opened)
 
     def close(self) -> None:
-        """Close all that nobody reads."""
+        """Close all corpora that no request reads."""
         for address in list(self._open):
             self.drop(address)
 
@@ -374,7 +371,7 @@ class CorpusPool:
         counted = isinstance(address, str)
         if counted and not self._elsewhere.acquire(blocking=False):
             raise CorpusError(
-                f"{address}: {MOST_ELSEWHERE} requests wait for such corpora already."
+                f"{address}: {MOST_ELSEWHERE} requests already wait for such corpora."
             )
         try:
             yield
@@ -396,7 +393,7 @@ class CorpusPool:
             raise CorpusError(failure)
         try:
             return self._tried(address)
-        except (ConfigError, MissingExtra) as error:  # of its engine, not of who asks
+        except (ConfigError, MissingExtra) as error:  # the engine's, not the user's
             raise CorpusError(str(error)) from error
         except CorpusError as error:
             if isinstance(address, str):
@@ -419,7 +416,7 @@ class CorpusPool:
             return self._encoder
 
     def _put(self, address: Address, opened: Opened) -> Opened:
-        """Into the pool, unless another thread was quicker; the oldest fall off."""
+        """Put it into the pool, unless another thread was quicker; the oldest are closed."""
         with self._mutex:
             first = self._open.setdefault(address, opened)
             first.readers += 1
@@ -452,30 +449,17 @@ class CorpusPool:
             opened.corpus.close()
 
 
-class Jobs(Protocol):
-    """What a library asks of the queue, see `jobs.store.JobStore`."""
-
-    def open_requests(self, kind: Literal["ingest"]) -> Sequence[tuple[str, Mapping[str, Any]]]:
-        """Ids and requests of the jobs that are still to add files to corpora."""
-
-    def sent_files(self, owner: str | None = None) -> Mapping[str, int]:
-        """Uploads that jobs name, and their bytes."""
-
-    def cancel(self, job_id: str) -> object:
-        """Ask for a job's end."""
-
-
 @dataclass(frozen=True, slots=True)
 class Library:
-    """All that belongs to the corpora of a server."""
+    """The corpora of a server with what belongs to them."""
 
     register: CorpusRegister
     uploads: Uploads
-    jobs: Jobs
+    jobs: JobStore
     pool: CorpusPool
 
     def delete(self, entry: CorpusEntry) -> None:
-        """Remove a corpus for good; the folder of a linked one stays where its owner keeps it."""
+        """Delete a corpus for good; the folder of a linked one stays."""
         self.register.mark_deleted(entry.corpus_id)
         for job_id, request in self.jobs.open_requests("ingest"):
             if request["corpus"] == entry.corpus_id:
@@ -484,18 +468,18 @@ class Library:
         self.tidy()
 
     def tidy(self) -> None:
-        """Finish what was begun: remove what was deleted, and uploads that no job names."""
+        """Remove the folders of deleted corpora, and uploads that no job names."""
         for entry in self.register.deleted():
             folder = self.register.folder_of(entry.corpus_id)
             if self.register.is_linked(entry) or removed(folder):
                 self.register.remove(entry.corpus_id)
         waiting = {request["upload"] for _, request in self.jobs.open_requests("ingest")}
         if n_swept := self.uploads.sweep(waiting | self.jobs.sent_files().keys()):
-            LOG.warning("%s uploads were left behind and are removed", n_swept)
+            LOG.warning("%s uploads that no job names were removed", n_swept)
 
 
 def removed(folder: Path) -> bool:
-    """Whether the folder of a corpus is gone now; one that is being written stays for later."""
+    """Remove the folder of a corpus; False if it is being written and stays for later."""
     if not folder.is_dir():
         return True
     with WriterLock(folder).attempt() as is_free:
@@ -504,22 +488,22 @@ def removed(folder: Path) -> bool:
     return is_free
 
 
-COUNTED_SECONDS = 60.0  # for which the size of all corpora is believed: it is read off each file
+COUNTED_SECONDS = 60.0  # after which the size of all corpora is counted again
 
 
 class DiskFull(PinciteError):
-    """The disk has less room than it is to have; what came in was not kept."""
+    """The disk has less free space than the settings reserve."""
 
 
 class AccountFull(PinciteError):
-    """What an account keeps is as large as it may be, or would be."""
+    """An account's files are as large as they may be, or would be."""
 
 
 class Quotas:
-    """Of one server's data folder. Safe to use from several threads."""
+    """Limits on a server's disk. Safe to use from several threads."""
 
     def __init__(self, server: ServerSettings, library: Library, own: AccountCopies) -> None:
-        """`server`: how much is to stay free, and how much an account may take."""
+        """`server`: how much stays free, and how much an account may take."""
         self._folder, self._library, self._own = server.folder, library, own
         self._spare = server.disk_free_megabytes * 1e6
         self._each = server.account_megabytes * 1e6 if server.mode == "server" else 0.0
@@ -527,11 +511,11 @@ class Quotas:
         self._counted: tuple[float, int] | None = None  # when, and how many bytes
 
     def free_bytes(self) -> int:
-        """Of the data folder's file system."""
+        """Free bytes of the data folder's file system."""
         return shutil.disk_usage(self._folder).free
 
     def corpora_bytes(self) -> int:
-        """Of all corpora that were made here, as of a minute ago at most."""
+        """Bytes of all corpora that are not linked, as of a minute ago at most."""
         with self._mutex:
             if self._counted is None or time.monotonic() - self._counted[0] > COUNTED_SECONDS:
                 total = sum(map(self._bytes_of, self._library.register.listed()))
@@ -539,56 +523,48 @@ class Quotas:
             return self._counted[1]
 
     def check_disk(self) -> None:
-        """Refuse what would take up more of a disk that is nearly full.
+        """Refuse new jobs and files while the disk is nearly full.
 
         Raises:
             DiskFull
         """
         if self.free_bytes() < self._spare:
             raise DiskFull(
-                "The server's disk is nearly full, so nothing new is taken. Try again later, or "
-                "tell whoever runs the server."
+                "The server's disk is nearly full, so it takes no new jobs or files. Try again "
+                "later, or tell the operator."
             )
 
     def check_account(self, owner: str, n_more: int = 0) -> None:
-        """Refuse files for corpora or own copies of an account that has no room for them.
-
-        Args:
-            owner: the account.
-            n_more: bytes of the files; how large they are in a corpus shows only afterwards.
+        """Refuse `n_more` bytes of files for an account that has no room for them.
 
         Raises:
             AccountFull
         """
         if not self._each:
             return
-        listed = self._library.register.listed()
-        mine = {each: self._bytes_of(each) for each in listed if each.owner == owner}
-        copies = sum(copy.n_bytes for copy in self._own.of(owner).all())
-        sent = sum(self._library.jobs.sent_files(owner).values())
-        kept = sum(mine.values()) + copies + sent
-        coming = n_more + self._waiting({each.corpus_id for each in mine})
-        if kept + coming <= self._each:
-            return
-        of_corpora = "none"
-        if mine:
-            largest = max(mine, key=lambda entry: mine[entry])
-            of_corpora = f"the largest is “{largest.name}” with {_mb(mine[largest])}"
-        raise AccountFull(
-            f"What one account keeps may take {_mb(self._each)}. Its files take {_mb(kept)}: own "
-            f"copies {_mb(copies)}, sources of articles {_mb(sent)}, corpora "
-            f"{_mb(sum(mine.values()))}, {of_corpora}; "
-            f"files that are to be added have {_mb(coming)}. Delete something, or send less."
-        )
-
-    def _waiting(self, corpus_ids: set[str]) -> int:
-        """Bytes of files that jobs are still to add to corpora."""
-        return sum(
+        mine = {
+            each.corpus_id: self._bytes_of(each)
+            for each in self._library.register.listed()
+            if each.owner == owner
+        }
+        kept = {
+            "corpora": sum(mine.values()),
+            "own copies": sum(copy.n_bytes for copy in self._own.of(owner).all()),
+            "sources of articles": sum(self._library.jobs.sent_files(owner).values()),
+        }
+        waiting = sum(  # files that jobs are still to add to these corpora
             file["n_bytes"]
             for _, request in self._library.jobs.open_requests("ingest")
-            if request["corpus"] in corpus_ids
+            if request["corpus"] in mine
             for file in request["files"]
         )
+        coming = n_more + waiting
+        if sum(kept.values()) + coming > self._each:
+            parts = ", ".join(f"{name} {_mb(size)}" for name, size in kept.items())
+            raise AccountFull(
+                f"An account may store {_mb(self._each)}. Yours stores {_mb(sum(kept.values()))} "
+                f"({parts}), and {_mb(coming)} would be added. Delete something, or send less."
+            )
 
     def _bytes_of(self, entry: CorpusEntry) -> int:
         register = self._library.register

@@ -1,13 +1,11 @@
-"""Jobs in the database: who may start which, whose is next, what has happened so far, how it ended.
+"""The queue of jobs in the database: their order, events and results, and links that share them.
 
-The queue is a table. A worker that takes a job holds a lease, which it renews while it lives; when
-a lease runs out the job goes back to the queue, so a worker that was killed costs time and no job.
-What a run tells on its way are numbered events, which a reader that lost its connection reads on
-from the last number it saw.
+The queue is a table. A worker that takes a job holds a lease and renews it; when a lease expires
+the job goes back to the queue, so a killed worker loses no job. A running job adds numbered events,
+and a reader that lost its connection continues after the last number it saw.
 
-Accounts take turns, and each has its own jobs taken in their order. Next is the account whose last
-job was begun longest ago; where two have begun none yet, the job that came first. So who queues ten
-articles makes nobody wait for more than one of them.
+Accounts take turns. The next job is the oldest of the account whose last job began longest ago, so
+a user who queues ten articles makes others wait for one of them at most.
 """
 
 import gzip
@@ -40,9 +38,9 @@ QUEUED = "queued"
 
 
 def _turns() -> sa.Subquery:
-    """Each account that has a job waiting, and when its last one was begun; 0: none was."""
+    """Each account with a waiting job, and when its last job began; 0: never."""
     waiting, begun = jobs.alias("waiting"), jobs.alias("begun")
-    last = (  # an account's jobs begin as they came: of those that began the newest is the last
+    last = (  # an account's jobs begin in order, so the newest that began is the last
         sa.select(begun.c.started)
         .where(begun.c.owner == waiting.c.owner, begun.c.started.is_not(None))
         .order_by(begun.c.created.desc(), begun.c.job_id.desc())
@@ -58,7 +56,7 @@ def _turns() -> sa.Subquery:
 
 
 def _places() -> sa.Subquery:
-    """Each job that waits, with how many are taken before it if nobody else comes."""
+    """Each waiting job, with the number of jobs that are taken before it."""
     waiting, turns = jobs.alias("queued"), _turns()
     age = (waiting.c.created, waiting.c.job_id)
     its_round = sa.func.row_number().over(partition_by=waiting.c.owner, order_by=age)
@@ -74,7 +72,7 @@ def _places() -> sa.Subquery:
 
 
 def following() -> sa.Select[Any]:
-    """The job whose turn it is, locked for whoever asks; none that another has locked."""
+    """The next job, locked; skips jobs that other workers have locked."""
     turns = _turns()
     return (
         sa.select(jobs.c.job_id)
@@ -96,65 +94,65 @@ AHEAD = sa.case(
 )
 
 
-LEASE_SECONDS = 20.0  # without a sign of life; a worker gives one every few seconds
-MAX_ATTEMPTS = 3  # a job that brings its process down would do so for ever
+LEASE_SECONDS = 20.0  # a worker renews a lease every few seconds
+MAX_ATTEMPTS = 3  # of a job whose process dies each time
 MAX_TITLE = 300
-TEXT = "text"  # of a request: up to megabytes, which nobody wants who asks how far a job is
+TEXT = "text"  # of a request: up to megabytes, so it is stored apart
 
 
 class Status(StrEnum):
-    """Where a job stands."""
+    """The state of a job."""
 
     QUEUED = "queued"
     RUNNING = "running"
     DONE = "done"
     FAILED = "failed"
-    CANCELLED = "cancelled"  # with a result as far as it went, if there was one
+    CANCELLED = "cancelled"  # perhaps with a result so far
 
 
 ENDED = frozenset({Status.DONE, Status.FAILED, Status.CANCELLED})
 
 
 class QueueFull(PinciteError):
-    """As many jobs wait as may; later there is room again."""
+    """The queue is full; retry later."""
 
 
 class TooManyOfYours(PinciteError):
-    """As many jobs of one account wait or run as may; when one has ended there is room again."""
+    """An account has as many waiting and running jobs as it may; retry when one has ended."""
 
 
 class KeyReused(PinciteError):
-    """An idempotency key came again with another request."""
+    """An idempotency key was sent again with another request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is known of a job, without its result."""
+    """A job, without its result."""
 
     job_id: str
     owner: str
     kind: Kind
     title: str
-    request: Mapping[str, Any]  # without its text, which may be long: `whole_request`
+    request: Mapping[str, Any]  # without its text, see `whole_request`
     status: Status
     created: float
     started: float | None
     finished: float | None
     attempts: int
-    cancelled: bool  # somebody asked for it; it may not have stopped yet
+    cancelled: bool  # requested; the job may still be running
     problem: Mapping[str, Any] | None
     n_events: int
-    ahead: int = 0  # queued jobs whose turn is before its; 0 if it is not queued
+    ahead: int = 0  # queued jobs before it; 0 if it is not queued
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will happen to it."""
+        """Whether it is done, failed or cancelled."""
         return self.status in ENDED
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that happened; `number` counts from 1 in each job."""
+    """An event of a job; `number` counts from 1 in each job."""
 
     number: int
     kind: str
@@ -169,15 +167,15 @@ class JobStore:
     """The queue and the results. Every method is one transaction."""
 
     def __init__(self, database: Database, *, queue: int = 100, each: int = 0) -> None:
-        """`queue`: how many jobs may wait; `each`: how many of one owner wait or run; 0: any."""
+        """`queue`: most waiting jobs; `each`: most waiting and running jobs of an owner, 0: any."""
         self._db, self._queue, self._each = database, queue, each
 
-    # ── For those who ask ────────────────────────────────────────────────────────────────────────
+    # ── For requests ─────────────────────────────────────────────────────────────────────────────
 
     def submit(
         self, owner: str, kind: Kind, title: str, request: Mapping[str, Any], key: str | None = None
     ) -> tuple[Job, bool]:
-        """The job, and whether it is new: the same key and request give the same job again.
+        """The job, and whether it is new: the same key and request return the same job.
 
         Raises:
             QueueFull, TooManyOfYours, KeyReused
@@ -185,13 +183,13 @@ class JobStore:
         text = json.dumps([kind, request], sort_keys=True, ensure_ascii=False)
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         with self._db.writing() as db:
-            self._db.one_at_a_time(db, Lock.QUEUE)  # two with one key, or for the last place
+            self._db.one_at_a_time(
+                db, Lock.QUEUE
+            )  # for requests with one key, and for the last place
             if key and (earlier := self._keyed(db, owner, key)):
                 job_id, hashed = earlier
                 if hashed != digest:
-                    raise KeyReused(
-                        "This Idempotency-Key belongs to another request. Use a new one."
-                    )
+                    raise KeyReused("This Idempotency-Key was used for another request.")
                 return self._found(db, job_id), False
             self._refuse_more(db, owner)
             job_id = new_id()
@@ -229,12 +227,12 @@ class JobStore:
         before: tuple[float, str] | None = None,
         kinds: Sequence[str] = (),
     ) -> list[Job]:
-        """At most `limit` jobs, the newest first.
+        """At most `limit` jobs, newest first.
 
         Args:
-            owner: whose; None: everybody's.
+            owner: the account; None: all.
             limit: how many.
-            before: creation time and id of the last one that was seen.
+            before: creation time and id of the last one of the page before.
             kinds: only these; empty: all.
         """
         wanted = newest_first(sa.select(*_SHOWN), jobs.c.created, jobs.c.job_id, before)
@@ -251,25 +249,25 @@ class JobStore:
         return gzip.decompress(packed) if packed is not None else None
 
     def packed_result(self, job_id: str) -> bytes | None:
-        """The same as it is kept: by gzip."""
+        """The same, compressed by gzip."""
         wanted = sa.select(jobs.c.result).where(jobs.c.job_id == job_id)
         with self._db.reading() as db:
             packed: bytes | None = db.execute(wanted).scalar()
         return packed
 
     def file(self, job_id: str, name: str) -> dict[str, Any] | None:
-        """What belongs to a job under a name: "text" that was sent, "article", a document's id."""
+        """A file of a job: the "text" that was sent, the "article", or a document by its id."""
         named = (job_files.c.job_id == job_id) & (job_files.c.name == name)
         with self._db.reading() as db:
             packed = db.execute(sa.select(job_files.c.data).where(named)).scalar()
         return dict(json.loads(gzip.decompress(packed))) if packed is not None else None
 
     def whole_request(self, job: Job) -> dict[str, Any]:
-        """A job's request with the text that was sent, if there was one."""
+        """A job's request, with its text."""
         return {**job.request, **(self.file(job.job_id, TEXT) or {})}
 
     def events(self, job_id: str, after: int = 0, limit: int = 500) -> list[Event]:
-        """What happened after the event `after`, in order."""
+        """The events after number `after`, in order."""
         wanted = (
             sa.select(job_events.c.number, job_events.c.kind, job_events.c.data, job_events.c.at)
             .where(job_events.c.job_id == job_id, job_events.c.number > after)
@@ -280,7 +278,7 @@ class JobStore:
             return [Event(*row) for row in db.execute(wanted)]
 
     def cancel(self, job_id: str) -> Job | None:
-        """Ask for a job's end: one that waits ends at once, one that runs as soon as it can."""
+        """Cancel a job: a waiting one at once, a running one as soon as it can stop."""
         with self._db.writing() as db:
             status = self._locked(db, job_id)
             if status is None:
@@ -292,13 +290,13 @@ class JobStore:
             return self._found(db, job_id)
 
     def delete(self, job_ids: Sequence[str]) -> int:
-        """Remove ended jobs with all they left; returns how many."""
+        """Delete ended jobs with their files; returns how many."""
         with self._db.writing() as db:
             ended = jobs.c.job_id.in_(job_ids) & jobs.c.status.in_(ENDED)
             return db.execute(jobs.delete().where(ended)).rowcount
 
     def delete_older(self, before: float) -> int:
-        """Remove jobs that ended before a time; returns how many."""
+        """Delete jobs that ended before a time; returns how many."""
         with self._db.writing() as db:
             old = jobs.c.status.in_(ENDED) & (jobs.c.finished < before)
             return db.execute(jobs.delete().where(old)).rowcount
@@ -312,10 +310,10 @@ class JobStore:
             return [(row[0], row[1]) for row in db.execute(wanted)]
 
     def sent_files(self, owner: str | None = None) -> dict[str, int]:
-        """Uploads with sources of articles, which stay as long as a job names them; their bytes.
+        """Bytes of the uploads with sources of articles, which stay as long as their jobs.
 
         Args:
-            owner: whose; None: everybody's.
+            owner: the account; None: all.
         """
         named = jobs.c.request["upload"].as_string().is_not(None)
         wanted = sa.select(jobs.c.request).where(jobs.c.kind == "verify", named)
@@ -326,29 +324,29 @@ class JobStore:
         return {each["upload"]: sum(f["n_bytes"] for f in each["files"]) for each in found}
 
     def counts(self) -> dict[Status, int]:
-        """How many jobs there are in each state."""
+        """The number of jobs in each state."""
         wanted = sa.select(jobs.c.status, sa.func.count()).group_by(jobs.c.status)
         with self._db.reading() as db:
             found = {Status(status): n for status, n in db.execute(wanted)}
         return {status: found.get(status, 0) for status in Status}
 
     def oldest_seconds(self) -> float:
-        """How long the job at the queue's head has waited; 0 if none does."""
+        """Seconds that the oldest waiting job has waited; 0 if none waits."""
         first = sa.select(sa.func.min(jobs.c.created)).where(jobs.c.status == Status.QUEUED)
         with self._db.reading() as db:
             created = db.execute(first).scalar()
         return max(0.0, now() - created) if created is not None else 0.0
 
     def abandoned(self) -> int:
-        """How many jobs are under way whose worker gave no sign of life in time."""
+        """The number of running jobs whose lease has expired."""
         lost = (jobs.c.status == Status.RUNNING) & (jobs.c.lease < now())
         with self._db.reading() as db:
             return _scalar(db, sa.select(sa.func.count()).where(lost))
 
-    # ── For those who work ───────────────────────────────────────────────────────────────────────
+    # ── For workers ──────────────────────────────────────────────────────────────────────────────
 
     def take(self, worker: str) -> Job | None:
-        """The job whose turn it is, now this worker's; None if none waits."""
+        """The next job, which is now this worker's; None if none waits."""
         with self._db.writing() as db:
             job_id = db.execute(following()).scalar()
             if job_id is None:
@@ -369,7 +367,7 @@ class JobStore:
             return self._found(db, job_id)
 
     def renew(self, job_id: str, worker: str) -> bool:
-        """A sign of life; False if the job is to end: it was cancelled, or is another's by now."""
+        """Renew the lease; False if the job was cancelled or is no longer this worker's."""
         held = (jobs.c.job_id == job_id) & (jobs.c.worker == worker)
         with self._db.writing() as db:
             alive = held & (jobs.c.status == Status.RUNNING)
@@ -380,7 +378,7 @@ class JobStore:
     def tell(
         self, job_id: str, worker: str, events: Sequence[tuple[str, Mapping[str, Any]]]
     ) -> None:
-        """Keep what happened, unless the job is no longer this worker's."""
+        """Add events, unless the job is no longer this worker's."""
         with self._db.writing() as db:
             if self._holds(db, job_id, worker):
                 for kind, data in events:
@@ -403,7 +401,7 @@ class JobStore:
         files: Mapping[str, Mapping[str, Any]] | None = None,
         problem: Mapping[str, Any] | None = None,
     ) -> bool:
-        """End a job; False, and nothing changes, if it is no longer this worker's."""
+        """End a job; False, without a change, if it is no longer this worker's."""
         packed = _packed(result) if result is not None else None
         rows = [
             {"job_id": job_id, "name": name, "data": _packed(json.dumps(data))}
@@ -418,10 +416,7 @@ class JobStore:
             return True
 
     def free_abandoned(self) -> list[str]:
-        """Put jobs back whose worker gave no sign of life; those that failed too often end.
-
-        Returns their ids.
-        """
+        """Put back jobs whose lease expired, or end them after `MAX_ATTEMPTS`; gives their ids."""
         lost = (jobs.c.status == Status.RUNNING) & (jobs.c.lease < now())
         wanted = sa.select(jobs.c.job_id, jobs.c.attempts, jobs.c.cancelled).where(lost)
         with self._db.writing() as db:
@@ -431,7 +426,7 @@ class JobStore:
         return [job_id for job_id, _, _ in found]
 
     def give_back(self, job_id: str, worker: str, *, died: bool) -> None:
-        """Put a job back: its process died, or the worker was stopped, which counts for nothing."""
+        """Put a job back; `died`: its process did, which counts as an attempt."""
         with self._db.writing() as db:
             if self._holds(db, job_id, worker):
                 this = jobs.c.job_id == job_id
@@ -448,18 +443,18 @@ class JobStore:
         mine = count.where(unended, jobs.c.owner == owner)
         if self._each and (yours := _scalar(db, mine)) >= self._each:
             raise TooManyOfYours(
-                f"{yours} of your jobs wait or run, as many as one account may have. Try again "
-                "when one has ended, or cancel one."
+                f"You already have {yours} waiting or running jobs, the limit for an account. Try "
+                "again when one has ended, or cancel one."
             )
         waiting = _scalar(db, count.where(jobs.c.status == Status.QUEUED))
         if waiting >= self._queue:
-            raise QueueFull(f"{waiting} jobs are waiting, as many as may. Try again later.")
+            raise QueueFull(f"The queue is full: {waiting} jobs are waiting. Try again later.")
 
     def _put_back(self, db: sa.Connection, job_id: str, attempts: int, cancelled: bool) -> None:
         if cancelled:
             self._end(db, job_id, Status.CANCELLED)
         elif attempts >= MAX_ATTEMPTS:
-            detail = f"Its process died {attempts} times. It may need more memory than there is."
+            detail = f"Its process died {attempts} times. It may need more memory than available."
             problem = {"code": "worker_died", "detail": detail}
             self._end(db, job_id, Status.FAILED, problem=problem)
         else:

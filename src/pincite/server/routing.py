@@ -1,13 +1,12 @@
-"""Routes that know who is asking before they read a body, and that bound what they read.
+"""Routes that authenticate before they read a body, and limit what they read; cookies and CSRF.
 
-The framework reads and parses a body first and asks who sent it afterwards. So each route here runs
-the checks that it declares (`identity.needs`, …) as soon as the headers are there, and then reads:
-a public route little; JSON with a limit on depth and items, which are counted as the bytes arrive;
-few large bodies at a time. JSON is parsed in a thread.
+FastAPI reads and parses a body before it runs the dependencies that authenticate its sender. So
+each route here first runs the checks that it declares (`identity.needs`, …), and then reads: little
+on a public route, JSON of limited depth and size, few large bodies at a time.
 
-A browser sends its cookies with whatever another site makes it send, so what changes something
-needs, besides an own Origin (`middleware`), a token that only pages of ours can know. Keys are sent
-by programs on purpose: they need none.
+A browser sends its cookies with any request that another site makes it send. So a request that
+changes something needs a token that only our pages know, besides an Origin of ours (`middleware`).
+API keys need no token.
 """
 
 import hmac
@@ -38,80 +37,43 @@ from pincite.server.middleware import SAFE
 from pincite.server.problems import Problem
 from pincite.server.settings import ServerSettings
 
-PUBLIC_BYTES = 64_000  # of a body that anybody may send: a name and a password
+PUBLIC_BYTES = 64_000  # of a body without a login: a name and a password
 URLENCODED_BYTES = 1_000_000  # of a form without files; long texts come as multipart
 MAX_DEPTH, MAX_ITEMS = 20, 10_000  # of JSON; no body of ours has more than some 1,000 values
 LARGE_BYTES = 1_000_000
-LARGE_AT_ONCE = 4  # bodies above that in memory; others wait, unread
-# Their files go to the disk as they come, see `receiving.form_of`.
+LARGE_AT_ONCE = 4  # larger bodies in memory; others wait unread
+# Their files are written to the disk as they arrive, see `routes.jobs.form_of`.
 UPLOADS = re.compile(
     r"(/api/v1)?/corpora/[^/]+/documents|/verify/files"
     r"|/api/v1/jobs/[^/]+/copies|/jobs/[^/]+/findings/[^/]+/citations/[^/]+/copies"
 )
 _large = anyio.Semaphore(LARGE_AT_ONCE)
-_MARK = re.compile(rb'["\[\]{},]')
-_IN_STRING = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+_MARK = re.compile(rb"[\[\]{},]")
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 
 
-class JsonLimits:
-    """Counts depth and items of JSON that arrives in pieces, without parsing it."""
+def check_json(body: bytes) -> None:
+    """Refuse JSON that is nested too deeply or has too many values, before it is parsed.
 
-    def __init__(self) -> None:
-        self._depth = self._items = 0
-        self._in_string = self._escaped = self._ended = False
-
-    def feed(self, data: bytes) -> None:
-        """Take the next piece.
-
-        Raises:
-            Problem: 422, it is nested too deeply or has too many items.
-        """
-        at = int(self._escaped)  # the byte after a backslash that ended the piece before
-        self._escaped = self._escaped and not data
-        while at < len(data) and not self._ended:
-            at = self._string(data, at) if self._in_string else self._marks(data, at)
-
-    def _string(self, data: bytes, at: int) -> int:
-        """Skip to behind the string's end, or to the end of the data."""
-        found = _IN_STRING.match(data, at)
-        assert found
-        end = found.end()
-        self._in_string = data[end : end + 1] != b'"'
-        self._escaped = data[end : end + 1] == b"\\"  # its last byte
-        return end + 1
-
-    def _marks(self, data: bytes, at: int) -> int:
-        """Count up to behind the next string's beginning, or to the end of the data."""
-        for found in _MARK.finditer(data, at):
-            mark = found[0]
-            if mark in b"]}":
-                self._depth -= 1
-                if self._depth < 0:  # no JSON, as the parser will say at this place
-                    self._ended = True
-                    return len(data)
-                continue
-            self._items += 1
-            self._depth += mark in b"[{"
-            if self._depth > MAX_DEPTH or self._items > MAX_ITEMS:
-                what = f"JSON may be nested {MAX_DEPTH} deep and hold {MAX_ITEMS:,} values."
-                raise Problem(422, "json_too_complex", what)
-            if mark == b'"':
-                self._in_string = True
-                return found.end()
-        return len(data)
+    Raises:
+        Problem: 422
+    """
+    depth = n_values = 0
+    for mark in _MARK.finditer(_STRING.sub(b"", body)):
+        if mark[0] in b"]}":
+            depth -= 1
+            if depth < 0:  # not JSON, as the parser will say
+                return
+            continue
+        n_values += 1
+        depth += mark[0] in b"[{"
+        if depth > MAX_DEPTH or n_values > MAX_ITEMS:
+            what = f"JSON may be nested {MAX_DEPTH} deep and hold {MAX_ITEMS:,} values."
+            raise Problem(422, "json_too_complex", what)
 
 
-class _BoundedRequest(Request):
-    """A request whose JSON is counted while it arrives and parsed off the event loop."""
-
-    async def body(self) -> bytes:
-        if not hasattr(self, "_body"):
-            limits, pieces = JsonLimits(), []
-            async for piece in self.stream():
-                limits.feed(piece)
-                pieces.append(piece)
-            self._body = b"".join(pieces)
-        return self._body
+class _JsonRequest(Request):
+    """A request whose JSON is parsed in a thread."""
 
     async def json(self) -> Any:
         if not hasattr(self, "_json"):
@@ -120,7 +82,7 @@ class _BoundedRequest(Request):
 
 
 class GuardedRoute(APIRoute):
-    """A route that checks who is asking before it reads what was sent."""
+    """A route that authenticates before it reads the body."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The framework's handler behind the checks."""
@@ -151,8 +113,8 @@ class GuardedRoute(APIRoute):
                     await stack.enter_async_context(_large)
                 try:
                     if takes_json and kind.endswith("json"):
-                        request = _BoundedRequest(request.scope, request.receive)
-                        await request.body()
+                        request = _JsonRequest(request.scope, request.receive)
+                        await run_sync(check_json, await request.body())
                     return await handle(request)
                 except ClientDisconnect as error:
                     raise Problem(400, "incomplete", "The body ended too early.") from error
@@ -161,14 +123,14 @@ class GuardedRoute(APIRoute):
 
 
 class Router(APIRouter):
-    """A router whose routes are guarded."""
+    """A router of guarded routes."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(route_class=GuardedRoute, **given)
 
 
 def _declared(dependant: Dependant) -> Iterator[Callable[..., Any]]:
-    """The dependencies that say who may use a route."""
+    """The dependencies that declare who may use a route."""
     for each in dependant.dependencies:
         if each.call and declares(each.call):
             yield each.call
@@ -177,20 +139,20 @@ def _declared(dependant: Dependant) -> Iterator[Callable[..., Any]]:
 
 
 def _length(request: Request) -> int | None:
-    """Bytes of the body; None where that is not said: it comes in chunks."""
+    """Bytes of the body; None if it comes in chunks."""
     if "transfer-encoding" in request.headers:
         return None
-    return int(request.headers.get("content-length", "0"))  # `guard` lets numbers pass only
+    return int(request.headers.get("content-length", "0"))  # SecurityMiddleware has checked it
 
 
 CSRF_FIELD, CSRF_HEADER = "csrf", "X-CSRF-Token"
-# Whoever logs in has no session yet, or one that ended; `border` has looked at the Origin.
+# A login has no session yet, or one that ended; SecurityMiddleware has checked the Origin.
 LOGINS = frozenset({"/api/v1/session", "/login"})
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
 def identifier(sessions: Sessions, keys: ApiKeys, settings: ServerSettings) -> Identify:
-    """Who asks by which cookie or key; a key that is sent is what counts, also a wrong one."""
+    """Finds the sender by cookie or API key; a key that is sent counts, even a wrong one."""
     name = cookie_name(settings)
 
     def identify(request: Request) -> Identity | None:
@@ -204,18 +166,18 @@ def identifier(sessions: Sessions, keys: ApiKeys, settings: ServerSettings) -> I
 
 
 def bearer(request: Request) -> str | None:
-    """What is sent as `Authorization: Bearer …`; None if nothing is, or in another way."""
+    """The token in `Authorization: Bearer …`, or None."""
     kind, _, key = request.headers.get("authorization", "").partition(" ")
     return key.strip() if kind.lower() == "bearer" else None
 
 
 def cookie_name(settings: ServerSettings, what: Literal["session", "login"] = "session") -> str:
-    """`__Host-` cookies can be set by this very host only, over https, for the whole of it."""
+    """The name of a cookie. `__Host-` cookies can only be set by this host, over https."""
     return f"__Host-pincite-{what}" if settings.secure_cookies else f"pincite-{what}"
 
 
 def set_cookie(response: Response, settings: ServerSettings, token: str) -> None:
-    """Log the browser in that gets this response."""
+    """Log in the browser that gets this response."""
     response.set_cookie(
         cookie_name(settings),
         token,
@@ -228,7 +190,7 @@ def set_cookie(response: Response, settings: ServerSettings, token: str) -> None
 
 
 def clear_cookie(response: Response, settings: ServerSettings) -> None:
-    """Have the browser forget who it was."""
+    """Log out the browser that gets this response."""
     response.delete_cookie(
         cookie_name(settings),
         path="/",
@@ -239,7 +201,7 @@ def clear_cookie(response: Response, settings: ServerSettings) -> None:
 
 
 async def csrf_checked(request: Request) -> None:
-    """A dependency of all routes: what a browser's cookie would change needs the session's token.
+    """A dependency of all routes: changes by a session need its token.
 
     Raises:
         Problem: 403
@@ -249,10 +211,10 @@ async def csrf_checked(request: Request) -> None:
     if request.method == "POST" and request.url.path in LOGINS:
         return
     if request.method == "POST" and UPLOADS.fullmatch(request.url.path):
-        return  # `receiving.form_of` looks at the token itself
+        return  # `routes.jobs.form_of` checks the token
     token = request.cookies.get(cookie_name(request.app.state.site.server))
     if not token:
-        return  # nobody, or local mode: `border` has looked where the request comes from
+        return  # no login, or local mode: SecurityMiddleware has checked the Origin
     given = request.headers.get(CSRF_HEADER)
     if given is None and _is_form(request):
         form: FormData = await request.form()
@@ -261,7 +223,7 @@ async def csrf_checked(request: Request) -> None:
 
 
 def check_token(given: object, expected: str) -> None:
-    """Whether a form or a header carries the token of the session that sent it.
+    """Refuse unless a form or a header carries its session's token.
 
     Raises:
         Problem: 403
@@ -278,7 +240,7 @@ def check_token(given: object, expected: str) -> None:
 
 
 def csrf_for(request: Request) -> str:
-    """What forms of a page carry that is shown to this browser; empty where it has no session."""
+    """The token for the forms of a page; empty without a session."""
     token = request.cookies.get(cookie_name(request.app.state.site.server))
     return csrf_of(token) if token else ""
 

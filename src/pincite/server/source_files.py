@@ -1,13 +1,13 @@
-"""Sources that are sent with an article: unpacked, and matched with the citations.
+"""Files of sources that are sent with an article: unpacked, and matched with its citations.
 
-Files keep the names and folders that their sender has for them, since a manifest names them by
-these; zip files are unpacked. Senders choose the names and pack the files, so no name leads out of
-the folder, nothing becomes a link, and what a zip may unpack to is bounded.
+Files keep their senders' names and folders, because a manifest may name them, and zip files are
+unpacked. Names and zip files are untrusted: no name leads out of the folder, nothing becomes a
+link, and the unpacked size is limited.
 
-A file counts as a citation's copy if a manifest or its own page says so, if it is named by the
-citation's number, as `pincite claims` has it (`r7.pdf`), if it states the cited address or DOI, if
-it has the name under which the address is saved, or if it has the cited title. What fits two
-different sources fits none: a wrong copy would accuse a right citation.
+A file is a citation's copy if a manifest or the page itself says so, if it is named by the
+citation's number in `pincite claims` (`r7.pdf`), if it states the cited address or DOI, if it has
+the name under which a browser saves the address, or if it has the cited title. A file that fits two
+sources is not used: a wrong copy would make a correct citation look wrong.
 """
 
 import json
@@ -36,7 +36,7 @@ from pincite.types import Article, Citation, Document, Unchecked
 from pincite.verbs.verify.coverage import addresses
 
 MAX_FILES = 2_000  # unpacked ones too; a long article cites a few hundred sources
-MAX_BYTES = 1_000_000_000  # of what zip files unpack to, together: ten times a usual upload
+MAX_BYTES = 1_000_000_000  # of all unpacked files: ten times a usual upload
 MAX_DIRECTORY = 1_000_000  # bytes of a zip's list of files: some 10,000 names
 MAX_DEPTH = 20  # folders in folders
 MAX_NAME = 200  # bytes; file systems take 255
@@ -49,7 +49,7 @@ _END_BYTES = 65_557  # of a zip's last record with the longest comment
 
 
 class Why(StrEnum):
-    """Why a file that was sent is of no use."""
+    """Why a file that was sent is not used."""
 
     NO_ZIP = "no_zip"
     ENCRYPTED = "encrypted"
@@ -65,7 +65,7 @@ class Why(StrEnum):
 
 
 class Unused(NamedTuple):
-    """A file that was sent and cannot be used; `file` as its sender calls it."""
+    """A file that is not used; `file`: the sender's name."""
 
     file: str
     why: Why
@@ -73,7 +73,7 @@ class Unused(NamedTuple):
 
 
 class _Full(Exception):
-    """No more files or bytes may come."""
+    """The limit of files or bytes is reached."""
 
     def __init__(self, why: Why) -> None:
         super().__init__(why)
@@ -81,11 +81,11 @@ class _Full(Exception):
 
 
 def laid_out(stored: Path, files: Sequence[SentFile], into: Path) -> list[Unused]:
-    """Put the files of an upload into a folder, zip files unpacked; comes back with the rest.
+    """Put the files of an upload into a folder, zip files unpacked; returns the refused ones.
 
     Args:
-        stored: the folder that they were received in.
-        files: their names there and at their sender's.
+        stored: the folder of the received files.
+        files: their names there and the sender's.
         into: an empty folder.
     """
     folder = _Folder(into)
@@ -102,14 +102,14 @@ def laid_out(stored: Path, files: Sequence[SentFile], into: Path) -> list[Unused
 
 
 class _Folder:
-    """A folder that fills, and what could not be put into it."""
+    """The folder that is filled, and the refused files."""
 
     def __init__(self, folder: Path) -> None:
         self.unused: list[Unused] = []
         self._folder, self._n_files, self._n_bytes = folder, 0, 0
 
     def link(self, path: Path, name: str) -> None:
-        """Take a file that was sent as it is."""
+        """Add a file as it was sent."""
         parts = parts_of(name)
         if parts is None:
             self._refuse(name, Why.UNSAFE)
@@ -121,7 +121,7 @@ class _Folder:
                 self._refuse(name, Why.TWICE)
 
     def unpack(self, path: Path, name: str) -> None:
-        """Take what is in a zip file, into a folder of its name."""
+        """Add the files in a zip file, in a folder of its name."""
         inside = parts_of(name)
         if not inside:
             self._refuse(name, Why.UNSAFE)
@@ -159,7 +159,7 @@ class _Folder:
                     self._refuse(name, Why.TOO_LARGE)
 
     def _copied(self, source: IO[bytes], to: IO[bytes], most: int) -> bool:
-        """Whether a file unpacks to so many bytes at most, whatever size the zip states for it."""
+        """Copy a file; False if it has more than `most` bytes, whatever size the zip states."""
         n_bytes = 0
         while chunk := source.read(_CHUNK):
             n_bytes += len(chunk)
@@ -181,10 +181,10 @@ class _Folder:
             raise _Full(Why.TOO_MANY)
 
     def _place(self, parts: Sequence[str]) -> Path:
-        """Where a file is to lie; its folders are made.
+        """The path of a file, whose folders are created.
 
         Raises:
-            FileExistsError: one of these is a file already.
+            FileExistsError: one of the folders exists as a file.
         """
         path = self._folder.joinpath(*parts)
         try:
@@ -195,7 +195,7 @@ class _Folder:
 
 
 def parts_of(name: str) -> tuple[str, ...] | None:
-    r"""A name's folders and file; empty for what nobody meant to send; None if it is unsafe.
+    r"""The folders and file of a name; empty for clutter of the system; None if it is unsafe.
 
     >>> parts_of("pages/town.html"), parts_of("__MACOSX/._town.html"), parts_of("..\\town.html")
     (('pages', 'town.html'), (), None)
@@ -226,13 +226,13 @@ def _refused(entry: zipfile.ZipInfo, parts: tuple[str, ...] | None) -> Why | Non
         return Why.ENCRYPTED
     if parts and parts[-1].lower().endswith(ZIP):
         return Why.NESTED
-    # Python unpacks the other methods by whole chunks, however little is asked for.
+    # Python unpacks other methods in whole chunks, however little is requested.
     common = entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
     return None if common else Why.NO_ZIP
 
 
 def _directory_bytes(path: Path) -> int:
-    """How long a zip's list of files is, before anything reads it; 0 if it is no zip."""
+    """The size of a zip's list of files, before it is read; 0 if it is not a zip."""
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - _END_BYTES))
         tail = file.read()
@@ -244,7 +244,7 @@ def _directory_bytes(path: Path) -> int:
     return int.from_bytes(tail[at + 12 : at + 16], "little")
 
 
-SENT = "sent"  # the folder of the files as they came, beside the manifest
+SENT = "sent"  # the folder of the sent files, beside the manifest
 HEAD = 3_000  # characters of a text in which its title and DOI stand
 _NUMBERED = re.compile(r"r([1-9]\d{0,3})(?=[\W_]|$)")
 _NAMELESS = frozenset({"index", "default", "download", "article", "document", "home", "main"})
@@ -255,19 +255,19 @@ _DOCUMENTS = frozenset(
     {Format.HTML, Format.PDF, Format.DOCX, Format.TEXT, Format.MARKDOWN, Format.JATS}
 )
 
-# What a file is, where its address's ending says otherwise: a page saved for "/report.pdf".
+# For files whose address has another ending: a page saved for "/report.pdf".
 _TYPES = {Format.HTML: "text/html", Format.TEXT: "text/plain", Format.MARKDOWN: "text/markdown"}
 
 
 class Matched(NamedTuple):
-    """A file that became a citation's copy."""
+    """A file that is a citation's copy."""
 
     file: str
     citation_id: str
 
 
 class Outcome(NamedTuple):
-    """What became of the files of a folder."""
+    """Which files of a folder are used, and which are not."""
 
     matched: list[Matched]
     unused: list[Unused]
@@ -275,7 +275,7 @@ class Outcome(NamedTuple):
 
 
 class Cited:
-    """What an article cites, by all that a file may know of it."""
+    """The citations of an article, by the keys that a file may have."""
 
     def __init__(self, article: Article) -> None:
         citations = [c for claim in article.claims for c in claim.citations]
@@ -286,7 +286,7 @@ class Cited:
                 self._found.setdefault(key, []).append(citation)
 
     def of(self, keys: Iterable[Key]) -> Citation | None:
-        """The citation that the first fitting key names, if all that it names are one source."""
+        """The citation of the first known key, if all its citations name one source."""
         for key in keys:
             if found := self._found.get(key):
                 sources = {tuple(addresses(citation)) for citation in found}
@@ -295,9 +295,9 @@ class Cited:
 
 
 def matched(folder: Path, article: Article) -> Outcome:
-    """Name in a manifest of `folder` the files in its folder `SENT` that are copies of sources.
+    """Write a manifest of the files in `SENT` that are copies of sources into `folder`.
 
-    Files that a manifest of their sender's names, and collections, are left as they are.
+    Collections, and files that the sender's own manifest names, are left as they are.
     """
     cited, outcome, rows = Cited(article), Outcome([], [], 0), []
     n_named = 0
@@ -321,7 +321,7 @@ def matched(folder: Path, article: Article) -> Outcome:
 
 
 def _files(folder: Path) -> Iterable[tuple[Path, str | None]]:
-    """All files with the names that they were sent under; None for what names its own sources."""
+    """All files with their senders' names; None for files that name their own sources."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     named = {
         entry.file.resolve()
@@ -339,7 +339,7 @@ def _files(folder: Path) -> Iterable[tuple[Path, str | None]]:
 
 
 def _citation_of(path: Path, name: str, cited: Cited) -> Citation | Unused:
-    """The citation that a file is the copy of, or why it is of no use; never raises for a file."""
+    """The citation that a file is a copy of, or why it is not used; never raises for a file."""
     found: Callable[[], Citation | Unused] = partial(_fitting, path, name, cited)
     return attempted(found, lambda why: Unused(name, Why.UNREADABLE, why.detail))
 
@@ -369,7 +369,7 @@ def _head(path: Path) -> bytes:
 
 
 def _keys_of(citation: Citation) -> Iterable[Key]:
-    """All by which a file may be known as a citation's."""
+    """The keys by which a file is recognised as the citation's copy."""
     yield "number", citation.citation_id.removeprefix("r")
     if doi := doi_of(citation.doi or ""):
         yield "doi", doi
@@ -384,7 +384,7 @@ def _keys_of(citation: Citation) -> Iterable[Key]:
 
 
 def _of_name(stem: str, urls: Sequence[str]) -> Iterable[Key]:
-    """Keys that a file's name gives, and the addresses that it states; the surest first.
+    """Keys from a file's name and from the addresses that it states, surest first.
 
     >>> list(_of_name("r7 Annual report", ["https://port.example/"]))[:2]
     [('number', '7'), ('url', 'port.example')]
@@ -402,7 +402,7 @@ def _of_name(stem: str, urls: Sequence[str]) -> Iterable[Key]:
 
 
 def _of_document(document: Document) -> Iterable[Key]:
-    """Keys that a text gives: a DOI at its beginning, its title with or without its site's name."""
+    """Keys from a text: a DOI near its start, its title with and without the site's name."""
     stated = doi_in(document.meta.get("doi", "") or document.text[:HEAD])
     if stated and (doi := doi_of(stated)):
         yield "doi", doi
@@ -413,7 +413,7 @@ def _of_document(document: Document) -> Iterable[Key]:
 
 
 def _saved_as(url: str) -> str:
-    """The name that a browser saves an address under, without its ending; empty if it says little.
+    """The name under which a browser saves an address, without ending; empty if unspecific.
 
     >>> _saved_as("https://port.example/reports/Annual%20Review-2019.pdf")
     'annual review 2019'
@@ -442,7 +442,7 @@ def _words(text: str) -> list[str]:
 
 
 def as_values(outcome: Outcome, refused: list[Unused], n_files: int) -> Mapping[str, object]:
-    """What the result's page says of the files that were sent, as JSON values."""
+    """The outcome for the result's page, as JSON values."""
     unused = [*refused, *outcome.unused]
     return {
         "n_files": n_files,

@@ -1,14 +1,12 @@
-"""Files that a browser sends, written to the disk as they come, and kept until a job has read them.
+"""Multipart forms with files, which are written to the disk as they arrive and kept for a job.
 
-Each upload has a folder. While it is filled the folder is locked, and afterwards a job names it: a
-folder that is neither was left behind by a process that was killed, and is swept away. A sender's
-file name is kept as a text, for people. On the disk a file is called by its number; of its name
-only the ending counts, and only letters and digits of that.
+Each upload has a folder, which is locked while it is filled and named by a job afterwards; a folder
+that is neither was left by a killed process and is removed. On the disk a file is called by a
+number and the ending of its sender's name, if that has letters and digits only.
 
-Starlette's own form parser, which goes through the same library, cannot stand here: it takes a body
-that was cut short for a whole one without its last file, keeps each file up to 1 MB in memory (of
-1,000 files that is 1 GB) and larger ones outside the upload's folder, and has one limit for all
-fields.
+Starlette's form parser, which uses the same library, will not do: it accepts a body that was cut
+short without its last file, keeps files up to 1 MB in memory (1 GB for 1,000 files), and has one
+size limit for all fields.
 """
 
 import re
@@ -34,27 +32,27 @@ MAX_FILES = 1_000
 MAX_FIELDS = 20
 MAX_FIELD_BYTES = 10_000
 MAX_NAME = 300
-SEVERAL = "corpus"  # a field that may be sent more than once; its values stand side by side
+SEVERAL = "corpus"  # a field that may be repeated; its values are joined by spaces
 _ENDING = re.compile(r"(\.[a-z0-9]{1,8}){1,2}$")
 
 
 class BadForm(ValueError):
-    """The body is not the form that was expected; the message says what is wrong with it."""
+    """The body is not a valid form; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """One file as it was sent."""
+    """A file that was sent."""
 
-    path: Path  # where it lies
-    name: str  # as the sender calls it: a text, never a path
+    path: Path
+    name: str  # the sender's: a text, never a path
     n_bytes: int
     field: str = ""  # of the form
 
 
 @dataclass(slots=True)
 class Form:
-    """What came."""
+    """The fields and files of a form."""
 
     files: list[Sent] = field(default_factory=list)
     fields: dict[str, str] = field(default_factory=dict)
@@ -66,16 +64,16 @@ async def received(
     folder: Path,
     long: Mapping[str, int],
 ) -> Form:
-    """The form's fields, and its files in `folder`, which exists.
+    """Read a form; its files are written to `folder`.
 
     Args:
         content_type: of the body, with its boundary.
-        body: as it comes.
-        folder: for the files.
-        long: fields that may have more bytes than `MAX_FIELD_BYTES`, and how many.
+        body: its chunks.
+        folder: an existing folder.
+        long: limits in bytes of fields that may exceed `MAX_FIELD_BYTES`.
 
     Raises:
-        BadForm: it is no multipart form, is cut short, or has too many parts.
+        BadForm: it is not a multipart form, is cut short, or has too many parts.
         OSError: the disk is full.
     """
     kind, options = parse_options_header(content_type)
@@ -98,7 +96,7 @@ async def received(
 
 
 class _Reader:
-    """The parser's callbacks: they come part by part, header by header, in pieces."""
+    """Callbacks of the parser, which calls them for each piece of a part or header."""
 
     def __init__(self, folder: Path, long: Mapping[str, int]) -> None:
         self.form, self.ended = Form(), False
@@ -177,7 +175,7 @@ class _Reader:
         if self._name or self._n_bytes:
             name = self._name or path.name
             self.form.files.append(Sent(path, name, self._n_bytes, self._field))
-        else:  # what a browser sends where nobody chose a file
+        else:  # what a browser sends if no file was chosen
             path.unlink()
 
     def _end(self) -> None:
@@ -185,7 +183,7 @@ class _Reader:
 
 
 def _text(data: bytes | bytearray) -> str:
-    """Names come as UTF-8; what is none is shown as such. A NUL would be refused by a database."""
+    """Decode UTF-8, replacing invalid bytes and NULs, which databases refuse."""
     return data.decode("utf-8", "replace").replace("\0", "\ufffd")
 
 
@@ -198,33 +196,33 @@ ID_LETTERS = 22
 _UPLOAD_ID = re.compile(rf"[A-Za-z0-9_-]{{{ID_LETTERS}}}")
 
 
-_UNPACKED = "unpacked"  # beside the folder of all uploads: a backup has no use for it
+_UNPACKED = "unpacked"  # beside the folder of uploads, outside of backups
 
 
 class Sources(NamedTuple):
-    """Two folders: of the files as they were received, and an empty one to lay them out in."""
+    """The folder of the received files, and an empty one to unpack them into."""
 
     stored: Path
     laid_out: Path
 
 
 class Uploads:
-    """The folder of all of them."""
+    """The folder of a server's uploads."""
 
     def __init__(self, folder: Path) -> None:
-        """`folder`: made with the first upload."""
+        """`folder`: created with the first upload."""
         self._folder = folder
         self._unpacked = folder.parent / _UNPACKED
 
     def at(self, upload_id: str) -> Path:
-        """Where the files of an upload lie."""
+        """The folder with the files of an upload."""
         if not _UPLOAD_ID.fullmatch(upload_id):
-            raise ValueError(f"{upload_id!r} is no id of an upload")
+            raise ValueError(f"{upload_id!r} is not the id of an upload")
         return self._folder / upload_id / "files"
 
     @contextmanager
     def filling(self) -> Iterator[str]:
-        """The id of a new one, safe from `sweep` inside the block; removed if that fails."""
+        """The id of a new upload, which `sweep` spares during the block; removed if that fails."""
         upload_id = new_id()
         files = self.at(upload_id)
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -239,20 +237,20 @@ class Uploads:
 
     @contextmanager
     def unpacking(self, upload_id: str) -> Iterator[Sources]:
-        """An upload, and a folder for what is in its zip files; removed after the block."""
+        """An upload and a folder to unpack it into, which is removed after the block."""
         stored = self.at(upload_id)
         self._unpacked.mkdir(parents=True, exist_ok=True, mode=0o700)
         with TemporaryDirectory(prefix=upload_id, dir=self._unpacked) as folder:
             yield Sources(stored, Path(folder))
 
     def remove(self, upload_id: str) -> None:
-        """Remove an upload with its files; nothing happens if it is not there."""
+        """Remove an upload with its files, if it exists."""
         shutil.rmtree(self.at(upload_id).parent, ignore_errors=True)
 
     def sweep(self, named: Collection[str]) -> int:
-        """Remove those that no job in `named` names and nobody fills; returns how many."""
+        """Remove uploads that are not in `named` and not being filled; returns how many."""
         swept = 0
-        for folder in self._unpacked.glob("*"):  # of jobs that were killed
+        for folder in self._unpacked.glob("*"):  # left by killed jobs
             if folder.name[:ID_LETTERS] not in named:
                 shutil.rmtree(folder, ignore_errors=True)
         for folder in sorted(self._folder.glob("*")) if self._folder.is_dir() else ():

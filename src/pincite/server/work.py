@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate, count
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 from urllib.parse import quote
 
 from pincite import runtime
@@ -24,7 +24,7 @@ from pincite.containment import attempted
 from pincite.contract import codec
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.origins import Origins
-from pincite.corpus.protocol import Address, Comparison
+from pincite.corpus.protocol import Address, Comparison, Corpus
 from pincite.errors import ConfigError, CorpusInUse, InputError
 from pincite.judgement import aggregation
 from pincite.judgement.confirmation import StatementType
@@ -542,7 +542,7 @@ def ingested(
         ):
             called = {name: files / each.stored for name, each in names.first.items()}
             how = How(reread=True, called=called)
-            named = _NamedCorpus(opened, names)
+            named = cast(Corpus, _NamedCorpus(opened, names))  # all that an update calls
             outcome = update(named, origins, [*called.values()], how, progress)
     except KeyboardInterrupt:
         complete = False

@@ -327,7 +327,7 @@ def test_one_account_has_so_many_jobs_at_once_and_no_more(database: Database) ->
     store = JobStore(database, queue=100, each=2)
     keyed, _ = store.submit("a", "verify", "t", REQUEST, "k")
     of(store, "a")
-    with pytest.raises(TooManyOfYours, match="2 of your jobs wait or run"):
+    with pytest.raises(TooManyOfYours):
         of(store, "a")
     assert store.submit("a", "verify", "t", REQUEST, "k") == (keyed, False)
     of(store, "b")

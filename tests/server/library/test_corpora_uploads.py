@@ -307,7 +307,7 @@ def test_an_upload_that_is_being_filled_is_not_swept_away(tmp_path: Path) -> Non
     assert found.sweep({upload_id}) == 0
     assert found.sweep(()) == 1
     assert not found.at(upload_id).exists()
-    with pytest.raises(ValueError, match="no id"):
+    with pytest.raises(ValueError, match="id of an upload"):
         found.at("../../etc")
 
 
