@@ -1,8 +1,8 @@
 """One bad item costs itself: what cannot be processed becomes a result that says so.
 
-A fault of this program is no finding about a source. Its traceback goes to the log `pincite`; the
-result names the kind of error. Errors that Pincite expects are for the caller and pass through, as
-does Ctrl-C.
+A fault of this program is not a finding about a source. Its traceback goes to the log `pincite`;
+the result names the kind of error. Errors that Pincite expects pass through to the caller, as does
+Ctrl-C.
 """
 
 import logging
@@ -39,9 +39,9 @@ Pair = tuple[Claim, Passage]
 def each(
     make: Callable[[Sequence[S]], Sequence[T]], items: Sequence[S], failed: Callable[[S, Failed], T]
 ) -> list[T]:
-    """What `make` returns for a batch, one result an item; `failed` has those that it raises for.
+    """What `make` returns for a batch, one result an item; `failed` makes those that it raises for.
 
-    A batch that raises is halved until the item that is to blame stands alone.
+    A batch that raises is halved until the failing item is alone.
     """
     try:
         return list(make(items))
@@ -61,7 +61,7 @@ def attempted(make: Callable[[], T], failed: Callable[[Failed], T]) -> T:
 
 
 def logged(error: Exception) -> Failed:
-    """The failure behind an error, whose traceback is kept in the log."""
+    """The failure behind an error, whose traceback is logged."""
     LOG.error("One item could not be processed; the others were.", exc_info=error)
     return Failed("internal", type(error).__name__)
 
@@ -69,7 +69,7 @@ def logged(error: Exception) -> Failed:
 def verified(
     verify: Callable[[Sequence[Pair]], Sequence[Evidence]], pairs: Sequence[Pair]
 ) -> list[Evidence]:
-    """The evidence of each pair; `failure` tells those that could not be judged."""
+    """The evidence of each pair; see `failure` for those that could not be judged."""
     return each(verify, pairs, lambda pair, why: not_judged(pair[1], why))
 
 

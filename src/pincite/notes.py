@@ -1,7 +1,7 @@
-"""What the program has to say to people, as data: a code with values, worded at the edge.
+"""Messages as data: a code with values, put into words where they are shown.
 
-A report holds notes beside their English. Whoever shows a report in another language translates the
-wording and puts the values in; no code reads the sentences that were made of them.
+A report holds notes beside their English. To show one in another language, translate its wording
+and fill in the values; no code reads the resulting sentences.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 Value: TypeAlias = str | int | tuple[str, ...]  # several words are quoted, one by one
 QUOTED = "“%(words)s”"
-AS_WRITTEN = "as_written"  # of a text without a code: an older report's, or a foreign one
+AS_WRITTEN = "as_written"  # of a text without a code
 ENGLISH: Mapping[str, str] = {
     AS_WRITTEN: "%(text)s",
     # Reasons for and against a verdict.
@@ -111,7 +111,7 @@ ENGLISH: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """What a language says for English: a text, and one that counts (for one, for several)."""
+    """A language's translations: of a text, and of one that counts (one, several, how many)."""
 
     say: Callable[[str], str]
     plural: Callable[[str, str, int], str]
@@ -122,7 +122,7 @@ IN_ENGLISH = Language(str, lambda one, several, n: one if n == 1 else several)
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something that the program found and that a person reads."""
+    """A message for a person."""
 
     code: str
     values: Mapping[str, Value] = field(default_factory=dict, hash=False)

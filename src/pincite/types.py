@@ -86,7 +86,7 @@ class Document:
 
 
 def about(title: str, published: str | None, meta: Mapping[str, str]) -> str:
-    """What a reader knows of a page before its first word: title, author, site, year.
+    """Title, author, site and year of a page, in one line.
 
     Of the date only the year: its month and day would be figures that the text does not state.
 
@@ -108,7 +108,7 @@ class Passage:
     text: str
     span: Annotated[Span, Says("in the document's text")]
     about: Annotated[str, Says("title, author, site and year of the document")] = ""
-    # All of the document's text, where it is at hand: what the passage lacks may stand elsewhere.
+    # All of the document's text, where known: what the passage lacks may stand elsewhere in it.
     page: str = field(default="", repr=False, compare=False, metadata=UNWRITTEN)
 
     @property
@@ -122,13 +122,13 @@ class Reason(StrEnum):
 
     DEAD = "dead"  # 404, 410: the page is gone
     SOFT_404 = "soft_404"  # an answer of 200 with a page that calls itself not found
-    FRONT_PAGE = "front_page"  # its address leads to the site's front page by now
+    FRONT_PAGE = "front_page"  # its address now leads to the site's front page
     NO_HOST = "no_host"  # the site's name does not resolve
     UNREACHABLE = "unreachable"  # no connection, no trusted certificate, or no HTTP
     REDIRECTS = "redirects"  # in a circle, or too many
     UNSAFE_ADDRESS = "unsafe_address"  # not a public web address: it is never opened
-    ROBOTS = "robots"  # its host asks programs to stay away
-    REFUSED = "refused"  # 401, 403, 429, 451, 5xx: it may be there, we were not let in
+    ROBOTS = "robots"  # its robots.txt excludes it
+    REFUSED = "refused"  # 401, 403, 429, 451, 5xx: it may be there
     PAYWALL = "paywall"  # the stored page ends where a subscription begins
     LOGIN = "login"  # a form for name and password in its place
     CONSENT = "consent"  # a question about cookies in its place
@@ -144,7 +144,7 @@ class Reason(StrEnum):
     LANGUAGE = "language"  # the model does not read the page's language
     TITLE_ONLY = "title_only"  # a record of a bibliography without an abstract
     WITHDRAWN = "withdrawn"  # deleted by those who publish the collection
-    USURPED = "usurped"  # its address is in other hands, says the citation: it is never opened
+    USURPED = "usurped"  # the citation says that its domain has another owner: it is never opened
     INTERNAL_ERROR = "internal_error"  # a fault of this program; the detail is the error's class
 
 
@@ -161,11 +161,11 @@ class Fetched:
     last_modified: str | None = None  # as the server says
     redirects: tuple[str, ...] = ()  # addresses on the way
     notes: tuple[str, ...] = ()  # for a person: "a redirect left https for http: …"
-    cached: bool = False  # nothing was asked for it this time
+    cached: bool = False  # from the cache
 
 
 class WebResult(NamedTuple):
-    """A page that a search engine named; nobody has looked whether it is there."""
+    """A page that a search engine found; it is not fetched yet."""
 
     url: str
     title: str
@@ -263,11 +263,11 @@ class Listing:
 class Bar(StrEnum):
     """Why a page must not be suggested, though it was found."""
 
-    WIKI = "wiki"  # Wikipedia, a sister of it or a mirror: it would prove itself
+    WIKI = "wiki"  # Wikipedia, a sister project or a mirror: circular
     SITE = "site"  # the user excluded it
     DEPRECATED = "deprecated"
     BLACKLISTED = "blacklisted"
-    COPY = "copy"  # it copies the article: near-duplicate of the claim's paragraph, and not older
+    COPY = "copy"  # a near-duplicate of the claim's paragraph that is not older
     FILTER = "filter"  # the run's filters (date, site, language, kind, metadata) leave it out
 
 
@@ -345,12 +345,12 @@ class Claim:
 
     @classmethod
     def alone(cls, text: str) -> "Claim":
-        """A claim that stands in no article: a statement, a question, a sentence of an answer."""
+        """A claim without an article: a statement, a question, a sentence of an answer."""
         return cls(claim_id_of("", (), text), text)
 
     @property
     def disputed(self) -> bool:
-        """Whether an editor tagged it or one of its citations as not borne out by the source."""
+        """Whether an editor tagged it or one of its citations with "failed verification"."""
         return "failed verification" in self.tags
 
     @property
@@ -470,7 +470,7 @@ class Label(StrEnum):
     SUPPORTED = "supported"
     PARTLY_SUPPORTED = "partly_supported"  # one part is supported, another is not
     NOT_SUPPORTED = "not_supported"  # likely fails verification
-    REFUTED = "refuted"  # the source says otherwise
+    REFUTED = "refuted"  # the source contradicts it
     UNCHECKED = "unchecked"
 
 

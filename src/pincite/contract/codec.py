@@ -168,7 +168,7 @@ def rounded(record: T) -> T:
 
 
 def _names(kind: Any) -> tuple[str, ...]:
-    return tuple(kind.__dataclass_fields__)  # `fields` would look at each of them anew
+    return tuple(kind.__dataclass_fields__)  # faster than `fields`
 
 
 # ── Read ─────────────────────────────────────────────────────────────────────────────────────────

@@ -57,12 +57,12 @@ OPEN = 0.89
 # to it is proposed. Of twelve that reached THRESHOLD alone, eight were wrong.
 SUGGESTED_FROM, PROPOSED_FROM = 0.4, 0.5
 
-# Code of the reason of a passage that a network alone reads as saying otherwise: no rule sees it.
+# Code of the note on a passage that the network alone reads as a contradiction.
 BY_NETWORK = "read_as_contrary"
-# The network's own log-odds of support of a page's best passage from which such a passage is not
-# heard. The bound that `tools/calibrate.py` finds counts the page's support too, and leaves about
-# so much. Rules do not count here: a name that seems missing lowers the support of true claims too.
-HEARD_BELOW = -2.1
+# The network's own log-odds of support of a page's best passage from which such a passage does not
+# count. The bound that `tools/calibrate.py` finds includes the page's support, and comes to about
+# that. Rules do not count here: a name that seems missing lowers the support of true claims too.
+COUNTS_BELOW = -2.1
 
 
 def best(evidence: Sequence[Evidence]) -> Evidence | None:
@@ -87,10 +87,10 @@ def names_contradiction(evidence: Evidence) -> bool:
 
 
 def discard_rebutted(claim: str, evidence: Evidence, page: str) -> Evidence:
-    """The evidence as it stands beside the rest of its page.
+    """The evidence without a contradiction that the rest of its page rebuts.
 
-    A value or a name that another passage of the page has is not denied by this one: it speaks of
-    something else. So what was refuted by a rule is neutral where the page as a whole says it.
+    If another passage of the page has the claim's value or name, this passage does not deny it: it
+    is about something else. So what a rule refuted is neutral where the page as a whole says it.
     """
     passage = evidence.passage
     if not evidence.contradiction or contradiction(claim, passage.text, passage.about, page):
@@ -109,9 +109,9 @@ def deciding_evidence(
 ) -> Evidence | None:
     """The evidence that decides on a source; None of nothing.
 
-    The best supported; where that does not reach the threshold, the one that contradicts most, if
-    it is likely enough that it does. A passage that denies the claim has a low score, so
-    the best supported one of a page that denies it is often one on something else.
+    The best supported; below the threshold the one that contradicts most, if that is likely enough.
+    A passage that denies the claim has a low score, so the best supported passage of a page that
+    denies it is often about something else.
     """
     found = best(evidence)
     if found is None or found.prob_supported >= threshold:
@@ -127,17 +127,17 @@ def denying(evidence: Sequence[Evidence]) -> Evidence | None:
 
 
 def counts_as_refutation(evidence: Evidence, of_page: Sequence[Evidence]) -> bool:
-    """Whether a contradiction in a passage counts beside what all passages of its page say.
+    """Whether a contradiction in a passage counts, given all passages of its page.
 
-    What a network alone reads as a contradiction does not, where one of them comes near to support.
+    One that the network alone reads does not count where a passage comes close to support.
     """
-    return not _is_by_network(evidence) or all(_read(each) < HEARD_BELOW for each in of_page)
+    return not _is_by_network(evidence) or all(_read(each) < COUNTS_BELOW for each in of_page)
 
 
 def is_open(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> bool:
-    """Whether what has not been read of a page may change the verdict on it.
+    """Whether the unread rest of a page may change the verdict on it.
 
-    Nobody is told that a page says otherwise before all that is worth reading was read.
+    A page never counts as contradicting before all that is worth reading was read.
     """
     found = best(evidence)
     if found is None or is_sure(evidence, threshold):
@@ -317,7 +317,7 @@ def suggestions(
         existing: score of the existing citation; None if it could not be checked.
         k: how many to return, best first.
         threshold: probability of support that a suggestion needs, at least SUGGESTED_FROM (SIDE
-            needs only the rank; a better source that fails too helps nobody). Nothing of a page
+            needs only the rank; a better source that fails too is no help). Nothing of a page
             that contradicts the claim is suggested.
         shares: each page's share of the best score among what was retrieved, by url, which counts
             beside the evidence; 1 for a page that is not in it.
@@ -393,7 +393,7 @@ def missing_atoms(claim: str, passages: Sequence[Passage]) -> list[Part]:
     """The atoms that no passage states, in order; neighbours of one kind as one part.
 
     A name and a figure are stated in any of their forms, a quotation word for word but for case,
-    white space and punctuation. A name within a missing quotation is not told again. No
+    white space and punctuation. A name within a missing quotation is not named again. No
     passages: nothing was looked at, so nothing is called missing.
     """
     if not passages:
@@ -419,9 +419,9 @@ def missing_atoms(claim: str, passages: Sequence[Passage]) -> list[Part]:
 
 
 def stands(part: Part) -> bool:
-    """Whether a clause of one or two words, an item of a list, stands in what was read for it.
+    """Whether a clause of one or two words, an item of a list, stands in the passage read for it.
 
-    A network that does not find "he taught in Gram" supported says nothing on "Gram".
+    If the network does not find "he taught in Gram" supported, "Gram" may still be there.
     """
     if part.evidence is None or len(part.words.split()) > _ITEM:
         return False
@@ -519,8 +519,8 @@ def _joined(spans: Sequence[Span], text: str, between: re.Pattern[str]) -> list[
 # A verifier is tested on files where half of the pairs fail; in an article few do. The rates that
 # do not depend on that share (failures caught, false alarms) carry over, the precision does not.
 
-# Shares of failing citations to show advice for, from careful articles to doubtful ones. Nobody
-# knows an article's share beforehand, so a reader picks what fits.
+# Shares of failing citations to show advice for, from careful articles to doubtful ones. An
+# article's share is not known beforehand, so a reader picks what fits.
 BASE_RATES = (0.02, 0.05, 0.20)
 
 
@@ -549,7 +549,7 @@ def precisions(
     """(base rate, expected precision) for each base rate; empty if it is not known.
 
     Args:
-        rates: (caught, false alarms) at the threshold in use; None: nobody measured them.
+        rates: (caught, false alarms) at the threshold in use; None: not measured.
         base_rates: shares of citations that fail.
     """
     if rates is None:

@@ -20,7 +20,7 @@ from pincite.notes import Note
 from pincite.types import sigmoid
 
 WEIGHTS = Path(__file__).with_name("citation_need.toml")
-QUOTED_WORDS = 5  # fewer in quotation marks are a term as often as somebody's words
+QUOTED_WORDS = 5  # fewer in quotation marks are as often a term as a quotation
 MAX_REASONS = 3
 MAX_WORDS = 3  # of a reason, or quotations
 MAX_CHARS = 60  # of a quotation in a reason
@@ -87,7 +87,7 @@ _SECTIONS: Mapping[str, re.Pattern[str]] = {
 _PERCENT = re.compile(r"%|\bper ?cent\b")
 _NAME = re.compile(r"(?<=[^.!?\"“] )[A-Z][\w’'-]+")
 _YEAR = re.compile(r"\b1\d{3}s?\b|\b20\d{2}s?\b")
-_REASONS = {  # cues that a reader is told of, with the code of what it is called
+_REASONS = {  # cues that are shown as reasons, with the code of their note
     "reports": "need_said",
     "attributes": "need_opinion",
     "superlative": "need_superlative",
@@ -105,7 +105,7 @@ class Need:
 
     probability: float
     reasons: tuple[Note, ...]  # the weightiest first
-    quotes: bool  # it quotes somebody
+    quotes: bool  # it has a quotation
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Place:
     section: Sequence[str] = ()  # headings, outermost first
     opens: bool = False  # its paragraph
     in_list: bool = False
-    living: bool = False  # the article is about somebody who is alive
+    living: bool = False  # the article is about a living person
 
 
 def features(text: str, place: Place) -> dict[str, float]:
@@ -143,7 +143,7 @@ def features(text: str, place: Place) -> dict[str, float]:
 
 
 def need(text: str, place: Place) -> Need:
-    """How probably a sentence has a citation in Wikipedia, and what speaks for it.
+    """How probably a sentence has a citation in Wikipedia, and why.
 
     >>> found = need("Holm wrote that it was “the finest bridge ever built”.", Place())
     >>> print(*found.reasons[:2], sep="; ")

@@ -3,7 +3,7 @@
 The rule is that of EvidenceSeeker's “Confirmation aggregation”: the mean of DOC(D, I) over the
 documents with |DOC| > 0.2, translated into seven levels. It says the same of nothing at all, of
 balanced evidence and of a judge that failed; here these are three results. A text counts once,
-however many sites or windows carry it, and what strongly says otherwise is listed beside the mean.
+however many sites or windows carry it, and strong contradictions are listed beside the mean.
 
 A verifier's confirmation needs a sentence that says the reading when it is read alone, and that
 sentence is the quote. The result is strong only where two documents have one, or a sentence says
@@ -26,11 +26,11 @@ from pincite.text import quantities, words
 from pincite.text.sentences import asks
 from pincite.types import CopyKind, Evidence, Failed, Passage, Span
 
-# Probability of support from which a passage confirms a reading; below it, and without a witness
-# against the reading, it is neutral. Chosen on the open half of tests/cases/gate.
+# Probability of support from which a passage confirms a reading; below it, and without a
+# contradiction, it is neutral. Chosen on the open half of tests/cases/gate.
 CONFIRMED_FROM = 0.5
-# A document that lacks more of the reading's content words speaks of something else: whatever a
-# verifier of one's own calls refuted there is not counted ("the mill closed" denies no bridge).
+# A document that lacks more of the reading's content words is about something else: a refutation
+# there does not count ("the mill closed" denies no bridge), whichever verifier finds it.
 ELSEWHERE = 0.6
 # Sentences of a passage that are read alone, those that share most with the reading. On half of
 # SciFact dev's claims six confirm the 36 true ones that all sentences confirm, four 33 of them.
@@ -52,7 +52,7 @@ class StatementType(StrEnum):
     """What kind of statement a reading is (EvidenceSeeker, “Preprocessor”)."""
 
     DESCRIPTIVE = "descriptive"  # says how things are
-    ASCRIPTIVE = "ascriptive"  # says that somebody says, believes, denies something
+    ASCRIPTIVE = "ascriptive"  # says that someone says, believes or denies something
     NORMATIVE = "normative"  # says how things should be, or values them
 
 
@@ -79,11 +79,11 @@ class Outcome(StrEnum):
     STRONG_CONFIRMATION = "strong_confirmation"
     CONFIRMATION = "confirmation"
     WEAK_CONFIRMATION = "weak_confirmation"
-    BALANCED = "balanced"  # texts speak for and against it about as much
+    BALANCED = "balanced"  # about as much evidence for as against it
     WEAK_DISCONFIRMATION = "weak_disconfirmation"
     DISCONFIRMATION = "disconfirmation"
     STRONG_DISCONFIRMATION = "strong_disconfirmation"
-    NO_EVIDENCE = "no_evidence"  # nothing was found that speaks for or against it
+    NO_EVIDENCE = "no_evidence"  # nothing found is for or against it
     FAILED = "failed"  # what was found could not be judged
     NOT_JUDGED = "not_judged"  # left alone on purpose: its type is to be ignored
 
@@ -94,12 +94,12 @@ class Weight:
 
     outcome: Outcome
     doc: float | None  # mean degree of confirmation, -1 … 1; None without evidence
-    n_texts: int  # that speak for or against it; copies and overlapping windows count once
+    n_texts: int  # for or against it; copies and overlapping windows count once
     variance: float | None = None  # of their degrees: sum of squares / n_texts
     interval: tuple[float, float] | None = None  # of `doc`, by bootstrap; None of fewer than two
     n_silent: int = 0  # texts that say neither
     n_failed: int = 0  # passages that could not be judged
-    contradictions: tuple[int, ...] = ()  # places in `items` of what strongly says otherwise
+    contradictions: tuple[int, ...] = ()  # places in `items` of strong contradictions
 
     @property
     def spread(self) -> float | None:
@@ -125,7 +125,7 @@ def from_answers(
 
     DOC(D, I) = P(first option | I, D) - P(first option | non-I, D) (EvidenceSeeker, “Confirmation
     Analyser”), where the first option says that the passage supports the statement. A model may
-    find both likely: what they exceed 1 by is taken from each alike, so that DOC stays the same.
+    find both likely: what exceeds 1 is taken from both equally, so that DOC stays the same.
 
     >>> both = from_answers(Passage("d", "", "", "It fell.", Span(0, 8)), 0.9, 0.7)
     >>> round(both.prob_supported, 2), round(both.prob_refuted, 2), degree(both)
@@ -150,7 +150,7 @@ class ReadAlone(NamedTuple):
         return self.supported - self.refuted
 
 
-# Words that say that something is not so, not yet, or only told. A sentence with one that the
+# Words that say that something is not so, not yet, or only alleged. A sentence with one that the
 # reading lacks ("a proposed tunnel", "acquitted of murder", "it is a myth that") says something
 # else.
 _NOT_SO = re.compile(
@@ -160,7 +160,7 @@ _NOT_SO = re.compile(
     r" (?:that|to)|(?:was|were|been) (?:lost|defeated|vetoed|withdrawn|voted down|overturned))\b",
     re.IGNORECASE,
 )
-# What stands before or behind a sentence that is told only to be denied.
+# Before or after a sentence that is stated only to be denied.
 _ANNOUNCES = re.compile(r"\b(?:myths?|misconceptions?|hoax(?:es)?|rumou?rs?|false claims?)\b", re.I)
 _DENIES = re.compile(
     r"\W*(?:(?:that|this|it|the (?:claim|story|report|rumou?r)s?) (?:is|was|were|has been)"
@@ -211,7 +211,7 @@ _MUTUAL = frozenset("marrie married met meet fought play played border and with"
 
 
 def _is_of_another(reading: str, said: str) -> bool:
-    """Whether words of a reading stand only where a sentence speaks of a name that it lacks."""
+    """Whether words of a reading stand only where a sentence is about a name that it lacks."""
     gap = _GAP.search(said)
     if gap is None or any(word in reading for word in gap[1].split()):
         return False
@@ -419,7 +419,7 @@ def _vote(docs: Sequence[float]) -> float:
 
 
 def _contradictions(degrees: Sequence[float | None], doc: float) -> list[int]:
-    """Places of what strongly says otherwise than the mean; both sides' where it is balanced."""
+    """Places of what strongly contradicts the mean; of both sides where it is balanced."""
     strong = [(n, d) for n, d in enumerate(degrees) if d is not None and abs(d) > STRONG]
     if abs(doc) > WEAK:
         return [n for n, d in strong if (d > 0) != (doc > 0)]
@@ -458,7 +458,7 @@ def text_ids(passages: Sequence[Passage]) -> list[int]:
 def as_of(items: Sequence[Weighed], date: str) -> list[Weighed]:
     """The items published up to a date ("2019", "2019-05"), to the precision that both have.
 
-    What has no date is left out: nobody knows that it was there.
+    Undated items are left out: they may be later.
     """
     return [
         item
@@ -499,7 +499,7 @@ def side(item: Weighed, threshold: float) -> Literal["for", "against", "silent",
 
 
 def sides(items: Sequence[Weighed], threshold: float = THRESHOLD) -> tuple[list[int], list[int]]:
-    """Places of the items that speak for the reading, and of those against it; strongest first.
+    """Places of the items for the reading, and of those against it; strongest first.
 
     Passages of a document overlap: what quotes a sentence that a stronger one quoted is left out.
     """

@@ -28,7 +28,7 @@ from pincite.types import (
     sigmoid,
 )
 
-# What each verdict of a model that nobody measured adds. About half of what a model with 75 of 100
+# What each verdict of a model that was not measured adds. About half of what a model with 75 of 100
 # right would earn: with models that are 70, 80 and 90 % right, whose errors are independent of ours
 # or follow them, the two together were then hardly ever worse than the better one alone
 # (research/scripts/simulate_judges.py, docs/benchmarks.md).
@@ -126,7 +126,7 @@ def fused(finding: Finding, opinion: Opinion | Failed, threshold: float) -> Find
     """The finding with the opinion: its verdict and its rank are those of both together.
 
     A model that says nothing usable changes nothing. One never makes a source contradict a claim:
-    that needs a witness which a person can check.
+    that needs a contradiction which a person can check.
     """
     if isinstance(opinion, Failed) or opinion.verdict is Verdict.UNUSABLE:
         return replace(finding, opinion=opinion)
@@ -186,7 +186,7 @@ def fused_evidence(evidence: Evidence, opinion: Opinion | Failed) -> Evidence:
 
 
 def disagree(finding: Finding) -> bool:
-    """Whether we and the model are of two minds: whether the sources support the whole claim."""
+    """Whether we and the model disagree on whether the sources support the whole claim."""
     opinion, own = finding.opinion, own_support(finding)
     if not isinstance(opinion, Opinion) or own is None:
         return False

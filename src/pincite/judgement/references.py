@@ -129,7 +129,7 @@ class Verdict:
     """What a document says of a sentence and, in an answer, which of its references that is."""
 
     support: Support
-    evidence: Evidence | None = None  # the passage that speaks, with the closest sentence as quote
+    evidence: Evidence | None = None  # the deciding passage, with the closest sentence as quote
     why_coded: tuple[Note, ...] = ()
     written: str = ""  # the reference as the sentence has it
     number: int | None = None  # of the reference; None: there is no such
@@ -161,8 +161,8 @@ def support_of(
 ) -> Verdict:
     """What the passages of one document say of a sentence together.
 
-    The best supported passage speaks first; only where it does not reach its threshold the one
-    that contradicts most. Rules may hold more against a sentence than the network does.
+    The best supported passage decides; below its threshold the one that contradicts most. Rules may
+    hold more against a sentence than the network does.
     """
     best = aggregation.best(evidence)
     if best is None:
@@ -190,7 +190,7 @@ def is_turned(text: str, quote: str) -> bool:
 
 
 def other_figures_said(text: str, passage: str) -> tuple[Note, ...]:
-    """What the passage says otherwise, if it says the same with another figure; else empty.
+    """The other figure, if the passage says the same with another one; else empty.
 
     The verifier is sure of such a sentence where its figure stands elsewhere in the abstract: of
     ten that were planted it found one (tools/planted.py). This rule is `ask`'s alone, since the

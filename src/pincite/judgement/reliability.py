@@ -1,7 +1,7 @@
 """Which entry of a reliability list an address falls under: the most specific one.
 
 An entry names a domain, or a domain and the beginning of a path. It stands for everything below,
-up to registered domains: no entry speaks for `co.uk`, so `bbc.co.uk` and `bbc.com` are two sites
+up to registered domains: no entry covers `co.uk`, so `bbc.co.uk` and `bbc.com` are two sites
 unless a list names both. A longer host wins over a shorter one, then a longer path.
 
 Registered domains come from the Public Suffix List, ICANN's section: an entry for `blogspot.com`
@@ -48,7 +48,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityList:
-    """Entries that can be asked by address."""
+    """Entries, looked up by address."""
 
     entries: tuple[Entry, ...]
     _by_host: dict[str, list[Entry]] = field(init=False, repr=False, compare=False)
@@ -78,9 +78,9 @@ class ReliabilityList:
         return UNLISTED
 
     def barred_hosts(self) -> frozenset[str]:
-        """Hosts that are barred with all below them: an index can leave them out unasked.
+        """Hosts that are barred with all below them, which an index can leave out.
 
-        Hosts of which the list allows a part are not among them: each page must be asked for.
+        Hosts of which the list allows a part are not among them: each page must be looked up.
         """
         barred = {
             host
@@ -162,7 +162,7 @@ def _covers(place: str, path: str) -> bool:
 def _listing(entries: Sequence[Entry]) -> Listing:
     """One listing of the entries for one place.
 
-    If they differ, the entry without a scope speaks for the rest; without one it is mixed.
+    If they differ, the entry without a scope decides; without one it is mixed.
     """
     labels = {entry.reliability for entry in entries}
     general = [entry for entry in entries if not entry.scope]

@@ -1,7 +1,7 @@
 """Articles from a file or, when the user allows it, from a wiki.
 
 What names a file is a file; anything else is an address. Offline, an address ends in a message that
-says what would have been asked, and of whom.
+says what would have been fetched, and from where.
 """
 
 from collections.abc import Callable, Sequence
@@ -42,7 +42,7 @@ _FILES = tuple(
 
 
 class NoArticle(InputError):
-    """The wiki was asked, and there is no article there; the message says what there is."""
+    """The wiki has no such article; the message says what it has instead."""
 
 
 def is_file(given: str) -> bool:
@@ -65,7 +65,7 @@ def home(settings: Settings) -> Site:
 
 
 def require_online(settings: Settings, what: str, site: Site) -> None:
-    """Say what would be asked from where, unless asking is allowed.
+    """Raise unless fetching is allowed; the message says what would be fetched from where.
 
     Raises:
         FetchingIsOff
@@ -80,7 +80,7 @@ def require_online(settings: Settings, what: str, site: Site) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Wikis:
-    """The wikis of a run: each is asked one thing at a time, over one web."""
+    """The wikis of a run: one request at a time to each."""
 
     web: Web
     tell: Callable[[str], None] = lambda message: None
@@ -143,7 +143,7 @@ def article_at(text: str, settings: Settings, tell: Callable[[str], None]) -> Ar
     """The article at an address; `tell` says what was found and how.
 
     Raises:
-        FetchingIsOff: nobody allowed it.
+        FetchingIsOff: fetching is not allowed.
         NoArticle: there is none, and what there is instead.
         FetchError: the wiki did not answer.
     """
@@ -171,7 +171,7 @@ def opened(
     Args:
         given: names a file; a text that names none is a title or an address.
         title: which page of a dump; of another file, what it is called.
-        settings: whether a wiki may be asked, and which.
+        settings: whether a wiki may be queried, and which.
         tell: as of `article_at`.
         language: of a file, whatever it says; None: what it says, or else what is set.
 

@@ -53,7 +53,7 @@ WITHOUT_EFFECT = POLITENESS | {
 }
 OF_OTHERS = ("check.", "ask.", "chat.", "claimreview.")  # settings of the other verbs
 ASKED = ("chat.url", "chat.model")  # those of them that `verify` has too, for expansion "server"
-OF_A_JUDGE = ("judge.", "budget.")  # that count only where a second opinion is asked
+OF_A_JUDGE = ("judge.", "budget.")  # that count only with a second opinion
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Run:
     warnings: tuple[Note, ...]
     estimate: Callable[[Article], Estimate]  # of one article; fetches nothing
     flag_precision: tuple[tuple[float, float], ...] = ()  # as Report's
-    second: SecondOpinion | None = None  # a language model's; None: none is asked
+    second: SecondOpinion | None = None  # a language model's
 
     def verify(
         self,
@@ -136,7 +136,7 @@ class Run:
     def _uncited(self, article: Article, tell: Tell) -> tuple[Uncited, ...] | None:
         """The sentences that need a citation, each with sources that could be cited for it.
 
-        None: they were not asked for, or the article is not in English.
+        None: they were not requested, or the article is not in English.
         """
         if not self.settings.verify.uncited or not is_read(article.language):
             return None

@@ -1,8 +1,8 @@
 """Which copy of a cited source is read: stored ones first, then the page, then archived ones.
 
-An article's editor read the page of that day. Today it may be gone, in other hands, or say
-something else; what an archive kept of it is then nearer to what was cited. Archives are asked for
-little: only where the page itself cannot be read, or does not support the claim.
+An article's editor read the page of that day. Today it may be gone, have another owner, or say
+something else; an archived copy is then closer to what was cited. Archives are used sparingly: only
+where the page itself cannot be read, or does not support the claim.
 """
 
 import re
@@ -49,7 +49,7 @@ class CitedSource(NamedTuple):
 
 
 def without_own_copies(citation: Citation) -> None:
-    """An `OwnCopyOf` for who has attached nothing."""
+    """An `OwnCopyOf` without any copies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class CitedCopies:
     stored: Sequence[Place]
     web: WebPages | None = None
     own: OwnCopyOf = without_own_copies
-    on_read: Callable[[Document], None] = lambda document: None  # told of each document read
+    on_read: Callable[[Document], None] = lambda document: None  # called with each document read
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -69,8 +69,8 @@ class CitedCopies:
     def read(self, citation: Citation, written: str | None = None) -> CitedSource:
         """The copy to judge the citation by, else the reason why there is none.
 
-        `written`: when the article's text was there, an ISO date: archives are asked for a copy
-        of that time where the citation has no date.
+        `written`: when the article was written, an ISO date: which archived copy is read where
+        the citation has no date.
         """
         held = self.own(citation)
         if isinstance(held, Document):
@@ -93,7 +93,7 @@ class CitedCopies:
         if citation.url and isinstance((own := self._stored(citation.url)).source, Document):
             return own
         failed: dict[str, Unchecked] = {}
-        for address in ordered:  # the next one only if this one fails: it may be asked of the web
+        for address in ordered:  # the next one only if this one fails
             found = self._at(address, citation)
             if isinstance(found.source, Unchecked):
                 failed[address] = found.source
@@ -118,7 +118,7 @@ class CitedCopies:
         """Fetch what will be needed, many hosts at once; then copies of what did not come.
 
         Raises:
-            KeyboardInterrupt: what had come is kept.
+            KeyboardInterrupt: what was fetched stays in the cache.
         """
         if self.web is None:
             return
@@ -135,7 +135,7 @@ class CitedCopies:
         self.web.fetch([url for url in dict.fromkeys(copies) if url not in came])
 
     def at_hand(self, citation: Citation) -> Document | Unchecked:
-        """What is stored of it, so that nothing need be asked of the web; else NOT_SUPPLIED."""
+        """The stored copy, without fetching anything; else NOT_SUPPLIED."""
         if isinstance(own := self.own(citation), Document):
             return own
         here = [self._stored(url).source for url in addresses(citation)]
@@ -144,7 +144,7 @@ class CitedCopies:
         return [*documents, *known, *here][0]
 
     def asked_first(self, citation: Citation) -> str | None:
-        """The address that will be asked first of the web; None where none need or may be."""
+        """The first address to fetch; None where nothing needs or may be fetched."""
         address = _ordered(citation)[0]
         if isinstance(self.own(citation), Document):
             return None
@@ -154,7 +154,7 @@ class CitedCopies:
         return self._asked(address, citation) if all(map(is_wanted, here)) else None
 
     def _asked(self, address: str, citation: Citation) -> str:
-        """The address as it is asked for: of an archived copy the raw page, nothing around it."""
+        """The address to fetch: of an archived copy that of the raw page, without the frame."""
         snapshot = snapshot_at(address, self._hosts)
         return _raw(snapshot, citation) if snapshot else address
 
@@ -239,12 +239,12 @@ def _ordered(citation: Citation) -> list[str]:
 
 
 def _raw(snapshot: Snapshot, citation: Citation) -> str:
-    """Where the page as it was is asked for; of a calendar, the day on which it was archived."""
+    """The address of the raw archived page; of a calendar, that of the citation's date."""
     return snapshot.raw(_first_digits([citation.archive_date, citation.access_date]))
 
 
 def is_wanted(found: Document | Unchecked) -> bool:
-    """Whether to look further: nobody supplied the page, and nobody knows why not."""
+    """Whether to look further: the page was not supplied, and no failure is known."""
     return isinstance(found, Unchecked) and found.reason is Reason.NOT_SUPPLIED
 
 

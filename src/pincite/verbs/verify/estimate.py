@@ -48,11 +48,11 @@ class Estimate:
     n_known_to_fail: int  # a failure is what was supplied, as a stored "404"
     n_fetched_before: int  # in the cache, and not out of date
     hosts: Mapping[str, int] = field(default_factory=dict)  # addresses to fetch from each
-    n_missing: int = 0  # not at hand, and nobody allowed to fetch
+    n_missing: int = 0  # neither at hand nor allowed to be fetched
     n_never_opened: int = 0  # addresses that are not of the public web
     fetching: Seconds = (0.0, 0.0)
     judging: Seconds = (0.0, 0.0)
-    calls: int = 0  # for second opinions, at most: one a claim; 0 where none is asked
+    calls: int = 0  # for second opinions, at most one a claim
     tokens: int = 0  # of them, prompts and replies, at most
 
     @property
@@ -79,8 +79,8 @@ class Estimator:
     candidates: int  # passages of the corpus that are judged for a claim; 0 without one
     rules: WebRules
     uncited: bool = False  # whether sentences without a citation are looked for
-    judge_tokens: int = 0  # of sources that a second opinion is shown, at most; 0: none is asked
-    asked: Callable[[Citation], str | None] = lambda citation: None  # first of the web; None: never
+    judge_tokens: int = 0  # of sources, at most, in a second opinion; 0: none
+    asked: Callable[[Citation], str | None] = lambda citation: None  # first address to fetch
     is_kept: Callable[[str], bool] = lambda url: False  # whether the cache answers for the web
     host_of: Callable[[str], str | None] = lambda url: None  # None: it would not be opened
 
@@ -162,7 +162,7 @@ def fetching_seconds(queues: Sequence[int], rules: WebRules) -> Seconds:
         )
         for latency in LATENCY
     )
-    return least, most + LATENCY[1]  # robots.txt comes first, if it is not kept
+    return least, most + LATENCY[1]  # robots.txt comes first, if it is not cached
 
 
 def together(estimates: Sequence[Estimate], n_articles: int) -> Estimate:
@@ -189,7 +189,7 @@ def together(estimates: Sequence[Estimate], n_articles: int) -> Estimate:
 FREE = "It costs nothing: no language model's server is asked."
 SHORT = 10.0  # seconds, too few to mention
 VERIFIER = (
-    "The verifier's server is asked about every pair not judged before: it may cost something."
+    "Each pair not judged before is a request to the verifier's server, which may cost something."
 )
 
 
@@ -230,7 +230,7 @@ def lines(found: Estimate, settings: Settings) -> list[str]:
     if found.judging[1] >= SHORT:
         times += "; less for what was judged before"
     if found.n_to_fetch and (settings.web.wayback or settings.web.search_url):
-        times += "; more if archives or the search engine are asked"
+        times += "; more if archives or the search engine are used"
     costs = [VERIFIER] if served(settings.models.verifier) else []
     costs += [_opinions(found, settings)] if found.calls else []
     return [f"{counted}: {', '.join(copies)}).", f"{times}. {' '.join(costs) or FREE}"]

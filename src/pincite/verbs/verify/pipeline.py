@@ -3,7 +3,7 @@
 claim ─▶ its sources' passages ─▶ verifier ─▶ labels, group
 claims that fail ─▶ lexical + dense hits ─▶ verifier ─▶ suggestions
 its clauses ─▶ best passages of its sources ─▶ verifier ─▶ what is missing of it
-pages that fail it ─▶ their archived copies, judged alike ─▶ which of them changed since
+pages that fail it ─▶ their archived copies ─▶ verifier ─▶ which of them changed since
 uncertain findings ─▶ their sources' texts ─▶ language model ─▶ both opinions as one
 
 What raises an error costs itself (`pincite.containment`): a pair, a source, the better sources,
@@ -566,7 +566,7 @@ class SecondOpinion:
     judge: Judge
     copies: CitedCopies
     threshold: float
-    band: tuple[float, float]  # of our probability of support, in which it is asked
+    band: tuple[float, float]  # of our probability of support, in which its opinion is sought
     every: bool = False
     at_once: int = 4
 

@@ -53,7 +53,7 @@ class Report:
     uncited: Annotated[
         tuple[Uncited, ...] | None, Says("tagged ones first; null: they were not looked for")
     ] = None
-    stopped: Annotated[bool, Says("by Ctrl-C, be it while second opinions were asked")] = False
+    stopped: Annotated[bool, Says("by Ctrl-C")] = False
     warnings_coded: tuple[Note, ...]
     settings: Mapping[str, str | float | int | bool | None]
     versions: Annotated[Mapping[str, str], Says("of pincite, verifier, encoder, corpus")]
@@ -68,7 +68,7 @@ class Report:
     @property
     @written
     def complete(self) -> bool:
-        """Whether every claim of the article was judged, and all that was asked for looked for."""
+        """Whether every claim was judged and, if requested, uncited sentences were looked for."""
         if self.stopped:
             return False
         wanted = self.settings.get("verify.uncited") and is_read(self.language)
@@ -77,7 +77,7 @@ class Report:
     @property
     @written
     def advice(self) -> str | None:
-        """How many flags are false alarms; None if nobody measured it."""
+        """How many flags are false alarms; None if that was not measured."""
         return wording.flag_advice(self.flag_precision) or None
 
     @property

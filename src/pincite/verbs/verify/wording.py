@@ -1,6 +1,6 @@
-"""The words and signs in which verdicts reach a person: one place, so that they never differ.
+"""Words and signs for verdicts, reasons and copies, shared by all formats.
 
-Sign and word always go together: nobody should have to tell verdicts by their colour.
+Sign and word always go together: colour alone never tells verdicts apart.
 """
 
 from collections.abc import Callable, Sequence
@@ -91,7 +91,7 @@ _ARCHIVED = (CopyKind.ARCHIVED, CopyKind.WAYBACK)
 
 
 def _read(kind: CopyKind, dated: bool) -> str:
-    """Of an own copy the beginning of its SHA-256: it stands in place of a link."""
+    """An own copy has no link, so the beginning of its SHA-256 is shown."""
     words = COPIES[kind] + (" (SHA-256 %(digest)s…)" if kind is CopyKind.OWN else "")
     when = " of %(date)s" if kind in _ARCHIVED else ", fetched %(date)s"
     return words + (when if dated else "")
@@ -214,7 +214,7 @@ def _digest(copy: Copy) -> str:
 
 
 def second_opinion(finding: Finding, say: Callable[[str], str] = str) -> tuple[str, ...]:
-    """Lines on what a language model says of the claim; none if none was asked."""
+    """Lines on a language model's opinion of the claim; none if there is none."""
     said = finding.opinion
     if said is None:
         return ()
@@ -252,7 +252,7 @@ def what_changed(result: CitationResult, say: Callable[[str], str] = str) -> str
 
 
 def reliability(listing: Listing | None) -> str:
-    """What a list says of a site, in words; empty if no list was asked.
+    """What a list says of a site, in words; empty without a list.
 
     >>> from pincite.types import Reliability
     >>> reliability(Listing(Reliability.NO_CONSENSUS, "Daily Example", scope="politics"))

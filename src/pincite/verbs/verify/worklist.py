@@ -53,7 +53,7 @@ class WorkList:
     """Articles, riskiest first; what could not be checked comes last."""
 
     rows: tuple[Row, ...]
-    n_articles: int  # that were asked for: more than rows if the run was stopped
+    n_articles: int  # requested: more than rows if the run was stopped
 
     @property
     def complete(self) -> bool:
