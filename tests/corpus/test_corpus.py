@@ -200,7 +200,7 @@ def test_wrong_use_is_refused_with_what_to_do(
         EmbeddedCorpus.open(folder, FakeEncoder(16))
     with EmbeddedCorpus.open(folder, None) as reader:
         assert reader.lexical().retrieve(["x"], 1) == [[]]
-        with pytest.raises(CorpusError, match="opened without an encoder"):
+        with pytest.raises(CorpusError, match="opened without the encoder"):
             reader.dense()
         with pytest.raises(CorpusError, match="write=True"):
             reader.add([page("a", "A.")])

@@ -9,7 +9,6 @@ from support.laws import FakeEncoder
 from pincite import api, runtime
 from pincite.corpus import embedded, engines
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.corpus.protocol import Rebuilds
 from pincite.errors import ConfigError, MissingExtra
 from pincite.library.package import copy
 from pincite.settings import load
@@ -59,7 +58,7 @@ def test_wrong_addresses(address: str, said: str) -> None:
 
 
 def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "_others", list)
+    monkeypatch.setattr(engines, "entry_points", lambda group: [])
     with pytest.raises(MissingExtra, match=r"pip install 'pincite\[milvus\]'"):
         engines.open("milvus://localhost/kb", None)
 
@@ -72,17 +71,9 @@ def test_other_packages_bring_engines(monkeypatch: pytest.MonkeyPatch, tmp_path:
     EmbeddedCorpus.create(tmp_path / "kb", FakeEncoder()).close()
     point = EntryPoint("elsewhere", "somewhere:ENGINE", engines.GROUP)
     monkeypatch.setattr(EntryPoint, "load", lambda self: Elsewhere())
-    monkeypatch.setattr(engines, "_others", lambda: [point])
+    monkeypatch.setattr(engines, "entry_points", lambda group: [point])
     with engines.open("elsewhere://kb", None) as corpus:
         assert corpus.name == "kb"
-
-
-def test_command_that_an_engine_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = EntryPoint("elsewhere", "somewhere:ENGINE", engines.GROUP)
-    monkeypatch.setattr(EntryPoint, "load", lambda self: object())
-    monkeypatch.setattr(engines, "_others", lambda: [point])
-    with pytest.raises(ConfigError, match=r"cannot do what `pincite corpus rebuild` asks.*Copy it"):
-        engines.able("elsewhere://kb", Rebuilds, "rebuild", "Copy it.")  # type: ignore[type-abstract]
 
 
 def test_api_takes_addresses() -> None:

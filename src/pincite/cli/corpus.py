@@ -284,12 +284,11 @@ def _documents(n: int) -> str:
 def rebuild(folder: Address, encoder: str | None, index: Any, quiet: bool) -> None:
     """Rebuild indexes and vectors from the stored documents, with the current encoder and rules."""
     from pincite.corpus import engines
-    from pincite.corpus.protocol import Rebuilds
 
-    instead = f"Copy it with the other encoder: pincite corpus copy {folder} NEW --encoder NAME"
-    engine = engines.able(folder, Rebuilds, "rebuild", instead)  # type: ignore[type-abstract]
     with options.progress(quiet) as display:
-        engine.rebuild(folder, _encoder(encoder), partial(display, "rebuilding"), index)
+        engines.engine(folder).rebuild(
+            folder, _encoder(encoder), partial(display, "rebuilding"), index
+        )
     options.say(f"{folder} is rebuilt.", quiet)
 
 
@@ -306,12 +305,9 @@ def verify(ctx: click.Context, folder: Address, repair: bool, as_json: bool, qui
     listed but are no damage.
     """
     from pincite.corpus import engines
-    from pincite.corpus.protocol import Verifies
 
-    instead = "Use its own tools to check it."
-    engine = engines.able(folder, Verifies, "verify", instead)  # type: ignore[type-abstract]
     with options.progress(quiet) as display:
-        findings = engine.verify(folder, repair=repair, tell=display)
+        findings = engines.engine(folder).verify(folder, repair=repair, tell=display)
     n_wrong = sum(finding.counts for finding in findings)
     if as_json:
         options.print_json({"sound": not n_wrong, "findings": findings})
@@ -332,12 +328,9 @@ def verify(ctx: click.Context, folder: Address, repair: bool, as_json: bool, qui
 def optimize(folder: Address, index: Any, quiet: bool) -> None:
     """Compact the corpus FOLDER. It needs as much disk space again while it runs."""
     from pincite.corpus import engines
-    from pincite.corpus.protocol import Optimizes
 
-    instead = "Use its own tools to compact it."
-    engine = engines.able(folder, Optimizes, "optimize", instead)  # type: ignore[type-abstract]
     with options.progress(quiet) as display:
-        gained = engine.optimize(folder, display, index)
+        gained = engines.engine(folder).optimize(folder, display, index)
     options.say(gained, quiet)
 
 

@@ -9,12 +9,11 @@ keep, and `ranking` decides what is best.
 import contextlib
 import re
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 
-from pincite.corpus import catalogue, generation, maintenance, ranking
+from pincite.corpus import catalogue, generation, maintenance
 from pincite.corpus.dense import Kind
 from pincite.corpus.durable import Tell, WriterLock, n_bytes
 from pincite.corpus.generation import (
@@ -32,26 +31,24 @@ from pincite.corpus.generation import (
     sweep,
 )
 from pincite.corpus.lexical import LEXICAL_RULE
-from pincite.corpus.protocol import NO_FILTERS, Address, Comparison, CorpusStatus, Finding, Way
-from pincite.corpus.ranking import CorpusRetriever, Merge, best, merged, sites, text_of
+from pincite.corpus.protocol import Address, Comparison, CorpusStatus, Finding
+from pincite.corpus.ranking import CorpusRetriever, Merge, Searchable, best, merged, text_of
 from pincite.corpus.store import Place, content_hash
 from pincite.errors import CorpusError
-from pincite.protocols import Encoder, Floats, Query, Retriever
-from pincite.retrieval.filters import Filters
-from pincite.retrieval.fusion import Mode
+from pincite.protocols import Encoder, Floats, Query
 from pincite.text.hosts import is_below
 from pincite.types import Document, Hit, Passage, Span
 
 
-class EmbeddedCorpus:
+class EmbeddedCorpus(Searchable):
     """A corpus in one folder; a `protocol.Corpus` and a context manager.
 
-    Make one with `create` or `open`. Safe to use from several threads, which wait for each other.
+    Make one with `create` or `open`. Several threads may use it; they wait for each other.
     """
 
     def __init__(self, folder: Path, encoder: Encoder | None, lock: WriterLock) -> None:
-        self._folder = folder
-        self._encoder = encoder
+        self._folder, self.address = folder, str(folder)
+        self.encoder = encoder
         self._lock = lock
         self._mutex = threading.RLock()
         self._is_same = False  # whether the encoder was seen to be the one that built it
@@ -115,57 +112,28 @@ class EmbeddedCorpus:
             self._generation.close()
             self._lock.release()
 
-    def __enter__(self) -> "EmbeddedCorpus":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"EmbeddedCorpus({str(self._folder)!r})"
-
     @property
     def name(self) -> str:
         """Its folder's own name."""
         return self._folder.resolve().name
 
     @property
-    def encoder(self) -> Encoder | None:
-        """The encoder that it was opened with."""
-        return self._encoder
-
-    @property
     def has_vectors(self) -> bool:
         """Whether it can be searched by meaning, given its encoder."""
         return self._generation.has_vectors
 
-    def add(self, documents: Sequence[Document]) -> int:
-        """Commit the documents as one batch; returns how many were new or changed.
-
-        A document with the address of a stored one replaces it; an equal one is skipped. All are
-        kept or none: give a large collection in batches, and a kill costs no more than one.
-
-        Raises:
-            CorpusError: It was opened for reading or without its encoder, or the disk is full.
-        """
-        return self.add_with(documents, {})
+    def built_with(self) -> str:
+        """The fingerprint of the encoder that it was built with."""
+        return self._generation.fingerprint
 
     def add_with(self, documents: Sequence[Document], known: Mapping[str, Floats]) -> int:
         """As `add`; a passage whose id is in `known` has that vector and is not encoded."""
         with self._mutex:
             self._require_write()
-            if self._encoder is None and self._generation.has_vectors:
-                raise CorpusError(
-                    f"{self._folder} was built with the encoder {self._generation.fingerprint}, "
-                    "which is needed to add to it. Open it with that encoder."
-                )
+            if self.has_vectors:
+                self.needed_encoder()
             self._check_encoder()
-            encode = encoding_with(self._encoder) if self._encoder else None
+            encode = encoding_with(self.encoder) if self.encoder else None
             if encode and known:
                 encode = reusing(lambda batch: known, encode)
             return self._generation.add(documents, encode)
@@ -237,53 +205,14 @@ class EmbeddedCorpus:
                 return None
             return document, catalogue.spans_of(generation.store, document.url)
 
-    def lexical(
-        self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS
-    ) -> CorpusRetriever:
-        """Search by words (BM25), among the documents that `filters` accepts.
-
-        Sites in `exclude` (see `text.hosts`), few beside the rest, never use up the k either.
-        """
-        return CorpusRetriever(self, "lexical", sites(exclude), filters)
-
-    def dense(
-        self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS
-    ) -> CorpusRetriever:
-        """Search by meaning, among the same documents as `lexical`.
-
-        Raises:
-            CorpusError: The corpus has no vectors, or was opened without an encoder.
-        """
-        if not self._generation.has_vectors:
-            raise CorpusError(
-                f"{self._folder} was made without an encoder and has no vectors to search. "
-                f"Make them: pincite corpus rebuild {self._folder}"
-            )
-        if self._encoder is None:
-            raise CorpusError(
-                f"{self._folder} was opened without an encoder, which is needed to search it by "
-                f"meaning. Open it with {self._generation.fingerprint}."
-            )
-        return CorpusRetriever(self, "dense", sites(exclude), filters)
-
-    def by(
-        self,
-        way: Way,
-        exclude: Collection[str] = (),
-        filters: Filters = NO_FILTERS,
-        mode: Mode = "weighted",
-    ) -> Retriever:
-        """Search by words, by meaning, or by both ranked together in this mode."""
-        return ranking.by(self, way, exclude, filters, mode)
-
     def nearest(self, question: str, urls: Sequence[str], k: int) -> list[list[Passage]]:
         """Of each document at most `k` passages, the nearest to the question in meaning first.
 
         None of a document that is not there, nor of a corpus that has no vectors.
         """
-        if self._encoder is None or not self._generation.has_vectors or not urls:
+        if self.encoder is None or not self._generation.has_vectors or not urls:
             return [[] for _ in urls]
-        (asked,) = self._encoder.encode([question], "query")
+        (asked,) = self.encoder.encode([question], "query")
         with self._current() as generation:
             return [catalogue.nearest(generation.store, url, asked, k) for url in urls]
 
@@ -326,10 +255,10 @@ class EmbeddedCorpus:
             return merged(generation.store.passages, ranked, merge)
 
     def _encoded(self, retriever: CorpusRetriever, queries: Sequence[Query]) -> Floats | None:
-        if self._encoder is None or retriever.by != "dense" or not queries:
+        if self.encoder is None or retriever.by != "dense" or not queries:
             return None
         self._check_encoder()
-        return self._encoder.encode(list(map(text_of, queries)), "query")
+        return self.encoder.encode(list(map(text_of, queries)), "query")
 
     def _ranked(
         self,
@@ -365,9 +294,9 @@ class EmbeddedCorpus:
 
     def _check_encoder(self) -> None:
         """Once, before its first use: whether a server still runs the encoder that built it."""
-        if self._encoder and not self._is_same:
+        if self.encoder and not self._is_same:
             with self._current() as generation:
-                check_same(generation.store, self._encoder)
+                check_same(generation.store, self.encoder)
             self._is_same = True
 
     @contextmanager
@@ -377,7 +306,7 @@ class EmbeddedCorpus:
             while True:
                 if self._name != current_name(self._folder):  # rebuilt by another process
                     self._generation.close()
-                    self._generation, self._name = _open(self._folder, self._encoder, write=False)
+                    self._generation, self._name = _open(self._folder, self.encoder, write=False)
                 # Before the snapshot: an index ahead of it is harmless, one behind it is not.
                 self._generation.lexical.open()
                 if self._name == current_name(self._folder):  # else it may be half removed
@@ -452,7 +381,7 @@ def _sizes(generation: Path) -> dict[str, int]:
 
 
 class Folders:
-    """A `protocol.Engine` that verifies, optimizes and rebuilds too."""
+    """The `protocol.Engine` of folders."""
 
     def exists(self, address: Address) -> bool:
         """Whether the folder holds a corpus that `open` would look into."""
@@ -473,11 +402,11 @@ class Folders:
         return EmbeddedCorpus.open(Path(address), encoder, write=write)
 
     def verify(self, address: Address, *, repair: bool, tell: Tell) -> Sequence[Finding]:
-        """As `check.verify`."""
+        """As `maintenance.verify`."""
         return maintenance.verify(Path(address), repair=repair, tell=tell)
 
     def optimize(self, address: Address, tell: Tell, index: Kind | None) -> str:
-        """As `optimize.optimize`."""
+        """As `maintenance.optimize`."""
         before, after = maintenance.optimize(Path(address), tell, index)
         return f"{before:,} bytes before, {after:,} after: {before - after:,} bytes gained."
 
@@ -488,7 +417,7 @@ class Folders:
         progress: Callable[[int, int], None],
         index: Kind | None,
     ) -> None:
-        """As `rebuild.rebuild`."""
+        """As `maintenance.rebuild`."""
         maintenance.rebuild(Path(address), encoder, progress, index)
 
 

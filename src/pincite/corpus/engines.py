@@ -6,9 +6,8 @@ and which loads a `protocol.Engine`; `pip install 'pincite[milvus]'` brings `mil
 
 import hashlib
 import re
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TypeVar
 
 from pincite.corpus.protocol import Address, Corpus, Engine
 from pincite.errors import ConfigError, MissingExtra
@@ -18,7 +17,6 @@ GROUP = "pincite.corpora"
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):/{1,2}(?!/)(.*)", re.DOTALL)
 _EXTRAS = {"milvus": "milvus", "milvuss": "milvus"}  # scheme → the extra that brings its engine
 _SECRET = re.compile(r"//[^/@]*@")
-Able = TypeVar("Able")
 
 
 def address(given: Address) -> Address:
@@ -36,7 +34,7 @@ def address(given: Address) -> Address:
 
 
 def name_of(given: Address) -> str:
-    """What people call the corpus at an address: the last part of it.
+    """The corpus's name: the last part of its address.
 
     >>> name_of("milvus://db.example:19530/wafer?consistency=Bounded")
     'wafer'
@@ -66,9 +64,7 @@ def create(given: Address, encoder: Encoder | None) -> Corpus:
 
 def open_or_create(given: Address, encoder: Encoder | None) -> Corpus:
     """The corpus at an address, or a new one, open for writing; raises what these raise."""
-    if exists(given):
-        return open(given, encoder, write=True)
-    return create(given, encoder)
+    return open(given, encoder, write=True) if exists(given) else create(given, encoder)
 
 
 def exists(given: Address) -> bool:
@@ -81,26 +77,11 @@ def encoder_of(given: Address) -> str:
     return engine(given).encoder_of(address(given))
 
 
-def able(given: Address, what: type[Able], command: str, instead: str) -> Able:
-    """The engine of an address, if it can do that.
-
-    Raises:
-        ConfigError: it cannot; the message says what to do `instead`.
-    """
-    found = engine(given)
-    if isinstance(found, what):
-        return found
-    raise ConfigError(
-        f"{given}: this corpus's engine cannot do what `pincite corpus {command}` asks of it. "
-        f"{instead}"
-    )
-
-
 def engine(given: Address) -> Engine:
-    """What opens corpora at such addresses.
+    """The engine that opens corpora at such addresses.
 
     Raises:
-        ConfigError: no engine does, or the address has a password in it.
+        ConfigError: no engine does, or the address contains a password.
         MissingExtra: the package that brings the engine is not installed.
     """
     found = address(given)
@@ -114,7 +95,8 @@ def engine(given: Address) -> Engine:
             "or password. Put the token into the environment: PINCITE_MILVUS_TOKEN=user:password"
         )
     scheme = found.partition(":")[0]
-    for point in _others():
+    points = entry_points(group=GROUP)
+    for point in points:
         if point.name == scheme:
             loaded: Engine = point.load()
             return loaded
@@ -123,19 +105,15 @@ def engine(given: Address) -> Engine:
             f"{found}: the engine of {scheme}:// is not installed. "
             f"Install with: pip install 'pincite[{extra}]'"
         )
-    known = ", ".join(dict.fromkeys([*_EXTRAS, *(point.name for point in _others())]))
+    known = ", ".join(dict.fromkeys([*_EXTRAS, *(point.name for point in points)]))
     raise ConfigError(
         f"{found}: no engine opens corpora at {scheme}:// addresses. Expected a folder, or an "
         f"address with one of: {known}. Is the package that brings {scheme}:// installed?"
     )
 
 
-def _others() -> list[EntryPoint]:
-    return list(entry_points(group=GROUP))
-
-
 def notes_of(given: Address, beside: Path) -> Path:
-    """A folder on this machine for what is noted about a corpus: its own, or one below `beside`."""
+    """A local folder for notes about a corpus: its own folder, or one below `beside`."""
     found = address(given)
     if isinstance(found, Path):
         return found

@@ -1,4 +1,4 @@
-"""What every corpus can do, what some can besides, and how an engine gives one for an address."""
+"""What every corpus can do, and how an engine gives one for an address."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -23,15 +23,15 @@ NO_FILTERS = Filters()
 
 @dataclass(frozen=True, slots=True)
 class CorpusStatus:
-    """How a corpus stands; sizes in bytes."""
+    """Counts and sizes of a corpus."""
 
     n_documents: int
     n_passages: int
-    n_bytes: Mapping[str, int]  # by part, as far as the engine tells; see `EmbeddedCorpus.status`
+    n_bytes: Mapping[str, int]  # by part, as far as the engine knows
     encoder: str
     created: str
     sequence: int  # of the last committed batch
-    lexical_sequence: int  # of the last batch that the word index holds; -1 without an index
+    lexical_sequence: int  # of the last batch in the word index; -1 without an index
     unfinished_rebuild: bool
 
     @property
@@ -40,15 +40,32 @@ class CorpusStatus:
         return self.sequence - self.lexical_sequence
 
 
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong with a corpus."""
+
+    kind: str  # pointer, store, document, vector, words, meaning, leftover
+    place: str
+    problem: str
+    remedy: str
+    repaired: bool = False
+
+    @property
+    def counts(self) -> bool:
+        """Whether it makes the corpus unsound: a leftover only takes space."""
+        return self.kind != "leftover" and not self.repaired
+
+
 class Corpus(Protocol):
     """Documents that can be added, deleted, looked up by url and searched by text or meaning.
 
-    A context manager: closed at the end. `tests/support/laws.py` has its laws.
+    A context manager. `ranking.Searchable` implements what engines have in common, and
+    `tests/support/laws.py` has its laws.
     """
 
     @property
     def name(self) -> str:
-        """What people call it: the last part of its address."""
+        """The last part of its address."""
         ...
 
     @property
@@ -62,7 +79,7 @@ class Corpus(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of what it holds."""
+        """Close files and connections."""
         ...
 
     def __enter__(self) -> "Corpus": ...
@@ -77,9 +94,13 @@ class Corpus(Protocol):
     def add(self, documents: Sequence[Document]) -> int:
         """Commit the documents; returns how many were new or changed.
 
-        A document with the address of a stored one replaces it; an equal one is skipped. What was
-        committed is found by the next search, and a kill loses no more than this call.
+        A document with the address of a stored one replaces it; an equal one is skipped. The next
+        search finds what was committed, and a kill loses no more than this call.
         """
+        ...
+
+    def add_with(self, documents: Sequence[Document], known: Mapping[str, Floats]) -> int:
+        """As `add`; a passage whose id is in `known` gets that vector and is not encoded."""
         ...
 
     def indexing_behind(self) -> AbstractContextManager[None]:
@@ -98,6 +119,14 @@ class Corpus(Protocol):
         """The ids of the documents at `urls`, in order; None where there is none."""
         ...
 
+    def urls(self) -> Iterator[str]:
+        """All addresses, in a stable order."""
+        ...
+
+    def vectors(self, passages: Sequence[Passage]) -> Mapping[str, Floats]:
+        """The stored vectors of those passages that have one, by passage id."""
+        ...
+
     def compared(self, documents: Sequence[Document]) -> list[Comparison]:
         """What `add` would do with each: a new address, another content, or nothing to do."""
         ...
@@ -105,7 +134,7 @@ class Corpus(Protocol):
     def lexical(
         self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS
     ) -> WordRetriever:
-        """Search by words, among the documents that `filters` accepts and on no site of these."""
+        """Search by words, among the documents that `filters` accepts and not on these sites."""
         ...
 
     def dense(self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS) -> WordRetriever:
@@ -126,11 +155,11 @@ class Corpus(Protocol):
         ...
 
     def nearest(self, question: str, urls: Sequence[str], k: int) -> list[list[Passage]]:
-        """Of each document at most `k` passages, the nearest to the question in meaning first."""
+        """The top-k passages of each document, the nearest in meaning to the question first."""
         ...
 
     def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
-        """How many passages there are; for each word its form and how many of them have it."""
+        """The number of passages; for each word its form and how many of them have it."""
         ...
 
     def manifest(self) -> Mapping[str, str]:
@@ -138,58 +167,25 @@ class Corpus(Protocol):
         ...
 
     def status(self) -> CorpusStatus:
-        """Counts, sizes, and whether anything is still to be done."""
-        ...
-
-
-@runtime_checkable
-class Copied(Corpus, Protocol):
-    """A corpus that gives out its documents with their vectors, and takes them in: for copying."""
-
-    def urls(self) -> Iterator[str]:
-        """All addresses, in an order that stays."""
-        ...
-
-    def vectors(self, passages: Sequence[Passage]) -> Mapping[str, Floats]:
-        """The stored vectors of those passages that have one, by passage id."""
-        ...
-
-    def add_with(self, documents: Sequence[Document], known: Mapping[str, Floats]) -> int:
-        """As `add`; a passage whose id is in `known` has that vector and is not encoded."""
+        """Counts, sizes, and whether anything is unfinished."""
         ...
 
 
 @runtime_checkable
 class Catalogue(Protocol):
-    """A corpus that can be leafed through: what the web's pages of a corpus need."""
+    """A corpus that can list its documents, as the web pages of a corpus need."""
 
     def listed(self, which: Which, limit: int, after: After | None = None) -> list[Listed]:
         """At most `limit` documents, without their texts, behind the place `after`."""
         ...
 
     def contents(self) -> Contents:
-        """What the documents are, counted."""
+        """Counts of documents by kind, language and date."""
         ...
 
     def by_id(self, doc_id: str) -> tuple[Document, list[Span]] | None:
         """The document with this id and its passages, in order; None if there is none."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that is not as it should be."""
-
-    kind: str  # pointer, store, document, vector, words, meaning, leftover
-    place: str
-    problem: str
-    remedy: str
-    repaired: bool = False
-
-    @property
-    def counts(self) -> bool:
-        """Whether the corpus is unsound by it: a leftover takes space and changes no answer."""
-        return self.kind != "leftover" and not self.repaired
 
 
 class Engine(Protocol):
@@ -199,7 +195,7 @@ class Engine(Protocol):
     """
 
     def exists(self, address: Address) -> bool:
-        """Whether there is a corpus that `open` would look into."""
+        """Whether there is a corpus that `open` would open."""
         ...
 
     def encoder_of(self, address: Address) -> str:
@@ -211,31 +207,16 @@ class Engine(Protocol):
         ...
 
     def open(self, address: Address, encoder: Encoder | None, *, write: bool = False) -> Corpus:
-        """An existing one; raises CorpusError, and StaleCorpus where encoder or rules differ."""
+        """An existing one; raises CorpusError, and StaleCorpus if encoder or rules differ."""
         ...
-
-
-@runtime_checkable
-class Verifies(Protocol):
-    """An engine that can say whether a corpus is whole, and mend what is derived."""
 
     def verify(self, address: Address, *, repair: bool, tell: Tell) -> Sequence[Finding]:
-        """What is wrong with it, worst first."""
+        """What is wrong with it, worst first; `repair` rebuilds what is derived."""
         ...
-
-
-@runtime_checkable
-class Optimizes(Protocol):
-    """An engine that can make a corpus compact."""
 
     def optimize(self, address: Address, tell: Tell, index: Kind | None) -> str:
-        """What was gained, as people read it."""
+        """Make it compact; returns a sentence that says what was gained."""
         ...
-
-
-@runtime_checkable
-class Rebuilds(Protocol):
-    """An engine that can rebuild a corpus in place."""
 
     def rebuild(
         self,
@@ -244,5 +225,5 @@ class Rebuilds(Protocol):
         progress: Callable[[int, int], None],
         index: Kind | None,
     ) -> None:
-        """From the stored documents, with this encoder and today's rules."""
+        """Rebuild it from the stored documents, with this encoder and today's rules."""
         ...

@@ -1,4 +1,4 @@
-"""From candidates to the k best that may be shown: one place decides about ties and leavings-out.
+"""From candidates to the k best that may be shown, the same for every engine.
 
 An index knows keys and scores. Passages that were deleted meanwhile, and those on excluded sites,
 must not use up the k, and the order of equal scores must not depend on the index; so the search
@@ -6,23 +6,25 @@ goes deeper until k survive *and* the cut does not go through a tie, or nothing 
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias, TypeVar
+from types import TracebackType
+from typing import Literal, Protocol, Self, TypeAlias, TypeVar
 
-from pincite.corpus.protocol import NO_FILTERS, Corpus, Way
-from pincite.errors import ConfigError
-from pincite.protocols import Query, Retriever
+from pincite.corpus.protocol import NO_FILTERS, Way
+from pincite.errors import ConfigError, CorpusError
+from pincite.protocols import Encoder, Floats, Query, Retriever
 from pincite.retrieval.filters import Filters
 from pincite.retrieval.fusion import Mode
 from pincite.retrieval.retrievers import Fused
-from pincite.types import Hit, Passage, Span
+from pincite.types import Document, Hit, Passage, Span
 
 Key = TypeVar("Key", bound=Hashable)
 
 
 class Placed(Protocol):
-    """Where a passage stands: enough to rank it, without its text."""
+    """A passage without its text: enough to rank it."""
 
     @property
     def doc_id(self) -> str:
@@ -48,6 +50,129 @@ MARGIN = 32  # more than k at first: enough for the usual few deleted, excluded 
 DEEPER = 4  # times as deep at each further attempt
 
 
+class Searchable(ABC):
+    """The part of `protocol.Corpus` that all engines have in common."""
+
+    address: str
+    encoder: Encoder | None
+
+    @property
+    @abstractmethod
+    def has_vectors(self) -> bool:
+        """Whether it can be searched by meaning, given its encoder."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close files and connections."""
+
+    @abstractmethod
+    def add_with(self, documents: Sequence[Document], known: Mapping[str, Floats]) -> int:
+        """As `protocol.Corpus`."""
+
+    @abstractmethod
+    def built_with(self) -> str:
+        """The fingerprint of the encoder that it was built with."""
+
+    @abstractmethod
+    def together(
+        self,
+        searches: Sequence[tuple["CorpusRetriever", Sequence[Query]]],
+        n: int,
+        merge: Merge,
+    ) -> list[list[Hit]]:
+        """For each query what its searches find, `n` hits each, merged; see `merged`."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.address!r})"
+
+    def add(self, documents: Sequence[Document]) -> int:
+        """Commit the documents; returns how many were new or changed.
+
+        A document with the address of a stored one replaces it; an equal one is skipped. Add a
+        large collection in batches: a kill costs no more than one.
+
+        Raises:
+            CorpusError: It was opened for reading or without its encoder, or it cannot be written.
+        """
+        return self.add_with(documents, {})
+
+    def needed_encoder(self) -> Encoder:
+        """The encoder; raises CorpusError if the corpus was opened without it."""
+        if self.encoder is None:
+            raise CorpusError(
+                f"{self.address} was opened without the encoder {self.built_with()}, which is "
+                "needed for this. Open it with that encoder."
+            )
+        return self.encoder
+
+    def lexical(
+        self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS
+    ) -> "CorpusRetriever":
+        """Search by words (BM25), among the documents that `filters` accepts.
+
+        Sites in `exclude` (see `text.hosts`) never use up the k either.
+        """
+        return CorpusRetriever(self, "lexical", _sites(exclude), filters)
+
+    def dense(
+        self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS
+    ) -> "CorpusRetriever":
+        """Search by meaning, among the same documents as `lexical`.
+
+        Raises:
+            CorpusError: The corpus has no vectors, or was opened without an encoder.
+        """
+        if not self.has_vectors:
+            raise CorpusError(
+                f"{self.address} was made without an encoder and has no vectors to search. "
+                f"Make them: pincite corpus rebuild {self.address}"
+            )
+        self.needed_encoder()
+        return CorpusRetriever(self, "dense", _sites(exclude), filters)
+
+    def by(
+        self,
+        way: Way,
+        exclude: Collection[str] = (),
+        filters: Filters = NO_FILTERS,
+        mode: Mode = "weighted",
+    ) -> Retriever:
+        """Search by words, by meaning, or by both ranked together in this mode."""
+        if way == "lexical":
+            return self.lexical(exclude, filters)
+        if way == "dense":
+            return self.dense(exclude, filters)
+        return Fused(self.lexical(exclude, filters), self.dense(exclude, filters), mode)
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusRetriever:
+    """One way to search a corpus, by words or by meaning; sees what is committed."""
+
+    corpus: Searchable
+    by: Literal["lexical", "dense"]
+    exclude: frozenset[str] = frozenset()
+    filters: Filters = NO_FILTERS
+
+    def retrieve(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
+        """For each query at most `k` hits; fewer only if no more passages match.
+
+        By meaning, the texts of a weighted query are read as one, since it has no words to weigh.
+        """
+        return self.corpus.together([(self, queries)], k, lambda runs: runs[0])
+
+
 def best(
     search: Callable[[Sequence[int], int], Sequence[list[tuple[Key, float]]]],
     places_of: Callable[[Iterable[Key]], Mapping[Key, Where]],
@@ -69,7 +194,9 @@ def best(
             kept = [(places[key], score) for key, score in scored if key in places]
             kept.sort(key=lambda pair: (-pair[1], pair[0].passage_id))
             results[position] = kept[:k]
-            if len(scored) == depth and not _is_settled(kept, k, scored[-1][1]):
+            # Nothing below the candidates can belong to the k best once the k-th is above the last.
+            settled = len(kept) >= k and kept[k - 1][1] > scored[-1][1]
+            if len(scored) == depth and not settled:
                 deeper.append(position)
         pending, depth = deeper, depth * DEEPER
     return results
@@ -99,13 +226,8 @@ def merged(
     return [[hit._replace(passage=texts[hit.passage.passage_id]) for hit in run] for run in merged]
 
 
-def _is_settled(kept: Sequence[tuple[Where, float]], k: int, lowest: float) -> bool:
-    """Whether nothing below the candidates can belong to the k best."""
-    return len(kept) >= k and kept[k - 1][1] > lowest
-
-
 def idf(n_all: int, n_having: int) -> float:
-    """How rare a word is that so many of all passages have, as in Lucene."""
+    """The inverse document frequency of a word, as in Lucene."""
     return math.log(1 + (n_all - n_having + 0.5) / (n_having + 0.5))
 
 
@@ -116,54 +238,12 @@ def terms(counted: Sequence[Counted]) -> list[tuple[str, float]]:
     return [(w[0][0], idf(n_all, sum(n for _, n in w)) if w[0][0] else 0.0) for w in of_words]
 
 
-def by(
-    corpus: Corpus, way: Way, exclude: Collection[str], filters: Filters, mode: Mode
-) -> Retriever:
-    """What `Corpus.by` gives, of any engine."""
-    if way == "lexical":
-        return corpus.lexical(exclude, filters)
-    if way == "dense":
-        return corpus.dense(exclude, filters)
-    return Fused(corpus.lexical(exclude, filters), corpus.dense(exclude, filters), mode)
-
-
-class Together(Protocol):
-    """A corpus whose searches are merged before texts are read."""
-
-    def together(
-        self,
-        searches: Sequence[tuple["CorpusRetriever", Sequence[Query]]],
-        n: int,
-        merge: Merge,
-    ) -> list[list[Hit]]:
-        """For each query what its searches find, `n` hits each, merged; see `merged`."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusRetriever:
-    """One way to search a corpus, by words or by meaning; sees what is committed."""
-
-    corpus: Together
-    by: Literal["lexical", "dense"]
-    exclude: frozenset[str] = frozenset()
-    filters: Filters = NO_FILTERS
-
-    def retrieve(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
-        """For each query at most `k` hits; fewer only if no more passages match.
-
-        By meaning, the texts of a weighted query are read as one, since it has no words to weigh.
-        """
-        return self.corpus.together([(self, queries)], k, lambda runs: runs[0])
-
-
 def text_of(query: Query) -> str:
     """The text of a query, weighted or not."""
     return query if isinstance(query, str) else " ".join(text for text, _ in query)
 
 
-def sites(exclude: Collection[str]) -> frozenset[str]:
-    """Hosts as `text.hosts` compares them."""
+def _sites(exclude: Collection[str]) -> frozenset[str]:
     if isinstance(exclude, str):  # a str is a Collection[str] too, of single letters
         raise ConfigError(f"exclude={exclude!r} should be a collection of hosts: [{exclude!r}]")
     return frozenset(host.lower().strip(".") for host in exclude)

@@ -26,9 +26,9 @@ from pincite.contract import codec
 from pincite.corpus.durable import Tell, checksum, replacing, silent
 from pincite.corpus.generation import Generation, check_format, current_name, point_to
 from pincite.corpus.maintenance import flaws
-from pincite.corpus.protocol import Copied, Corpus
+from pincite.corpus.protocol import Corpus
 from pincite.corpus.store import Store
-from pincite.errors import ConfigError, CorpusError, FetchError, InputError
+from pincite.errors import CorpusError, FetchError, InputError
 from pincite.text.passages import passages
 from pincite.web.fetch import WebClient
 
@@ -258,17 +258,8 @@ def copy(source: Corpus, target: Corpus, tell: Callable[[int, int], None]) -> Co
     """Copy all documents of `source`; `tell` is called with how many of how many are done.
 
     Raises:
-        ConfigError: one of them is of an engine that cannot be copied.
         CorpusError
     """
-    for corpus in (source, target):
-        if not isinstance(corpus, Copied):
-            raise ConfigError(
-                f"{corpus!r} cannot be copied: its engine returns no vectors. Add the documents "
-                "themselves: pincite corpus add"
-            )
-    assert isinstance(source, Copied)
-    assert isinstance(target, Copied)
     done, n_all = Copy(), source.status().n_documents
     same = source.manifest()["encoder"] == target.manifest()["encoder"]
     for urls in _batches(source.urls()):
@@ -278,7 +269,7 @@ def copy(source: Corpus, target: Corpus, tell: Callable[[int, int], None]) -> Co
     return done
 
 
-def _copy_batch(source: Copied, target: Copied, urls: list[str], same: bool, done: Copy) -> None:
+def _copy_batch(source: Corpus, target: Corpus, urls: list[str], same: bool, done: Copy) -> None:
     documents = [document for document in source.get(urls) if document is not None]
     states = target.compared(documents)
     new = [d for d, state in zip(documents, states, strict=True) if state != "same"]
@@ -290,7 +281,7 @@ def _copy_batch(source: Copied, target: Copied, urls: list[str], same: bool, don
     done.n_vectors += len(known)
 
 
-def _compare(source: Copied, target: Copied, done: Copy) -> None:
+def _compare(source: Corpus, target: Corpus, done: Copy) -> None:
     n_both = 0
     for urls in _batches(source.urls()):
         pairs = list(zip(source.ids(urls), target.ids(urls), strict=True))

@@ -9,12 +9,10 @@ Several processes may add at once, as long as no two add the same address.
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
-from pincite.corpus import ranking
 from pincite.corpus.generation import (
     ENCODED_AT_ONCE,
     ENCODED_TEXT,
@@ -23,13 +21,11 @@ from pincite.corpus.generation import (
     reusing,
 )
 from pincite.corpus.lexical import LEXICAL_RULE, SCORE_DECIMALS, TITLE_BOOST, weights, words_of
-from pincite.corpus.protocol import NO_FILTERS, Comparison, CorpusStatus, Way
-from pincite.corpus.ranking import CorpusRetriever, Merge, best, merged, sites, text_of
+from pincite.corpus.protocol import Comparison, CorpusStatus
+from pincite.corpus.ranking import CorpusRetriever, Merge, Searchable, best, merged, text_of
 from pincite.corpus.store import content_hash, share_of_digest
 from pincite.errors import CorpusError, StaleCorpus
-from pincite.protocols import Encoder, Floats, Query, Retriever
-from pincite.retrieval.filters import Filters
-from pincite.retrieval.fusion import Mode
+from pincite.protocols import Encoder, Floats, Query
 from pincite.text.hosts import is_below
 from pincite.text.passages import PASSAGE_RULE, passages
 from pincite.types import Document, Hit, Passage
@@ -59,8 +55,8 @@ DOCUMENTS_AT_ONCE = 256
 MOST_DIGESTED = 1_000_000
 
 
-class MilvusCorpus:
-    """A `protocol.Corpus` behind an address; `protocol.Copied` too. Safe for several threads."""
+class MilvusCorpus(Searchable):
+    """A `protocol.Corpus` behind an address; several threads may use it."""
 
     def __init__(
         self,
@@ -71,28 +67,14 @@ class MilvusCorpus:
         manifest: Mapping[str, str] | None = None,
     ) -> None:
         """Open what the name stands for, or collections that `there` made with this manifest."""
-        self._there, self._encoder, self._write = there, encoder, write
+        self._there, self.encoder, self._write = there, encoder, write
         self._manifest = manifest or there.manifest()
-        self._address = there.place.address
+        self.address = there.place.address
         there.load()
 
     def close(self) -> None:
         """Hang up."""
         self._there.close()
-
-    def __enter__(self) -> "MilvusCorpus":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"MilvusCorpus({self._address!r})"
 
     @property
     def name(self) -> str:
@@ -100,18 +82,17 @@ class MilvusCorpus:
         return self._there.place.name
 
     @property
-    def encoder(self) -> Encoder | None:
-        """The encoder that it was opened with."""
-        return self._encoder
-
-    @property
     def has_vectors(self) -> bool:
         """Whether it can be searched by meaning, given its encoder."""
         return self._manifest["encoder"] != NO_ENCODER
 
+    def built_with(self) -> str:
+        """The fingerprint of the encoder that it was built with."""
+        return self._manifest["encoder"]
+
     def check_fit(self) -> None:
         """Whether this Pincite and the encoder may read it; raises CorpusError, StaleCorpus."""
-        found, address = self._manifest, self._address
+        found, address = self._manifest, self.address
         if found.get("format") != FORMAT:
             raise CorpusError(
                 f"{address} has format {found.get('format')!r}, this Pincite reads {FORMAT!r}. Use "
@@ -119,8 +100,8 @@ class MilvusCorpus:
             )
         expected = {"passage_rule": PASSAGE_RULE, "encoded_text": ENCODED_TEXT}
         expected["lexical_rule"] = LEXICAL_RULE
-        if self._encoder is not None:
-            expected["encoder"] = self._encoder.fingerprint
+        if self.encoder is not None:
+            expected["encoder"] = self.encoder.fingerprint
         for name, value in expected.items():
             if found.get(name) != value:
                 raise StaleCorpus(
@@ -130,18 +111,12 @@ class MilvusCorpus:
 
     # ── Writing ──────────────────────────────────────────────────────────────────────────────────
 
-    def add(self, documents: Sequence[Document]) -> int:
-        """Commit the documents, each at once as a whole; returns how many were new or changed.
-
-        After a kill or a lost connection some are there and others not; the same call goes on.
-
-        Raises:
-            CorpusError: It was opened for reading or without its encoder, or the server failed.
-        """
-        return self.add_with(documents, {})
-
     def add_with(self, documents: Sequence[Document], known: Mapping[str, Floats]) -> int:
-        """As `add`; a passage whose id is in `known` has that vector and is not encoded."""
+        """As `add`; a passage whose id is in `known` has that vector and is not encoded.
+
+        Each document is committed as a whole. After a kill or a lost connection some are there and
+        others not; the same call resumes.
+        """
         self._require_write()
         latest = {document.url: document for document in documents}
         heads = self._heads(map(key_of, latest))
@@ -179,17 +154,9 @@ class MilvusCorpus:
         """The vectors of passages, in order, all made before any is given: or none."""
         if not self.has_vectors:
             return iter(())
-        encode = reusing(lambda _: known, lambda new: encoding_with(self._needed_encoder())(new))
+        encode = reusing(lambda _: known, lambda new: encoding_with(self.needed_encoder())(new))
         starts = range(0, len(cut), ENCODED_AT_ONCE)
         return iter([v for at in starts for v in encode(cut[at : at + ENCODED_AT_ONCE])])
-
-    def _needed_encoder(self) -> Encoder:
-        if self._encoder is None:
-            raise CorpusError(
-                f"{self._address} was built with the encoder {self._manifest['encoder']}, which is "
-                "needed for this. Open it with that encoder."
-            )
-        return self._encoder
 
     @contextmanager
     def indexing_behind(self) -> Iterator[None]:
@@ -216,7 +183,7 @@ class MilvusCorpus:
     def _require_write(self) -> None:
         if not self._write:
             raise CorpusError(
-                f"{self._address} was opened for reading. Open it with write=True to change it."
+                f"{self.address} was opened for reading. Open it with write=True to change it."
             )
 
     # ── What stands in it ────────────────────────────────────────────────────────────────────────
@@ -322,38 +289,6 @@ class MilvusCorpus:
 
     # ── Searching ────────────────────────────────────────────────────────────────────────────────
 
-    def lexical(
-        self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS
-    ) -> CorpusRetriever:
-        """Search by words (BM25), among the documents that `filters` accepts."""
-        return CorpusRetriever(self, "lexical", sites(exclude), filters)
-
-    def dense(
-        self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS
-    ) -> CorpusRetriever:
-        """Search by meaning, among the same documents as `lexical`.
-
-        Raises:
-            CorpusError: The corpus has no vectors, or was opened without an encoder.
-        """
-        if not self.has_vectors:
-            raise CorpusError(
-                f"{self._address} was made without an encoder and has no vectors to search. Build "
-                f"it anew with one: pincite corpus rebuild {self._address} --encoder NAME"
-            )
-        self._needed_encoder()
-        return CorpusRetriever(self, "dense", sites(exclude), filters)
-
-    def by(
-        self,
-        way: Way,
-        exclude: Collection[str] = (),
-        filters: Filters = NO_FILTERS,
-        mode: Mode = "weighted",
-    ) -> Retriever:
-        """Search by words, by meaning, or by both ranked together in this mode."""
-        return ranking.by(self, way, exclude, filters, mode)
-
     def together(
         self,
         searches: Sequence[tuple[CorpusRetriever, Sequence[Query]]],
@@ -371,7 +306,7 @@ class MilvusCorpus:
         filters, where = retriever.filters, expression(retriever.filters)
         vectors = None
         if retriever.by == "dense" and queries:
-            vectors = self._needed_encoder().encode(list(map(text_of, queries)), "query")
+            vectors = self.needed_encoder().encode(list(map(text_of, queries)), "query")
 
         def search(positions: Sequence[int], depth: int) -> list[list[tuple[str, float]]]:
             depth = min(depth, LIMIT)
@@ -445,9 +380,9 @@ class MilvusCorpus:
 
     def nearest(self, question: str, urls: Sequence[str], k: int) -> list[list[Passage]]:
         """Of each document at most `k` passages, the nearest to the question in meaning first."""
-        if self._encoder is None or not self.has_vectors or not urls or k <= 0:
+        if self.encoder is None or not self.has_vectors or not urls or k <= 0:
             return [[] for _ in urls]
-        asked, seen = self._encoder.encode([question], "query"), dict[str, Head]()
+        asked, seen = self.encoder.encode([question], "query"), dict[str, Head]()
         found = []
         for url in urls:
             where = f"document in {_quoted([key_of(url)])}"

@@ -21,7 +21,7 @@ Progress: TypeAlias = Callable[[int, int], None]  # documents done, documents in
 
 
 class Milvus:
-    """A `protocol.Engine` that verifies, optimizes and rebuilds too."""
+    """The `protocol.Engine` of `milvus://` addresses."""
 
     def exists(self, address: Address) -> bool:
         """Whether the server has the corpus."""
