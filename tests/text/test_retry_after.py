@@ -1,7 +1,6 @@
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from email.utils import format_datetime
 
 import pytest
 from hypothesis import given
@@ -45,11 +44,3 @@ def test_what_a_server_asks_for(value: str, seconds: float | None) -> None:
 def test_any_text_is_a_wait_or_none(text: str) -> None:
     seconds = seconds_to_wait(text, 0.0)
     assert seconds is None or seconds >= 0
-
-
-@given(
-    st.datetimes(datetime(1980, 1, 1), datetime(2100, 1, 1)).map(lambda at: at.replace(tzinfo=UTC))
-)
-def test_a_date_is_the_time_until_then(at: datetime) -> None:
-    asked = seconds_to_wait(format_datetime(at, usegmt=True), NOW.timestamp())
-    assert asked == max(0.0, at.timestamp() // 1 - NOW.timestamp())
