@@ -233,6 +233,11 @@ HOSTILE = {
     "external links that only open": "[http://" * 30_000,
     "broken references": "<ref name=a " * 10_000,
     "templates in open references": "<ref>{{a" * 3_000,
+    "uses on one line": "A b.<ref name=a /> " * 3_000,
+    "tags on one line": "A b c d{{cn}} " * 3_000,
+    "a heading of open comments": "==" + "<!--" * 20_000,
+    "computed in computed": ("{{convert|" * 30 + "<ref>x</ref>" + "}}" * 30) * 60,
+    "unknown in unknown": ("{{a|b=" * 30 + "<ref>x</ref>" + "}}" * 30) * 80,
 }
 HOSTILE_HTML = {
     "open tags": "<a " * 50_000,
@@ -273,6 +278,16 @@ def test_hostile_wikitext_takes_linear_time(name: str) -> None:
     check_article(parse_article(source, "T"))
     third, whole = (calls(source[: len(source) // n], "wikitext") for n in (12, 4))
     assert len(source) < LONG or whole < 6 * third  # a square would be 9
+
+
+def test_deep_nests_cost_no_more_than_flat_ones() -> None:
+    for opening in ("{{convert|", "{{a|b=", "{{efn|", "{{refn|", "[[File:a|"):
+        closing = "]]" if opening[0] == "[" else "}}"
+        flat, deep = (
+            calls((opening * n + "<ref>x</ref>" + closing * n) * (600 // n), "wikitext")
+            for n in (3, 30)
+        )
+        assert deep < 3 * flat, opening
 
 
 @pytest.mark.parametrize("name", HOSTILE_HTML)

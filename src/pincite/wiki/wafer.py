@@ -43,7 +43,7 @@ _EXPECTED = "Expected one WAFER record a line."
 _SECTION = re.compile(r"\ASection::::")
 _HEADINGS = re.compile(r"\.:|::")
 _TEMPLATE = re.compile(r"\{\{\s*([^{}|<>\n]{2,60}?)\s*(?=[|}])")
-_COMMENT = re.compile(r"<!--.*?-->|<nowiki>.*?</nowiki>", re.DOTALL | re.IGNORECASE)
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|<nowiki>.*?(?:</nowiki>|\Z)", re.DOTALL | re.I)
 # Parsoid's HTML keeps the template's name, every page that MediaWiki draws the star's place.
 _STAR = re.compile(r"""mw-indicator-featured-star|"wt":"[Ff]eatured[ _]article""")
 _FEATURED_NAMES = frozenset((FEATURED, *TABLE["articles"][FEATURED]))

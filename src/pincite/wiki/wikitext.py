@@ -39,7 +39,7 @@ from pincite.wiki.wikitext_tree import Kind, Node, Parameter, by_name, parameter
 
 # ── lines ──────────────────────
 
-_COMMENTS = re.compile(r"<!--.*?-->", re.DOTALL)
+_COMMENTS = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _HEADING = re.compile(r"(={1,6})[^=\n].*?(={1,6})\s*\Z", re.DOTALL)
 _LIST = re.compile(r"[*#:;]+[ \t]*")
 _TABLE_OPEN = re.compile(r"[ \t:]*\{\|[^\n]*")
@@ -397,25 +397,24 @@ class _Marks:
 
 def _holds_marks(nodes: Sequence[Node], *, notes: bool = False) -> bool:
     """Whether a reference is used in `nodes`; in `notes`, {{harvnb}} is the note itself."""
-    for node in _walk(nodes):
+    return any(_holds_mark(node, notes) for node in nodes)
+
+
+def _holds_mark(node: Node, notes: bool) -> bool:
+    if node.kind is Kind.EXTENSION and node.name in ("ref", "references"):
+        return node.name == "ref"
+    if node.kind is Kind.TEMPLATE:
         name = node.name
-        if node.kind is Kind.EXTENSION and name == "ref":
-            return True
-        if node.kind is not Kind.TEMPLATE:
-            continue
         if name in SHORT_CITATIONS or name == "r":
             return True
         if not notes and (name in HARVARD or name in NOTES or name in TAGS):
             return True
-    return False
+    parts = node.parts
 
+    def inside() -> bool:
+        return any(_holds_mark(child, notes) for part in parts for child in part)
 
-def _walk(nodes: Sequence[Node]) -> Iterator[Node]:
-    for node in nodes:
-        yield node
-        if not (node.kind is Kind.EXTENSION and node.name in ("ref", "references")):
-            for part in node.parts:
-                yield from _walk(part)
+    return bool(parts) and bool(node.once(f"marks {notes}", inside))
 
 
 # ── what a reader sees ──────────────────────
@@ -542,7 +541,7 @@ class _Renderer:
             return
         given, used, text = by_name(node, self.source), set[str](), None
         if name in COMPUTED:
-            text = computed(name, {key: plain(p.nodes, self.source) for key, p in given.items()})
+            text = node.once("text", lambda: _computed(name, given, self.source))
         if pattern := _pattern_of(node):
             used = self._pattern(pattern, node, given)
         elif text is not None:
@@ -589,6 +588,10 @@ class _Renderer:
                 self.out.rendered("\n" if self.out.lines else ", ", node.span)
             self.render(parameter.nodes)
         return {p.name for p in shown}
+
+
+def _computed(name: str, given: Mapping[str, Parameter], source: str) -> str | None:
+    return computed(name, {key: plain(p.nodes, source) for key, p in given.items()})
 
 
 def _pattern_of(node: Node) -> str | None:

@@ -11,9 +11,10 @@ in `wikitext.py`.
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from pincite.types import Span
 from pincite.wiki.templates import ENGLISH, Edition, template_name
@@ -93,11 +94,20 @@ class Node:
     attributes: dict[str, str] = field(default_factory=dict)
     edition: Edition = ENGLISH  # of a template: whose it is
     local: str = ""  # of a template: its name on its own wiki
+    known: dict[str, Any] | None = None  # what was worked out of it once: deep nests would repeat
 
     @property
     def span(self) -> Span:
         """The range in the source."""
         return Span(self.start, self.end)
+
+    def once(self, key: str, work: Callable[[], Any]) -> Any:
+        """What `work` gives, called once for each key."""
+        if self.known is None:
+            self.known = {}
+        if key not in self.known:
+            self.known[key] = work()
+        return self.known[key]
 
 
 def descendants(nodes: list[Node]) -> Iterator[Node]:
