@@ -59,9 +59,8 @@ def test_python_examples_run(code: str, shown: str, capsys: pytest.CaptureFixtur
         assert capsys.readouterr().out == shown
 
 
-def test_the_page_on_python_has_seven_examples() -> None:
+def test_the_page_on_python_shows_what_its_examples_print() -> None:
     shown = [shown for _, shown in blocks(ROOT / "docs" / "python.md")]
-    assert len(shown) == 7
     assert all(shown)
 
 
