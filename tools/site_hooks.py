@@ -1,5 +1,6 @@
 """Pages of the site that are made of other files; MkDocs calls this when it builds (mkdocs.yml)."""
 
+import json
 import re
 import tempfile
 from collections.abc import Iterator
@@ -31,6 +32,7 @@ def on_files(files: Any, config: Any) -> Any:
 
     made = {name: _outside(path) for name, path in OUTSIDE.items()}
     made |= {"commands.md": COMMANDS, "api.md": API, "http.md": _http()}
+    made["configuration.md"] = _settings()
     for name, text in made.items():
         files.append(File.generated(config, name, content=text))
     for name in sorted(set(_linked())):
@@ -75,3 +77,34 @@ def _http() -> str:
     ]
     head = "# HTTP\n\nA server describes itself at `/api/v1/openapi.json` (OpenAPI 3.1).\n\n"
     return head + "| | path | |\n|---|---|---|\n" + "\n".join(rows) + "\n"
+
+
+SETTINGS = """# Configuration
+
+    pincite config show --origin     # every setting, its value, and where it was set
+    pincite config path              # the files that are read
+
+A setting is an option of a command, or a variable (`PINCITE_RETRIEVAL_DEPTH`), or stands in
+`pincite.toml` in the working folder or in the user's file (`retrieval.depth = 50`, or `depth = 50`
+below `[retrieval]`). The first of these that sets it wins.
+"""
+
+
+def _settings() -> str:
+    """All settings: name, default, range and help, as they are declared."""
+    from pincite.server.settings import ServerSettings
+    from pincite.settings import Settings
+    from pincite.settings.schema import declared
+
+    rows = [(each.name, each) for each in declared(Settings).values()]
+    rows += [(f"server.{each.name}", each) for each in declared(ServerSettings).values()]
+    text, table = SETTINGS, None
+    for name, setting in rows:
+        if (at := name.rpartition(".")[0]) != table:
+            heading = f"`[{at}]`" if at else "Outside of all tables"
+            text += f"\n## {heading}\n\n| | default | allowed | |\n|---|---|---|---|\n"
+            table = at
+        allowed = ", ".join(map(str, filter(None, setting.choices))) or str(setting.limits or "")
+        default = json.dumps(setting.default, ensure_ascii=False)
+        text += f"| `{name.rpartition('.')[2]}` | `{default}` | {allowed} | {setting.help} |\n"
+    return text

@@ -28,61 +28,70 @@ Mode = Literal["local", "server"]
 _Many = Annotated[int, Range(0, 1_000_000)]
 _Days = Annotated[float, Range(0, 36500)]
 _Megabytes = Annotated[float, Range(0, 1_000_000_000)]
+_Texts = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
     """All of them with their defaults; complete and checked when constructed."""
 
-    mode: Mode = "local"  # "local": one person on this machine, no login; "server": accounts
-    host: str = "127.0.0.1"
-    port: Annotated[int, Range(0, 65535)] = 8765
-    hosts: tuple[str, ...] = ()  # further names that browsers may ask for: "pincite.example.org"
-    data: str = ""  # folder of the database, corpora and uploads; empty: in the user's data folder
-    database: str = ""  # postgresql+psycopg://user@host/name; empty: SQLite in the data folder
-    secure_cookies: bool = True  # "server": browsers send them over https only
-    address: str = ""  # as browsers see it: "https://pincite.example.org"; for links and logins
-    corpora: tuple[str, ...] = ()  # FOLDER, address or NAME=…: kept elsewhere, for all to read
-    wikis: tuple[str, ...] = ()  # origins whose user script may ask: "https://en.wikipedia.org"
-    proxies: tuple[str, ...] = ()  # addresses of ours that tell who asks, in X-Forwarded-For
-    # ── Who may come in ("server"; docs/accounts.md)
-    oauth: str = ""  # a TOML file of providers of logins; empty: passwords only
-    # Without a request, until one has to log in again.
-    session_hours: Annotated[float, Range(0.01, 8760)] = 12.0
-    session_days: Annotated[float, Range(0.01, 365)] = 14.0  # in all
-    requests_a_minute: _Many = 600  # of an account or key; 0: as many as they like
-    address_requests_a_minute: _Many = 3000  # of an address, where a whole office may sit; 0: any
-    # Wrong passwords from an address in 15 minutes; 5 times that for a name.
-    login_tries: Annotated[int, Range(1, 1000)] = 10
+    mode: Annotated[Mode, "local: one user on this machine, without a login; server: accounts."] = (
+        "local"
+    )
+    host: Annotated[str, "Address to listen on."] = "127.0.0.1"
+    port: Annotated[int, Range(0, 65535), "Port to listen on; 0: any free one."] = 8765
+    hosts: Annotated[_Texts, "Other host names of the server: pincite.example.org."] = ()
+    data: Annotated[str, "Folder of the database, corpora and uploads."] = ""
+    database: Annotated[str, "postgresql+psycopg://user@host/name; empty: SQLite in `data`."] = ""
+    secure_cookies: Annotated[bool, "Send cookies over https only."] = True
+    address: Annotated[str, "Public address, for links and logins: https://pincite.example.org"] = (
+        ""
+    )
+    corpora: Annotated[_Texts, "Corpora that every user may read: [NAME=]FOLDER."] = ()
+    wikis: Annotated[_Texts, "Origins of the user script: https://en.wikipedia.org"] = ()
+    proxies: Annotated[_Texts, "Addresses of proxies whose X-Forwarded-For is trusted."] = ()
+    # ── Accounts (docs/accounts.md)
+    oauth: Annotated[str, "A TOML file of login providers; empty: passwords only."] = ""
+    session_hours: Annotated[float, Range(0.01, 8760), "Idle hours until a logout."] = 12.0
+    session_days: Annotated[float, Range(0.01, 365), "Days until a logout."] = 14.0
+    requests_a_minute: Annotated[_Many, "Limit of an account or key; 0: none."] = 600
+    # A whole office may share an address.
+    address_requests_a_minute: Annotated[_Many, "Limit of an IP address; 0: none."] = 3000
+    login_tries: Annotated[
+        int,
+        Range(1, 1000),
+        "Wrong passwords from an address in 15 minutes; five times as many for an account.",
+    ] = 10
     # ── Examples in the forms (docs/pages.md)
-    examples: str = ""  # a text file with a statement a line, to be tried
-    questions: str = ""  # the same with questions
-    audit_days: _Days = 365.0  # how long it is known who did what; 0: for ever
-    models: tuple[str, ...] = ()  # of the chat server, that people may choose from
+    examples: Annotated[str, "A text file of example statements, one per line."] = ""
+    questions: Annotated[str, "A text file of example questions, one per line."] = ""
+    audit_days: Annotated[_Days, "Days that the audit log is kept; 0: for ever."] = 365.0
+    models: Annotated[_Texts, "Models of the chat server that users may choose."] = ()
     # ── Jobs
-    # Of the worker inside `serve`; 0: only separate `pincite worker`s.
-    jobs_at_once: Annotated[int, Range(0, 64)] = 1
-    # Jobs that may wait; more are refused for now (429).
-    queue: Annotated[int, Range(1, 1_000_000)] = 100
-    queue_each: _Many = 10  # of one account that may wait or run ("server"); 0: as the queue takes
-    job_seconds: Annotated[float, Range(1, 10_000_000)] = 3600.0
-    # Resident memory of a job's process.
-    job_megabytes: Annotated[int, Range(100, 10_000_000)] = 4000
-    keep_days: _Days = 90.0  # of finished jobs; 0: for ever
-    # ── What is written to stderr
-    log: LogForm = "text"  # "json": one object a line
-    log_requests: bool = False  # a line for each, with its pattern, never what stood in the address
-    # ── What comes in
-    body_megabytes: Annotated[float, Range(0.01, 100_000)] = 20.0  # of a request
-    # Of the files that are sent for a corpus at once.
-    upload_megabytes: Annotated[float, Range(0.01, 1_000_000)] = 200.0
-    # ── What is kept
-    # With less, new jobs and files are refused (507); 0: never.
-    disk_free_megabytes: _Megabytes = 500.0
-    account_megabytes: _Megabytes = 0.0  # of an account's corpora and own copies ("server"); 0: any
+    jobs_at_once: Annotated[
+        int, Range(0, 64), "Jobs at the same time in `serve`; 0: only in `pincite worker`."
+    ] = 1
+    queue: Annotated[int, Range(1, 1_000_000), "Jobs that can wait; others get a 429."] = 100
+    queue_each: Annotated[_Many, "Waiting or running jobs of an account; 0: no limit."] = 10
+    job_seconds: Annotated[float, Range(1, 10_000_000), "Longest time of a job."] = 3600.0
+    job_megabytes: Annotated[int, Range(100, 10_000_000), "Memory of a job's process."] = 4000
+    keep_days: Annotated[_Days, "Days that finished jobs are kept; 0: for ever."] = 90.0
+    # ── Logging to stderr
+    log: Annotated[LogForm, "Format of the log; json: one object per line."] = "text"
+    log_requests: Annotated[bool, "Log the pattern of each request, never its parameters."] = False
+    # ── Sizes
+    body_megabytes: Annotated[float, Range(0.01, 100_000), "Largest request."] = 20.0
+    upload_megabytes: Annotated[
+        float, Range(0.01, 1_000_000), "Largest upload of files for a corpus."
+    ] = 200.0
+    disk_free_megabytes: Annotated[
+        _Megabytes, "Free disk space below which jobs and files are refused (507); 0: never."
+    ] = 500.0
+    account_megabytes: Annotated[
+        _Megabytes, "Size of an account's corpora and copies; 0: no limit."
+    ] = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
         check(self, TABLE)
         if self.mode == "local" and self.host not in ("127.0.0.1", "::1", "localhost"):
             raise ConfigError(
