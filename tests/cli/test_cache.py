@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli.test_cli import run
-from web.test_cache_size import filled
+from web.test_cache import filled
 
 from pincite.models.verifier import LogitCache
 from pincite.protocols import Floats

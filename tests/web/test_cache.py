@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pincite.errors import ConfigError
+from pincite.errors import ConfigError, PinciteWarning
 from pincite.web.cache import DAY, FetchCache, Kept, holdings, prune
 
 
@@ -104,3 +104,29 @@ def test_another_file_is_left_alone(tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="cache of fetched pages"):
             prune(tmp_path / name, 0)
         assert (tmp_path / name).read_bytes() == before
+
+
+URL = "https://a.example/"
+
+
+def test_a_new_body_takes_the_place_of_the_old(tmp_path: Path) -> None:
+    path = tmp_path / "c"
+    with FetchCache(path) as cache:
+        for body in (b"one", b"two", b"two", None, b"three"):
+            cache.put(kept(URL, 0, body))
+        found = cache.get(URL)
+    assert found is not None
+    assert found.body == b"three"
+    with pytest.warns(PinciteWarning):
+        cache.put(kept(URL, 0))
+
+
+@pytest.mark.parametrize("place", ["c", "c/below"])
+def test_a_cache_that_cannot_be_used_is_a_warning(place: str, tmp_path: Path) -> None:
+    (tmp_path / "c").write_bytes(b"something else" * 100)
+    with pytest.warns(PinciteWarning):
+        cache = FetchCache(tmp_path / place)
+    page = kept(URL, 0)
+    cache.put(page)
+    assert cache.get(page.url) == page
+    cache.close()
