@@ -35,14 +35,16 @@ _Texts = tuple[str, ...]
 class ServerSettings:
     """All of them with their defaults; complete and checked when constructed."""
 
-    mode: Annotated[Mode, "local: one user on this machine, without a login; server: accounts."] = (
-        "local"
-    )
+    mode: Annotated[
+        Mode, "One user on this machine without a login (local), or accounts (server)."
+    ] = "local"
     host: Annotated[str, "Address to listen on."] = "127.0.0.1"
     port: Annotated[int, Range(0, 65535), "Port to listen on; 0: any free one."] = 8765
     hosts: Annotated[_Texts, "Other host names of the server: pincite.example.org."] = ()
     data: Annotated[str, "Folder of the database, corpora and uploads."] = ""
-    database: Annotated[str, "postgresql+psycopg://user@host/name; empty: SQLite in `data`."] = ""
+    database: Annotated[
+        str, "Database: postgresql+psycopg://user@host/name. [SQLite in `data`]"
+    ] = ""
     secure_cookies: Annotated[bool, "Send cookies over https only."] = True
     address: Annotated[str, "Public address, for links and logins: https://pincite.example.org"] = (
         ""
@@ -77,7 +79,7 @@ class ServerSettings:
     job_megabytes: Annotated[int, Range(100, 10_000_000), "Memory of a job's process."] = 4000
     keep_days: Annotated[_Days, "Days that finished jobs are kept; 0: for ever."] = 90.0
     # ── Logging to stderr
-    log: Annotated[LogForm, "Format of the log; json: one object per line."] = "text"
+    log: Annotated[LogForm, "Format of the log, text or JSON lines."] = "text"
     log_requests: Annotated[bool, "Log the pattern of each request, never its parameters."] = False
     # ── Sizes
     body_megabytes: Annotated[float, Range(0.01, 100_000), "Largest request."] = 20.0

@@ -178,7 +178,7 @@ class CheckSettings:
     ] = "verifier"
     retrieval: Annotated[
         Literal["hybrid", "words", "windows"],
-        "words: BM25 alone; windows: EvidenceSeeker's, by meaning, around sentences.",
+        "How passages are found; windows is EvidenceSeeker's way, words is BM25 alone.",
     ] = "hybrid"
     top_k: Annotated[int, _Thousand, "Passages for each reading."] = 8
     # As in the verifier's training data.
