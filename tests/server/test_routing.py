@@ -86,8 +86,8 @@ def key(site: Site) -> tuple[bytes, bytes]:
     [
         ("/api/v1/check", b"application/json"),
         ("/api/v1/corpora", b"application/json"),
-        ("/verify", b"application/x-www-form-urlencoded"),
-        ("/verify/files", b"multipart/form-data; boundary=x"),
+        ("/check", b"application/x-www-form-urlencoded"),
+        ("/verify", b"multipart/form-data; boundary=x"),
     ],
 )
 def test_body_is_not_read_before_its_sender_is_known(

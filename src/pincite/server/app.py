@@ -29,7 +29,6 @@ from pincite.server.routes import (
     admin,
     ask,
     check,
-    citations,
     copies,
     corpora,
     feedback,
@@ -116,7 +115,7 @@ def _of_operation(operation: dict[str, Any], *, changes: bool) -> None:
 
 
 ROUTERS = (
-    *(meta.api, jobs.api, citations.api, results.api, copies.api, corpora.api, feedback.api),
+    *(meta.api, jobs.api, verify.api, results.api, copies.api, corpora.api, feedback.api),
     *(accounts.session, accounts.me, admin.api, admin.audit),
     *(rendering.router, meta.pages, verify.pages, copies.pages, check.pages, ask.pages),
     *(corpora.pages, feedback.pages, results.pages, accounts.pages, admin.pages),
@@ -196,6 +195,6 @@ def _schemes(server: ServerSettings) -> tuple[str, ...]:
 
 def _limit(site: Site, path: str) -> int:
     """Bytes of a request's body: files may be larger than anything else."""
-    files = path.endswith(("/documents", "/files", "/copies"))
+    files = path == "/verify" or path.endswith(("/documents", "/copies"))
     megabytes = site.server.upload_megabytes if files else site.server.body_megabytes
     return int(megabytes * 1e6)

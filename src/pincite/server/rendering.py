@@ -32,7 +32,7 @@ from fastapi.responses import HTMLResponse
 from pincite import notes
 from pincite.notes import Language
 from pincite.report import cells, templates
-from pincite.report.reasons import BARS, REASONS
+from pincite.report.reasons import REASONS
 from pincite.server import plugins
 from pincite.server.identity import PUBLIC, Identity
 from pincite.server.jobs import Job
@@ -44,7 +44,7 @@ from pincite.types import Label, Reason
 from pincite.verbs.ask import bibliography
 from pincite.verbs.ask import wording as ask_wording
 from pincite.verbs.check import wording as check_wording
-from pincite.verbs.verify import wording
+from pincite.verbs.verify import render, wording
 
 LOCALE = Path(__file__).parent / "locale"
 LANGUAGES = {"en": "English", "de": "Deutsch"}  # each in its own words
@@ -209,7 +209,8 @@ SHARED: tuple[Mapping[Any, str], ...] = (
     dict(enumerate((ask_wording.NO_ANSWER, ask_wording.INHERITED))),
     dict(enumerate((ask_wording.LEFT_OUT, ask_wording.VERBATIM_FROM))),
     *(wording.ARCHIVED, wording.CHANGED, wording.ON_PAGE, wording.ELSEWHERE),
-    *(wording.VERDICTS, wording.OPINIONS, wording.UNCITED),
+    *(wording.VERDICTS, wording.OPINIONS, wording.UNCITED, wording.MISSING),
+    {0: wording.CHANGED_STEP},
     {code: said for code, said in notes.ENGLISH.items() if code != notes.AS_WRITTEN},
     dict(enumerate((notes.QUOTED, ask_wording.ABSENT, ask_wording.CUT, ask_wording.MISSING))),
     dict(enumerate((ask_wording.UNKNOWN_ONE, ask_wording.UNKNOWN))),
@@ -308,23 +309,14 @@ def _environment(language: str) -> Any:
     texts = translations(language)
     folders = [TEMPLATES, *plugins.folders("templates")]
     environment = templates.environment(folders, texts, language)
-    environment.globals |= {
+    environment.globals |= render.names(Language(texts.gettext, texts.ngettext)) | {
         "static": address,
-        "sign": lambda label: wording.SIGNS[Label(label)],
-        "word": lambda label: texts.gettext(wording.LABELS[Label(label)]),
         "meaning": lambda label: texts.gettext(wording.LEGEND[Label(label)]),
         "when": when,
         "moment": lambda text: when(datetime.fromisoformat(text).timestamp()),
-        "wording": wording,
         "REASONS": REASONS,
-        "BARS": BARS,
         "STEPS": STEPS,
         "called": called,
-        "copy_read": lambda result: wording.copy_read(result, texts.gettext),
-        "where": lambda result: wording.where(result.place, result.label, texts.gettext),
-        "what_changed": lambda result: wording.what_changed(result, texts.gettext),
-        "second_opinion": lambda finding: wording.second_opinion(finding, texts.gettext),
-        "ORDER": wording.ORDER,
     }
     return environment
 

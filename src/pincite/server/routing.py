@@ -44,7 +44,7 @@ LARGE_BYTES = 1_000_000
 LARGE_AT_ONCE = 4  # larger bodies in memory; others wait unread
 # Their files are written to the disk as they arrive, see `routes.jobs.form_of`.
 UPLOADS = re.compile(
-    r"(/api/v1)?/corpora/[^/]+/documents|/verify/files"
+    r"(/api/v1)?/corpora/[^/]+/documents|/verify"
     r"|/api/v1/jobs/[^/]+/copies|/jobs/[^/]+/findings/[^/]+/citations/[^/]+/copies"
 )
 _large = anyio.Semaphore(LARGE_AT_ONCE)

@@ -61,7 +61,7 @@ def test_one_account_cannot_fill_the_queue(
     assert int(answer.headers["retry-after"]) > 0
     refused(send(many, corpus_id, ("b.txt", BRIDGE)), 429, "too_many_of_yours")
     assert [path.name for path in uploads(site) if path.suffix] == ["00001.txt"]
-    page = many.post("/verify", data={"article": VERIFY["text"]}, headers=PAGE)
+    page = many.post("/verify", files={"article": (None, VERIFY["text"])}, headers=PAGE)
     assert page.status_code == 429
     assert "You have as many jobs as one account may" in page.text
     assert "cancel one" in page.text
@@ -87,7 +87,7 @@ def test_a_disk_that_is_nearly_full_takes_nothing_new(make_site: Callable[..., S
         assert ready.status_code == 503
         assert [each["where"] for each in ready.json()["errors"]] == ["folder"]
         assert client.get("/corpora").status_code == 200  # reading goes on
-        page = client.post("/verify", data={"article": VERIFY["text"]}, headers=PAGE)
+        page = client.post("/verify", files={"article": (None, VERIFY["text"])}, headers=PAGE)
         assert page.status_code == 507
         assert "disk is nearly full</h1>" in page.text
 

@@ -34,9 +34,9 @@ def site(make_site: Callable[..., Site], tmp_path: Path) -> Site:
 @pytest.mark.parametrize(
     ("file", "fields", "code", "words"),
     [
-        (None, {}, "no_file", "one file, or a text"),
-        (None, {"text": " \n "}, "no_file", "one file, or a text"),
-        (("a.txt", b"x"), {"text": "y"}, "no_file", "one file, or a text"),
+        (None, {}, "no_file", "file"),
+        (None, {"text": " \n "}, "no_file", "file"),
+        (("a.txt", b"x"), {"text": "y"}, "no_file", "file"),
         (("a.txt", b"text"), {"pages": "one"}, "invalid_pages", "120-135"),
         (("a.txt", b"text"), {"pages": "9-3"}, "invalid_pages", "120-135"),
         (("a.txt", b""), {}, "unreadable_copy", "empty"),

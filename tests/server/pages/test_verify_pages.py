@@ -16,11 +16,10 @@ from server.corpora_of_tests import run_next, uploads
 from server.people_of_tests import SERVER, somebody
 
 from pincite.judgement import confirmation
-from pincite.server import work
 from pincite.server.identity import Role
 from pincite.server.jobs import Status
 from pincite.server.rendering import UNUSED
-from pincite.server.routes.verify import Verified, edit_link, funnel_at, report_at
+from pincite.server.routes.verify import Verified, coverage_at, edit_link, report_at
 from pincite.server.site import Site
 from pincite.server.source_files import Why
 from pincite.server.tables import Kind
@@ -32,7 +31,7 @@ from pincite.verbs.verify.report import Report
 from pincite.verbs.verify.wording import LABELS
 from pincite.wiki.article import parse_article
 
-FILES = "/verify/files"
+FILES = "/verify"
 ARTICLE = """== Bridge ==
 The bridge of Varde opened in 1911.<ref>{{cite web |title=Bridge |url=https://a.example/bridge}}</ref>
 
@@ -46,6 +45,10 @@ PAGE = (
 
 
 def post(client: TestClient, path: str, fields: Mapping[str, str]) -> Any:
+    """As a browser sends a form: the one of an article has files."""
+    if path == FILES:
+        parts = [(name, (None, value)) for name, value in fields.items()]
+        return client.post(path, files=parts, follow_redirects=False)
     return client.post(path, data=dict(fields), follow_redirects=False)
 
 
@@ -125,7 +128,8 @@ def test_a_form_says_what_is_missing_beside_the_field(
     for value in fields.values():
         if "Kept" in value:
             assert value in unescape(answer.text)
-    german = client.post(path, data=fields, headers={"Accept-Language": "de"}).text
+    client.headers["Accept-Language"] = "de"
+    german = post(client, path, fields).text
     assert f'id="fault-{field}"' in german
     assert said not in german
 
@@ -189,7 +193,7 @@ def test_sources_are_read_and_what_could_not_be_used_is_said(
     findings = client.get(f"/api/v1/jobs/{job_id}/result").json()["findings"]
     found = {f["claim"]["text"][:10]: f["citations"][0]["outcome"] for f in findings}
     assert "passage" in found["The bridge"]
-    assert found["The tram r"]["detail"] == work.NOT_SENT
+    assert found["The tram r"]["reason"] == "not_supplied"
     result = client.get(f"/api/v1/jobs/{job_id}/result").text
     assert str(site.server.folder) not in result
     assert "unpacked" not in result
@@ -293,7 +297,7 @@ def test_what_is_flagged_follows_the_threshold() -> None:
             for f in at.findings
             if f.label in (Label.REFUTED, Label.NOT_SUPPORTED)
         )
-        found = dict(funnel_at(made, at))
+        found = dict(coverage_at(made.report, at))
         assert found["flagged"] == uses
         assert bool(uses) == bool(labels[Label.REFUTED] + labels[Label.NOT_SUPPORTED])
 
@@ -376,7 +380,7 @@ def test_a_better_source_names_its_corpus_where_there_are_several(
 
 def test_the_form_asks_for_sentences_without_a_citation(client: TestClient, site: Site) -> None:
     text = f"{ARTICLE}\nHolm wrote that it was “the finest bridge that was ever built here”.\n"
-    for fields, n in (({"uncited": "yes"}, "1"), ({}, None)):
+    for fields, n in (({"verify_uncited": "1"}, "1"), ({}, None)):
         answer = post(client, "/verify", {"article": text} | fields)
         assert answer.headers["location"].endswith(run_next(site))
         page = client.get(answer.headers["location"]).text

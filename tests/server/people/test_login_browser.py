@@ -21,7 +21,7 @@ pytestmark = [
 ]
 # What a page of another site can send without asking: forms of all kinds, and fetches.
 ATTACK = """<!doctype html><title>attack</title>
-<form id=f method=post action="{url}/verify"><input name=example value=article></form>
+<form id=f method=post action="{url}/verify/example"><input name=example value=article></form>
 <form id=t method=post enctype="text/plain" action="{url}/api/v1/verify">
 <input name='{{"example":"article","x":"' value='"}}'></form>
 <script>

@@ -1,75 +1,104 @@
-"""The pages of `verify`: the box where an article and its sources go in, the findings, the exports.
+"""Verified articles: the form, the findings, exports, and the API of the user script.
 
-Each address says the threshold that is looked at, and a finding's names the finding, so that a link
-shows somebody else the same. Where scripts run, only pieces of the page are fetched.
+Each address states the threshold, and that of a finding the finding, so that a link shows everyone
+the same. Where scripts run, only parts of the page are fetched.
 """
 
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+import html
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from threading import Lock
 from typing import Annotated, Any, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 from anyio.to_thread import run_sync
 from fastapi import Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
+from pydantic import BaseModel, model_validator
 
 from pincite.errors import InputError
 from pincite.judgement import aggregation
 from pincite.judgement.fusion import relabelled
 from pincite.library.private_copies import OwnCopy, keys_of
-from pincite.notes import Note
+from pincite.notes import Language, said
 from pincite.report import cells
+from pincite.report.reasons import REASONS
 from pincite.server import demo, forms, rendering
 from pincite.server.forms import Form
 from pincite.server.identity import Identity, Reader, Runner
-from pincite.server.jobs import Job, JobStore
+from pincite.server.jobs import Job, JobStore, Status
 from pincite.server.problems import Problem, not_found
-from pincite.server.rendering import Look, language_of, page, translations
-from pincite.server.requests import SentFile, VerifyFilesRequest, VerifyRequest
-from pincite.server.routes.jobs import file_of, form_of, own_file, readable, start_job
+from pincite.server.rendering import STEPS, Look, attachment, page, words_of
+from pincite.server.requests import (
+    Body,
+    Line,
+    Revision,
+    SentFile,
+    Tuning,
+    VerifyFilesRequest,
+    VerifyRequest,
+)
+from pincite.server.routes.jobs import (
+    OF_STARTING,
+    JobBody,
+    accepted,
+    file_of,
+    form_of,
+    own_file,
+    readable,
+    start_job,
+)
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.uploads import Form as SentForm
 from pincite.server.uploads import Sent
 from pincite.server.work import THRESHOLDS, atoms_of
 from pincite.text.hosts import host_of
-from pincite.types import CitationResult, Evidence, Finding, Label, Suggestion, Unchecked
+from pincite.types import CitationResult, Evidence, Finding, Suggestion, Unchecked
 from pincite.verbs.verify import render, wording
 from pincite.verbs.verify.coverage import Stage, stage
 from pincite.verbs.verify.report import Report
 
-KEPT = 16  # results that stay parsed: somebody who reads one asks for it again and again
+KEPT = 16  # results that stay parsed: a reader asks for the same one again and again
 WHOLE = 60_000  # characters of a source beyond which a window of it is shown
 WINDOW = 12_000  # characters before and after the quote
-SHORT = 140  # characters of a claim in the list
+SOURCES = "sources"  # fields of files; every other file is the article
+MAX_TITLE = 2000
+REMEMBERED = 200  # the newest jobs of an account in which a citation is looked up
+MAX_QUOTE = 600  # characters of a source in an answer to the user script
+Threshold = Annotated[
+    float | None, Query(gt=0, lt=1, description="Of support; none: that of the run.")
+]
+
+api = Router(prefix="/api/v1", tags=["jobs"])
+pages = Router(include_in_schema=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A report as it was stored, and what lies beside it."""
+    """A stored report, and what is stored with it."""
 
     report: Report
     view: Mapping[str, Any]
 
     @property
     def threshold(self) -> float:
-        """Of the run."""
+        """The threshold of the run."""
         return float(str(self.report.settings["verify.threshold"]))
 
 
 class Results:
-    """Stored results, parsed; the last few stay so. Safe to use from several threads."""
+    """A cache of parsed results. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, Verified] = OrderedDict()
         self._lock = Lock()
 
     def get(self, store: JobStore, job_id: str, result: bytes | None = None) -> Verified | None:
-        """The result of a job that has ended; None if there is none that this version reads."""
+        """The result of a finished job; None if there is none that this version reads."""
         with self._lock:
             if found := self._kept.get(job_id):
                 self._kept.move_to_end(job_id)
@@ -111,50 +140,336 @@ def report_at(verified: Verified, threshold: float | None) -> Report:
     )
 
 
-class Row(NamedTuple):
-    """A finding in the list."""
-
-    rank: int
-    claim_id: str
-    label: Label
-    text: str
-    support: int | None  # percent
-    why: str  # codes of reasons, for what could not be checked
-    better: bool
+# ── The form ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def rows_of(report: Report) -> list[Row]:
-    """The findings, worst first."""
-    return [_row(finding, rank) for rank, finding in enumerate(report.findings, 1)]
+@pages.get("/")
+def home(request: Request, who: Reader, site: Stores) -> HTMLResponse:
+    """The form for an article, and examples."""
+    return _form(request, who, site)
 
 
-def _row(finding: Finding, rank: int) -> Row:
-    support = finding.prob_supported
-    reasons = [r.outcome.reason for r in finding.citations if isinstance(r.outcome, Unchecked)]
-    return Row(
-        rank,
-        finding.claim.claim_id,
-        finding.label,
-        cells.shortened(finding.claim.text, SHORT),
-        None if support is None else cells.percent(support),
-        " ".join(dict.fromkeys(map(str, reasons))) if finding.label is Label.UNCHECKED else "",
-        bool(finding.suggestions),
+@pages.get("/verify")
+def sent_before(_who: Reader) -> RedirectResponse:
+    """The address of a form with an error, when it is reloaded."""
+    return forms.to("/")
+
+
+@pages.post("/verify/example")
+def verify_example(form: Form, who: Runner, site: Stores) -> RedirectResponse:
+    """Verify a shipped article; the first one with a corpus if the server has the demo's."""
+    name = forms.text(form, "example")
+    corpus = demo.web(site) if name == "article" else None
+    asked = {"example": name} | ({"corpus": corpus.corpus_id} if corpus else {})
+    body = forms.checked(VerifyRequest, asked)
+    return forms.to(f"/jobs/{start_job(site, who, 'verify', body).job_id}")
+
+
+@pages.post("/verify", response_model=None)
+async def verify(request: Request, who: Runner, site: Stores) -> Response:
+    """Verify an article; files are written to the disk as they come."""
+    sent: SentForm | None = None
+    try:
+        long = {"article": int(site.server.body_megabytes * 1e6)}
+        async with form_of(request, who, site, long) as (upload_id, sent):
+            job = await run_sync(_started, site, who, upload_id, sent)
+    except Problem as problem:
+        if sent is None:
+            raise
+        again = forms.again(request, problem, sent.fields)
+        return await run_sync(partial(_form, request, who, site, **again))
+    if "upload" not in job.request:
+        await run_sync(site.library.uploads.remove, upload_id)
+    return forms.to(f"/jobs/{job.job_id}")
+
+
+def _started(site: Site, who: Identity, upload_id: str, sent: SentForm) -> Job:
+    """The job that a form starts.
+
+    Raises:
+        Problem: 422, the form is incomplete.
+        AccountFull, QueueFull, TooManyOfYours
+    """
+    article = next((file for file in sent.files if file.field == "file"), None)
+    sources = [
+        SentFile(stored=file.path.name, name=file.name, n_bytes=file.n_bytes)
+        for file in sent.files
+        if file.field.startswith(SOURCES)
+    ]
+    if n_bytes := sum(file.n_bytes for file in sources):
+        site.quotas.check_account(who.account_id, n_bytes)
+    values = _article(sent.fields, _read(site, article) if article else None)
+    if corpora := sent.fields.get("corpus", "").split():
+        values["corpus"] = corpora
+    if sent.fields.get("verify_uncited"):
+        values["settings"] = {"verify_uncited": True}
+    if sources:
+        values |= {"upload": upload_id, "files": sources}
+    body = forms.checked(VerifyFilesRequest if sources else VerifyRequest, values)
+    return start_job(site, who, "verify", body)
+
+
+def _read(site: Site, article: Sent) -> tuple[str, bytes]:
+    """Name and content of the article's file, which is then removed.
+
+    Raises:
+        Problem: 422, it is larger than an article may be.
+    """
+    if article.n_bytes > site.server.body_megabytes * 1e6:
+        too_long = {"where": "text", "what": "too long", "kind": "too_long"}
+        raise Problem(422, "invalid_request", "The file is too long.", errors=[too_long])
+    content = article.path.read_bytes()
+    article.path.unlink()
+    return article.name, content
+
+
+def _article(fields: Mapping[str, str], file: tuple[str, bytes] | None) -> dict[str, Any]:
+    """The article of a form: a file, else several lines or markup, else one line: a title."""
+    given, title = fields.get("article", "").strip(), fields.get("title", "").strip()
+    markup = "wikitext"
+    if file:
+        name, content = file
+        given = content.decode("utf-8", "replace").replace("\0", "\ufffd")
+        title = title or name.rpartition("/")[2].rpartition(".")[0]
+        if name.lower().endswith((".html", ".htm")):
+            markup = "html"
+    elif "\n" not in given and not any(mark in given for mark in ("<ref", "{{", "[[")):
+        return {"article": given} if given else {}
+    return {"text": given, "markup": markup, "title": title[:MAX_TITLE]}
+
+
+def _form(request: Request, who: Identity, site: Site, **again: Any) -> HTMLResponse:
+    _ = words_of(request).say
+    values: dict[str, Any] = {
+        "online": site.settings.web.online,
+        "corpora": [entry for entry in site.corpora.listed() if who.may_read(entry)],
+        "examples": [  # name, title, what it shows
+            ("article", "Varrowmouth", _("A harbour town: wrong figures, dead links, a paywall")),
+            ("inventor", "Edda Marrick", _("A life: what does the archive really say?")),
+            ("vole", "Saltfen vole", _("An animal: abstracts, a census that nobody can open")),
+        ],
+        "megabytes": site.server.upload_megabytes,
+    }
+    return page(request, "home.html", who, **values | again)
+
+
+# ── The findings ─────────────────────────────────────────────────────────────────────────────────
+
+
+class Handed(NamedTuple):
+    """The result of handing in a private copy: one of the last three is set."""
+
+    citation_id: str = ""
+    copy: OwnCopy | None = None
+    unchecked: Unchecked | None = None
+    wrong: str = ""
+
+
+class Around(NamedTuple):
+    """A source's text around a quote; `quote` is marked, `near` only came closest."""
+
+    head: str
+    quote: str
+    near: str
+    tail: str
+    cut: bool  # more of the source exists than is shown
+    whole: bool  # this is the source's text, not only a passage
+    language: str
+    doc_id: str
+
+
+def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTMLResponse | None:
+    """The findings, with the worst one open; None if another version wrote the report."""
+    verified = _results(request).get(site.jobs, look.job.job_id, result)
+    if verified is None:
+        return None
+    try:
+        threshold = float(request.query_params.get("threshold", ""))
+    except ValueError:
+        threshold = 0.0
+    chosen = threshold if 0 < threshold < 1 else None
+    return page(request, "verified.html", look.who, **_board(site, look, verified, chosen, ""))
+
+
+@pages.get("/jobs/{job_id}/findings/{claim_id}")
+def finding(
+    job_id: str,
+    claim_id: str,
+    request: Request,
+    who: Reader,
+    site: Stores,
+    threshold: Threshold = None,
+) -> HTMLResponse:
+    """The findings with this one open."""
+    look = Look(readable(site, job_id, who), who)
+    return finding_page(request, look, site, claim_id, threshold)
+
+
+def finding_page(
+    request: Request,
+    look: Look,
+    site: Site,
+    claim_id: str,
+    threshold: float | None,
+    handed: Handed | None = None,
+) -> HTMLResponse:
+    """The findings with this one open, or this one alone if a script asks for it; else 404."""
+    verified = _of(request, site, look.job)
+    values = _board(site, look, verified, threshold, claim_id) | {"handed": handed}
+    if request.headers.get("hx-target") == "finding":
+        return page(request, "finding.html", look.who, **values)
+    status = 422 if handed and not handed.copy else 200
+    return page(request, "verified.html", look.who, status=status, **values)
+
+
+@pages.get("/jobs/{job_id}/board")
+def board(
+    job_id: str,
+    request: Request,
+    who: Reader,
+    site: Stores,
+    threshold: Threshold = None,
+    claim: str = "",
+) -> HTMLResponse:
+    """List, article and source at a threshold: a part of the page."""
+    look = Look(readable(site, job_id, who), who)
+    return board_piece(request, look, site, claim, threshold)
+
+
+def board_piece(
+    request: Request, look: Look, site: Site, claim: str, threshold: float | None
+) -> HTMLResponse:
+    """List, article and source at a threshold; `claim` is open if it is not empty."""
+    verified = _of(request, site, look.job)
+    values = _board(site, look, verified, threshold, claim)
+    here = f"{look.place}/findings/{claim}" if claim else look.place
+    headers = {"HX-Replace-Url": f"{here}{values['query']}"}
+    return page(request, "board.html", look.who, headers=headers, **values)
+
+
+@pages.get("/jobs/{job_id}/sources/{doc_id}")
+def source(job_id: str, doc_id: str, request: Request, who: Reader, site: Stores) -> HTMLResponse:
+    """The whole text of a source, for the owner of the job."""
+    job = readable(site, job_id, who)
+    document = own_file(site, job_id, doc_id, who)
+    if "text" not in document:
+        raise not_found()
+    return page(request, "source.html", who, job=job, document=document)
+
+
+@pages.get("/jobs/{job_id}/report.{ending}")
+def export(
+    job_id: str,
+    ending: str,
+    request: Request,
+    who: Reader,
+    site: Stores,
+    threshold: Threshold = None,
+) -> Response:
+    """The report as an HTML file, or as tags and references to paste, worst first."""
+    report = report_at(_of(request, site, readable(site, job_id, who)), threshold)
+    if ending == "html":
+        # Its styles are inline; it has no script, and none may run.
+        policy = (
+            "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+        )
+        text, headers = render.to_html(report, date.today()), {"Content-Security-Policy": policy}
+        return attachment(text, "text/html", f"pincite-{job_id}.html", headers)
+    if ending == "wikitext":
+        text = render.to_wikitext(report, date.today())
+        return attachment(text, "text/plain", f"pincite-{job_id}.txt")
+    raise not_found()
+
+
+def verified_in(request: Request, site: Site, job: Job) -> Verified | None:
+    """The result of a job; None unless it verified an article and has ended."""
+    if job.kind != "verify" or not job.ended:
+        return None
+    return _results(request).get(site.jobs, job.job_id)
+
+
+def _of(request: Request, site: Site, job: Job) -> Verified:
+    verified = verified_in(request, site, job)
+    if verified is None:
+        raise not_found()
+    return verified
+
+
+def _results(request: Request) -> Results:
+    results: Results = request.app.state.results
+    return results
+
+
+def _board(
+    site: Site, look: Look, verified: Verified, threshold: float | None, claim_id: str
+) -> dict[str, Any]:
+    """The values of a verified article's page, with a finding open: this one, else the worst.
+
+    Whole texts are for those who had the sources read, not for those who got a link.
+
+    Raises:
+        Problem: 404, there is no such finding.
+    """
+    at = verified.threshold if threshold is None else round(threshold, 4)
+    report, today = report_at(verified, at), date.today()
+    ids = [finding.claim.claim_id for finding in report.findings]
+    if claim_id and claim_id not in ids:
+        raise not_found()
+    place = ids.index(claim_id) if claim_id else 0
+    opened = report.findings[place] if ids else None
+    names = verified.view.get("names", {})  # of citations without title and address
+
+    def stored(doc_id: str) -> dict[str, Any] | None:
+        return file_of(site, look.job, doc_id, look.who) if look.is_own and look.who else None
+
+    def name_of(result: CitationResult) -> str:
+        return str(names.get(result.citation.citation_id) or render.name_of(result))
+
+    return {
+        "look": look,
+        "job": look.job,
+        "place": look.place,
+        "may_judge": look.is_own,
+        "handed": None,
+        "report": report,
+        "counts": report.counts,
+        "threshold": at,
+        "own_threshold": verified.threshold,
+        "query": "" if at == verified.threshold else f"?threshold={at:g}",
+        "steps": THRESHOLDS,
+        "precision": report.flag_precision,
+        "coverage": coverage_at(verified.report, report),
+        "n_uncited": sum(not finding.citations for finding in report.findings),
+        "sent": rendering.sent_files(verified.view.get("sent"), look.is_own),
+        "blocks": list(article_blocks(verified, report)),
+        "open": opened,
+        "rank": place + 1,
+        "before_id": ids[place - 1] if place else "",
+        "next_id": [*ids, "", ""][place + 1],
+        "edit": edit_link(verified, opened.claim.claim_id) if opened else None,
+        "summary": edit_summary(opened) if opened else "",
+        "around": partial(around, stored),
+        "may_hand_in": keys_of,  # without keys a copy could not be matched later
+        "name_of": name_of,
+        "reference": partial(render.reference, today=today),
+        "to_paste": partial(render.to_paste, today=today),
+    }
+
+
+def coverage_at(own: Report, report: Report) -> list[tuple[str, int]]:
+    """How far citations came: name of the stage and count; `report` is at the chosen threshold."""
+    flagged = sum(
+        stage(result, finding.label) is Stage.FLAGGED
+        for finding in report.findings
+        for result in finding.citations
     )
-
-
-def unchecked_reasons(report: Report) -> list[tuple[str, int]]:
-    """Why citations could not be checked, and how many each; the most frequent first."""
-    outcomes = [result.outcome for finding in report.findings for result in finding.citations]
-    reasons = Counter(str(o.reason) for o in outcomes if isinstance(o, Unchecked))
-    uncited = sum(not finding.citations for finding in report.findings)
-    return reasons.most_common() + ([("", uncited)] if uncited else [])
+    uses = {str(each): tally.uses for each, tally in own.coverage.stages.items()}
+    found = uses | {str(Stage.FLAGGED): flagged}
+    return [("references", own.coverage.references), *found.items()]
 
 
 def edit_link(verified: Verified, claim_id: str) -> tuple[str, str] | None:
-    """Where a claim's section can be edited in its wiki, and the wiki's host; None if unknown.
-
-    The link opens the wiki's form; it changes nothing.
-    """
+    """The address of the wiki's form for editing a claim's section, and the wiki's host."""
     report = verified.report
     base, _, query = (report.url or "").partition("?")
     if not (report.revision_id and query and base.endswith("/index.php") and cells.safe_link(base)):
@@ -166,21 +481,8 @@ def edit_link(verified: Verified, claim_id: str) -> tuple[str, str] | None:
     return f"{base}?{urlencode(asked)}", host_of(base)
 
 
-def funnel_at(verified: Verified, report: Report) -> list[tuple[str, int]]:
-    """How far citations came: name of the stage and how many."""
-    flagged = sum(
-        stage(result, finding.label) is Stage.FLAGGED
-        for finding in report.findings
-        for result in finding.citations
-    )
-    found = verified.report.coverage
-    uses = {str(each): tally.uses for each, tally in found.stages.items()}
-    # Flagged at the run's threshold; at another they are others.
-    return [("references", found.references), *(uses | {str(Stage.FLAGGED): flagged}).items()]
-
-
 def article_blocks(verified: Verified, report: Report) -> Iterator[dict[str, Any]]:
-    """The article's blocks; each in pieces: text, and of a claim its finding's id and label."""
+    """The article's blocks, each in pieces: (text, id of the claim or "", its label)."""
     labels = {f.claim.claim_id: f.label for f in report.findings}
     for block in verified.view.get("blocks", ()):
         pieces, end, text = [], 0, block["text"]
@@ -198,112 +500,18 @@ def article_blocks(verified: Verified, report: Report) -> Iterator[dict[str, Any
         }
 
 
-# ── One finding ──────────────────────────────────────────────────────────────────────────────────
-
-
-class Quoted(NamedTuple):
-    """A source's text around what speaks for it; `quote` is marked, `near` only came closest."""
-
-    head: str
-    quote: str
-    near: str
-    tail: str
-    cut: bool  # there is more of it than is shown
-    whole: bool  # this is the source's text, not only a passage of it
-    language: str
-    supported: int  # percent
-    refuted: int
-    reasons: tuple[Note, ...]
-    doc_id: str
-
-
-def finding_view(
-    finding: Finding, rank: int, names: Mapping[str, str], documents: Mapping[str, Any], today: date
-) -> dict[str, Any]:
-    """All that the right-hand side shows of a finding.
-
-    Args:
-        finding: labelled at the threshold that is looked at.
-        rank: its place in the list.
-        names: what to call citations without title and address, by id.
-        documents: sources that may be shown whole, by document id.
-        today: for the date of tags.
-    """
-    support = finding.prob_supported
-    absent, denied = wording.absent_and_denied(finding.missing)
-    citations = [_citation(result, finding, names, documents) for result in finding.citations]
-    addresses = [c["href"] for c in citations if c["href"]]
-    return {
-        "rank": rank,
-        "claim": finding.claim,
-        "label": finding.label,
-        "support": None if support is None else cells.percent(support),
-        "together": cells.percent(finding.together.prob_supported) if finding.together else None,
-        "pieces": render.pieces(finding.claim.text, finding.missing),
-        "absent": [part.words for part in absent],
-        "denied": [part.words for part in denied],
-        "citations": citations,
-        "suggestions": [_suggestion(s, documents, today) for s in finding.suggestions],
-        "excluded": finding.excluded,
-        "n_candidates": finding.n_candidates,
-        "opinion": finding if finding.opinion else None,
-        "tag": render.tag(finding, today),
-        "summary": edit_summary(finding),
-        "open": next(iter(addresses), None),
-    }
-
-
 def edit_summary(finding: Finding) -> str:
-    """What to write about an edit that follows: neutral, and honest about the tool."""
+    """A neutral edit summary that names the tool."""
     numbers = "".join(f"[{r.citation.citation_id.removeprefix('r')}]" for r in finding.citations)
     return f"checked source {numbers} (tool-assisted: Pincite)" if numbers else ""
 
 
-def _citation(
-    result: CitationResult,
-    finding: Finding,
-    names: Mapping[str, str],
-    documents: Mapping[str, Any],
-) -> dict[str, Any]:
-    citation, outcome = result.citation, result.outcome
-    absent, denied = wording.absent_and_denied(result.missing)
-    same = result.missing == finding.missing and result.label is finding.label
-    return {
-        "id": citation.citation_id,
-        "label": result.label,
-        "name": names.get(citation.citation_id) or wording.name_of(citation),
-        "href": cells.safe_link(citation.url),
-        "listing": result.listing,
-        "unchecked": outcome if isinstance(outcome, Unchecked) else None,
-        "may_hand_in": bool(keys_of(citation)),  # else it could not be known again
-        "absent": [] if same else [part.words for part in absent],
-        "denied": [] if same else [part.words for part in denied],
-        "quoted": quoted(outcome, documents) if isinstance(outcome, Evidence) else None,
-        "result": result,
-        "read_href": cells.safe_link(result.copy.url) if result.copy else None,
-        "today": quoted(result.changed.evidence, {}) if result.changed else None,
-    }
-
-
-def _suggestion(
-    suggestion: Suggestion, documents: Mapping[str, Any], today: date
-) -> dict[str, Any]:
-    passage = suggestion.evidence.passage
-    return {
-        "name": cells.one_line(passage.title) or passage.url,
-        "href": cells.safe_link(passage.url),
-        "published": suggestion.published,
-        "corpus": suggestion.corpus,
-        "listing": suggestion.listing,
-        "quoted": quoted(suggestion.evidence, {}),  # its passage; the page is a click away
-        "reference": render.reference(suggestion, today),
-    }
-
-
-def quoted(evidence: Evidence, documents: Mapping[str, Any]) -> Quoted:
-    """The source around the quote: whole where we have it, else the passage."""
+def around(stored: Callable[[str], Mapping[str, Any] | None], evidence: Evidence) -> Around:
+    """The source around the quote: its whole text where it is stored, else the passage."""
     passage, quote = evidence.passage, evidence.quote
-    document = documents.get(passage.doc_id)
+    document = stored(passage.doc_id)
+    if document and passage.span.of(document["text"]) != passage.text:
+        document = None
     text, shift = (document["text"], passage.span.start) if document else (passage.text, 0)
     start = shift + (quote.start if quote else 0)
     stop = shift + (quote.end if quote else len(passage.text))
@@ -311,7 +519,7 @@ def quoted(evidence: Evidence, documents: Mapping[str, Any]) -> Quoted:
     if len(text) > WHOLE:
         first, last = max(0, start - WINDOW), min(last, stop + WINDOW)
     marked = text[start:stop]
-    return Quoted(
+    return Around(
         head=text[first:start],
         quote=marked if quote else "",
         near="" if quote else marked,
@@ -319,386 +527,218 @@ def quoted(evidence: Evidence, documents: Mapping[str, Any]) -> Quoted:
         cut=(first, last) != (0, len(text)),
         whole=document is not None,
         language=(document or {}).get("language") or "",
-        supported=cells.percent(evidence.prob_supported),
-        refuted=cells.percent(evidence.prob_refuted),
-        reasons=evidence.reasons_coded,
         doc_id=passage.doc_id if document else "",
     )
 
 
-def documents_of(finding: Finding, stored: Callable[[str], Any]) -> dict[str, Any]:
-    """The sources of a finding that lie beside the report, by id; `stored` looks one up."""
-    outcomes = [result.outcome for result in finding.citations]
-    wanted = {o.passage.doc_id for o in outcomes if isinstance(o, Evidence)}
-    found = {doc_id: stored(doc_id) for doc_id in wanted}
-    return {doc_id: document for doc_id, document in found.items() if document}
+# ── The API of the user script ───────────────────────────────────────────────────────────────────
 
 
-SOURCES = "sources"  # fields of files; every other file is the article
-MAX_TITLE = 2000
+class CitationRequest(Body):
+    """A citation: a note of a verified article, or a claim and the address that it cites."""
 
-pages = Router(include_in_schema=False)
+    title: Line = ""
+    revision: Revision | None = None
+    note: Line | None = None  # id of the reference in the wiki's page: "cite_note-Smith-2"
+    claim: Line | None = None
+    url: Line | None = None
+    settings: Tuning = Tuning()
 
-
-@pages.get("/")
-def home(request: Request, who: Reader, site: Stores) -> HTMLResponse:
-    """One box, and examples."""
-    return _form(request, who, site)
-
-
-@pages.get("/verify/files")
-def sent_before(_who: Reader) -> RedirectResponse:
-    """The address of a form with a fault, asked for again."""
-    return forms.to("/")
-
-
-@pages.post("/verify", response_model=None)
-def verify(form: Form, request: Request, who: Runner, site: Stores) -> Response:
-    """Start what the box asks for, or an example."""
-    try:
-        body = forms.checked(VerifyRequest, _asked(form) | _beside(form, site))
-        job = start_job(site, who, "verify", body)
-    except Problem as problem:
-        return _form(request, who, site, **forms.again(request, problem, form))
-    return forms.to(f"/jobs/{job.job_id}")
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> "CitationRequest":
+        known = bool(self.title and self.revision and self.note)
+        given = bool(self.claim and self.url)
+        if known == given:
+            raise ValueError("expected title, revision and note, or claim and url")
+        return self
 
 
-@pages.post("/verify/files", response_model=None)
-async def verify_files(request: Request, who: Runner, site: Stores) -> Response:
-    """The same with files of sources, which go to the disk as they come."""
-    sent: SentForm | None = None
-    try:
-        long = {"article": int(site.server.body_megabytes * 1e6)}
-        async with form_of(request, who, site, long) as (upload_id, sent):
-            location, keeps = await run_sync(_started, site, who, upload_id, sent)
-    except Problem as problem:
-        if sent is None:
-            raise
-        again = forms.again(request, problem, sent.fields)
-        return await run_sync(partial(_form, request, who, site, **again))
-    if not keeps:
-        await run_sync(site.library.uploads.remove, upload_id)
-    return forms.to(location)
+class CitedBody(BaseModel):
+    """One citation of a claim."""
+
+    at: tuple[int, int]  # of its mark in the article's source, in code points
+    label: str  # "supported", "partly_supported", "not_supported", "refuted" or "unchecked"
+    name: str
+    url: str | None
+    copy_url: str | None  # of the copy that was read, if it has another address
+    quote: str  # verbatim from the source; empty: none supports the claim
+    near: str  # verbatim, the closest passage, if there is no quote
+    reasons: list[str]
+    unchecked: str | None  # why it could not be checked
+    step: str  # what the user can do then
 
 
-def _started(site: Site, who: Identity, upload_id: str, sent: SentForm) -> tuple[str, bool]:
-    """The page of the job, and whether it reads files of the upload.
+class SuggestionBody(BaseModel):
+    """A better source."""
 
-    Raises:
-        Problem: 422, the form says too little.
-        AccountFull, QueueFull, TooManyOfYours
-    """
-    article = next((file for file in sent.files if file.field == "file"), None)
-    sources = [_named(file) for file in sent.files if file.field.startswith(SOURCES)]
-    n_bytes = sum(file.n_bytes for file in sources)
-    if n_bytes:
-        site.quotas.check_account(who.account_id, n_bytes)
-    chosen = _read(site, article) if article else None
-    values = _form_values(sent.fields, chosen)
-    if sources:
-        values |= {"upload": upload_id, "files": sources}
-    model = VerifyFilesRequest if sources else VerifyRequest
-    body = forms.checked(model, values)
-    job = start_job(site, who, "verify", body)
-    return f"/jobs/{job.job_id}", bool(sources)
+    title: str
+    url: str
+    quote: str
+    reference: str | None  # wikitext to paste
 
 
-def _read(site: Site, article: Sent) -> tuple[str, bytes]:
-    """Name and content of the article's file, which is not kept.
+class ClaimBody(BaseModel):
+    """The finding on a claim and its citations."""
 
-    Raises:
-        Problem: 422, it is larger than an article may be.
-    """
-    if article.n_bytes > site.server.body_megabytes * 1e6:
-        too_long = {"where": "text", "what": "too long", "kind": "too_long"}
-        raise Problem(422, "invalid_request", "The file is too long.", errors=[too_long])
-    content = article.path.read_bytes()
-    article.path.unlink()
-    return article.name, content
-
-
-def _named(file: Sent) -> SentFile:
-    return SentFile(stored=file.path.name, name=file.name, n_bytes=file.n_bytes)
+    job_id: str
+    claim_id: str
+    claim: str
+    label: str  # "supported", "partly_supported", "not_supported", "refuted" or "unchecked"
+    verdict: str  # the label in words
+    support: int | None  # percent
+    missing: list[str]  # words of the claim that no source states
+    citations: list[CitedBody]
+    suggestions: list[SuggestionBody]
+    tag: str | None  # wikitext to paste
 
 
-def _form(request: Request, who: Identity, site: Site, **again: Any) -> HTMLResponse:
-    """The box; with what is wrong, and what was written in it."""
-    corpora = [entry for entry in site.corpora.listed() if who.may_read(entry)]
-    return page(
-        request,
-        "home.html",
-        who,
-        online=site.settings.web.online,
-        corpora=corpora,
-        examples=_examples(request),
-        megabytes=site.server.upload_megabytes,
-        **again,
+class KnownOrJob(BaseModel):
+    """Claims that were verified before, or the job that verifies them."""
+
+    claims: list[ClaimBody]
+    job: JobBody | None
+
+
+@api.get(
+    "/jobs/{job_id}/citations",
+    operation_id="get_citations",
+)
+def get_citations(job_id: str, request: Request, who: Reader, site: Stores) -> list[ClaimBody]:
+    """The claims of a verified article in short, worst first."""
+    found = verified_in(request, site, readable(site, job_id, who))
+    if found is None:
+        raise not_found()
+    return _claims(job_id, found, found.report.findings, words_of(request))
+
+
+@api.post(
+    "/citations",
+    operation_id="citation",
+    responses={
+        202: {"model": KnownOrJob, "description": "Not verified yet: a job was started."},
+        **OF_STARTING,
+    },
+)
+def citation(
+    body: CitationRequest, request: Request, response: Response, who: Runner, site: Stores
+) -> KnownOrJob:
+    """The finding on a citation; a claim that was never verified starts a job (202)."""
+    words = words_of(request)
+    for job in _before(site, who, body):
+        verified = verified_in(request, site, job)
+        if verified and (found := _citing(job, verified, body.note, site)):
+            return KnownOrJob(claims=_claims(job.job_id, verified, found, words), job=None)
+    if not (body.claim and body.url):
+        raise not_found()
+    asked = _article_of(body)
+    response.status_code = 202
+    job = start_job(site, who, "verify", asked)
+    return KnownOrJob(claims=[], job=accepted(job, response))
+
+
+def _before(site: Site, who: Identity, body: CitationRequest) -> Iterator[Job]:
+    """The user's finished jobs that may hold the answer, the newest first."""
+    wanted = _article_of(body).model_dump(mode="json", exclude_none=True) if body.claim else None
+    for job in site.jobs.listed(who.account_id, REMEMBERED, None, ("verify",)):
+        if job.status is not Status.DONE:
+            continue
+        if wanted is not None:
+            if _is_same(site, job, wanted):
+                yield job
+        elif (job.request.get("title"), job.request.get("revision")) == (body.title, body.revision):
+            yield job
+
+
+def _is_same(site: Site, job: Job, wanted: dict[str, Any]) -> bool:
+    """Whether a job had this request; its text is stored apart."""
+    rest = {key: value for key, value in wanted.items() if key != "text"}
+    if {key: job.request.get(key) for key in rest} != rest or "revision" in job.request:
+        return False
+    return _sent(site, job) == str(wanted["text"])
+
+
+def _sent(site: Site, job: Job) -> str:
+    """The text that a job was sent."""
+    return str((site.jobs.file(job.job_id, "text") or {}).get("text", ""))
+
+
+def _article_of(body: CitationRequest) -> VerifyRequest:
+    """The claim as an article of one sentence, as wikis render it."""
+    claim, url = html.escape(body.claim or ""), html.escape(body.url or "")
+    text = (
+        f'<!doctype html><html><body><p>{claim}<sup class="reference"><a href="#cite_note-1">[1]'
+        f'</a></sup></p><ol class="references"><li id="cite_note-1"><a class="external" '
+        f'href="{url}">{url}</a></li></ol></body></html>'
     )
+    return VerifyRequest(text=text, markup="html", title=body.title, settings=body.settings)
 
 
-def _asked(form: Form) -> dict[str, Any]:
-    """The form as the API's body."""
-    if example := forms.text(form, "example"):
-        return {"example": example}
-    fields = {n: v for n, v in form.items() if isinstance(v, str)}
-    fields["corpus"] = " ".join(map(str, form.getlist("corpus")))
-    return _form_values(fields, forms.file(form, "file"))
-
-
-def _form_values(fields: Mapping[str, str], chosen: tuple[str, bytes] | None) -> dict[str, Any]:
-    """Several lines or markup are a text, one line is a name; a file counts before both."""
-    given, title = fields.get("article", "").strip(), fields.get("title", "").strip()
-    corpora = fields.get("corpus", "").split()
-    beside: dict[str, Any] = {"corpus": corpora} if corpora else {}
-    if fields.get("uncited"):
-        beside |= {"settings": {"verify_uncited": True}}
-    markup = "wikitext"
-    if chosen:
-        name, content = chosen
-        given = content.decode("utf-8", "replace").replace("\0", "\ufffd")
-        title = title or name.rpartition("/")[2].rpartition(".")[0]
-        if name.lower().endswith((".html", ".htm")):
-            markup = "html"
-    elif "\n" not in given and not any(mark in given for mark in ("<ref", "{{", "[[")):
-        return {"article": given, **beside} if given else beside
-    return {"text": given, "markup": markup, "title": title[:MAX_TITLE], **beside}
-
-
-def _beside(form: Form, site: Site) -> dict[str, Any]:
-    """The corpus of the first example, where there is one."""
-    if forms.text(form, "example") != "article" or not (corpus := demo.web(site)):
-        return {}
-    return {"corpus": corpus.corpus_id}
-
-
-def _examples(request: Request) -> list[tuple[str, str, str]]:
-    """Name, title, and what each shows."""
-    _ = translations(language_of(request)).gettext
+def _citing(job: Job, verified: Verified, note: str | None, site: Site) -> list[Finding]:
+    """The findings on claims that cite a note; all if none is named."""
+    if note is None:
+        return list(verified.report.findings)
+    source, link = _sent(site, job), f'href="#{note}"'
     return [
-        ("article", "Varrowmouth", _("A harbour town: wrong figures, dead links, a paywall")),
-        ("inventor", "Edda Marrick", _("A life: what does the archive really say?")),
-        ("vole", "Saltfen vole", _("An animal: abstracts, a census that nobody can open")),
+        finding
+        for finding in verified.report.findings
+        if any(
+            link in unquote(html.unescape(result.citation.span.of(source)))
+            for result in finding.citations
+        )
     ]
 
 
-Threshold = Annotated[
-    float | None, Query(gt=0, lt=1, description="Of support; none: that of the run.")
-]
+def _claims(
+    job_id: str, verified: Verified, findings: Iterable[Finding], words: Language
+) -> list[ClaimBody]:
+    names, today = verified.view.get("names", {}), date.today()
+    return [_claim(job_id, finding, names, words, today) for finding in findings]
 
 
-class Handed(NamedTuple):
-    """What became of an own copy that was handed in: one of the three."""
-
-    citation_id: str = ""
-    copy: OwnCopy | None = None
-    unchecked: Unchecked | None = None
-    wrong: str = ""
-
-
-def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTMLResponse | None:
-    """The findings, with the worst one open; None if another version wrote the report."""
-    verified = _results(request).get(site.jobs, look.job.job_id, result)
-    if verified is None:
-        return None
-    threshold = request.query_params.get("threshold", "")
-    values = _values(site, look, verified, _number(threshold), None)
-    return page(request, "verified.html", look.who, **_board(verified, values))
-
-
-@pages.get("/jobs/{job_id}/findings/{claim_id}")
-def finding(
-    job_id: str,
-    claim_id: str,
-    request: Request,
-    who: Reader,
-    site: Stores,
-    threshold: Threshold = None,
-) -> HTMLResponse:
-    """The findings with this one open: a link to it."""
-    look = Look(readable(site, job_id, who), who)
-    return finding_page(request, look, site, claim_id, threshold)
+def _claim(
+    job_id: str, finding: Finding, names: Mapping[str, str], words: Language, today: date
+) -> ClaimBody:
+    support = finding.prob_supported
+    absent, _ = wording.absent_and_denied(finding.missing)
+    return ClaimBody(
+        job_id=job_id,
+        claim_id=finding.claim.claim_id,
+        claim=finding.claim.text,
+        label=str(finding.label),
+        verdict=words.say(wording.LABELS[finding.label]),
+        support=None if support is None else cells.percent(support),
+        missing=[part.words for part in absent],
+        citations=[_cited(result, names, words) for result in finding.citations],
+        suggestions=[_suggested(each, today) for each in finding.suggestions],
+        tag=render.tag(finding, today),
+    )
 
 
-def finding_page(
-    request: Request,
-    look: Look,
-    site: Site,
-    claim_id: str,
-    threshold: float | None,
-    handed: Handed | None = None,
-) -> HTMLResponse:
-    """The findings with this one open, or this one alone.
-
-    Raises:
-        Problem: 404
-    """
-    verified = _of(request, site, look.job)
-    values = _values(site, look, verified, threshold, claim_id) | {"handed": handed}
-    if request.headers.get("hx-target") == "finding":  # a script asks for this side alone
-        return page(request, "finding.html", look.who, **values)
-    status = 422 if handed and not handed.copy else 200
-    return page(request, "verified.html", look.who, status=status, **_board(verified, values))
-
-
-@pages.get("/jobs/{job_id}/board")
-def board(
-    job_id: str,
-    request: Request,
-    who: Reader,
-    site: Stores,
-    threshold: Threshold = None,
-    claim: str = "",
-) -> HTMLResponse:
-    """List, article and source at a threshold: a piece of the page."""
-    look = Look(readable(site, job_id, who), who)
-    return board_piece(request, look, site, claim, threshold)
+def _cited(result: CitationResult, names: Mapping[str, str], words: Language) -> CitedBody:
+    cited, outcome, copy = result.citation, result.outcome, result.copy
+    evidence = outcome if isinstance(outcome, Evidence) else None
+    why = outcome if isinstance(outcome, Unchecked) else None
+    text = cells.shortened(evidence.quoted or evidence.passage.text, MAX_QUOTE) if evidence else ""
+    quoted = bool(evidence and evidence.quoted)
+    return CitedBody(
+        at=(cited.span.start, cited.span.end),
+        label=str(result.label),
+        name=names.get(cited.citation_id) or wording.name_of(cited),
+        url=cells.safe_link(cited.url),
+        copy_url=cells.safe_link(copy.url) if copy and copy.url != cited.url else None,
+        quote=text if quoted else "",
+        near="" if quoted else text,
+        reasons=[said(note, words.say) for note in evidence.reasons_coded] if evidence else [],
+        unchecked=words.say(REASONS[why.reason]) if why else None,
+        step=words.say(STEPS[why.reason]) if why else "",
+    )
 
 
-def board_piece(
-    request: Request, look: Look, site: Site, claim: str, threshold: float | None
-) -> HTMLResponse:
-    """List, article and source at a threshold; `claim` is open if it is not empty.
-
-    Raises:
-        Problem: 404
-    """
-    verified = _of(request, site, look.job)
-    values = _values(site, look, verified, threshold, claim or None)
-    here = f"{look.place}/findings/{claim}" if claim else look.place
-    headers = {"HX-Replace-Url": f"{here}{values['query']}"}
-    return page(request, "board.html", look.who, headers=headers, **_board(verified, values))
-
-
-@pages.get("/jobs/{job_id}/sources/{doc_id}")
-def source(job_id: str, doc_id: str, request: Request, who: Reader, site: Stores) -> HTMLResponse:
-    """A source's whole text, for who ran the job."""
-    job = readable(site, job_id, who)
-    document = own_file(site, job_id, doc_id, who)
-    if "text" not in document:
-        raise not_found()
-    return page(request, "source.html", who, job=job, document=document)
-
-
-@pages.get("/jobs/{job_id}/report.html")
-def report_page(
-    job_id: str, request: Request, who: Reader, site: Stores, threshold: Threshold = None
-) -> Response:
-    """The report as one file that can be sent to somebody."""
-    job, verified = _found(request, who, site, job_id)
-    text = render.to_html(report_at(verified, threshold), date.today())
-    # Its styles stand in it; no script is in it, and none may run.
-    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-    return _file(text, "text/html", f"{job.job_id}.html", {"Content-Security-Policy": policy})
-
-
-@pages.get("/jobs/{job_id}/report.wikitext")
-def report_wikitext(
-    job_id: str, request: Request, who: Reader, site: Stores, threshold: Threshold = None
-) -> Response:
-    """Tags and references to paste, worst first."""
-    job, verified = _found(request, who, site, job_id)
-    text = render.to_wikitext(report_at(verified, threshold), date.today())
-    return _file(text, "text/plain", f"{job.job_id}.txt", {})
-
-
-def _file(text: str, media_type: str, name: str, headers: dict[str, str]) -> Response:
-    disposition = {"Content-Disposition": f'attachment; filename="pincite-{name}"'}
-    content = text.encode("utf-8", "replace")
-    return Response(content, media_type=media_type, headers=headers | disposition)
-
-
-def _found(request: Request, who: Identity, site: Site, job_id: str) -> tuple[Job, Verified]:
-    job = readable(site, job_id, who)
-    return job, _of(request, site, job)
-
-
-def verified_in(request: Request, site: Site, job: Job) -> Verified | None:
-    """The result of a job; None unless it verified an article, and has ended."""
-    if job.kind != "verify" or not job.ended:
-        return None
-    return _results(request).get(site.jobs, job.job_id)
-
-
-def _of(request: Request, site: Site, job: Job) -> Verified:
-    verified = verified_in(request, site, job)
-    if verified is None:
-        raise not_found()
-    return verified
-
-
-def _values(
-    site: Site, look: Look, verified: Verified, threshold: float | None, claim_id: str | None
-) -> dict[str, Any]:
-    """What the template of one finding asks for.
-
-    Whole texts are for who had the sources read, not for those who got a link.
-
-    Raises:
-        Problem: 404, there is no such finding.
-    """
-    at = verified.threshold if threshold is None else round(threshold, 4)
-    report = report_at(verified, at)
-    stored: Callable[[str], Any] = _nothing
-    if look.is_own and look.who:
-        stored = partial(file_of, site, look.job, who=look.who)
-    return {
-        "look": look,
-        "job": look.job,
-        "place": look.place,
-        "report": report,
-        "threshold": at,
-        "own_threshold": verified.threshold,
-        "steps": THRESHOLDS,
-        "precision": report.flag_precision,
-        "open": (opened := _open(stored, verified, report, claim_id)),
-        "edit": edit_link(verified, opened["claim"].claim_id) if opened else None,
-        "may_judge": look.is_own,
-        "handed": None,
-        "query": "" if at == verified.threshold else f"?threshold={at:g}",
-    }
-
-
-def _board(verified: Verified, values: dict[str, Any]) -> dict[str, Any]:
-    """The same with what the list and the article ask for."""
-    report: Report = values["report"]
-    return values | {
-        "counts": report.counts,
-        "funnel": funnel_at(verified, report),
-        "unchecked": unchecked_reasons(report),
-        "sent": rendering.sent_files(verified.view.get("sent"), values["may_judge"]),
-        "rows": rows_of(report),
-        "blocks": list(article_blocks(verified, report)),
-    }
-
-
-def _open(
-    stored: Callable[[str], Any], verified: Verified, report: Report, claim_id: str | None
-) -> dict[str, Any] | None:
-    """The finding on the right: the one asked for, else the worst; None if there is none."""
-    ids = [finding.claim.claim_id for finding in report.findings]
-    if not ids and claim_id is None:
-        return None
-    if claim_id is not None and claim_id not in ids:
-        raise not_found()
-    at = ids.index(claim_id) if claim_id else 0
-    found = report.findings[at]
-    documents = documents_of(found, stored)
-    view = finding_view(found, at + 1, verified.view.get("names", {}), documents, date.today())
-    return view | {"before_id": ids[at - 1] if at else "", "next_id": [*ids, ""][at + 1]}
-
-
-def _nothing(_name: str) -> None:
-    return None
-
-
-def _results(request: Request) -> Results:
-    results: Results = request.app.state.results
-    return results
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if 0 < value < 1 else None
+def _suggested(suggestion: Suggestion, today: date) -> SuggestionBody:
+    passage = suggestion.evidence.passage
+    return SuggestionBody(
+        title=cells.one_line(passage.title) or passage.url,
+        url=cells.safe_link(passage.url) or "",
+        quote=cells.shortened(suggestion.evidence.quoted or passage.text, MAX_QUOTE),
+        reference=render.reference(suggestion, today),
+    )

@@ -118,11 +118,11 @@ function step(by) {
 const KEYS = {
   j: () => step(1),
   k: () => step(-1),
-  o: () => { const link = document.querySelector("#finding a[data-open]"); if (link) window.open(link.href, "_blank", "noopener,noreferrer"); },
+  o: () => { const link = document.querySelector("#finding .name a"); if (link) window.open(link.href, "_blank", "noopener,noreferrer"); },
   1: () => document.querySelector("#finding .feedback [value=right]")?.click(),
   2: () => document.querySelector("#finding .feedback [value=wrong]")?.click(),
   3: () => { const more = document.querySelector("#finding .feedback details"); if (more) { more.open = true; more.querySelector("select").focus(); } },
-  c: () => document.querySelector("#finding button.copy")?.click(),
+  c: () => (document.querySelector("#finding .copy-out button.copy") ?? document.querySelector("#finding button.copy"))?.click(),
   "?": () => document.getElementById("keys")?.showModal(),
 };
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from pincite import containment
 from pincite.judgement import aggregation, fusion
-from pincite.notes import Note
+from pincite.notes import IN_ENGLISH, Language, Note
 from pincite.report import cells, templates
 from pincite.report.reasons import REASONS, why_excluded
 from pincite.text.sentences import sentences
@@ -313,23 +313,8 @@ def to_html(report: Report, today: date) -> str:
     The page's own content-security policy forbids scripts and requests. The filter is made of
     radio buttons and style rules.
     """
-    names: dict[str, Any] = {
-        "words": wording,
-        "shortened": cells.shortened,
-        "excerpt": excerpt,
-        "no_quote": NO_QUOTE,
-        "why_excluded": why_excluded,
-        "sentence": _sentence,
-        "name_of": _name,
-        "detail_of": _detail,
-        "end_of": _end,
-        "pieces": pieces,
-        "unchecked": _unchecked,
-        "shared_reasons": _shared_reasons,
-        "to_look_at": _to_look_at,
-        "to_paste": partial(_to_paste, today=today),
-    }
-    macros: Any = templates.page("finding.html.j2").make_module(names)
+    shared = {**names(), "to_paste": partial(to_paste, today=today)}
+    macros: Any = templates.page("finding.html.j2").make_module(shared)
     entries = [
         containment.shown(partial(macros.entry, rank=rank), each)
         for rank, each in enumerate(report.findings, 1)
@@ -337,7 +322,7 @@ def to_html(report: Report, today: date) -> str:
     found = list(zip(report.findings, entries, strict=True))
     first = [finding for finding in report.findings if _to_look_at(finding)]
     return templates.page("report.html.j2").render(
-        names,
+        shared,
         report=report,
         counts=report.counts,
         cited=report.coverage.stages[Stage.CITED],
@@ -368,6 +353,29 @@ def to_html(report: Report, today: date) -> str:
         other_rates=wording.other_rates(report.flag_precision),
         css=templates.style("verify.css"),
     )
+
+
+def names(language: Language = IN_ENGLISH) -> dict[str, Any]:
+    """What `finding.html.j2` calls, in a language; `to_paste` comes with the date."""
+    return {
+        "words": wording,
+        "copy_read": partial(wording.copy_read, say=language.say),
+        "second_opinion": partial(wording.second_opinion, say=language.say),
+        "what_changed": partial(wording.what_changed, say=language.say),
+        "what_is_missing": partial(wording.what_is_missing, say=language.say),
+        "where": partial(wording.where, say=language.say),
+        "why_excluded": partial(why_excluded, say=language.say),
+        "shortened": cells.shortened,
+        "excerpt": excerpt,
+        "sentence": _sentence,
+        "name_of": name_of,
+        "detail_of": _detail,
+        "end_of": _end,
+        "pieces": pieces,
+        "unchecked": _unchecked,
+        "shared_reasons": _shared_reasons,
+        "to_look_at": _to_look_at,
+    }
 
 
 def _to_look_at(finding: Finding) -> bool:
@@ -422,15 +430,16 @@ def _unchecked(finding: Finding) -> dict[str, list[CitationResult]]:
 def _detail(result: CitationResult) -> str:
     """More on why it could not be checked; empty if the source's name says it."""
     assert isinstance(result.outcome, Unchecked)
-    name, detail = _name(result), cells.one_line(result.outcome.detail)
+    name, detail = name_of(result), cells.one_line(result.outcome.detail)
     return "" if detail in name or name in detail else detail
 
 
-def _name(result: CitationResult) -> str:
+def name_of(result: CitationResult) -> str:
+    """The name of a citation, shortened."""
     return cells.shortened(wording.name_of(result.citation), MAX_NAME)
 
 
-def _to_paste(found: Finding | Uncited, today: date) -> list[str]:
+def to_paste(found: Finding | Uncited, today: date) -> list[str]:
     if isinstance(found, Uncited):
         texts = [tag_uncited(found, today)]
     else:

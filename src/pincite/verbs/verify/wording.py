@@ -145,6 +145,11 @@ OPINIONS = {
     "invented": "Quotes that no source has were left out: %(n)d.",
     "in_part": "The sources are long: it read the passages closest to the claim.",
 }
+MISSING = {
+    "absent": "nothing was found for %(words)s",
+    "denied": "the source seems to contradict %(words)s",
+    "apart": "each part was found in one of the sources, the whole in none",
+}
 ADVICE = "A suggestion by a program: read the source before you tag or replace anything."
 NO_CITATION = "no citation"
 UNCITED = {
@@ -275,7 +280,7 @@ def about_claim(claim: Claim) -> list[str]:
     return lines
 
 
-def what_is_missing(label: Label, missing: Sequence[Part]) -> str:
+def what_is_missing(label: Label, missing: Sequence[Part], say: Callable[[str], str] = str) -> str:
     """What a claim that is supported, wholly or in part, lacks; empty if that is nothing.
 
     >>> from pincite.types import Span
@@ -284,14 +289,14 @@ def what_is_missing(label: Label, missing: Sequence[Part]) -> str:
     'nothing was found for “1911”'
     """
     absent, denied = absent_and_denied(missing)
-    said = []
+    found = []
     if absent:
-        said.append(f"nothing was found for {_quoted(absent)}")
+        found.append(say(MISSING["absent"]) % {"words": _quoted(absent)})
     if denied:
-        said.append(f"the source seems to contradict {_quoted(denied)}")
-    if label is Label.PARTLY_SUPPORTED and not said:
-        return "each part was found in one of the sources, the whole in none"
-    return "; ".join(said)
+        found.append(say(MISSING["denied"]) % {"words": _quoted(denied)})
+    if label is Label.PARTLY_SUPPORTED and not found:
+        return say(MISSING["apart"])
+    return "; ".join(found)
 
 
 def reasons(result: CitationResult, finding: Finding) -> tuple[Note, ...]:
