@@ -233,6 +233,7 @@ HOSTILE = {
     "external links that only open": "[http://" * 30_000,
     "broken references": "<ref name=a " * 10_000,
     "templates in open references": "<ref>{{a" * 3_000,
+    "a row of many cells": "{|\n| " + "a || " * 20_000,
     "uses on one line": "A b.<ref name=a /> " * 3_000,
     "tags on one line": "A b c d{{cn}} " * 3_000,
     "a heading of open comments": "==" + "<!--" * 20_000,

@@ -155,23 +155,24 @@ class _Walker:
             pipe = self.source.find("|", rest.start, rest.end)  # after attributes, as in a cell
             self._inline(Node(Kind.TEXT, max(pipe + 1, rest.start), rest.end))
         else:
-            self._begin_cell(rest, heading=line[1] == "!")
+            start = self._begin_cell(rest.start, rest.end, heading=line[1] == "!")
+            self._cell_text(Node(Kind.TEXT, start, rest.end))
         return True
 
-    def _begin_cell(self, rest: Node, *, heading: bool) -> None:
-        split = _SPLIT.search(self.source, rest.start, rest.end)
-        pipe = self.source.find("|", rest.start, split.start() if split else rest.end)
+    def _begin_cell(self, start: int, end: int, *, heading: bool) -> int:
+        """Begin a cell; where its text begins, behind the attributes that may stand before it."""
+        split = _SPLIT.search(self.source, start, end)
+        pipe = self.source.find("|", start, split.start() if split else end)
         self.writer.begin_cell(heading=heading)
-        self._cell_text(Node(Kind.TEXT, pipe + 1 if pipe >= 0 else rest.start, rest.end))
+        return pipe + 1 if pipe >= 0 else start
 
     def _cell_text(self, node: Node) -> None:
+        start, heading = node.start, self.writer.heading_cell
         for split in _SPLIT.finditer(self.source, node.start, node.end):
-            if split[0] == "||" or self.writer.heading_cell:
-                self._render(Node(Kind.TEXT, node.start, split.start()))
-                rest = Node(Kind.TEXT, split.end(), node.end)
-                self._begin_cell(rest, heading=self.writer.heading_cell)
-                return
-        self._render(node)
+            if split[0] == "||" or heading:
+                self._render(Node(Kind.TEXT, start, split.start()))
+                start = self._begin_cell(split.end(), node.end, heading=heading)
+        self._render(Node(Kind.TEXT, start, node.end))
 
     def _inline(self, node: Node) -> None:
         in_cell = self.writer.kind is BlockKind.CELL and bool(self.writer.tables)
