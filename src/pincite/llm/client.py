@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
 
 from pincite.errors import BadReply, ConfigError, ServerBusy, ServerRefused, ServerUnreachable
-from pincite.text.retry_after import seconds_to_wait
+from pincite.text.hosts import seconds_to_wait
 
 if TYPE_CHECKING:
     import ssl

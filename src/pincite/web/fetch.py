@@ -28,7 +28,7 @@ from pincite.errors import (
     UnsafeAddress,
     UntrustedHost,
 )
-from pincite.text.retry_after import seconds_to_wait
+from pincite.text.hosts import seconds_to_wait
 from pincite.web.addresses import (
     DEFAULT_RULES,
     Resolve,

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 from urllib.parse import quote_plus, urlencode
 
 from pincite.errors import FetchError, PinciteError
-from pincite.text.retry_after import seconds_to_wait
+from pincite.text.hosts import seconds_to_wait
 from pincite.types import Article
 from pincite.wiki.addresses import ArticleAddress, Site
 from pincite.wiki.article import parse_article
