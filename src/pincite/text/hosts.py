@@ -153,7 +153,7 @@ _LONGEST = 1e9  # seconds: 31 years, for what has more digits than sense
 
 
 def seconds_to_wait(retry_after: str, now: float | None = None) -> float | None:
-    """The seconds that `Retry-After` asks for (RFC 9110, §10.2.3), at least 0; None: it says nothing.
+    """The seconds that `Retry-After` asks for (RFC 9110, §10.2.3); None where it says nothing.
 
     Args:
         retry_after: seconds, or the date until when to wait.
