@@ -125,7 +125,8 @@ def values_of(value: Any, digits: int | None = None) -> Any:
     if isinstance(value, list | tuple):
         return [values_of(each, digits) for each in value]
     if is_dataclass(value):
-        names = _fields(type(value)) + tuple(computed(type(value)))
+        kind: Any = type(value)
+        names = _fields(kind) + tuple(computed(kind))
         return {name: values_of(getattr(value, name), digits) for name in names}
     if isinstance(value, Mapping):
         return {str(key): values_of(each) for key, each in value.items()}
