@@ -89,7 +89,9 @@ class CitedCopies:
     def _of_others(self, citation: Citation, written: str | None) -> CitedSource:
         ordered = _ordered(citation)
         if not ordered:
-            return CitedSource(Unchecked("", Reason.OFFLINE, _offline_detail(citation)))
+            detail = citation.title or citation.text or citation.template or "no address is given"
+            detail += f", ISBN {citation.isbn}" if citation.isbn else ""
+            return CitedSource(Unchecked("", Reason.OFFLINE, detail))
         if citation.url and isinstance((own := self._stored(citation.url)).source, Document):
             return own
         failed: dict[str, Unchecked] = {}
@@ -198,7 +200,11 @@ class CitedCopies:
         if address == citation.archive_url:  # an archive whose addresses say nothing
             reached = snapshot_at(page.final_url)
             date = reached.date if reached else None
-            copy = Copy(CopyKind.ARCHIVED, address, date or _stated(citation.archive_date))
+            copy = Copy(
+                CopyKind.ARCHIVED,
+                address,
+                date or stated_date(citation.archive_date or "") or None,
+            )
         else:
             copy = Copy(CopyKind.LIVE, address, page.source.fetched)
         return CitedSource(page.source, copy)
@@ -213,7 +219,8 @@ class CitedCopies:
         if reached is None:
             detail = f"{snapshot.url} leads out of the archive, to {page.final_url}"
             return CitedSource(Unchecked(snapshot.url, Reason.REDIRECTS, detail))
-        date = reached.date or snapshot.date or _stated(citation.archive_date)
+        stated = stated_date(citation.archive_date or "") or None
+        date = reached.date or snapshot.date or stated
         return CitedSource(page.source, Copy(kind, reached.address, date))
 
     def _nearest(self, citation: Citation, written: str | None) -> CitedSource | None:
@@ -223,7 +230,7 @@ class CitedCopies:
             return None
         dates = [citation.access_date, citation.date]
         usurped = citation.url_status in OTHER_HANDS  # later copies hold what came after
-        near = _first_digits(dates if usurped else [*dates, written])
+        near = _timestamp(dates if usurped else [*dates, written])
         if usurped and not near:
             return None
         snapshot = self.web.wayback.nearest(address, near)
@@ -240,7 +247,7 @@ def _ordered(citation: Citation) -> list[str]:
 
 def _raw(snapshot: Snapshot, citation: Citation) -> str:
     """The address of the raw archived page; of a calendar, that of the citation's date."""
-    return snapshot.raw(_first_digits([citation.archive_date, citation.access_date]))
+    return snapshot.raw(_timestamp([citation.archive_date, citation.access_date]))
 
 
 def is_wanted(found: Document | Unchecked) -> bool:
@@ -248,24 +255,11 @@ def is_wanted(found: Document | Unchecked) -> bool:
     return isinstance(found, Unchecked) and found.reason is Reason.NOT_SUPPLIED
 
 
-def _stated(date: str | None) -> str | None:
-    return stated_date(date or "") or None
+def _timestamp(dates: Sequence[str | None]) -> str:
+    """The first date that says something, as archives write it; empty if none does.
 
-
-def _digits(date: str) -> str:
-    """A stated date as archives write it.
-
-    >>> _digits("2 March 2014"), _digits("2014"), _digits("soon")
-    ('20140302', '2014', '')
+    >>> _timestamp([None, "soon", "2 March 2014"]), _timestamp(["2014"])
+    ('20140302', '2014')
     """
-    return re.sub(r"\D", "", stated_date(date))
-
-
-def _first_digits(dates: Sequence[str | None]) -> str:
-    """Those of the first date that says something; empty if none does."""
-    return next(filter(None, map(_digits, filter(None, dates))), "")
-
-
-def _offline_detail(citation: Citation) -> str:
-    name = citation.title or citation.text or citation.template or "no address is given"
-    return f"{name}, ISBN {citation.isbn}" if citation.isbn else name
+    digits = (re.sub(r"\D", "", stated_date(date)) for date in dates if date)
+    return next(filter(None, digits), "")

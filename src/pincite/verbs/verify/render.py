@@ -350,7 +350,6 @@ def to_html(report: Report, today: date) -> str:
         counted=coverage.counted(report.coverage),
         lost=coverage.lost(report.coverage),
         advice=wording.flag_advice(report.flag_precision) or wording.ADVICE,
-        other_rates=wording.other_rates(report.flag_precision),
         css=templates.style("verify.css"),
     )
 

@@ -14,7 +14,6 @@ from pincite.types import (
     Citation,
     CitationResult,
     Claim,
-    Copy,
     CopyKind,
     Failed,
     Finding,
@@ -204,7 +203,8 @@ def copy_read(result: CitationResult, say: Callable[[str], str] = str) -> str:
     copy, instead = result.copy, result.not_live
     if copy is None:
         return ""
-    known = {"date": (copy.date or "")[:10], "digest": _digest(copy)}
+    digest = " + ".join(one[:12] for one in (own_digest(copy.url) or "").split("+"))
+    known = {"date": (copy.date or "")[:10], "digest": digest}
     read = say(READ[copy.kind, bool(copy.date)]) % known
     if instead:
         return cells.one_line(say(NOT_LIVE) % {"read": read, "why": why_unchecked(instead, say)})
@@ -212,10 +212,6 @@ def copy_read(result: CitationResult, say: Callable[[str], str] = str) -> str:
     if copy.kind is CopyKind.ARCHIVED and not result.changed and status not in (None, "live"):
         return cells.one_line(say(NOT_LIVE_STATUS) % {"read": read, "status": status})
     return cells.one_line(read)
-
-
-def _digest(copy: Copy) -> str:
-    return " + ".join(one[:12] for one in (own_digest(copy.url) or "").split("+"))
 
 
 def second_opinion(finding: Finding, say: Callable[[str], str] = str) -> tuple[str, ...]:
@@ -328,15 +324,13 @@ def unsaid(reasons: Sequence[Note], missing: Sequence[Part]) -> tuple[Note, ...]
 
 def absent_and_denied(missing: Sequence[Part]) -> tuple[list[Part], list[Part]]:
     """The missing parts that a source is silent on, and those that it seems to contradict."""
-    denied = [part for part in missing if _may_be_denied(part)]
+    denied = [
+        part
+        for part in missing
+        if part.kind == "contradiction"
+        or (part.evidence and part.evidence.prob_refuted >= aggregation.REFUTED_FROM)
+    ]
     return [part for part in missing if part not in denied], denied
-
-
-def _may_be_denied(part: Part) -> bool:
-    evidence = part.evidence
-    if part.kind == "contradiction":
-        return True
-    return evidence is not None and evidence.prob_refuted >= aggregation.REFUTED_FROM
 
 
 def _quoted(parts: Sequence[Part]) -> str:
@@ -355,26 +349,9 @@ def flag_advice(precision: Sequence[tuple[float, float]]) -> str:
     if not precision:
         return ""
     base_rate, share = sorted(precision)[(len(precision) - 1) // 2]
+    one_in = f"1 in {1 / max(base_rate, 0.001):.0f}"
     expected = f"Expect {_tenths(1 - share)} flags to be false alarms"
-    return f"{expected} when {_one_in(base_rate)} citations is bad. {READ_FIRST}"
-
-
-def other_rates(precision: Sequence[tuple[float, float]]) -> str:
-    """The false alarms among flags at the other base rates; empty if there are none.
-
-    >>> other_rates([(0.02, 0.12), (0.05, 0.28), (0.2, 0.67)])
-    '9 of 10 when 1 in 50 citations is bad, 3 of 10 when 1 in 5 is'
-    """
-    ordered = sorted(precision)
-    if ordered:
-        ordered.pop((len(ordered) - 1) // 2)
-    said = [f"{_tenths(1 - share)} when {_one_in(rate)}" for rate, share in ordered]
-    ends = [" citations is bad", *[" is"] * len(said)]
-    return ", ".join(words + end for words, end in zip(said, ends, strict=False))
-
-
-def _one_in(base_rate: float) -> str:
-    return f"1 in {1 / max(base_rate, 0.001):.0f}"
+    return f"{expected} when {one_in} citations is bad. {READ_FIRST}"
 
 
 def _tenths(share: float) -> str:
