@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from lxml import html
 from samples import report as verify_report
 from support import laws
+from support.check_values import readings
 
 import pincite
 from pincite import notebook
@@ -27,7 +28,7 @@ from pincite.cli import cli
 from pincite.errors import CorpusError, FetchingIsOff, InputError, MissingExtra
 from pincite.text.passages import PASSAGE_WORDS
 from pincite.types import Claim, Document, Label, Passage, Reason, Span, Unchecked
-from pincite.verbs.check import data as check_data
+from pincite.verbs.check.report import CheckReport
 
 ARTICLE = (
     "The bridge of Varde opened in 1911.<ref>{{cite web |url=https://a.example/ |title=B}}</ref> "
@@ -200,19 +201,20 @@ def _with(encoder: str) -> pincite.Settings:
 def test_several_corpora_give_results_with_their_names(second: Path, tiny_encoder: Path) -> None:
     corpora, settings = ["kb", "newspapers=press"], _with(str(tiny_encoder))
     checked = pincite.check("The bridge is 80 metres long.", corpora, settings=settings)
-    items = checked.to_dict()["checks"][0]["readings"][0]["evidence"]
+    items = readings(checked.to_dict())[0]["evidence"]
     names = {item["url"]: item["corpus"] for item in items}
     assert names["https://press.example/"] == "newspapers"
     assert names["https://1.example/"] == "kb"
     for shown_ in (str(checked), checked.to_html()):
         assert "corpus newspapers" in shown_
         assert "corpus kb" in shown_
-    again = check_data.from_json(checked.to_json()).checks[0].results[0].items
+    again = CheckReport.from_json(checked.to_json()).checks[0].results[0].items
     assert {item.corpus for item in again} == {"kb", "newspapers"}
     by_name = {"kb": "kb", "newspapers": "press"}
     assert pincite.check("The bridge is 80 metres long.", by_name, settings=settings).results
     answered = pincite.ask("How long is the bridge?", corpora, settings=settings)
-    names = {each["url"]: each["corpus"] for each in answered.to_dict()["answers"][0]["references"]}
+    documents = [each["document"] for each in answered.to_dict()["answers"][0]["references"]]
+    names = {each["url"]: each["corpus"] for each in documents}
     assert {"kb", "newspapers"} == set(names.values())
     for shown_ in (str(answered), answered.to_html()):
         assert "corpus newspapers" in shown_

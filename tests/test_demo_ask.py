@@ -13,11 +13,11 @@ from click.testing import CliRunner
 from pincite.cli import cli, options
 from pincite.cli.demo import DEMO_ASK, differences
 from pincite.documents.collection import collected
-from pincite.judgement.references import Standing, Support, Verdict
+from pincite.judgement.references import ReferenceVerdict, Standing, Support
 from pincite.notes import as_written
 from pincite.text.citation_marks import Sentence
 from pincite.types import Document, Reason, Span, Unchecked
-from pincite.verbs.ask.records import Answer, Checked, Reference, Searched
+from pincite.verbs.ask.report import Answer, Checked, Reference, Searched
 
 ABSTRACTS = DEMO_ASK / "abstracts.xml"
 
@@ -90,7 +90,9 @@ WANTED = {"says": {"7": ["fell"]}, "retracted": ["8"]}
 def answered(*left_out: str, standing: Standing = Standing.VERBATIM) -> Answer:
     document = Document("https://a.example/", "A", "It fell.")
     sentence = Sentence(Span(0, 7), "It fell.")
-    checked = Checked(sentence, (Verdict(Support.VERBATIM, written="1", number=1),), standing)
+    checked = Checked(
+        sentence, (ReferenceVerdict(Support.VERBATIM, written="1", number=1),), standing
+    )
     return Answer(
         "Did it?",
         "It fell.",

@@ -4,15 +4,15 @@ from pathlib import Path
 from typing import Any
 
 from pincite.contract import codec
-from pincite.contract.ask import AnswerReportRecord
-from pincite.contract.check import CheckReportRecord
+from pincite.verbs.ask.report import AnswerReport
+from pincite.verbs.check.report import CheckReport
 from pincite.verbs.verify.report import SCHEMA, Report
 
 DOCS = Path(__file__).parents[1] / "docs" / "schemas"
 RECORDS: dict[Path, tuple[type[Any], str]] = {
     SCHEMA: (Report, "Pincite report"),
-    DOCS / "check.schema.json": (CheckReportRecord, "Pincite check report"),
-    DOCS / "ask.schema.json": (AnswerReportRecord, "Pincite answer report"),
+    DOCS / "check.schema.json": (CheckReport, "Pincite check report"),
+    DOCS / "ask.schema.json": (AnswerReport, "Pincite answer report"),
 }
 
 

@@ -25,7 +25,7 @@ from pincite.types import Document
 from pincite.verbs.ask.answer_check import AnswerChecker
 from pincite.verbs.ask.extract import can_stand_alone
 from pincite.verbs.ask.pipeline import ref_id
-from pincite.verbs.ask.records import Checked, Reference
+from pincite.verbs.ask.report import Checked, Reference
 
 ROOT = Path(__file__).parents[1]
 ABSTRACTS = ROOT / "src/pincite/demo/ask/abstracts.xml"

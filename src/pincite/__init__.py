@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pincite.errors import PinciteError
     from pincite.settings import Settings
     from pincite.types import Article, Claim, Document, Evidence, Finding, Label, Passage, Unchecked
-    from pincite.verbs.ask.records import Answer
-    from pincite.verbs.check.records import Check
+    from pincite.verbs.ask.report import Answer
+    from pincite.verbs.check.report import Check
 
 __all__ = [
     "Answer",
@@ -45,8 +45,8 @@ _MODULES = {
     "pincite.api": ("Report", "Verifier", "ask", "check", "open_corpus", "verify"),
     "pincite.errors": ("PinciteError",),
     "pincite.settings": ("Settings",),
-    "pincite.verbs.ask.records": ("Answer",),
-    "pincite.verbs.check.records": ("Check",),
+    "pincite.verbs.ask.report": ("Answer",),
+    "pincite.verbs.check.report": ("Check",),
 }
 
 

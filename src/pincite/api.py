@@ -27,15 +27,13 @@ from pincite.settings import Settings, load
 from pincite.text.passages import cited_passages
 from pincite.types import Article, Claim, Document, Evidence, Finding, Passage, Span
 from pincite.verbs.ask import build as build_ask
-from pincite.verbs.ask import data as ask_data
 from pincite.verbs.ask import render as ask_render
 from pincite.verbs.ask import terminal as ask_terminal
-from pincite.verbs.ask.records import Answer, AnswerReport
+from pincite.verbs.ask.report import Answer, AnswerReport
 from pincite.verbs.check import build as build_check
-from pincite.verbs.check import data as check_data
 from pincite.verbs.check import render as check_render
 from pincite.verbs.check import terminal as check_terminal
-from pincite.verbs.check.records import Check, CheckReport
+from pincite.verbs.check.report import Check, CheckReport
 from pincite.verbs.verify import articles, build, terminal
 from pincite.verbs.verify import render as verify_render
 from pincite.verbs.verify.report import Report as VerifyReport
@@ -119,7 +117,7 @@ class _Forms(NamedTuple):
 def _forms(record: object) -> _Forms:
     if isinstance(record, CheckReport):
         return _Forms(
-            lambda report: codec.values_of(check_data.record_of(report)),
+            CheckReport.to_values,
             check_render.to_html,
             check_terminal.print_report,
             check_render.COLUMNS,
@@ -127,11 +125,11 @@ def _forms(record: object) -> _Forms:
         )
     if isinstance(record, AnswerReport):
         return _Forms(
-            lambda report: codec.values_of(ask_data.record_of(report)),
+            AnswerReport.to_values,
             ask_render.to_html,
             ask_terminal.print_report,
-            ask_data.COLUMNS,
-            ask_data.rows,
+            ask_render.COLUMNS,
+            ask_render.rows,
         )
     return _Forms(
         VerifyReport.to_values,

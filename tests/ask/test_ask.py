@@ -28,7 +28,7 @@ from pincite.verbs.ask.pipeline import (
     numbered,
 )
 from pincite.verbs.ask.pipeline import Found as Found_
-from pincite.verbs.ask.records import Checked, Reference, Searched
+from pincite.verbs.ask.report import Checked, Reference, Searched
 from pincite.verbs.ask.writers import Written
 
 

@@ -13,11 +13,11 @@ from rich.console import Console
 from pincite.completions import Usage
 from pincite.judgement.references import Standing, Support
 from pincite.types import Claim, Document, Evidence, Hit, Passage, Span
-from pincite.verbs.ask import bibliography, data, render, terminal
+from pincite.verbs.ask import bibliography, render, terminal
 from pincite.verbs.ask.answer_check import AnswerChecker
 from pincite.verbs.ask.extract import Extractor
 from pincite.verbs.ask.pipeline import AskPipeline, LiteratureFinder
-from pincite.verbs.ask.records import Answer, AnswerReport, Searched
+from pincite.verbs.ask.report import Answer, AnswerReport, Searched
 from pincite.verbs.ask.writers import Written
 
 BAD = "unlucky"
@@ -107,7 +107,13 @@ def test_a_question_that_cannot_be_searched_for_costs_itself() -> None:
 
 
 def report(*answers: Answer) -> AnswerReport:
-    return AnswerReport(answers, len(answers), Usage(), (), {})
+    return AnswerReport(
+        answers=answers,
+        n_questions=len(answers),
+        usage=Usage(),
+        warnings_coded=(),
+        settings={},
+    )
 
 
 def printed(found: AnswerReport) -> str:
@@ -117,7 +123,7 @@ def printed(found: AnswerReport) -> str:
 
 
 RENDERERS: list[Callable[[AnswerReport], str]] = [
-    data.to_json,
+    AnswerReport.to_json,
     render.to_html,
     render.to_markdown,
     printed,

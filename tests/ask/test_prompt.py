@@ -18,7 +18,7 @@ from pincite.models import weights
 from pincite.text.passages import passages
 from pincite.types import Document, Hit
 from pincite.verbs.ask.pipeline import FoundDocument, LiteratureFinder, numbered
-from pincite.verbs.ask.records import Reference
+from pincite.verbs.ask.report import Reference
 from pincite.verbs.ask.writers import ModelWriter, within_budget
 
 QUESTION = "Does velorin reduce the number of migraine days?"

@@ -14,7 +14,7 @@ from pincite.judgement.confirmation import Outcome, StatementType
 from pincite.types import Document, Failed, Passage, Span
 from pincite.verbs.check import readings
 from pincite.verbs.check.pipeline import CheckPipeline, PassageFinder, WindowFinder, found_in
-from pincite.verbs.check.records import Reading
+from pincite.verbs.check.report import Reading
 
 TEXT = (
     "The harbour bridge was built of granite from the quarry above the river. Mayor Holm opened it "
@@ -65,7 +65,7 @@ def test_a_page_in_a_language_that_the_judge_does_not_read(corpus: EmbeddedCorpu
     only = pipeline(corpus, languages=frozenset({"en"}))
     (result,) = only.check(READING.text).results
     (failed,) = [item.outcome for item in result.items if isinstance(item.outcome, Failed)]
-    assert failed == Failed("language", "the page is in 'de', the model reads en")
+    assert (failed.step, failed.detail) == ("language", "the page is in 'de', the model reads en")
     assert result.weight.n_failed == 0, "what cannot be read makes no run incomplete"
 
 

@@ -20,7 +20,7 @@ from pincite.notes import Note
 from pincite.types import Claim, Evidence, Failed, Passage, Span
 from pincite.verbs.check.confirm import Asking, ModelJudge, VerifierJudge, drawn
 from pincite.verbs.check.readings import ModelInterpreter, by_rules
-from pincite.verbs.check.records import Reading
+from pincite.verbs.check.report import Reading
 
 KEY = "sk-very-secret"
 FAST = Limits(seconds=5, first_wait=0.01, longest_wait=0.05, attempts=2)

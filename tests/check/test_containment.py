@@ -14,10 +14,10 @@ from rich.console import Console
 from pincite.completions import Usage
 from pincite.judgement.confirmation import Outcome, StatementType, Weighed, from_answers
 from pincite.types import Claim, Evidence, Failed, Passage, Span
-from pincite.verbs.check import data, render, terminal
+from pincite.verbs.check import render, terminal
 from pincite.verbs.check.confirm import VerifierJudge
 from pincite.verbs.check.pipeline import CheckPipeline, Found
-from pincite.verbs.check.records import Check, CheckReport, Interpretation, Reading
+from pincite.verbs.check.report import Check, CheckReport, Interpretation, Reading
 
 BAD = "unlucky"
 TEXTS = ["The mill of Varde closed in 1934.", f"The {BAD} mill of Varde closed in 1934."]
@@ -65,9 +65,9 @@ def pipeline(**parts: Any) -> CheckPipeline:
     return replace(whole, **parts)
 
 
-def outcomes(check: Check) -> list[Failed | Outcome]:
+def failures(check: Check) -> list[str]:
     (result,) = check.results
-    return [i.outcome if isinstance(i.outcome, Failed) else Outcome.BALANCED for i in result.items]
+    return [i.outcome.detail if isinstance(i.outcome, Failed) else "" for i in result.items]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def outcomes(check: Check) -> list[Failed | Outcome]:
 )
 def test_a_passage_that_cannot_be_judged_costs_itself(judge: VerifierJudge, error: str) -> None:
     check = pipeline(judge=judge).check(STATEMENT)
-    assert outcomes(check) == [Outcome.BALANCED, Failed("internal", error)]
+    assert failures(check) == ["", error]
     assert check.results[0].weight.n_failed == 1
     assert check.results[0].weight.outcome is Outcome.STRONG_CONFIRMATION
     assert not check.complete
@@ -112,7 +112,15 @@ def test_what_raises_beside_the_parts_costs_the_statement() -> None:
 
 
 def report(*checks: Check) -> CheckReport:
-    return CheckReport(checks, len(checks), Usage(), (), {}, {}, "2026-11-26T12:00:00+00:00")
+    return CheckReport(
+        checks=checks,
+        n_statements=len(checks),
+        usage=Usage(),
+        warnings_coded=(),
+        settings={},
+        versions={},
+        created="2026-11-26T12:00:00+00:00",
+    )
 
 
 def printed(found: CheckReport) -> str:
@@ -122,7 +130,7 @@ def printed(found: CheckReport) -> str:
 
 
 RENDERERS: list[Callable[[CheckReport], str]] = [
-    data.to_json,
+    CheckReport.to_json,
     render.to_html,
     render.to_csv,
     render.to_markdown,
@@ -140,8 +148,8 @@ def test_a_passage_that_cannot_be_shown_costs_itself(
     sound, other = pipeline().check(STATEMENT), pipeline().check("The tram was sold in 1935.")
     (result,) = sound.results
     bad = passage(TEXTS[1], 9)
-    item = Weighed(bad, from_answers(bad, 0.9, 0.0, Span(0, len(TEXTS[1]))), 9)
-    item = replace(item, passage=replace(bad, **damage))
+    outcome = from_answers(replace(bad, **damage), 0.9, 0.0, Span(0, len(TEXTS[1])))
+    item = Weighed(outcome, 9, "for")
     broken = replace(sound, results=(replace(result, items=(*result.items, item)),))
     shown = to_format(report(broken, other))
     assert STATEMENT.rstrip(".") in shown
@@ -155,11 +163,17 @@ def test_a_statement_that_cannot_be_shown_leaves_the_others() -> None:
     (result,) = bad.results
     reading = replace(result.reading, kind="no kind", text=7)  # type: ignore[arg-type]
     bad = replace(bad, results=(replace(result, reading=reading),))
-    for to_format in (data.to_json, render.to_html, render.to_csv, render.to_markdown, printed):
+    for to_format in (
+        CheckReport.to_json,
+        render.to_html,
+        render.to_csv,
+        render.to_markdown,
+        printed,
+    ):
         shown = to_format(report(sound, bad))
         assert "0.example" in shown
         assert "tram was sold" in shown or to_format is render.to_csv, "a row is of a reading"
-    assert json.loads(data.to_json(report(sound, bad)))["n_statements"] == 2
+    assert json.loads(report(sound, bad).to_json())["n_statements"] == 2
 
 
 HOSTILE = [

@@ -55,8 +55,3 @@ def llm(server: Server) -> tuple[str, ...]:
 
 def written(result: Result) -> Any:
     return json.loads(result.stdout)
-
-
-def readings(report: Any) -> list[Any]:
-    found: list[Any] = report["checks"][0]["readings"]
-    return found

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from check_replies import STEPS, Model, fenced_in, step_of, unfenced
-from cli.check_runs import CHECK, KEY, PAGES, STATEMENT, llm, readings, written
+from cli.check_runs import CHECK, KEY, PAGES, STATEMENT, llm, written
 from click.testing import CliRunner, Result
 from models.chat_server import Server, good, refusal
+from support.check_values import readings
 
 from pincite.cli import cli
 from pincite.llm.templates import VARIABLES
@@ -176,7 +177,7 @@ def test_a_rounded_digit_is_no_difference(
             return {key: moved(each) for key, each in value.items()}
         if isinstance(value, list):
             return [moved(each) for each in value]
-        return round(abs(value - off_by), 4) if isinstance(value, float) else value
+        return round(value - off_by, 4) if isinstance(value, float) and value else value
 
     events[-1]["report"]["checks"] = moved(events[-1]["report"]["checks"])
     Path("run.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))

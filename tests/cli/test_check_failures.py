@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 from check_replies import Model
-from cli.check_runs import CHECK, llm, readings, written
+from cli.check_runs import CHECK, llm, written
 from click.testing import Result
 from models.chat_server import Answer, Server, good
+from support.check_values import readings
 
 from pincite import runtime
 from pincite.llm.client import Limits

@@ -12,10 +12,12 @@ import pytest
 from cli.check_runs import CHECK
 from click.testing import CliRunner, Result
 from models.llamacpp_server import KEY, NAME, RealServer
+from support.check_values import readings
 
 from pincite.cli import cli
+from pincite.contract import codec
 from pincite.llm.templates import VARIABLES
-from pincite.verbs.check import data
+from pincite.verbs.check.report import CheckReport
 
 pytestmark = [pytest.mark.train, pytest.mark.xdist_group("real_server")]
 SHORT = {
@@ -61,12 +63,10 @@ def test_every_passage_is_judged_or_has_a_reason(
     result = CliRunner().invoke(cli, [*CHECK, *server, *outputs], catch_exceptions=False)
     report = json.loads(Path("out.json").read_text())
     assert result.exit_code == (0 if report["complete"] else 5), result.output
-    jsonschema.validate(report, data.schema())
+    jsonschema.validate(report, codec.schema(CheckReport, "Pincite check report"))
     assert 7 <= report["usage"]["n_calls"] <= 24
     assert report["usage"]["n_prompt_tokens"] > 0
-    (check,) = report["checks"]
-    items = [item for reading in check["readings"] for item in reading["evidence"]]
-    for item in items:
+    for item in (item for reading in readings(report) for item in reading["evidence"]):
         assert (item["doc"] is None) == bool(item["failed"] and item["failed"]["detail"])
     assert all(KEY not in Path(f"out.{name}").read_text() for name in names)
     assert KEY not in result.output

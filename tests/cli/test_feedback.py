@@ -11,45 +11,50 @@ import ask_samples
 import pytest
 import samples
 from click.testing import CliRunner, Result
-from filled_records import filled
 
 from pincite import runtime
 from pincite.cli import cli
-from pincite.contract.ask import AnswerReportRecord
-from pincite.contract.check import CheckReportRecord
 from pincite.documents.jsonl import read_labelled
 from pincite.errors import ConfigError, InputError, PinciteError
 from pincite.library.feedback import most_telling
 from pincite.library.results import Item, read_result
 from pincite.types import Claim, Evidence, Passage
-from pincite.verbs.ask import data as answers_data
 
+TRAM = "It rained. The tram runs to the harbour. It is red."
 CHECK: dict[str, Any] = {
     "checks": [
         {
             "statement": "The tram runs to the harbour.",
-            "readings": [
+            "results": [
                 {
-                    "reading_id": "r1",
-                    "text": "The tram runs to the harbour today.",
-                    "kind": "descriptive",
-                    "outcome": "confirmation",
-                    "evidence": [
+                    "reading": {
+                        "reading_id": "r1",
+                        "text": "The tram runs to the harbour today.",
+                        "kind": "descriptive",
+                    },
+                    "weight": {"outcome": "confirmation"},
+                    "items": [
                         {
                             "side": "for",
-                            "url": "https://e.org/tram",
-                            "passage": "It rained. The tram runs to the harbour. It is red.",
-                            "quote": "The tram runs to the harbour.",
+                            "outcome": {
+                                "passage": {"text": TRAM, "url": "https://e.org/tram"},
+                                "quoted": "The tram runs to the harbour.",
+                            },
                         },
-                        {"side": "silent", "url": "u", "passage": "Nothing.", "quote": None},
+                        {
+                            "side": "silent",
+                            "outcome": {"passage": {"text": "Nothing.", "url": "u"}, "quoted": ""},
+                        },
                     ],
                 },
                 {
-                    "reading_id": "r2",
-                    "text": "The tram should run to the harbour.",
-                    "kind": "normative",
-                    "outcome": "not_judged",
-                    "evidence": [],
+                    "reading": {
+                        "reading_id": "r2",
+                        "text": "The tram should run to the harbour.",
+                        "kind": "normative",
+                    },
+                    "weight": {"outcome": "not_judged"},
+                    "items": [],
                 },
             ],
         }
@@ -68,8 +73,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for number, finding in enumerate(report["findings"]):
         finding["claim"]["claim_id"] = f"c{number}"  # those of the sample are all one
     (tmp_path / "report.json").write_text(json.dumps(report), encoding="utf-8")
-    check = filled(CheckReportRecord, CHECK)
-    (tmp_path / "check.json").write_text(json.dumps(check), encoding="utf-8")
+    (tmp_path / "check.json").write_text(json.dumps(CHECK), encoding="utf-8")
     return tmp_path
 
 
@@ -104,18 +108,16 @@ def test_who_said_what_should_stand_there(home: Path) -> None:
 
 
 def test_an_answer_s_items_and_their_rows(home: Path) -> None:
-    evidence = {
-        "passage": "The rate fell in both groups.",
-        "quote": None,
-        "url": "https://a.example",
-    }
+    passage = {"text": "The rate fell in both groups.", "url": "https://a.example"}
+    evidence = {"passage": passage, "quoted": ""}
     verdicts = [
         {"number": 2, "support": "supports", "evidence": evidence},
         {"number": None, "support": "no_such_reference", "evidence": None},
     ]
-    sentence = {"text": "The rate fell.", "standing": "supported", "verdicts": verdicts}
-    answer = {"question": "Did it fall?", "abstained": None, "sentences": [sentence]}
-    report = filled(AnswerReportRecord, {"answers": [answer]})
+    sentence = {"sentence": {"text": "The rate fell."}, "standing": "supported"}
+    answer = {"question": "Did it fall?", "abstained": "", "sentences": [sentence]}
+    sentence["verdicts"] = verdicts
+    report = {"answers": [answer], "versions": {}, "created": "2026-01-02T03:04:05+00:00"}
     (home / "answer.json").write_text(json.dumps(report))
     found = read_result(home / "answer.json")
     assert found.kind == "ask"
@@ -124,7 +126,7 @@ def test_an_answer_s_items_and_their_rows(home: Path) -> None:
     run("answer.json", "--down", "--item", "1", "--correction", "It did not.")
     run("export", "claims.jsonl")
     (row,) = rows(home / "claims.jsonl")
-    assert (row["claim"], row["evidence"]) == ("The rate fell.", evidence["passage"])
+    assert (row["claim"], row["evidence"]) == ("The rate fell.", passage["text"])
     assert row["label"] == "nei"
     # A sentence with a label of a passage is its only reference; a thumb is for the sentence.
     assert found.chosen("1.s1").item_id == "1.s1"
@@ -168,7 +170,7 @@ def test_from_opinions_to_rows(home: Path) -> None:
         ("The tram runs to the harbour today.", "support"),
         ("The tram runs to the harbour today.", "nei"),
     ]
-    assert labelled[1].evidence == CHECK["checks"][0]["readings"][0]["evidence"][0]["passage"]
+    assert labelled[1].evidence == TRAM
 
     run("export", "--format", "scifact", "s.jsonl")
     claims, corpus = rows(home / "s.jsonl"), rows(home / "s.corpus.jsonl")
@@ -201,7 +203,7 @@ def test_the_last_word_counts(home: Path) -> None:
 
 
 def test_what_was_said_of_answers_leaves_with_its_corrections(home: Path) -> None:
-    (home / "ask.json").write_text(answers_data.to_json(ask_samples.everything()))
+    (home / "ask.json").write_text(ask_samples.everything().to_json())
     run("ask.json", "--down", "--item", "1.s1", "--correction", "It was found in 1911.")
     run("ask.json", "--up", "--item", "1")
     run("export", "--format", "answers", "a.jsonl")

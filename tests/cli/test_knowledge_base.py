@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from cli.check_runs import prepare
 from click.testing import CliRunner, Result
+from support.check_values import readings
 
 from pincite.cli import cli
 
@@ -52,7 +53,7 @@ def test_filters_that_let_nothing_through_are_told_of(run: Callable[..., Result]
 def test_metadata_stands_in_a_check_and_filters_it(run: Callable[..., Result]) -> None:
     arguments = ("check", STATEMENT, "--corpus", "kb", "--where", "publisher == Gazette")
     run(*arguments, "--json", "out.json", "-q")
-    (reading,) = json.loads(Path("out.json").read_text())["checks"][0]["readings"]
+    (reading,) = readings(json.loads(Path("out.json").read_text()))
     assert [one["url"] for one in reading["evidence"]] == ["https://e.org/b"]
     assert reading["evidence"][0]["meta"]["publisher"] == "Gazette"
     assert reading["evidence"][0]["published"] == "1999-05-01"

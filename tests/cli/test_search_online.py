@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from cli.test_archives import CLAIM, NOW, THEN, checked, cites, html, wiki
 from cli.test_cli import run
+from support.check_values import readings
 from wiki.wiki_server import Wiki
 
 __all__ = ["wiki"]  # a fixture
@@ -83,9 +84,8 @@ OTHER_YEAR = CLAIM.replace("1911", "1913") + " It carries a road over the river.
 def reading_of(wiki: Wiki, *options: str, code: int = 0) -> dict[str, Any]:
     """The one reading of the claim, with the web as its only source unless options say more."""
     given = ("--online", "--search-url", wiki.url, "--json", "-", *options)
-    (checked_claim,) = json.loads(run("check", CLAIM, *given, code=code).stdout)["checks"]
-    (reading,) = checked_claim["readings"]
-    return dict(reading)
+    (reading,) = readings(json.loads(run("check", CLAIM, *given, code=code).stdout))
+    return reading
 
 
 def test_a_statement_against_the_web(wiki: Wiki) -> None:
@@ -144,7 +144,7 @@ def test_a_corpus_and_the_web_together(wiki: Wiki) -> None:
     assert reading["n_texts"] == 2, "the copy on the web counts once with the text of the corpus"
     replayed = run("replay", "run.jsonl", "--json", "-")
     assert "The same results" in replayed.stderr
-    (again,) = json.loads(replayed.stdout)["checks"][0]["readings"]
+    (again,) = readings(json.loads(replayed.stdout))
     assert (again["unread"], again["excluded"]) == (reading["unread"], reading["excluded"])
     asked_before = len(wiki.asked)
     run("check", CLAIM, "--corpus", "kb", "--search-url", wiki.url)

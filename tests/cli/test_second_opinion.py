@@ -15,6 +15,7 @@ import pytest
 from cli.check_runs import prepare
 from click.testing import CliRunner, Result
 from models.chat_server import Answer, Server, good, refusal, serving
+from support.check_values import readings
 
 from pincite.cli import cli
 from pincite.llm.client import Limits
@@ -169,7 +170,7 @@ def test_check_and_ask_have_it_too(run: Callable[..., Result], server: Server) -
     run("check", "The mill number 3 was built in 1931.", "--corpus", "kb", *judge,
         "--json", "check.json")  # fmt: skip
     report = json.loads(Path("check.json").read_text())
-    items = [item for r in report["checks"][0]["readings"] for item in r["evidence"]]
+    items = [item for r in readings(report) for item in r["evidence"]]
     assert items
     for item in items:
         assert "second_not_supported" in [note["code"] for note in item["reasons_coded"]]

@@ -15,7 +15,7 @@ import pincite
 from pincite.adapters.langchain import CorpusRetriever
 from pincite.api import Report
 from pincite.corpus.protocol import Corpus
-from pincite.verbs.ask import data as ask_data
+from pincite.verbs.ask import render as ask_render
 from pincite.verbs.check import render as check_render
 from pincite.verbs.verify import csv as verify_csv
 
@@ -35,7 +35,7 @@ def corpus(tmp_path: Path) -> Iterator[Corpus]:
     [
         (verify_report(), verify_csv.COLUMNS, len(list(verify_csv.rows(verify_report())))),
         (check_report(), check_render.COLUMNS, len(list(check_render.rows(check_report())))),
-        (everything(), ask_data.COLUMNS, len(list(ask_data.rows(everything())))),
+        (everything(), ask_render.COLUMNS, len(list(ask_render.rows(everything())))),
     ],
     ids=["verify", "check", "ask"],
 )

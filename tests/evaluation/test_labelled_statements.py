@@ -17,8 +17,8 @@ from pincite.evaluation.labelled_statements import (
 )
 from pincite.judgement.confirmation import Outcome, StatementType, Weighed, Weight, from_answers
 from pincite.types import Passage, Span
-from pincite.verbs.check.records import Check, Reading, ReadingResult
 from pincite.verbs.check.render import measures_to_html as to_html
+from pincite.verbs.check.report import Check, Reading, ReadingResult
 
 CONFIRMED = Prediction(Outcome.CONFIRMATION, 0.5)
 DENIED = Prediction(Outcome.STRONG_DISCONFIRMATION, -0.9)
@@ -106,7 +106,7 @@ def test_a_failure_is_wrong_and_counted() -> None:
 def item(published: str | None, degree: float) -> Weighed:
     passage = Passage("d", f"u{published}", "", "words", Span(0, 5))
     outcome = from_answers(passage, max(degree, 0.0), max(-degree, 0.0))
-    return Weighed(passage, outcome, hash(published), published)
+    return Weighed(outcome, hash(published), "silent", published)
 
 
 def result(kind: StatementType, outcome: Outcome, *items: Weighed) -> ReadingResult:

@@ -27,7 +27,7 @@ from pincite.verbs.ask import build as build_ask
 from pincite.verbs.ask.answer_check import AnswerChecker
 from pincite.verbs.ask.extract import Extractor
 from pincite.verbs.ask.pipeline import AskPipeline, LiteratureFinder
-from pincite.verbs.ask.records import Answer, Reference, Searched
+from pincite.verbs.ask.report import Answer, Reference, Searched
 from pincite.verbs.verify import build
 
 BRIDGE = "The old stone bridge of Varde opened in 1911."

@@ -10,22 +10,24 @@ from hypothesis import strategies as st
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import (
     Outcome,
+    Unjudged,
     Weighed,
     degree,
     from_answers,
     level,
     weighed_together,
 )
-from pincite.types import Failed, Passage, Span
+from pincite.types import Passage, Span
 
 PASSAGE = Passage("d", "https://d.example/", "", "Text.", Span(0, 5))
 
 
 def item(doc: float | None, text_id: int, published: str | None = None) -> Weighed:
     passage = Passage(f"d{text_id}", f"https://{text_id}.example/", "", "Text.", Span(0, 5))
-    failed = Failed("reply", "no answer")
-    outcome = failed if doc is None else from_answers(passage, max(doc, 0), max(-doc, 0))
-    return Weighed(passage, outcome, text_id, published)
+    if doc is None:
+        return Weighed(Unjudged("reply", "no answer", passage), text_id, "failed", published)
+    outcome = from_answers(passage, max(doc, 0), max(-doc, 0))
+    return Weighed(outcome, text_id, confirmation.side(doc), published)
 
 
 def items(*degrees: float | None) -> list[Weighed]:
@@ -158,7 +160,7 @@ def test_a_sentence_that_overlapping_passages_quote_is_shown_once() -> None:
     def quoting(doc_id: str, start: int, quote: int, support: float) -> Weighed:
         passage = Passage(doc_id, "", "", "It rained. It burnt.", Span(start, start + 20))
         outcome = from_answers(passage, support, 0.0, Span(quote, quote + 9))
-        return Weighed(passage, outcome, 0)
+        return Weighed(outcome, 0, "for")
 
     found = [
         quoting("a", 0, 11, 0.6),
@@ -192,7 +194,7 @@ def test_one_document_confirms_strongly_only_in_the_words_of_the_reading() -> No
     assert weighed_together(items(0.9), each=True).outcome is Outcome.STRONG_CONFIRMATION
     text = "The mill closed in 1934."
     passage = Passage("d", "", "", text, Span(0, len(text)))
-    found = [Weighed(passage, from_answers(passage, 0.9, 0.0, Span(0, len(text))), 0)]
+    found = [Weighed(from_answers(passage, 0.9, 0.0, Span(0, len(text))))]
     for reading, outcome in (
         ("In 1934 the mill closed.", Outcome.STRONG_CONFIRMATION),
         ("In 1935 the mill closed.", Outcome.CONFIRMATION),

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from models.chat_server import Answer, Server, refusal, serving
+from support.check_values import readings
 from support.laws import FakeEncoder, check_encoder
 
 from pincite.cli import cli
@@ -267,7 +268,7 @@ def test_a_corpus_from_the_command_line(server: Server, run: Callable[..., Resul
     assert len(found.splitlines()) == 3
     checked = run("check", "Bridge 2 is in Varde.", "--corpus", "kb", "--json", "-", "-q")
     assert checked.exit_code == 0, checked.output
-    assert json.loads(checked.stdout)["checks"][0]["readings"][0]["evidence"]
+    assert readings(json.loads(checked.stdout))[0]["evidence"]
     assert KEY not in checked.output
 
 

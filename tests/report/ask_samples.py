@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pincite.completions import Usage
-from pincite.judgement.references import Standing, Support, Verdict
+from pincite.judgement.references import ReferenceVerdict, Standing, Support
 from pincite.notes import Note, as_written
 from pincite.text import citation_marks
 from pincite.text.citation_marks import Mark, Sentence
 from pincite.types import Document, Evidence, Passage, Span
 from pincite.verbs.ask import answer_check
-from pincite.verbs.ask.records import Answer, AnswerReport, Change, Checked, Reference, Searched
+from pincite.verbs.ask.report import Answer, AnswerReport, Change, Checked, Reference, Searched
 
 ABSTRACT = (
     "BACKGROUND: Night trams run past many bedrooms. METHODS: We followed 412 adults in Varde for "
@@ -84,7 +84,7 @@ def sentence(text: str, *ids: str, at: int = 0) -> Sentence:
 def checked(
     text: str,
     standing: str,
-    *verdicts: Verdict,
+    *verdicts: ReferenceVerdict,
     notes: Sequence[Note] = (),
     inherited: bool = False,
 ) -> Checked:
@@ -94,27 +94,27 @@ def checked(
 
 def _verdict(
     support: Support, number: int, evidence: Evidence | None = None, why: str = ""
-) -> Verdict:
-    return Verdict(support, evidence, as_written(why), str(number), number)
+) -> ReferenceVerdict:
+    return ReferenceVerdict(support, evidence, as_written(why), str(number), number)
 
 
-def supports(number: int, source: Document, quoted: str = FINDING) -> Verdict:
+def supports(number: int, source: Document, quoted: str = FINDING) -> ReferenceVerdict:
     return _verdict(Support.SUPPORTS, number, evidence(source, quoted, 0.93))
 
 
-def contradicts(number: int, source: Document, quoted: str = FINDING) -> Verdict:
+def contradicts(number: int, source: Document, quoted: str = FINDING) -> ReferenceVerdict:
     return _verdict(Support.CONTRADICTS, number, evidence(source, quoted, 0.03, 0.91))
 
 
-def silent(number: int, source: Document, quoted: str = FINDING) -> Verdict:
+def silent(number: int, source: Document, quoted: str = FINDING) -> ReferenceVerdict:
     return _verdict(Support.NO_EVIDENCE, number, evidence(source, quoted, 0.2, 0.1))
 
 
-def missing(written: str) -> Verdict:
-    return Verdict(Support.NO_SUCH_REFERENCE, written=written)
+def missing(written: str) -> ReferenceVerdict:
+    return ReferenceVerdict(Support.NO_SUCH_REFERENCE, written=written)
 
 
-def unread(number: int, why: str) -> Verdict:
+def unread(number: int, why: str) -> ReferenceVerdict:
     return _verdict(Support.NOT_CHECKED, number, why=why)
 
 
@@ -241,9 +241,9 @@ def hostile(text: str, url: str) -> Answer:
     source = Document(url, text, f"First. {text} Last.", "pubmed", text, None, text, meta)
     page = Document(url, text, f"First. {text} Last.", meta={"author": text, "retracted": text})
     verdicts = (
-        Verdict(Support.SUPPORTS, evidence(source, text, 0.9), (), text, 1),
-        Verdict(Support.NO_SUCH_REFERENCE, None, as_written(text), text),
-        Verdict(Support.NOT_CHECKED, None, as_written(text), text, 2),
+        ReferenceVerdict(Support.SUPPORTS, evidence(source, text, 0.9), (), text, 1),
+        ReferenceVerdict(Support.NO_SUCH_REFERENCE, None, as_written(text), text),
+        ReferenceVerdict(Support.NOT_CHECKED, None, as_written(text), text, 2),
     )
     one = Checked(sentence(text, text), verdicts, Standing.MIXED, True, as_written(text))
     return Answer(

@@ -4,22 +4,23 @@ from dataclasses import replace
 
 from pincite.completions import Usage
 from pincite.judgement import confirmation
-from pincite.judgement.confirmation import StatementType, Weighed
+from pincite.judgement.confirmation import StatementType, Unjudged, Weighed
 from pincite.notes import as_written
 from pincite.types import Bar, CopyKind, Exclusion, Failed, Passage, Reason, Span, Unchecked
-from pincite.verbs.check.records import Check, CheckReport, Reading, ReadingResult
+from pincite.verbs.check.report import Check, CheckReport, Reading, ReadingResult
 
 
 def weighed(doc: float | None, n: int, text: str, url: str) -> Weighed:
     passage = Passage(f"{n:016x}", url, text, f"It says: {text} And more.", Span(5, 25 + len(text)))
     if doc is None:
-        return Weighed(passage, Failed("reply", f"unreadable: {text}"), n)
+        return Weighed(Unjudged("reply", f"unreadable: {text}", passage), n, "failed")
     quote = Span(9, 9 + len(text)) if text.strip() else None
     answers = confirmation.from_answers(passage, max(doc, 0.0), max(-doc, 0.0), quote)
     judged = replace(answers, reasons_coded=as_written(text), analysis=text)
     meta = {"author": text, "publisher": text}
     origin = CopyKind.LIVE if n == 1 else CopyKind.CORPUS
-    return Weighed(passage, judged, n, f"20{10 + n}-05-14", meta, (url,), origin=origin)
+    side = confirmation.side(doc)
+    return Weighed(judged, n, side, f"20{10 + n}-05-14", meta, (url,), origin=origin)
 
 
 def reading(number: int, text: str, kind: str) -> Reading:

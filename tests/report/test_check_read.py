@@ -8,26 +8,27 @@ from check_samples import check_report
 from samples import HOSTILE
 
 from pincite.errors import InputError
-from pincite.verbs.check import data, render
+from pincite.verbs.check.report import CheckReport
 
 
 @pytest.mark.parametrize("text", ["Varde", *HOSTILE])
 def test_a_check_survives_its_json(text: str) -> None:
     report = check_report(text)
-    written = data.to_json(report)
-    again = data.from_json(written)
-    assert data.to_json(again) == written
-    assert render.to_html(again) == render.to_html(report)
+    again = CheckReport.from_json(report.to_json())
+    assert again.to_json() == report.to_json()
+    assert again.checks[0].results[2] == report.checks[0].results[2]
     assert again.complete == report.complete
 
 
-def test_two_answers_that_exceed_one_keep_their_degree() -> None:
-    values: Any = json.loads(data.to_json(check_report()))
-    answered = values["checks"][0]["readings"][0]["evidence"][0]
-    answered |= {"prob_reading": 0.9, "prob_negation": 0.7, "doc": 0.2}
-    again: Any = json.loads(data.to_json(data.from_json(json.dumps(values))))
-    found = again["checks"][0]["readings"][0]["evidence"][0]
-    assert (found["prob_reading"], found["prob_negation"], found["doc"]) == (0.6, 0.4, 0.2)
+def test_what_is_computed_is_written_and_not_believed() -> None:
+    values: Any = json.loads(check_report().to_json())
+    first = values["checks"][0]["results"][0]
+    assert (first["items"][0]["doc"], first["items"][0]["side"]) == (0.9, "for")
+    assert first["weight"]["level"] == "inconclusive_confirmation"
+    first["items"][0]["doc"], first["weight"]["level"] = -1, "strong_confirmation"
+    assert json.loads(CheckReport.from_json(json.dumps(values)).to_json()) == json.loads(
+        check_report().to_json()
+    )
 
 
 @pytest.mark.parametrize(
@@ -35,22 +36,20 @@ def test_two_answers_that_exceed_one_keep_their_degree() -> None:
     [
         (("schema_version",), "0"),
         (("created",), None),
-        (("checks", 0, "readings", 0, "kind"), "odd"),
-        (("checks", 0, "readings", 0, "outcome"), "true"),
-        (("checks", 0, "readings", 0, "contradictions"), [99]),
-        (("checks", 0, "readings", 0, "interval"), [1]),
-        (("checks", 0, "readings", 0, "evidence", 0, "quote_span"), [0, 10_000]),
-        (("checks", 0, "readings", 0, "evidence", 0, "prob_reading"), "0.9"),
-        (("checks", 0, "readings", 0, "evidence", 0, "meta"), []),
-        (("checks", 0, "readings"), {}),
+        (("checks", 0, "results", 0, "reading", "kind"), "odd"),
+        (("checks", 0, "results", 0, "weight", "outcome"), "true"),
+        (("checks", 0, "results", 0, "weight", "interval"), [1]),
+        (("checks", 0, "results", 0, "items", 0, "outcome", "prob_supported"), "0.9"),
+        (("checks", 0, "results", 0, "items", 0, "meta"), []),
+        (("checks", 0, "results"), {}),
         (("usage",), 3),
     ],
 )
 def test_values_that_are_none_of_ours_are_named(place: tuple[str | int, ...], value: Any) -> None:
-    values: Any = json.loads(data.to_json(check_report()))
+    values: Any = json.loads(check_report().to_json())
     inner = values
     for key in place[:-1]:
         inner = inner[key]
     inner[place[-1]] = value
     with pytest.raises(InputError):
-        data.from_json(json.dumps(values))
+        CheckReport.from_json(json.dumps(values))

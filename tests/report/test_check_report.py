@@ -16,12 +16,14 @@ from hostile import CASES, Page
 from hypothesis import given as given_any
 from hypothesis import strategies as st
 from rich.console import Console
+from support.check_values import readings
 
-from pincite.cli.check import OUTPUTS, deliver
-from pincite.contract.codec import values_of
+from pincite.cli.check import deliver
+from pincite.contract import codec
 from pincite.errors import ConfigError, PinciteError
 from pincite.report import yaml_text
-from pincite.verbs.check import data, render, terminal
+from pincite.verbs.check import render, terminal
+from pincite.verbs.check.report import CheckReport
 
 ALLOWED = {
     *("html head meta title style body a header p h1 h2 h3 h4 h5 strong ul ol li nav main").split(),
@@ -32,17 +34,15 @@ ALLOWED = {
 
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_json_is_valid_by_its_schema(text: str, url: str) -> None:
-    given = json.loads(data.to_json(check_report(text, url)))
-    jsonschema.validate(given, data.schema())
-    (check,) = given["checks"]
-    outcomes = [reading["outcome"] for reading in check["readings"]]
+    given = json.loads(check_report(text, url).to_json())
+    jsonschema.validate(given, codec.schema(CheckReport, "Pincite check report"))
+    outcomes = [each["weight"]["outcome"] for each in given["checks"][0]["results"]]
     assert outcomes == "balanced no_evidence failed balanced disconfirmation".split()
     assert (given["complete"], given["n_statements"]) == (False, 2)
 
 
 def test_what_the_json_says() -> None:
-    given = json.loads(data.to_json(check_report()))
-    first, nothing, failed, balanced, against = given["checks"][0]["readings"]
+    first, nothing, failed, balanced, against = readings(json.loads(check_report().to_json()))
     assert (first["doc"], first["n_texts"], first["n_silent"], first["n_failed"]) == (0.2, 3, 1, 1)
     assert first["contradictions"] == [0, 2]
     assert [item["side"] for item in first["evidence"]] == [
@@ -53,9 +53,7 @@ def test_what_the_json_says() -> None:
     assert (balanced["level"], balanced["outcome"]) == ("inconclusive_confirmation", "balanced")
     assert against["outcome"] == "disconfirmation"
     item = first["evidence"][0]
-    start, end = item["quote_span"]
-    assert end - start == len(item["quote"]) == 5
-    assert start == item["span"][0] + 9
+    assert (item["quote"], item["passage"][9:14]) == ("Varde", "Varde")
 
 
 @pytest.mark.parametrize(("text", "url"), CASES)
@@ -187,7 +185,7 @@ def test_a_template_that_may_not(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_yaml_reads_back_as_the_json(text: str, url: str) -> None:
-    given = values_of(data.record_of(check_report(text, url)))
+    given = check_report(text, url).to_values()
     read = yaml.safe_load(yaml_text.to_yaml(given))
     assert json.dumps(read) == json.dumps(given)
 
@@ -324,7 +322,7 @@ def test_a_format_that_cannot_be_made_costs_itself(tmp_path: Path) -> None:
     """Without versions there is no page; the JSON does not need them."""
     bare = replace(check_report(), versions=None)  # type: ignore[arg-type]
     paths: dict[str, Path | None] = {
-        **dict.fromkeys(OUTPUTS),
+        **dict.fromkeys("json html csv markdown yaml claimreview".split()),
         **{name: tmp_path / name for name in ("html", "json")},
     }
     with pytest.raises(PinciteError, match="html"):

@@ -26,7 +26,7 @@ from pincite.judgement.references import Retraction
 from pincite.types import Document
 from pincite.verbs.ask import bibliography
 from pincite.verbs.ask.bibliography import Name
-from pincite.verbs.ask.records import Reference
+from pincite.verbs.ask.report import Reference
 
 # Of csl-data.json, CSL 1.0.2: the variables that we write, all others being left out.
 CSL_TEXTS = {

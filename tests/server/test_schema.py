@@ -22,9 +22,7 @@ from pincite.server.app import create_app
 from pincite.server.jobs import Status
 from pincite.server.site import Site
 from pincite.server.work import Ingested
-from pincite.verbs.ask import data as ask_data
-from pincite.verbs.check import data as check_data
-from pincite.verbs.check.records import Interpretation
+from pincite.verbs.check.report import Interpretation
 
 URL = "/api/v1/openapi.json"
 # What is well-formed may still be refused (a corpus that is not there, a title while offline), and
@@ -73,11 +71,12 @@ def failures(site: Site, n_examples: int) -> dict[str, str]:
     "result",
     [
         samples.report().to_json(),
-        check_data.to_json(check_samples.check_report()),
-        ask_data.to_json(ask_samples.everything()),
+        check_samples.check_report().to_json(),
+        ask_samples.everything().to_json(),
         to_json(filled(Interpretation)),
         to_json(filled(Ingested)),
     ],
+    ids=["verify", "check", "ask", "readings", "ingest"],
 )
 def test_results_are_described(make_site: Callable[..., Site], result: str) -> None:
     document = create_app(make_site(**ROOMY)).openapi()

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from pincite.cli import cli
 from pincite.completions import Usage
 from pincite.errors import InputError
-from pincite.judgement.references import Standing, Support, Verdict, standing
+from pincite.judgement.references import ReferenceVerdict, Standing, Support, standing
 from pincite.llm.templates import Templates
 from pincite.text import citation_marks
 from pincite.text.passages import passages
@@ -27,8 +27,7 @@ from pincite.training.answer_rows import (
     read_rows,
 )
 from pincite.types import Document, Evidence
-from pincite.verbs.ask.data import to_json
-from pincite.verbs.ask.records import Answer, AnswerReport, Checked, Reference, Searched
+from pincite.verbs.ask.report import Answer, AnswerReport, Checked, Reference, Searched
 
 GOOD = "Oil helped the old mills [1]. New ones need none [1, 2]."
 URL = "https://e.org/mills"
@@ -63,7 +62,7 @@ def answer(
             passage = passages(references[number - 1].document)[-1] if number else None
             said = support if number else Support.NO_SUCH_REFERENCE
             evidence = Evidence(passage, 0.9, 0.0, 0.1, 1.0) if passage else None
-            verdicts.append(Verdict(said, evidence, written=written, number=number))
+            verdicts.append(ReferenceVerdict(said, evidence, written=written, number=number))
         together = standing(each.support for each in verdicts)
         sentences.append(Checked(found, tuple(verdicts), together))
     ids = tuple(reversed([each.ref_id for each in references]))
@@ -73,8 +72,16 @@ def answer(
 
 def write(path: Path, *answers: Answer) -> Path:
     versions = {"verifier": "words"}
-    report = AnswerReport(answers, len(answers), Usage(), (), {}, versions, "2026-01-02")
-    path.write_text(to_json(report), encoding="utf-8")
+    report = AnswerReport(
+        answers=answers,
+        n_questions=len(answers),
+        usage=Usage(),
+        warnings_coded=(),
+        settings={},
+        versions=versions,
+        created="2026-01-02",
+    )
+    path.write_text(report.to_json(), encoding="utf-8")
     return path
 
 

@@ -10,7 +10,7 @@ import click
 from pincite.cli import options
 from pincite.cli.check import PARTIAL, refuse_lost_work
 from pincite.settings import Settings, schema
-from pincite.verbs.ask.records import Answer, AnswerReport
+from pincite.verbs.ask.report import Answer, AnswerReport
 
 # Settings of a machine, which another run with --again does not take over.
 _OF_THE_MACHINE = ("models.threads", "web.", "library.")
@@ -61,7 +61,6 @@ def command(
     gave another answer.
     """
     from pincite.verbs.ask import build
-    from pincite.verbs.ask.data import read_answers
 
     outputs = options.outputs_of(given)
     refuse_lost_work(outputs, template)
@@ -69,7 +68,7 @@ def command(
         given["answer"] = "model"
     if pmids:
         given["where"] = (*given["where"], f"pmid in {', '.join(_pmids_in(pmids))}")
-    earlier = read_answers(again) if again else None
+    earlier = AnswerReport.from_file(again) if again else None
     if earlier:
         chosen = {k: v for k, v in given.items() if v not in (None, ())}
         given = {**_settings_in(earlier, str(again)), **chosen}
@@ -123,11 +122,11 @@ def deliver(
     """As `options.deliver`."""
     from rich.console import Console
 
-    from pincite.verbs.ask import bibliography, data, render, terminal
+    from pincite.verbs.ask import bibliography, render, terminal
 
     used = bibliography.used(report)
     writers = {
-        "json": lambda: data.to_json(report),
+        "json": report.to_json,
         "html": lambda: render.to_html(report),
         "markdown": lambda: render.to_markdown(report, template),
         "bibtex": lambda: bibliography.to_bibtex(used),

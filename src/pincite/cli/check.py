@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from pincite.cli import options
-from pincite.verbs.check.records import CheckReport, Interpretation, Reading
+from pincite.verbs.check.report import CheckReport, Interpretation, Reading
 
 PARTIAL = 5  # exit code: something failed, the rest is there
 PROMPT = "Enter: continue · -N: delete · N TEXT: replace · + TEXT: add"  # for readings
@@ -143,16 +143,15 @@ def deliver(
     """As `options.deliver`; then what a ClaimReview lacks."""
     from rich.console import Console
 
-    from pincite.contract.codec import values_of
     from pincite.report import yaml_text
-    from pincite.verbs.check import data, render, terminal
+    from pincite.verbs.check import render, terminal
 
     writers: dict[str, Callable[[], str]] = {
-        "json": lambda: data.to_json(report),
+        "json": report.to_json,
         "html": lambda: render.to_html(report),
         "csv": lambda: render.to_csv(report),
         "markdown": lambda: render.to_markdown(report, template, translation=translation),
-        "yaml": lambda: yaml_text.to_yaml(values_of(data.record_of(report))),
+        "yaml": lambda: yaml_text.to_yaml(report.to_values()),
         "claimreview": lambda: render.to_claimreview(report),
     }
     options.deliver(
@@ -257,8 +256,6 @@ def replay(ctx: click.Context, /, trace: Path, **given: Any) -> None:
 
     Exit code 0: the results are those of the report, or there was none; 1: they differ.
     """
-    from pincite.contract.codec import values_of
-    from pincite.verbs.check import data
     from pincite.verbs.check.trace import read_trace, replayed
 
     outputs, found = options.outputs_of(given), read_trace(trace)
@@ -267,8 +264,8 @@ def replay(ctx: click.Context, /, trace: Path, **given: Any) -> None:
     if found.report is None:
         options.say("The run was stopped before its report: there is nothing to compare with.")
         return
-    before = values_of(data.record_of(data.report_of(found.report)).checks)
-    same = _agree(values_of(data.record_of(report).checks), before)
+    before = found.report.to_values()["checks"]
+    same = _agree(report.to_values()["checks"], before)
     options.say("The same results as reported." if same else "The results differ from the report.")
     ctx.exit(0 if same else 1)
 

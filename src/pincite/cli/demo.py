@@ -13,7 +13,7 @@ import click
 from pincite.cli import options
 from pincite.judgement.references import Standing
 from pincite.settings import Settings
-from pincite.verbs.ask.records import Answer, Reference
+from pincite.verbs.ask.report import Answer, Reference
 
 DEMO = Path(__file__).parents[1] / "demo" / "verify"
 DEMO_CHECK = DEMO.parent / "check"

@@ -24,7 +24,7 @@ from pincite.errors import InputError
 from pincite.evaluation import measures
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, StatementType
-from pincite.verbs.check.records import Check
+from pincite.verbs.check.report import Check
 
 CONFIRMED, DISCONFIRMED, INCONCLUSIVE = "confirmed", "disconfirmed", "inconclusive"
 NOT_JUDGED, FAILED = "not_judged", "failed"

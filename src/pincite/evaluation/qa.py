@@ -29,7 +29,7 @@ from pincite.retrieval.retrievers import Fused, Reranked
 from pincite.types import Document, Evidence
 from pincite.verbs.ask.answer_check import AnswerChecker
 from pincite.verbs.ask.pipeline import AskPipeline, LiteratureFinder
-from pincite.verbs.ask.records import Answer
+from pincite.verbs.ask.report import Answer
 
 YES, NO, MAYBE = "yes", "no", "maybe"
 DECISIONS = (YES, NO, MAYBE)

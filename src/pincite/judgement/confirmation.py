@@ -19,12 +19,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import combinations
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 from pincite.judgement import aggregation
 from pincite.text import quantities, words
 from pincite.text.sentences import asks
-from pincite.types import CopyKind, Evidence, Failed, Passage, Span
+from pincite.types import CopyKind, Evidence, Failed, Passage, Says, Span, written
 
 # Probability of support from which a passage confirms a reading; below it, and without a
 # contradiction, it is neutral. Chosen on the open half of tests/cases/gate.
@@ -60,17 +60,41 @@ ReadingOrigin = Literal["statement", "rule", "model", "user"]
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
-    """A passage that was found for a reading, with what it says and where it comes from."""
+class Unjudged(Failed):
+    """A passage that could not be judged, and why."""
 
     passage: Passage
-    outcome: Evidence | Failed
-    text_id: int  # equal for windows that overlap: they count once
+
+
+Side = Literal["for", "against", "silent", "failed"]
+Degree: TypeAlias = Annotated[float, Says("from -1 to 1")]
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A passage that was found for a reading: what it says, and where it comes from."""
+
+    outcome: Evidence | Unjudged
+    text_id: Annotated[int, Says("equal for passages of one document or of copies")] = 0
+    side: Annotated[Side, Says("silent: neither for nor against")] = "silent"
     published: str | None = None
-    meta: Mapping[str, str] = field(default_factory=dict)  # author, publisher, licence, …
-    copies: tuple[str, ...] = ()  # addresses of texts that say the same words
-    corpus: str = ""  # name of the corpus that has it, where several are searched
-    origin: CopyKind = CopyKind.CORPUS  # LIVE: the open web
+    meta: Annotated[Mapping[str, str], Says("author, publisher, licence, …")] = field(
+        default_factory=dict
+    )
+    copies: Annotated[tuple[str, ...], Says("addresses of pages with the same words")] = ()
+    corpus: Annotated[str, Says("that has it; empty where only one was searched")] = ""
+    origin: Annotated[CopyKind, Says("corpus, or live: the open web")] = CopyKind.CORPUS
+
+    @property
+    def passage(self) -> Passage:
+        """The passage."""
+        return self.outcome.passage
+
+    @property
+    @written
+    def doc(self) -> Annotated[Degree | None, Says("null if it could not be judged")]:
+        """Its degree of confirmation; None if it could not be judged."""
+        return None if isinstance(self.outcome, Failed) else degree(self.outcome)
 
 
 class Outcome(StrEnum):
@@ -93,18 +117,29 @@ class Weight:
     """What the texts found for a reading say together."""
 
     outcome: Outcome
-    doc: float | None  # mean degree of confirmation, -1 … 1; None without evidence
-    n_texts: int  # for or against it; copies and overlapping windows count once
+    doc: Annotated[Degree | None, Says("mean degree of confirmation; null without evidence")]
+    n_texts: Annotated[int, Says("that speak for or against; copies count once")]
     variance: float | None = None  # of their degrees: sum of squares / n_texts
-    interval: tuple[float, float] | None = None  # of `doc`, by bootstrap; None of fewer than two
+    interval: Annotated[
+        tuple[Degree, Degree] | None, Says("95 % of doc, by bootstrap; null of fewer than two")
+    ] = None
     n_silent: int = 0  # texts that say neither
-    n_failed: int = 0  # passages that could not be judged
-    contradictions: tuple[int, ...] = ()  # places in `items` of strong contradictions
+    n_failed: Annotated[int, Says("passages that could not be judged")] = 0
+    contradictions: Annotated[
+        tuple[int, ...], Says("places in the items of what strongly says otherwise")
+    ] = ()
 
     @property
+    @written
     def spread(self) -> float | None:
         """Standard deviation of the degrees."""
-        return None if self.variance is None else math.sqrt(self.variance)
+        return None if self.variance is None else math.sqrt(max(0.0, self.variance))
+
+    @property
+    @written
+    def level(self) -> Annotated[str | None, Says("EvidenceSeeker's word for the outcome")]:
+        """EvidenceSeeker's word for the outcome."""
+        return seed_level(self.outcome)
 
 
 _LEVELS = (
@@ -297,11 +332,6 @@ def degree(evidence: Evidence) -> float:
     return round(evidence.prob_supported - evidence.prob_refuted, _DECIMALS)
 
 
-def degree_of(item: Weighed) -> float | None:
-    """What a passage says about its reading; None if it could not be judged."""
-    return None if isinstance(item.outcome, Failed) else degree(item.outcome)
-
-
 def level(doc: float) -> Outcome:
     """The level of a mean degree; one within ±0.2 is balanced.
 
@@ -352,9 +382,8 @@ def weighed_together(
         each: every passage counts, as in EvidenceSeeker, even those of one text, and one alone may
             confirm strongly.
     """
-    degrees = [degree_of(item) for item in items]
-    of_texts = zip((item.text_id for item in items), degrees, strict=True)
-    known = [(text_id, doc) for text_id, doc in of_texts if doc is not None]
+    degrees = [item.doc for item in items]
+    known = [(item.text_id, item.doc) for item in items if item.doc is not None]
     texts = [[doc] for _, doc in known] if each else _of_texts(known)
     speaking = [_vote(docs) for docs in texts if any(abs(doc) > threshold for doc in docs)]
     n_failed = sum(_failed(item) for item in items)
@@ -478,7 +507,7 @@ def by_year(
 
     Places in `contradictions` count in the items up to then. Empty for fewer than two years.
     """
-    speaking = [item for item in items if abs(degree_of(item) or 0.0) > threshold]
+    speaking = [item for item in items if abs(item.doc or 0.0) > threshold]
     years = sorted({item.published[:4] for item in speaking if item.published})
     if len(years) < 2:
         return ()
@@ -488,9 +517,8 @@ def by_year(
     )
 
 
-def side(item: Weighed, threshold: float) -> Literal["for", "against", "silent", "failed"]:
-    """Where a passage stands."""
-    doc = degree_of(item)
+def side(doc: float | None, threshold: float = THRESHOLD) -> Side:
+    """The side of a passage with this degree of confirmation."""
     if doc is None:
         return "failed"
     if abs(doc) <= threshold:
@@ -498,17 +526,20 @@ def side(item: Weighed, threshold: float) -> Literal["for", "against", "silent",
     return "for" if doc > 0 else "against"
 
 
-def sides(items: Sequence[Weighed], threshold: float = THRESHOLD) -> tuple[list[int], list[int]]:
+def sides(items: Sequence[Weighed]) -> tuple[list[int], list[int]]:
     """Places of the items for the reading, and of those against it; strongest first.
 
-    Passages of a document overlap: what quotes a sentence that a stronger one quoted is left out.
+    Passages of a document overlap: of those that quote one sentence only the strongest is listed.
     """
-    degrees = [(n, degree_of(item) or 0.0) for n, item in enumerate(items)]
-    speaking = sorted((p for p in degrees if abs(p[1]) > threshold), key=lambda p: -abs(p[1]))
+    speaking = [(n, item.doc or 0.0) for n, item in enumerate(items) if item.side in _SPEAKING]
+    speaking.sort(key=lambda place: -abs(place[1]))
     said = [(_quoted(items[n], n, doc), n, doc) for n, doc in speaking]
     first = {quoted: n for quoted, n, _ in reversed(said)}
     told = [(n, doc) for quoted, n, doc in said if first[quoted] == n]
     return [n for n, doc in told if doc > 0], [n for n, doc in told if doc < 0]
+
+
+_SPEAKING = ("for", "against")
 
 
 def _quoted(item: Weighed, place: int, doc: float) -> tuple[str, int, bool]:

@@ -4,13 +4,15 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Annotated
 
 from pincite.judgement import aggregation
 from pincite.notes import Note, joined
 from pincite.text import words
 from pincite.text.antonyms import contrasts, other_figures
 from pincite.text.sentences import sentences
-from pincite.types import Document, Evidence, Unchecked
+from pincite.types import Document, Evidence, Says, Unchecked
+from pincite.types import written as marked_written
 
 # Of a (sentence, reference) pair. Higher than `verify`'s threshold: a sentence that was written
 # from an abstract is close to it, and one that is not supported misleads; docs/benchmarks.md.
@@ -125,16 +127,17 @@ class Support(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ReferenceVerdict:
     """What a document says of a sentence and, in an answer, which of its references that is."""
 
     support: Support
-    evidence: Evidence | None = None  # the deciding passage, with the closest sentence as quote
+    evidence: Annotated[Evidence | None, Says("the passage that decides")] = None
     why_coded: tuple[Note, ...] = ()
-    written: str = ""  # the reference as the sentence has it
-    number: int | None = None  # of the reference; None: there is no such
+    written: Annotated[str, Says("the reference as the sentence has it")] = ""
+    number: Annotated[int | None, Says("of the reference; null: there is no such")] = None
 
     @property
+    @marked_written
     def why(self) -> str:
         """What a rule saw, or why it was not checked; in English."""
         return joined(self.why_coded)
@@ -158,7 +161,7 @@ def support_of(
     evidence: Sequence[Evidence],
     supported_from: float = SUPPORTED_FROM,
     contradicted_from: float = CONTRADICTED_FROM,
-) -> Verdict:
+) -> ReferenceVerdict:
     """What the passages of one document say of a sentence together.
 
     The best supported passage decides; below its threshold the one that contradicts most. Rules may
@@ -166,15 +169,15 @@ def support_of(
     """
     best = aggregation.best(evidence)
     if best is None:
-        return Verdict(Support.NOT_CHECKED)
+        return ReferenceVerdict(Support.NOT_CHECKED)
     needed = max(supported_from, SURE_FROM) if is_turned(text, best.quoted) else supported_from
     if best.prob_supported >= needed:
         why = other_figures_said(text, best.passage.text)
-        return Verdict(Support.CONTRADICTS if why else Support.SUPPORTS, best, why)
+        return ReferenceVerdict(Support.CONTRADICTS if why else Support.SUPPORTS, best, why)
     against = aggregation.denying(evidence)
     if against and against.prob_refuted >= contradicted_from:
-        return Verdict(Support.CONTRADICTS, against)
-    return Verdict(Support.NO_EVIDENCE, best)
+        return ReferenceVerdict(Support.CONTRADICTS, against)
+    return ReferenceVerdict(Support.NO_EVIDENCE, best)
 
 
 def is_turned(text: str, quote: str) -> bool:

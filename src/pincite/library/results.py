@@ -11,19 +11,15 @@ Files of the log are called as EvidenceSeeker calls them, by day and id: `2026_1
 import json
 import re
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pincite.contract import codec
-from pincite.contract.ask import AnswerReportRecord, QuotedRecord
-from pincite.contract.check import CheckReportRecord, WeighedRecord
 from pincite.errors import ConfigError, InputError
 from pincite.settings import ResultsSettings
-from pincite.types import Evidence
-from pincite.verbs.verify.report import Report
 
 Kind = Literal["verify", "check", "ask"]
 _SUGGESTED = re.compile(r"s\d+")  # the end of a better source's id
@@ -96,74 +92,84 @@ def result_in(data: bytes, name: str) -> Result:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{name} is no JSON: {error}") from error
-    for key, read in _KINDS.items():
+    for key, (kind, items) in _KINDS.items():
         if isinstance(value, dict) and key in value:
             try:
-                return read(value)
-            except InputError as error:
-                raise InputError(f"{name} is no result that Pincite wrote: {error}") from error
+                about = {name: value[name] for name in ("created", "versions")}
+                return codec.from_values(Result, {"kind": kind, "items": [*items(value)], **about})
+            except (InputError, LookupError, TypeError, AttributeError) as error:
+                raise InputError(
+                    f"{name} is no result of this version of Pincite: "
+                    f"{type(error).__name__}: {error}"
+                ) from error
     raise InputError(f"{name} is no result of `pincite verify`, `check` or `ask` with --json.")
 
 
-def _of_verify(value: object) -> Result:
+_Values = Mapping[str, Any]
+
+
+def _of_verify(report: _Values) -> Iterator[_Values]:
     """`CLAIM/CITATION` for each citation that could be checked, `CLAIM/sN` for suggestions."""
-    report, items = Report.from_values(value), list[Item]()
-    for finding in report.findings:
-        claim = finding.claim
+    for finding in report["findings"]:
+        claim = finding["claim"]
         judged = [
-            (result.citation.citation_id, str(result.label), result.outcome)
-            for result in finding.citations
-            if isinstance(result.outcome, Evidence)
+            (result["citation"]["citation_id"], result["label"], result["outcome"])
+            for result in finding["citations"]
+            if "passage" in result["outcome"]
         ]
-        better = enumerate(finding.suggestions, start=1)
-        judged += [(f"s{number}", "supported", each.evidence) for number, each in better]
+        better = enumerate(finding["suggestions"], start=1)
+        judged += [(f"s{number}", "supported", each["evidence"]) for number, each in better]
         for name, said, evidence in judged:
-            passage, item_id = evidence.passage, f"{claim.claim_id}/{name}"
-            items.append(
-                Item(item_id, claim.text, said, passage.text, evidence.quoted, passage.url)
-            )
-    return Result("verify", report.created, report.versions, tuple(items))
+            yield _item(f"{claim['claim_id']}/{name}", claim["text"], said, evidence)
 
 
-def _of_check(value: object) -> Result:
+def _of_check(report: _Values) -> Iterator[_Values]:
     """`N.READING` for each reading of the N-th statement, and `N.READING/eM` for its evidence."""
-    report, items = codec.from_values(CheckReportRecord, value), list[Item]()
-    for number, check in enumerate(report.checks, start=1):
-        for reading in check.readings:
-            place, text = f"{number}.{reading.reading_id}", reading.text
-            items.append(Item(place, text, str(reading.outcome), statement_type=str(reading.kind)))
-            for n, evidence in enumerate(reading.evidence, start=1):
-                items.append(_item(f"{place}/e{n}", text, evidence.side, evidence))
-    return Result("check", report.created, report.versions, tuple(items))
+    for number, check in enumerate(report["checks"], start=1):
+        for result in check["results"]:
+            reading, text = result["reading"], result["reading"]["text"]
+            place = f"{number}.{reading['reading_id']}"
+            outcome = result["weight"]["outcome"]
+            of_reading = {"item_id": place, "statement": text, "said": outcome}
+            yield of_reading | {"statement_type": reading["kind"]}
+            for n, item in enumerate(result["items"], start=1):
+                yield _item(f"{place}/e{n}", text, item["side"], item["outcome"])
 
 
-def _of_ask(value: object) -> Result:
+def _of_ask(report: _Values) -> Iterator[_Values]:
     """`N` for the N-th answer, `N.sM` for a sentence, `N.sM/rK` for it with reference K."""
-    report, items = codec.from_values(AnswerReportRecord, value), list[Item]()
-    for number, answer in enumerate(report.answers, start=1):
-        said = "abstained" if answer.abstained else "answered"
-        items.append(Item(str(number), answer.question, said))
-        for n, sentence in enumerate(answer.sentences, start=1):
-            place, text = f"{number}.s{n}", sentence.text
-            items.append(Item(place, text, str(sentence.standing)))
-            for verdict in sentence.verdicts:
-                if verdict.evidence:
-                    name = f"{place}/r{verdict.number}"
-                    items.append(_item(name, text, verdict.support, verdict.evidence))
-    return Result("ask", report.created, report.versions, tuple(items))
+    for number, answer in enumerate(report["answers"], start=1):
+        said = "abstained" if answer["abstained"] else "answered"
+        yield {"item_id": str(number), "statement": answer["question"], "said": said}
+        for n, checked in enumerate(answer["sentences"], start=1):
+            place, text = f"{number}.s{n}", checked["sentence"]["text"]
+            yield {"item_id": place, "statement": text, "said": checked["standing"]}
+            for verdict in checked["verdicts"]:
+                if verdict["evidence"]:
+                    name = f"{place}/r{verdict['number']}"
+                    yield _item(name, text, verdict["support"], verdict["evidence"])
 
 
-def _item(item_id: str, statement: str, said: str, evidence: WeighedRecord | QuotedRecord) -> Item:
-    quote = evidence.quote or ""
-    return Item(item_id, statement, str(said), evidence.passage, quote, evidence.url)
+def _item(item_id: str, statement: str, said: str, outcome: _Values) -> _Values:
+    passage = outcome["passage"]
+    return {
+        "item_id": item_id,
+        "statement": statement,
+        "said": said,
+        "passage": passage["text"],
+        "quote": outcome.get("quoted", ""),
+        "url": passage["url"],
+    }
 
 
-_KINDS: Mapping[str, Callable[[object], Result]] = {
-    "findings": _of_verify,
-    "checks": _of_check,
-    "answers": _of_ask,
+_KINDS: Mapping[str, tuple[Kind, Callable[[_Values], Iterator[_Values]]]] = {
+    "findings": ("verify", _of_verify),
+    "checks": ("check", _of_check),
+    "answers": ("ask", _of_ask),
 }
 
+
+# ── Log ──────────────────────────────────────────────────────────────────────────────────────────
 
 # Of the date of a result: the folder that it lies in (EvidenceSeeker, `SubdirConstruction`).
 FOLDERS = {

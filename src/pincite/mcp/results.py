@@ -4,15 +4,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
-from pincite.contract.check import ReadingRecord, WeighedRecord
 from pincite.contract.codec import Offsets, Probability, Whole, made
+from pincite.judgement.confirmation import Weighed
 from pincite.report.reasons import REASONS, why_unchecked
-from pincite.types import CitationResult, Evidence, Finding, Hit, Label, Reason, Says, Unchecked
+from pincite.types import (
+    CitationResult,
+    Evidence,
+    Failed,
+    Finding,
+    Hit,
+    Label,
+    Reason,
+    Says,
+    Unchecked,
+)
 from pincite.verbs.ask import wording as ask_wording
-from pincite.verbs.ask.records import AnswerReport, Checked, Reference
-from pincite.verbs.check import data as check_data
+from pincite.verbs.ask.report import AnswerReport, Checked, Reference
 from pincite.verbs.check import wording as check_wording
-from pincite.verbs.check.records import CheckReport
+from pincite.verbs.check.report import CheckReport
+from pincite.verbs.check.report import ReadingResult as Result
 from pincite.verbs.verify import wording
 from pincite.verbs.verify.report import Report
 
@@ -274,36 +284,38 @@ def _quotation(evidence: Evidence, corpus: str = "", place: str = "") -> Quotati
 
 def of_statement(report: CheckReport) -> StatementResult:
     """The one statement of a report."""
-    (check,) = check_data.record_of(report).checks
+    (check,) = report.checks
     return made(
         StatementResult,
         check,
-        readings=tuple(map(_reading, check.readings)),
+        readings=tuple(map(_reading, check.results)),
         advice=check_wording.ADVICE,
         warnings=(*report.warnings, *(failed.detail for failed in check.failures)),
     )
 
 
-def _reading(record: ReadingRecord) -> ReadingResult:
-    return made(
-        ReadingResult,
-        record,
-        reading=record.text,
-        label=check_wording.LABELS[record.outcome],
-        passages=tuple(_passage(each) for each in record.evidence if each.side in SIDES),
-        could_not_check=tuple(f"{page.url}: {why_unchecked(page)}" for page in record.unread),
+def _reading(result: Result) -> ReadingResult:
+    return ReadingResult(
+        reading=result.reading.text,
+        label=check_wording.LABELS[result.weight.outcome],
+        summary=result.summary,
+        warning=result.warning or None,
+        passages=tuple(_passage(each) for each in result.items if each.side in SIDES),
+        could_not_check=tuple(f"{page.url}: {why_unchecked(page)}" for page in result.unread),
     )
 
 
-def _passage(record: WeighedRecord) -> PassageResult:
-    text, span = record.quote or record.passage, record.quote_span or record.span
-    return made(
-        PassageResult,
-        record,
-        says=SIDES[record.side],
-        degree=record.doc,
-        quotation=made(Quotation, record, text=text, span=span, place=""),
-        could_not_judge=record.failed.detail if record.failed else None,
+def _passage(item: Weighed) -> PassageResult:
+    outcome, passage = item.outcome, item.passage
+    return PassageResult(
+        says=SIDES[item.side],
+        degree=None if item.doc is None else round(item.doc, 4),
+        quotation=made(Quotation, passage, corpus=item.corpus, place="")
+        if isinstance(outcome, Failed)
+        else _quotation(outcome, item.corpus),
+        published=item.published,
+        reasons=() if isinstance(outcome, Failed) else outcome.reasons,
+        could_not_judge=outcome.detail if isinstance(outcome, Failed) else None,
     )
 
 

@@ -9,8 +9,6 @@ from typing import Any
 from fastapi import Depends, FastAPI
 
 from pincite.contract import codec
-from pincite.contract.ask import AnswerReportRecord
-from pincite.contract.check import CheckReportRecord
 from pincite.server import plugins, problems, rendering
 from pincite.server.corpora import AccountFull, DiskFull
 from pincite.server.identity import Identify, identify_local
@@ -43,14 +41,15 @@ from pincite.server.site import Site
 from pincite.server.wikis import Wikis, browser_token, with_token
 from pincite.server.work import Ingested
 from pincite.server.worker import Worker
-from pincite.verbs.check.records import Interpretation
+from pincite.verbs.ask.report import AnswerReport
+from pincite.verbs.check.report import CheckReport, Interpretation
 from pincite.verbs.verify.report import Report
 
 SCHEMAS = "#/components/schemas/"
 PROBLEM = {"$ref": f"{SCHEMAS}ProblemBody"}
 RESULT = "/api/v1/jobs/{job_id}/result"
 # A check that is to find readings only ends with these; files that were sent, with `Ingested`.
-RESULTS = (Report, CheckReportRecord, Interpretation, AnswerReportRecord, Ingested)
+RESULTS = (Report, CheckReport, Interpretation, AnswerReport, Ingested)
 EVERYWHERE = {
     "421": "This server does not answer to the name in `Host`.",
     "503": "The database does not answer; `Retry-After` says when to try again.",

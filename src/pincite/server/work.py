@@ -62,7 +62,7 @@ from pincite.types import (
     Unchecked,
 )
 from pincite.verbs.check import readings
-from pincite.verbs.check.records import Interpretation
+from pincite.verbs.check.report import Interpretation
 from pincite.verbs.verify import wording
 from pincite.verbs.verify.build import flag_precision
 from pincite.verbs.verify.pipeline import VerifyPipeline
@@ -392,7 +392,7 @@ def _atoms(finding: Finding, seen: Mapping[str, Document]) -> dict[str, list[tup
 def _checked(
     body: CheckRequest, corpus: Mapping[str, Address], settings: Settings, tell: Tell
 ) -> Done:
-    from pincite.verbs.check import build, data, render
+    from pincite.verbs.check import build, render
 
     def judging(n_done: int, total: int) -> None:
         tell("asking", {"done": n_done, "total": total})
@@ -413,7 +413,7 @@ def _checked(
         LOG.warning("not logged: %s", error)
     outcomes = [result.weight.outcome for check in report.checks for result in check.results]
     counts = Counter((VERDICTS, f"check {outcome}") for outcome in outcomes)
-    return Done(data.to_json(report), report.complete, counts=counts)
+    return Done(report.to_json(), report.complete, counts=counts)
 
 
 def _readings(body: CheckRequest, settings: Settings) -> Interpretation | None:
@@ -436,16 +436,14 @@ def _readings(body: CheckRequest, settings: Settings) -> Interpretation | None:
 def _answered(
     body: AskRequest, corpus: Mapping[str, Address], settings: Settings, tell: Tell
 ) -> Done:
-    from pincite.verbs.ask import build, data
+    from pincite.verbs.ask import build
 
     if body.repair is not None:
         settings = settings.replace(repair=body.repair)
     with build.asking(settings, corpus) as run:
         report = run.ask(
             [body.question],
-            on_sentence=lambda checked: tell(
-                "sentence", codec.values_of(data.sentence_of(checked))
-            ),
+            on_sentence=lambda checked: tell("sentence", codec.values_of(checked, 4)),
             on_draft=lambda n_verified, waiting: tell(
                 "draft", {"after": n_verified, "texts": [*waiting]}
             ),
@@ -456,7 +454,7 @@ def _answered(
         for answer in report.answers
         for sentence in answer.sentences
     )
-    return Done(data.to_json(report), report.complete, counts=counts)
+    return Done(report.to_json(), report.complete, counts=counts)
 
 
 # ── ingest ───────────────────────────────────────────────────────────────────────────────────────

@@ -27,8 +27,7 @@ from pincite.text import citation_marks
 from pincite.text.passages import passages
 from pincite.text.prompt_quoting import abstract
 from pincite.types import Span
-from pincite.verbs.ask.data import read_answers
-from pincite.verbs.ask.records import EXTRACT, WHOLE, Answer, Checked, Reference
+from pincite.verbs.ask.report import EXTRACT, WHOLE, Answer, AnswerReport, Checked, Reference
 from pincite.verbs.ask.writers import excerpt
 
 PARTS = {"test": 0.1, "dev": 0.2, "train": 1.0}  # up to which share of the questions: 10, 10, 80 %
@@ -59,7 +58,7 @@ class RowMaker:
 
     def add(self, path: Path) -> None:
         """Make rows of a report of `ask --json`; raises InputError if it is not one."""
-        report = read_answers(path)
+        report = AnswerReport.from_file(path)
         result = hashlib.sha256(path.read_bytes()).hexdigest()[:16]  # as `feedback.opinion` has it
         opinions = {each.item_id: each for each in self.opinions if each.result == result}
         for number, answer in enumerate(report.answers, 1):

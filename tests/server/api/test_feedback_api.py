@@ -7,33 +7,23 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from filled_records import filled
 from server.corpora_of_tests import as_somebody
 
-from pincite.contract.ask import AnswerReportRecord
-from pincite.contract.check import CheckReportRecord
 from pincite.documents.jsonl import read_labelled
 from pincite.server.identity import Role
 from pincite.server.jobs import Status
 from pincite.server.site import Site
 from pincite.server.tables import Kind
-from pincite.verbs.verify.report import Report
 
 F = "/api/v1/feedback"
 PASSAGE = "The bridge opened in 1911. It was built of local stone. The mayor came."
 
 
-def evidence(**more: Any) -> dict[str, Any]:
-    return {
-        "passage": PASSAGE,
-        "quote": "The bridge opened in 1911.",
-        "url": "https://e.example/a",
-    } | more
-
-
-OUTCOME = {"passage": {"text": PASSAGE, "url": "https://e.example/a"}, "quote": [0, 26]}
+OUTCOME = {
+    "passage": {"text": PASSAGE, "url": "https://e.example/a"},
+    "quoted": "The bridge opened in 1911.",
+}
 HEAD = {"created": "2026-01-02T03:04:05+00:00", "versions": {"pincite": "0.9", "verifier": "v@1"}}
-RECORDS = {"verify": Report, "check": CheckReportRecord, "ask": AnswerReportRecord}
 RESULTS: dict[Kind, dict[str, Any]] = {
     "verify": HEAD
     | {
@@ -51,13 +41,15 @@ RESULTS: dict[Kind, dict[str, Any]] = {
     | {
         "checks": [
             {
-                "readings": [
+                "results": [
                     {
-                        "reading_id": "r1",
-                        "text": "The bridge is of 1911.",
-                        "outcome": "strong_confirmation",
-                        "kind": "descriptive",
-                        "evidence": [evidence(side="for")],
+                        "reading": {
+                            "reading_id": "r1",
+                            "text": "The bridge is of 1911.",
+                            "kind": "descriptive",
+                        },
+                        "weight": {"outcome": "strong_confirmation"},
+                        "items": [{"side": "for", "outcome": OUTCOME}],
                     }
                 ]
             }
@@ -71,9 +63,9 @@ RESULTS: dict[Kind, dict[str, Any]] = {
                 "abstained": None,
                 "sentences": [
                     {
-                        "text": "It opened in 1911.",
+                        "sentence": {"text": "It opened in 1911."},
                         "standing": "supported",
-                        "verdicts": [{"number": 3, "support": "supports", "evidence": evidence()}],
+                        "verdicts": [{"number": 3, "support": "supports", "evidence": OUTCOME}],
                     }
                 ],
             }
@@ -89,7 +81,7 @@ def finished(site: Site) -> Callable[..., str]:
     def finish(kind: Kind, owner: str = "local", result: Any = None) -> str:
         job, _ = site.jobs.submit(owner, kind, "A title", {})
         assert site.jobs.take("w")
-        text = json.dumps(filled(RECORDS[kind], RESULTS[kind]) if result is None else result)
+        text = json.dumps(RESULTS[kind] if result is None else result)
         site.jobs.finish(job.job_id, "w", Status.DONE, result=text)
         return job.job_id
 

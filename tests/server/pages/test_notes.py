@@ -1,11 +1,9 @@
 """Notes of reports on a German page: which have German words, and what becomes of their values."""
 
-import json
 import re
 from dataclasses import replace
 
 import ask_samples
-import check_samples
 import pytest
 import samples
 from fastapi.testclient import TestClient
@@ -27,9 +25,7 @@ from pincite.types import (
     Span,
     Unchecked,
 )
-from pincite.verbs.ask import data as ask_data
 from pincite.verbs.ask import wording as ask_wording
-from pincite.verbs.check import data as check_data
 from pincite.verbs.verify import wording
 
 GERMAN = translations("de").gettext
@@ -107,35 +103,6 @@ def test_what_is_said_of_answers_is_german() -> None:
     assert unknown != ask_wording.unknown_retractions(answer.references)
 
 
-# ── Older reports ────────────────────────────────────────────────────────────────────────────────
-
-
-def of_an_older_pincite(value: object) -> object:
-    """A report's values without what it has as codes."""
-    if isinstance(value, dict):
-        kept = {name: each for name, each in value.items() if not name.endswith("_coded")}
-        return {name: of_an_older_pincite(each) for name, each in kept.items()}
-    return [of_an_older_pincite(each) for each in value] if isinstance(value, list) else value
-
-
-@pytest.mark.parametrize(
-    ("forms", "report"),
-    [
-        (check_data, check_samples.check_report()),
-        (
-            ask_data,
-            ask_samples.answer_report(ask_samples.every_standing(), ask_samples.abstained()),
-        ),
-    ],
-)
-def test_an_older_report_is_read_with_its_words(forms: object, report: object) -> None:
-    written = json.loads(forms.to_json(report))  # type: ignore[attr-defined]
-    older = of_an_older_pincite(written)
-    assert older != written
-    read = forms.from_json(json.dumps(older))  # type: ignore[attr-defined]
-    assert of_an_older_pincite(json.loads(forms.to_json(read))) == older  # type: ignore[attr-defined]
-
-
 # ── Pages ────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -153,7 +120,7 @@ def test_a_german_answer_says_in_german_why_there_is_none(client: TestClient, si
     why = (Note("nothing_relevant"),)
     silent = replace(ask_samples.abstained(), abstained_coded=why)
     told = ask_samples.answer_report(silent, ask_samples.broken_off(), ask_samples.every_standing())
-    page = shown(client, site, "ask", ask_data.to_json(told))
+    page = shown(client, site, "ask", told.to_json())
     assert str(why[0]) not in page
     for said in (
         "nichts von dem, was gefunden wurde, hat genug mit der Frage zu tun",

@@ -26,8 +26,7 @@ from pincite.server.jobs import Status
 from pincite.server.site import Site
 from pincite.server.tables import Kind
 from pincite.settings import Settings
-from pincite.verbs.ask import data, wording
-from pincite.verbs.check import data as check_data
+from pincite.verbs.ask import wording
 
 # All that our templates write; what a text smuggled in would be another, or have an address or a
 # handler that runs.
@@ -168,7 +167,8 @@ def test_an_answer_from_several_corpora_names_them(
     assert sent.status_code == 202, sent.text
     job_id = run_next(site)
     (answer,) = client.get(f"/api/v1/jobs/{job_id}/result").json()["answers"]
-    names = {each["url"]: each["corpus"] for each in answer["references"]}
+    documents = [each["document"] for each in answer["references"]]
+    names = {each["url"]: each["corpus"] for each in documents}
     assert names["https://e.example/tower"] == "Towers"
     page = client.get(f"/jobs/{job_id}").text
     assert [page.count(f'in <a href="/corpora/{each}"') for each in two] == [1, 1]
@@ -295,7 +295,7 @@ def test_a_check_shows_each_outcome_apart_and_no_verdict_over_them(
     client: TestClient, site: Site, corpus_id: str
 ) -> None:
     report = check_report("Varde <b>")
-    job_id = ended(site, "check", check_data.to_json(report), statement="S", corpus=corpus_id)
+    job_id = ended(site, "check", report.to_json(), statement="S", corpus=corpus_id)
     page = client.get(f"/jobs/{job_id}").text
     shown = re.findall(r'data-outcome="(\w+)"', page)
     assert shown == [str(r.weight.outcome) for r in report.checks[0].results]
@@ -314,7 +314,7 @@ def test_a_check_shows_each_outcome_apart_and_no_verdict_over_them(
 
 
 def test_a_reading_goes_into_a_test_set(client: TestClient, site: Site) -> None:
-    job_id = ended(site, "check", check_data.to_json(check_report()))
+    job_id = ended(site, "check", check_report().to_json())
     fields = {"item": "1.r1", "verdict": "right", "label": "disconfirmed"}
     assert client.post(f"/jobs/{job_id}/feedback", data=fields).status_code == 200
     rows = client.get("/api/v1/feedback/export", params={"format": "statements"}).text
@@ -328,7 +328,7 @@ def test_an_answer_with_its_references_and_what_was_dropped(
     client: TestClient, site: Site, corpus_id: str
 ) -> None:
     report = ask_samples.everything()
-    job_id = ended(site, "ask", data.to_json(report), question="Q", corpus=corpus_id)
+    job_id = ended(site, "ask", report.to_json(), question="Q", corpus=corpus_id)
     page = client.get(f"/jobs/{job_id}").text
     sentences = [s for answer in report.answers for s in answer.sentences]
     assert re.findall(r'data-standing="(\w+)"', page) == [str(s.standing) for s in sentences]
@@ -347,11 +347,11 @@ def test_a_reference_of_a_sentence_gets_a_label_that_a_verifier_can_learn_from(
     client: TestClient, site: Site, corpus_id: str
 ) -> None:
     report = ask_samples.everything()
-    job_id = ended(site, "ask", data.to_json(report), question="Q", corpus=corpus_id)
+    job_id = ended(site, "ask", report.to_json(), question="Q", corpus=corpus_id)
     page = client.get(f"/jobs/{job_id}").text
     forms = re.findall(r'<form class="feedback".*?</form>', page, re.DOTALL)
     items = {re.findall(r'name="item" value="([^"]*)"', form)[0]: form for form in forms}
-    judged = [i.item_id for i in result_in(data.to_json(report).encode(), "it").items if i.passage]
+    judged = [i.item_id for i in result_in(report.to_json().encode(), "it").items if i.passage]
     assert judged
     assert set(judged) < set(items)
     assert {"1", "1.s1"} < set(items)
@@ -386,7 +386,7 @@ def test_sentences_wait_in_grey_until_they_are_verified(client: TestClient, site
     job, _ = site.jobs.submit("local", "ask", "A question", {"question": "Q"})
     site.jobs.take("w")
     (checked, *_) = ask_samples.everything().answers[0].sentences
-    verified = values_of(data.sentence_of(checked))
+    verified = values_of(checked, 4)
     events = [("draft", {"after": 0, "texts": ["One <b>.", "Two."]}), ("sentence", verified)]
     site.jobs.tell(job.job_id, "w", events)
     page = client.get(f"/jobs/{job.job_id}").text
@@ -456,9 +456,9 @@ def test_hostile_texts_stay_texts(client: TestClient, site: Site, language: str)
             "readings": [{"text": text, "kind": "descriptive", "negation": text}],
         }
         for kind, result in (
-            ("check", check_data.to_json(check_report(text, url))),
+            ("check", check_report(text, url).to_json()),
             ("check", json.dumps(readings)),
-            ("ask", data.to_json(answers)),
+            ("ask", answers.to_json()),
         ):
             asked = {"statement": text, "question": text, "corpus": "x"}
             job_id = ended(site, kind, result, **asked)  # type: ignore[arg-type]

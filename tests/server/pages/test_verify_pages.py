@@ -26,7 +26,7 @@ from pincite.server.tables import Kind
 from pincite.server.work import blocks_of, sections_of
 from pincite.types import Failed, Label, Opinion, Span, Verdict
 from pincite.verbs.check import render
-from pincite.verbs.check.records import ReadingResult
+from pincite.verbs.check.report import ReadingResult
 from pincite.verbs.verify.report import Report
 from pincite.verbs.verify.wording import LABELS
 from pincite.wiki.article import parse_article
@@ -320,10 +320,11 @@ def test_documents_are_counted_as_they_are_listed() -> None:
         for n, doc in enumerate([0.9, 0.1, -0.8, 0.6, None])
     ]
     same = dataclasses.replace(items[3].passage, doc_id=items[0].passage.doc_id, span=Span(90, 115))
-    items[3] = dataclasses.replace(items[3], passage=same)
+    outcome = dataclasses.replace(items[3].outcome, passage=same)
+    items[3] = dataclasses.replace(items[3], outcome=outcome)
     pages = dataclasses.replace(items[0], meta={"pages": "[0, 10]", "page_labels": '["vii", "8"]'})
     result = ReadingResult(None, (pages, *items[1:]), confirmation.weighed_together(items))  # type: ignore[arg-type]
-    sides = render.sides(result, 0.2)
+    sides = render.sides(result)
     listed = {side["word"]: [len(d["passages"]) for d in side["documents"]] for side in sides}
     assert listed == {"for": [2], "against": [1], "neutral": [1]}
     assert sides[0]["documents"][0]["passages"][0]["page"] == ("8", True)

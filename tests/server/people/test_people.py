@@ -30,7 +30,6 @@ from pincite.server.jobs import JobStore, ShareLinks, Status
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site, people_of
 from pincite.server.tables import Kind, metadata
-from pincite.verbs.ask import data
 
 MakeSite = Callable[..., Site]
 UNREADABLE = ["", " ", " a", "a ", "a  b", "a\tb", "a\nb", "a\0b", "x" * 61, "a\u202eb", "a\u200bb"]
@@ -141,7 +140,7 @@ def finished(site: Site, owner: str, kind: Kind = "verify", result: str = '{"a":
 
 def test_a_share_link_opens_one_result_until_it_is_revoked(site: Site) -> None:
     ada, grace = somebody(site, Role.EDITOR, "Ada"), somebody(site, Role.EDITOR, "Grace")
-    result = data.to_json(ask_samples.everything())
+    result = ask_samples.everything().to_json()
     job_id = finished(site, ada.account.account_id, "ask", result)
     here = f"/api/v1/jobs/{job_id}/links"
     assert grace.client.post(here, json={}).status_code == 404

@@ -8,7 +8,6 @@ from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
 
 from pincite.contract import codec
-from pincite.contract.ask import SentenceRecord
 from pincite.errors import InputError
 from pincite.report import cells
 from pincite.server import demo, forms
@@ -23,8 +22,8 @@ from pincite.server.routes.check import filled
 from pincite.server.routes.jobs import readable, start_job
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
-from pincite.verbs.ask import bibliography, data, render, wording
-from pincite.verbs.ask.records import Answer, AnswerReport
+from pincite.verbs.ask import bibliography, render, wording
+from pincite.verbs.ask.report import Answer, AnswerReport, Checked
 
 pages = Router(include_in_schema=False)
 BIBLIOGRAPHIES = {
@@ -109,7 +108,7 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
 def so_far(events: Sequence[Event]) -> dict[str, Any]:
     """For the page of a running job: the verified sentences, and those that wait."""
     found = [event.data for event in events if event.kind == "sentence"]
-    verified = [codec.from_values(SentenceRecord, each) for each in found]
+    verified = [codec.from_values(Checked, each) for each in found]
     drafts = [event.data for event in events if event.kind == "draft"]
     waiting: list[str] = []
     if drafts:
@@ -117,7 +116,7 @@ def so_far(events: Sequence[Event]) -> dict[str, Any]:
         waiting = texts[max(0, len(verified) - after) :]
     sentences = [
         {
-            "text": each.text,
+            "text": each.sentence.text,
             "tone": render.TONES[each.standing],
             "sign": wording.SIGNS[each.standing],
             "label": wording.LABELS[each.standing],
@@ -137,6 +136,6 @@ def _without_texts(answer: Answer) -> Answer:
 
 def _report(result: bytes | None) -> AnswerReport | None:
     try:
-        return data.from_json(result) if result else None
+        return AnswerReport.from_json(result) if result else None
     except InputError:
         return None

@@ -28,8 +28,8 @@ from pincite.server.routes.jobs import readable, start_job
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.tables import Kind
-from pincite.verbs.check import data, render, wording
-from pincite.verbs.check.records import CheckReport, Interpretation
+from pincite.verbs.check import render, wording
+from pincite.verbs.check.report import CheckReport, Interpretation
 
 pages = Router(include_in_schema=False)
 MOST_READINGS = 20  # as `CheckRequest`
@@ -157,7 +157,7 @@ def filled(site: Site, who: Identity, kind: Kind, tried: demo.Tried | None) -> l
 
 def _report(result: bytes | None) -> CheckReport | None:
     try:
-        return data.from_json(result) if result else None
+        return CheckReport.from_json(result) if result else None
     except InputError:
         return None
 

@@ -13,10 +13,10 @@ from pincite.completions import Completion, Prompt
 from pincite.judgement.references import (
     CONTRADICTED_FROM,
     SUPPORTED_FROM,
+    ReferenceVerdict,
     Retraction,
     Standing,
     Support,
-    Verdict,
     standing,
     support_of,
 )
@@ -29,7 +29,7 @@ from pincite.text import citation_marks, words
 from pincite.text.citation_marks import Sentence
 from pincite.text.passages import around, cited_passages
 from pincite.types import Claim, Document, Evidence, Failed, Passage, Span, about
-from pincite.verbs.ask.records import Answer, Change, Checked, Reference
+from pincite.verbs.ask.report import Answer, Change, Checked, Reference
 
 REWRITE = "rewrite_sentence"
 REPLY_TOKENS = 150
@@ -52,7 +52,9 @@ class AnswerChecker:
     contradicted_from: float = CONTRADICTED_FROM
     read: int = cascade.READ
     neighbours: bool = False  # whether uncited sentences take their neighbour's references
-    _known: dict[tuple[str, str], Verdict] = field(default_factory=dict)  # by text and ref_id
+    _known: dict[tuple[str, str], ReferenceVerdict] = field(
+        default_factory=dict
+    )  # by text and ref_id
 
     def checked(
         self, sentences: Sequence[Sentence], references: Sequence[Reference]
@@ -127,11 +129,13 @@ class AnswerChecker:
             return (Note("reference_in_other_language", values),)
         return () if document.text.strip() else (Note("no_abstract"),)
 
-    def _verdict(self, text: str, reference: Reference, evidence: Sequence[Evidence]) -> Verdict:
+    def _verdict(
+        self, text: str, reference: Reference, evidence: Sequence[Evidence]
+    ) -> ReferenceVerdict:
         judged = [each for each in evidence if not containment.failure(each)]
         found = containment.attempted(
             lambda: support_of(text, judged, self.supported_from, self.contradicted_from),
-            lambda why: Verdict(Support.NOT_CHECKED, why_coded=containment.notes_of(why)),
+            lambda why: ReferenceVerdict(Support.NOT_CHECKED, why_coded=containment.notes_of(why)),
         )
         if judged or found.why_coded:
             return found
@@ -144,10 +148,10 @@ class AnswerChecker:
         inherited: bool,
         named: Sequence[tuple[str, Reference | None]],
     ) -> Checked:
-        verdicts, notes = list[Verdict](), list[Note]()
+        verdicts, notes = list[ReferenceVerdict](), list[Note]()
         for written, reference in named:
             if reference is None:
-                verdicts.append(Verdict(Support.NO_SUCH_REFERENCE, written=written))
+                verdicts.append(ReferenceVerdict(Support.NO_SUCH_REFERENCE, written=written))
                 notes.append(Note("no_such_reference", {"written": written}))
                 continue
             known = self._known[sentence.text, reference.ref_id]
@@ -172,7 +176,7 @@ def copied(sentence: Sentence, reference: Reference, span: Span, score: float) -
     quote = Span(span.start - near.start, span.end - near.start)
     evidence = Evidence(passage, 1.0, 0.0, 0.0, score, quote, ())
     number = reference.number
-    verdict = Verdict(Support.VERBATIM, evidence, written=str(number), number=number)
+    verdict = ReferenceVerdict(Support.VERBATIM, evidence, written=str(number), number=number)
     return Checked(sentence, (verdict,), Standing.VERBATIM, notes_coded=_notes(reference))
 
 

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from pincite import containment
 from pincite.judgement.references import Retraction
 from pincite.text.identifiers import doi_address, doi_in, doi_of_url, pmc_of_url, pmid_of_url
-from pincite.verbs.ask.records import AnswerReport, Reference
+from pincite.verbs.ask.report import AnswerReport, Reference
 
 # ── Authors ───────────────────────────────────────────────────────────────────────────────────────
 #

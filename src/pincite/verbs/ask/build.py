@@ -25,7 +25,7 @@ from pincite.text.words import looks_german
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer
 from pincite.verbs.ask.extract import Extractor
 from pincite.verbs.ask.pipeline import AskPipeline, LiteratureFinder, OnDraft, OnSentence
-from pincite.verbs.ask.records import Answer, AnswerReport, Searched
+from pincite.verbs.ask.report import Answer, AnswerReport, Searched
 from pincite.verbs.ask.writers import ModelWriter
 
 

@@ -14,7 +14,7 @@ from pincite.text import words as wording
 from pincite.text.figures import figures
 from pincite.text.sentences import joined, sentences
 from pincite.types import Claim, Document, Failed, Passage, Span
-from pincite.verbs.ask.records import EXTRACT, WHOLE, Reference
+from pincite.verbs.ask.report import EXTRACT, WHOLE, Reference
 
 # Share of common content words from which a sentence repeats another. Sentences that differ in a
 # figure or in polarity do not: they may contradict each other.

@@ -25,7 +25,7 @@ from pincite.types import Document, Failed, Hit, Passage, Span
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer, copied
 from pincite.verbs.ask.extract import Extractor
 from pincite.verbs.ask.questions import plainer, unanswered_terms
-from pincite.verbs.ask.records import WHOLE, Answer, Checked, Reference, Searched, fault
+from pincite.verbs.ask.report import WHOLE, Answer, Checked, Reference, Searched, fault
 from pincite.verbs.ask.writers import ModelWriter, Written
 
 RANKED = 100  # passages of a long text: a prompt of 15,000 tokens

@@ -4,20 +4,20 @@ The page has no script and makes no request; every value is escaped. Markdown is
 template that a user can replace.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pincite.contract.codec import values_of
-from pincite.judgement.references import Retraction, Standing, Support, Verdict, standing
+from pincite.judgement.references import ReferenceVerdict, Retraction, Standing, Support, standing
 from pincite.notes import IN_ENGLISH, Language
 from pincite.report import cells, templates
 from pincite.report.cells import safe_link
 from pincite.types import Document, Evidence, Span
-from pincite.verbs.ask import bibliography, data
+from pincite.verbs.ask import bibliography
 from pincite.verbs.ask import wording as ask_wording
-from pincite.verbs.ask.records import Answer, AnswerReport, Checked, Reference, shown
+from pincite.verbs.ask.report import DIGITS, Answer, AnswerReport, Checked, Reference, shown
 
 MOST_TEXT = 6000  # characters of a text that is shown whole: an abstract is, a paper is not
 TONES = {  # of sentences; classes of the style sheet
@@ -56,7 +56,7 @@ def to_markdown(report: AnswerReport, template: Path | None = None) -> str:
 
     def filled(answer: Answer) -> str:
         values = {
-            **values_of(data.answer_record(answer)),
+            **values_of(answer, DIGITS),
             "shown": _view(answer, str, False),
             "no_answer": ask_wording.NO_ANSWER,
             "advice": ask_wording.advice([answer]),
@@ -138,7 +138,7 @@ def _sentence(
 
 
 def _verdict(
-    verdict: Verdict, known: Mapping[int, Document], say: Callable[[str], str]
+    verdict: ReferenceVerdict, known: Mapping[int, Document], say: Callable[[str], str]
 ) -> dict[str, object]:
     document = known.get(verdict.number or 0)
     evidence = verdict.evidence
@@ -200,3 +200,35 @@ def _reference(
         "is_named": False,
         "text": document.text[:MOST_TEXT] if with_texts else "",
     }
+
+
+# ── Rows of a data frame ─────────────────────────────────────────────────────────────────────────
+
+COLUMNS = (
+    "question sentence_number sentence label references urls quote why notes abstained".split()
+)
+
+
+def rows(report: AnswerReport) -> Iterator[list[str | int | None]]:
+    """The values of `COLUMNS`; a question without an answer has one row, with the reason."""
+    for answer in report.answers:
+        for number, checked in enumerate(answer.sentences, 1):
+            yield [answer.question, number, *_of_sentence(checked, answer), None]
+        if not answer.sentences:
+            nothing = [None] * (len(COLUMNS) - 2)
+            yield [answer.question, *nothing, answer.abstained or answer.failure]
+
+
+def _of_sentence(checked: Checked, answer: Answer) -> list[str | int | None]:
+    """The columns from `sentence` on; several references are separated by bars."""
+    by_number = {each.number: each.document.url for each in answer.references}
+    urls = [by_number[v.number] for v in checked.verdicts if v.number in by_number]
+    quotes = [v.evidence.quoted for v in checked.verdicts if v.evidence]
+    return [
+        checked.sentence.text,
+        ask_wording.LABELS[checked.standing],
+        ", ".join(ask_wording.numbers(checked)),
+        *(" | ".join(filter(None, texts)) for texts in (urls, quotes)),
+        "; ".join(v.why for v in checked.verdicts if v.why),
+        "; ".join(checked.notes),
+    ]

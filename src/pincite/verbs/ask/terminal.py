@@ -8,11 +8,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pincite.judgement.references import Retraction, Standing, Verdict, standing
+from pincite.judgement.references import ReferenceVerdict, Retraction, Standing, standing
 from pincite.report import cells
 from pincite.verbs.ask import bibliography
 from pincite.verbs.ask import wording as ask_wording
-from pincite.verbs.ask.records import Answer, AnswerReport, Change, Checked, Reference, shown
+from pincite.verbs.ask.report import Answer, AnswerReport, Change, Checked, Reference, shown
 
 STYLES = {
     Standing.SUPPORTED: "green",
@@ -103,7 +103,7 @@ def _row(number: str, *parts: RenderableType) -> RenderableType:
     return row
 
 
-def _verdict(verdict: Verdict) -> RenderableType:
+def _verdict(verdict: ReferenceVerdict) -> RenderableType:
     name = str(verdict.number or cells.shortened(verdict.written, NAME_WIDTH))
     text = Text(ask_wording.verdict(verdict), STYLES[standing([verdict.support])])
     if quote := ask_wording.quote_of(verdict):

@@ -1,19 +1,16 @@
-"""The words and signs in which answers of `ask` and their verification reach a person.
-
-Sign and word always go together, as everywhere: nobody should have to tell them by their colour.
-"""
+"""The words and signs for answers of `ask`. They always go together, never colour alone."""
 
 import difflib
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from pincite.judgement.references import Retraction, Standing, Support, Verdict, standing
+from pincite.judgement.references import ReferenceVerdict, Retraction, Standing, Support, standing
 from pincite.notes import QUOTED
 from pincite.report.cells import one_line, percent
 from pincite.types import Evidence, Span
 from pincite.verbs.ask.bibliography import RETRACTIONS, SEPARATOR, cited_date, first_of, whole_pages
-from pincite.verbs.ask.records import EXTRACT, Answer, Checked, Reference
+from pincite.verbs.ask.report import EXTRACT, Answer, Checked, Reference
 
 SIGNS = {
     Standing.SUPPORTED: "✓",
@@ -85,7 +82,7 @@ def label(checked: Checked, say: Callable[[str], str] = str) -> str:
     """How a sentence stands, in words; `say` may translate those of `LABELS`, `VERBATIM_FROM`.
 
     >>> from pincite.text.citation_marks import Sentence
-    >>> copied = Verdict(Support.VERBATIM, written="2", number=2)
+    >>> copied = ReferenceVerdict(Support.VERBATIM, written="2", number=2)
     >>> label(Checked(Sentence(Span(0, 8), "It fell."), (copied,), Standing.VERBATIM))
     'verbatim from [2]'
     """
@@ -109,15 +106,9 @@ def written_by(answer: Answer, say: Callable[[str], str] = str) -> str:
     if answer.by != EXTRACT:
         said = say("Written by %(model)s; each sentence was then compared with its references.")
         return said % {"model": one_line(answer.by)}
-    if are_abstracts(answer.references):
+    if answer.only_abstracts:
         return say("Extractive: sentences copied from the abstracts, not written by a model.")
     return say("Extractive: sentences copied from the documents, not written by a model.")
-
-
-def are_abstracts(references: Sequence[Reference]) -> bool:
-    """Whether nothing but abstracts was read, as far as the documents say what they are."""
-    coverage = [r.document.meta.get("coverage") for r in references]
-    return bool(coverage) and all(each == "abstract" for each in coverage)
 
 
 def cautions(answer: Answer, say: Callable[[str], str] = str) -> list[str]:
@@ -142,7 +133,7 @@ def searched(answer: Answer) -> list[tuple[str, str]]:
     """Where was looked, as names and values, so that a reader can judge what was not found."""
     where = answer.searched
     read = _documents(len(where.found))
-    if are_abstracts(answer.references):
+    if answer.only_abstracts:
         read += f" ({ONLY_ABSTRACTS})"
     best = "" if where.best is None else f"{signed(where.best)} (log-odds that it bears on this)"
     known = [
@@ -163,18 +154,18 @@ def numbers(checked: Checked) -> list[str]:
     return list(dict.fromkeys(shown))
 
 
-def verdict(found: Verdict) -> str:
+def verdict(found: ReferenceVerdict) -> str:
     """Sign and words of one (sentence, reference) pair.
 
     >>> from pincite.notes import as_written
-    >>> verdict(Verdict(Support.NOT_CHECKED, why_coded=as_written("in Danish")))
+    >>> verdict(ReferenceVerdict(Support.NOT_CHECKED, why_coded=as_written("in Danish")))
     '– not checked: in Danish'
     """
     words = f"{SIGNS[standing([found.support])]} {VERDICTS[found.support]}"
     return f"{words}: {one_line(found.why)}" if found.why else words
 
 
-def quote_of(found: Verdict) -> str:
+def quote_of(found: ReferenceVerdict) -> str:
     """The closest sentence, verbatim, if its place is sound: no quote rather than a wrong one."""
     span = quote_span(found.evidence)
     return span.of(found.evidence.passage.text) if span and found.evidence else ""

@@ -12,7 +12,7 @@ from pincite.llm.templates import Templates
 from pincite.text.passages import passages
 from pincite.text.prompt_quoting import abstract
 from pincite.types import Failed, Span
-from pincite.verbs.ask.records import WHOLE, Reference
+from pincite.verbs.ask.report import WHOLE, Reference
 
 STEP, SUMMARISE = "answer_question", "summarise_passage"
 SUMMARY_TOKENS, NOTHING = 150, "NONE"  # of a summary; the reply if nothing bears on the question

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from pincite import runtime
 from pincite.completions import Usage
-from pincite.contract.codec import values_of
 from pincite.corpus.multi_corpus import Corpora
 from pincite.errors import ConfigError
 from pincite.judgement.confirmation import Outcome
@@ -30,7 +29,7 @@ from pincite.protocols import Progress, WebSearch
 from pincite.settings import Settings
 from pincite.text.words import looks_german
 from pincite.types import Failed
-from pincite.verbs.check import data, readings
+from pincite.verbs.check import readings
 from pincite.verbs.check.confirm import FEW_REPETITIONS, Asking, ModelJudge, VerifierJudge
 from pincite.verbs.check.pipeline import (
     CheckPipeline,
@@ -39,7 +38,7 @@ from pincite.verbs.check.pipeline import (
     WindowFinder,
 )
 from pincite.verbs.check.readings import ModelInterpreter
-from pincite.verbs.check.records import Check, CheckReport, Interpretation
+from pincite.verbs.check.report import Check, CheckReport, Interpretation
 from pincite.verbs.check.trace import VERSION, TraceWriter, model_of, read_trace
 from pincite.web.sources import FetchStep
 
@@ -98,7 +97,7 @@ class CheckRun:
             created=datetime.now(UTC).isoformat(timespec="seconds"),
         )
         if self.trace:
-            self.trace.record({"event": "report", "report": values_of(data.record_of(report))})
+            self.trace.record({"event": "report", "report": report.to_values()})
         return report
 
     def _of_statements(self, checks: Sequence[Check]) -> Iterator[Note]:

@@ -26,7 +26,7 @@ from pincite.protocols import Floats, Verifier
 from pincite.settings import Probabilities
 from pincite.text import words
 from pincite.types import Claim, Evidence, Failed, Passage, sigmoid
-from pincite.verbs.check.records import STOPPED, Reading
+from pincite.verbs.check.report import STOPPED, Reading
 
 FEW_REPETITIONS = 30  # for `estimate`: EvidenceSeeker's guide asks for at least as many
 ANALYSIS_TOKENS, CHOICE_TOKENS = 500, 60

@@ -6,12 +6,13 @@ Whatever raises costs itself (`containment`): a passage, a reading, or the state
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pincite import containment
+from pincite.contract import codec
 from pincite.judgement import confirmation
-from pincite.judgement.confirmation import Outcome, StatementType, Weighed, Weight
+from pincite.judgement.confirmation import Outcome, StatementType, Unjudged, Weighed, Weight
 from pincite.judgement.references import Retraction, retraction_of
 from pincite.library.exclusions import Exclusions
 from pincite.library.web_pages import WebCandidates
@@ -32,10 +33,9 @@ from pincite.types import (
     Span,
     Unchecked,
 )
-from pincite.verbs.check import data
 from pincite.verbs.check.confirm import ModelJudge, VerifierJudge
 from pincite.verbs.check.readings import ModelInterpreter, by_rules
-from pincite.verbs.check.records import Check, Interpretation, Reading, ReadingResult, failed
+from pincite.verbs.check.report import Check, Interpretation, Reading, ReadingResult, failed
 
 # Passages considered per passage kept: one long document may hold all the first ones.
 CROWDED = 4
@@ -104,33 +104,39 @@ class CheckPipeline:
         return containment.attempted(lambda: self._checked(statement, given), unjudged)
 
     def _checked(self, statement: str, interpretation: Interpretation) -> Check:
+        readings_found = codec.values_of(interpretation)
         self.record(
-            {"event": "statement", "statement": statement, "interpretation": asdict(interpretation)}
+            {"event": "statement", "statement": statement, "interpretation": readings_found}
         )
         readings = [r for r in interpretation.readings if r.kind not in self.ignored]
         retrieved = containment.each(self._retrieved, readings, lambda _, why: why)
         found = dict(zip(readings, retrieved, strict=True))
         pairs = [
-            (reading, passage)
+            (reading, each)
             for reading, of_reading in found.items()
             if isinstance(of_reading, Retrieved)
-            for passage in of_reading.found
+            for each in of_reading.found
         ]
-        outcomes = self._outcomes(pairs)
-        for (reading, passage), outcome in zip(pairs, outcomes, strict=True):
-            self.record(
-                {
-                    "event": "judged",
-                    "reading": reading.reading_id,
-                    "found": asdict(passage),
-                    "outcome": data.traced(outcome),
-                }
+        items: dict[Reading, list[Weighed]] = {}
+        for (reading, each), outcome in zip(pairs, self._outcomes(pairs), strict=True):
+            item = Weighed(
+                outcome=outcome
+                if isinstance(outcome, Evidence)
+                else Unjudged(outcome.step, outcome.detail, each.passage),
+                published=each.published,
+                meta=each.meta,
+                copies=each.copies,
+                corpus=each.corpus,
+                origin=each.origin,
             )
+            items.setdefault(reading, []).append(item)
+            judged = {"event": "judged", "reading": reading.reading_id}
+            self.record({**judged, "item": codec.values_of(item)})
         return combined(
             statement,
             interpretation,
             found,
-            outcomes,
+            items,
             threshold=self.threshold,
             count_copies=self.count_copies,
         )
@@ -149,8 +155,8 @@ class CheckPipeline:
                 {
                     "event": "searched",
                     "reading": reading.reading_id,
-                    "unread": [asdict(page) for page in pages.unread],
-                    "excluded": [asdict(page) for page in pages.excluded],
+                    "unread": codec.values_of(pages.unread),
+                    "excluded": codec.values_of(pages.excluded),
                 }
             )
             both.append(replace(pages, found=(*found, *pages.found)))
@@ -181,7 +187,7 @@ def combined(
     statement: str,
     interpretation: Interpretation,
     found: Mapping[Reading, Retrieved | Failed],
-    outcomes: Sequence[Evidence | Failed],
+    items: Mapping[Reading, Sequence[Weighed]],
     *,
     threshold: float,
     count_copies: bool,
@@ -191,12 +197,11 @@ def combined(
     Args:
         statement: what is checked.
         interpretation: its readings.
-        found: for each reading that is judged its passages, or why there are none.
-        outcomes: what each of these passages says, in their order.
+        found: for each reading that is judged what was retrieved, or why nothing was.
+        items: what its passages say; sides and text ids are set here.
         threshold: a text with |DOC| at or below it is silent.
         count_copies: every passage counts, as in EvidenceSeeker.
     """
-    answers = iter(outcomes)
     results = list[ReadingResult]()
     for reading in interpretation.readings:
         if reading not in found:
@@ -207,25 +212,17 @@ def combined(
         if isinstance(retrieved, Failed):
             results.append(failed(reading))
             continue
-        ids = _text_ids([each.passage for each in retrieved.found])
-        items = tuple(
-            Weighed(
-                passage=each.passage,
-                outcome=next(answers),
-                text_id=text_id,
-                published=each.published,
-                meta=each.meta,
-                copies=each.copies,
-                corpus=each.corpus,
-                origin=each.origin,
-            )
-            for each, text_id in zip(retrieved.found, ids, strict=True)
+        own = items.get(reading, ())
+        ids = _text_ids([item.passage for item in own])
+        own = tuple(
+            replace(item, text_id=text_id, side=confirmation.side(item.doc, threshold))
+            for item, text_id in zip(own, ids, strict=True)
         )
         text = reading.text
-        weight = confirmation.weighed_together(items, threshold, reading=text, each=count_copies)
-        years = confirmation.by_year(items, threshold, reading=text, each=count_copies)
+        weight = confirmation.weighed_together(own, threshold, reading=text, each=count_copies)
+        years = confirmation.by_year(own, threshold, reading=text, each=count_copies)
         results.append(
-            ReadingResult(reading, items, weight, years, retrieved.unread, retrieved.excluded)
+            ReadingResult(reading, own, weight, years, retrieved.unread, retrieved.excluded)
         )
     lost = [each for each in found.values() if isinstance(each, Failed)]
     failures = (*interpretation.failures, *lost)

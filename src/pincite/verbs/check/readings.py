@@ -28,7 +28,7 @@ from pincite.text.sentences import sentences
 from pincite.text.syntax import Sentence, Verb
 from pincite.text.words import looks_german
 from pincite.types import Failed, Span
-from pincite.verbs.check.records import STOPPED, Interpretation, Reading
+from pincite.verbs.check.report import STOPPED, Interpretation, Reading
 
 _SAY = (
     "say claim believe think deny doubt argue assert state maintain insist announce admit suggest "

@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pincite.contract.check import CheckRecord, ReadingRecord, WeighedRecord
 from pincite.contract.codec import values_of
 from pincite.documents.text import code_of
 from pincite.judgement import confirmation
@@ -29,8 +28,8 @@ from pincite.settings import Settings
 from pincite.text.hosts import host_of
 from pincite.text.page_numbers import PageNumber, number_at
 from pincite.types import CopyKind, Document, Failed, Span
-from pincite.verbs.check import data, wording
-from pincite.verbs.check.records import Check, CheckReport, ReadingResult, shown
+from pincite.verbs.check import wording
+from pincite.verbs.check.report import DIGITS, Check, CheckReport, ReadingResult, shown
 
 # ── HTML ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -45,14 +44,13 @@ _SIDES = (
 
 def to_html(report: CheckReport) -> str:
     """The page as text."""
-    threshold = wording.threshold_of(report)
     n_readings = sum(len(check.results) for check in report.checks)
     return templates.page("check.html.j2").render(
         report=report,
         checks=views(report),
         n_readings=wording.readings(n_readings),
         advice=wording.ADVICE,
-        legend=wording.legend(threshold) if wording.has_degrees(report) else "",
+        legend=wording.legend(wording.threshold_of(report)) if wording.has_degrees(report) else "",
         used=cells.asked(report.usage),
         css=templates.style("check.css"),
     )
@@ -60,21 +58,20 @@ def to_html(report: CheckReport) -> str:
 
 def views(report: CheckReport, words: Language = IN_ENGLISH) -> list[dict[str, Any]]:
     """What a page shows of each check, in the names of `reading.html.j2`."""
-    view = partial(_view, threshold=wording.threshold_of(report), words=words)
-    return [shown(view, check) for check in report.checks]
+    return [shown(partial(_view, words=words), check) for check in report.checks]
 
 
-def _view(check: Check, threshold: float, words: Language) -> dict[str, Any]:
+def _view(check: Check, words: Language) -> dict[str, Any]:
     return {
         "statement": check.statement,
         "short": cells.shortened(check.statement, _HEADLINE),
         "interpreted_by": check.interpreted_by,
         "failures": [failure.detail for failure in check.failures],
-        "readings": [_reading(result, threshold, words) for result in check.results],
+        "readings": [_reading(result, words) for result in check.results],
     }
 
 
-def _reading(result: ReadingResult, threshold: float, words: Language) -> dict[str, object]:
+def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
     outcome = result.weight.outcome
     rank = confirmation.rank(outcome)
     failures = [i.outcome.detail for i in result.items if isinstance(i.outcome, Failed)]
@@ -97,19 +94,19 @@ def _reading(result: ReadingResult, threshold: float, words: Language) -> dict[s
             (year, wording.signed(then.doc), words.say(wording.LABELS[then.outcome]))
             for year, then in result.as_of
         ],
-        "sides": sides(result, threshold),
+        "sides": sides(result),
         "failures": list(dict.fromkeys(failures)),
         "unused": wording.unused_pages(result, words.say),
     }
 
 
-def sides(result: ReadingResult, threshold: float) -> list[dict[str, Any]]:
+def sides(result: ReadingResult) -> list[dict[str, Any]]:
     """For, against and neutral, each with its documents; empty where nothing was judged.
 
     What is counted is what is listed: documents with their passages, the strongest first.
     """
     items = result.items
-    for_it, against = confirmation.sides(items, threshold)
+    for_it, against = confirmation.sides(items)
     deciding = {items[place].passage.doc_id for place in (*for_it, *against)}
     judged = [n for n, item in enumerate(items) if not isinstance(item.outcome, Failed)]
     neutral = [n for n in judged if items[n].passage.doc_id not in deciding]
@@ -151,7 +148,7 @@ def _passage(result: ReadingResult, place: int) -> dict[str, Any]:
     outcome, text = item.outcome, item.passage.text
     assert not isinstance(outcome, Failed)
     start, end = outcome.quote or Span(0, 0)
-    degree = confirmation.degree_of(item) or 0.0
+    degree = item.doc or 0.0
     return {
         "degree": wording.signed(degree),
         "share": round(abs(degree) * 100),
@@ -211,7 +208,7 @@ def _measured(row: Mapping[str, Any]) -> dict[str, Any]:
 
 COLUMNS = (
     "statement reading_id reading kind origin outcome reading_doc n_texts n_failed side doc "
-    "prob_reading prob_negation strong_contradiction published url title author publisher quote "
+    "prob_supported prob_refuted strong_contradiction published url title author publisher quote "
     "copies failed origin corpus"
 ).split()
 
@@ -228,49 +225,46 @@ def to_csv(report: CheckReport) -> str:
 
 def rows(report: CheckReport) -> Iterator[list[object]]:
     """The values of `COLUMNS`; a reading without evidence has one row."""
-    threshold = wording.threshold_of(report)
     for check in report.checks:
-        yield from shown(partial(_of_check, threshold=threshold), check)
+        yield from shown(_of_check, check)
 
 
-def _of_check(check: Check, threshold: float) -> list[list[object]]:
+def _of_check(check: Check) -> list[list[object]]:
     rows = list[list[object]]()
-    for reading in data.check_record(check, threshold).readings:
+    for result in check.results:
+        reading, weight = result.reading, result.weight
         head: list[object] = [check.statement, reading.reading_id, reading.text, reading.kind]
-        head += [reading.origin, reading.outcome, reading.doc]
-        head += [reading.n_texts, reading.n_failed]
-        found = [*map(_of_item, reading.evidence), *map(_of_page, _unused(reading))]
-        for row in found or [[]]:
-            rows.append([*head, *row, *[None] * (len(COLUMNS) - len(head) - len(row))])
+        head += [reading.origin, weight.outcome, _rounded(weight.doc)]
+        head += [weight.n_texts, weight.n_failed]
+        found = [_of_item(result, n) for n in range(len(result.items))]
+        unused = [(page.url, f"{page.reason}: {page.detail}") for page in result.unread]
+        unused += [(page.url, f"{page.bar}: {page.detail}") for page in result.excluded]
+        for url, why in unused:
+            known = {"side": "unused", "url": url, "failed": why, "origin": CopyKind.LIVE}
+            found.append([known.get(column) for column in COLUMNS[len(head) :]])
+        nothing: list[object] = [None] * (len(COLUMNS) - len(head))
+        rows += [[*head, *row] for row in found or [nothing]]
     return rows
 
 
-def _of_item(item: WeighedRecord) -> list[object]:
-    why = f"{item.failed.step}: {item.failed.detail}" if item.failed else None
-    said = [item.side, item.doc, item.prob_reading, item.prob_negation, item.strong_contradiction]
-    source = [item.published, item.url, item.title, item.meta.get("author")]
-    return [
-        *said,
-        *source,
-        item.meta.get("publisher"),
-        item.quote,
-        " ".join(item.copies),
-        why,
-        item.origin,
-        item.corpus or None,
-    ]
-
-
-def _unused(reading: ReadingRecord) -> list[tuple[str, str]]:
-    """The pages of the web that are no evidence: address and why."""
-    unread = [(page.url, f"{page.reason}: {page.detail}") for page in reading.unread]
-    return [*unread, *((page.url, f"{page.bar}: {page.detail}") for page in reading.excluded)]
-
-
-def _of_page(page: tuple[str, str]) -> list[object]:
+def _of_item(result: ReadingResult, place: int) -> list[object]:
     """The columns from `side` on."""
-    known = {"side": "unused", "url": page[0], "failed": page[1], "origin": CopyKind.LIVE}
-    return [known.get(column) for column in COLUMNS[COLUMNS.index("side") :]]
+    item = result.items[place]
+    passage, outcome, meta = item.passage, item.outcome, item.meta
+    row: list[object] = [item.side, _rounded(item.doc)]
+    if isinstance(outcome, Failed):
+        row += [None, None]
+    else:
+        row += [_rounded(outcome.prob_supported), _rounded(outcome.prob_refuted)]
+    row += [place in result.weight.contradictions, item.published, passage.url, passage.title]
+    row += [meta.get("author"), meta.get("publisher")]
+    failed = f"{outcome.step}: {outcome.detail}" if isinstance(outcome, Failed) else None
+    row.append(None if isinstance(outcome, Failed) else outcome.quoted or None)
+    return [*row, " ".join(item.copies), failed, item.origin, item.corpus or None]
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, DIGITS)
 
 
 # ── ClaimReview ───────────────────────────────────────────────────────────────────────────────────
@@ -294,9 +288,8 @@ def to_claimreview(report: CheckReport) -> str:
 
 
 def _reviews(check: Check, report: CheckReport, number: int) -> list[dict[str, Any]]:
-    threshold = wording.threshold_of(report)
     return [
-        _review(result, report, threshold)
+        _review(result, report)
         | _published(report, f"reading-{number}-{result.reading.reading_id[1:]}")
         for result in check.results
         if confirmation.rank(result.weight.outcome) is not None
@@ -331,7 +324,7 @@ def _published(report: CheckReport, anchor: str) -> dict[str, Any]:
     return found
 
 
-def _review(result: ReadingResult, report: CheckReport, threshold: float) -> dict[str, Any]:
+def _review(result: ReadingResult, report: CheckReport) -> dict[str, Any]:
     outcome = result.weight.outcome
     rank = confirmation.rank(outcome)
     assert rank is not None
@@ -351,11 +344,7 @@ def _review(result: ReadingResult, report: CheckReport, threshold: float) -> dic
             "ratingExplanation": wording.sentence(result),
         },
         "reviewBody": wording.ADVICE,
-        "citation": [
-            _work(item)
-            for item in result.items
-            if abs(confirmation.degree_of(item) or 0.0) > threshold
-        ],
+        "citation": [_work(item) for item in result.items if item.side in ("for", "against")],
     }
 
 
@@ -432,10 +421,8 @@ def _filled(
     shipped: str = "check.md.j2",
     show_documents: bool = True,
 ) -> str:
-    threshold = wording.threshold_of(report)
-
     def filled(check: Check) -> str:
-        values = _values(data.check_record(check, threshold), report, show_documents)
+        values = _values(check, report, show_documents)
         return templates.markdown(template, {**values, **more}, shipped=shipped)
 
     return "\n".join(shown(filled, check) for check in report.checks)
@@ -446,11 +433,11 @@ def uid_of(statement: str, created: str) -> str:
     return hashlib.sha256(f"{created}\0{statement}".encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _values(check: CheckRecord, report: CheckReport, show_documents: bool) -> dict[str, object]:
+def _values(check: Check, report: CheckReport, show_documents: bool) -> dict[str, object]:
     seeds: dict[str, object] = {
         "statement": check.statement,
         "time": report.created,
-        "claims": [_claim(reading) for reading in check.readings],
+        "claims": list(map(_claim, check.results)),
         "feedback": _Lenient(),
         "translation": _Lenient(),
         "show_documents": show_documents,
@@ -469,29 +456,48 @@ def _values(check: CheckRecord, report: CheckReport, show_documents: bool) -> di
     }
 
 
-def _claim(reading: ReadingRecord) -> dict[str, object]:
+def _claim(result: ReadingResult) -> dict[str, object]:
     """A reading under our names, then under EvidenceSeeker's."""
-    documents = [_as_document(str(n), item) for n, item in enumerate(values_of(reading.evidence))]
+    reading, weight = result.reading, result.weight
+    documents = [_as_document(str(n), item) for n, item in enumerate(result.items)]
     return {
         **values_of(reading),
+        **values_of(weight, DIGITS),
+        "summary": result.summary,
+        "warning": result.warning,
+        "unread": values_of(result.unread),
+        "excluded": values_of(result.excluded),
         "uid": reading.reading_id,
         "statement_type": _Member(str(reading.kind), str(reading.kind)),
-        "average_confirmation": _number(reading.doc),
-        "evidential_uncertainty": _number(reading.variance),
-        "n_evidence": reading.n_texts,
-        "confirmation_level": _level(reading.outcome),
-        "verbalized_confirmation": reading.summary,
+        "average_confirmation": _number(weight.doc),
+        "evidential_uncertainty": _number(weight.variance),
+        "n_evidence": weight.n_texts,
+        "confirmation_level": _level(weight.outcome),
+        "verbalized_confirmation": result.summary,
         "documents": documents,
         "confirmation_by_document": {each["uid"]: _number(each["doc"]) for each in documents},
         "metadata": _Lenient(),
     }
 
 
-def _as_document(uid: str, item: dict[str, Any]) -> dict[str, Any]:
-    stated = {"title": item["title"], "url": item["url"], "published": item["published"]}
+def _as_document(uid: str, item: Weighed) -> dict[str, Any]:
+    passage, outcome = item.passage, item.outcome
+    stated = {"title": passage.title, "url": passage.url, "published": item.published}
     known = {name: value for name, value in stated.items() if value}
-    meta = _Lenient({**known, "file_name": item["url"].rpartition("/")[2], **item["meta"]})
-    return {**item, "uid": uid, "text": item["passage"], "metadata": meta}
+    failed = (
+        {"step": outcome.step, "detail": outcome.detail} if isinstance(outcome, Failed) else None
+    )
+    return {
+        **stated,
+        "uid": uid,
+        "text": passage.text,
+        "side": item.side,
+        "doc": _rounded(item.doc),
+        "quote": "" if isinstance(outcome, Failed) else outcome.quoted,
+        "failed": failed,
+        "corpus": item.corpus,
+        "metadata": _Lenient({**known, "file_name": passage.url.rpartition("/")[2], **item.meta}),
+    }
 
 
 def _level(outcome: Outcome) -> _Member:
@@ -522,7 +528,7 @@ def log_checks(report: CheckReport, settings: Settings) -> list[Path]:
         return written
     for check in report.checks:
         one = replace(report, checks=(check,), n_statements=1)
-        texts = {"yaml": to_yaml(values_of(data.record_of(one)))}
+        texts = {"yaml": to_yaml(one.to_values())}
         if settings.results.markdown:
             own, words = settings.check.template_file, settings.check.texts
             texts["md"] = to_markdown(one, own, translation=words)

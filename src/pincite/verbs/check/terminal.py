@@ -15,7 +15,7 @@ from pincite.judgement.confirmation import Outcome, Weighed
 from pincite.report import cells
 from pincite.types import CopyKind, Failed
 from pincite.verbs.check import wording as check_wording
-from pincite.verbs.check.records import Check, CheckReport, ReadingResult, shown
+from pincite.verbs.check.report import Check, CheckReport, ReadingResult, shown
 
 STYLES = {
     Outcome.STRONG_CONFIRMATION: "bold green",
@@ -37,15 +37,14 @@ _SIDES = (("for", "green"), ("against", "red"))
 
 def print_report(report: CheckReport, console: Console, limit: int = 3) -> None:
     """Print the checks; on each side of a reading at most `limit` passages."""
-    threshold = check_wording.threshold_of(report)
     parts: list[RenderableType] = []
     for check in report.checks:
-        parts += shown(partial(_check, threshold=threshold, limit=limit), check)
+        parts += shown(partial(_check, limit=limit), check)
     if len(report.checks) < report.n_statements:
         done = f"stopped after {len(report.checks)} of {report.n_statements} statements"
         parts.append(Text(f"… {done}", "yellow"))
     if check_wording.has_degrees(report):
-        parts.append(Text(check_wording.legend(threshold), style="dim"))
+        parts.append(Text(check_wording.legend(check_wording.threshold_of(report)), style="dim"))
     parts.append(Text(check_wording.ADVICE, style="italic"))
     if used := cells.asked(report.usage):
         parts.append(Text(used, style="dim"))
@@ -53,22 +52,20 @@ def print_report(report: CheckReport, console: Console, limit: int = 3) -> None:
     console.print(Group(*parts))
 
 
-def _check(check: Check, threshold: float, limit: int) -> list[RenderableType]:
+def _check(check: Check, limit: int) -> list[RenderableType]:
     head = Text(cells.shortened(check.statement, STATEMENT_WIDTH), style="bold")
     readings = check_wording.readings(len(check.results))
     head.append(f"\n{readings}, found by {cells.one_line(check.interpreted_by)}", "not bold dim")
     parts: list[RenderableType] = [head]
     for result in check.results:
-        parts += _result(result, check.statement, threshold, limit)
+        parts += _result(result, check.statement, limit)
     for failure in check.failures:
         detail = Text(f"– {cells.shortened(failure.detail, TEXT_WIDTH)}", style="yellow")
         parts.append(Padding(detail, (0, 0, 0, 2)))
     return [*parts, Text()]
 
 
-def _result(
-    result: ReadingResult, statement: str, threshold: float, limit: int
-) -> list[RenderableType]:
+def _result(result: ReadingResult, statement: str, limit: int) -> list[RenderableType]:
     reading, outcome = result.reading, result.weight.outcome
     head = Table.grid(padding=(0, 2, 0, 0))
     head.add_column(justify="right", width=_INDENT - 2)
@@ -82,7 +79,7 @@ def _result(
         text.append(f"\n⚠ {warning}", style="bold dark_orange")
     parts: list[RenderableType] = [Text(), head, _indented(text)]
     if result.items:
-        parts.append(_indented(_items(result, threshold, limit)))
+        parts.append(_indented(_items(result, limit)))
     failures = dict.fromkeys(
         item.outcome.detail for item in result.items if isinstance(item.outcome, Failed)
     )
@@ -93,19 +90,17 @@ def _result(
     return [*parts, *(_indented(Text(line, style="yellow")) for line in shown)]
 
 
-def _items(result: ReadingResult, threshold: float, limit: int) -> Table:
+def _items(result: ReadingResult, limit: int) -> Table:
     """What is said for the reading, then what against it: side, degree, passage."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column()
     table.add_column()
     table.add_column(overflow="fold")  # an address is no use without its end
-    for (side, style), places in zip(
-        _SIDES, confirmation.sides(result.items, threshold), strict=True
-    ):
+    for (side, style), places in zip(_SIDES, confirmation.sides(result.items), strict=True):
         # A strong contradiction is shown whatever the limit.
         shown = [n for i, n in enumerate(places) if i < limit or n in result.weight.contradictions]
         for n in shown:
-            doc = check_wording.signed(confirmation.degree_of(result.items[n]))
+            doc = check_wording.signed(result.items[n].doc)
             table.add_row(Text(side, style), Text(doc, style), _item(result.items[n]))
         if len(shown) < len(places):
             table.add_row(Text(side, style), "", Text(f"… {len(places) - len(shown)} more", "dim"))

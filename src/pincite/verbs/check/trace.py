@@ -20,17 +20,16 @@ from typing import Any
 from pincite import notes
 from pincite.completions import Completion, Prompt, Usage
 from pincite.contract import codec
-from pincite.contract.check import CheckReportRecord
 from pincite.errors import ConfigError, InputError, NotAsked, ServerError
+from pincite.judgement.confirmation import Unjudged, Weighed
 from pincite.llm.calls import Calls, completion_of, key_of
 from pincite.llm.templates import Templates
 from pincite.types import Evidence, Exclusion, Failed, Unchecked
-from pincite.verbs.check import data
 from pincite.verbs.check.confirm import Asking, ModelJudge
-from pincite.verbs.check.pipeline import Found, Retrieved, combined
-from pincite.verbs.check.records import Check, CheckReport, Interpretation, Reading
+from pincite.verbs.check.pipeline import Retrieved, combined
+from pincite.verbs.check.report import Check, CheckReport, Interpretation, Reading
 
-VERSION = 1
+VERSION = 2
 
 
 class TraceWriter(AbstractContextManager["TraceWriter"]):
@@ -78,7 +77,7 @@ class Trace:
         return {key: r for key, r in self.replies.items() if key not in self.unreadable}
 
     @property
-    def report(self) -> CheckReportRecord | None:
+    def report(self) -> CheckReport | None:
         """What the run reported; None if it was killed before.
 
         Raises:
@@ -86,7 +85,7 @@ class Trace:
         """
         reports = (e["report"] for e in reversed(self.events) if e["event"] == "report")
         found = next(reports, None)
-        return None if found is None else codec.from_values(CheckReportRecord, found)
+        return None if found is None else codec.from_values(CheckReport, found)
 
 
 def read_trace(path: Path) -> Trace:
@@ -163,10 +162,16 @@ def replayed(trace: Trace) -> CheckReport:
                 statements[-1][1].append(event)
         checks = tuple(_check(trace, *of_statement) for of_statement in statements)
         if recorded:
-            return replace(data.report_of(recorded), checks=checks)
-        warnings = notes.as_written(*run["warnings"])
-        about = {name: run[name] for name in ("settings", "versions", "created")}
-        return CheckReport(checks, len(checks), Usage(), warnings, **about)
+            return replace(recorded, checks=checks)
+        return CheckReport(
+            checks=checks,
+            n_statements=len(checks),
+            usage=Usage(),
+            warnings_coded=notes.as_written(*run["warnings"]),
+            settings=run["settings"],
+            versions=run["versions"],
+            created=run["created"],
+        )
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
             f"The trace cannot be replayed ({type(error).__name__}: {error})."
@@ -178,34 +183,42 @@ def _check(
 ) -> Check:
     interpretation = codec.from_values(Interpretation, statement["interpretation"])
     how = trace.run["check"]
-    found, outcomes = dict[Reading, Retrieved](), list[Evidence | Failed]()
+    found, items = dict[Reading, Retrieved](), dict[Reading, list[Weighed]]()
     for reading in interpretation.readings:
         if str(reading.kind) in how["ignored"]:
             continue
         own = [event for event in events if event["reading"] == reading.reading_id]
-        judged = [event for event in own if event["event"] == "judged"]
         searched = [event for event in own if event["event"] == "searched"]
         found[reading] = Retrieved(
-            tuple(codec.from_values(Found, event["found"]) for event in judged),
-            tuple(codec.from_values(Unchecked, p) for event in searched for p in event["unread"]),
-            tuple(codec.from_values(Exclusion, p) for event in searched for p in event["excluded"]),
+            unread=codec.from_values(
+                tuple[Unchecked, ...], [page for event in searched for page in event["unread"]]
+            ),
+            excluded=codec.from_values(
+                tuple[Exclusion, ...], [page for event in searched for page in event["excluded"]]
+            ),
         )
-        outcomes += [
-            data.outcome_of(event["outcome"], each.passage)
-            for event, each in zip(judged, found[reading].found, strict=True)
-        ]
+        judged = [event["item"] for event in own if event["event"] == "judged"]
+        items[reading] = codec.from_values(list[Weighed], judged)
     if model := _model_judge(trace):  # what failed stays so; the rest is computed again
-        pairs = [(reading, each.passage) for reading, of in found.items() for each in of.found]
-        judgeable = [
-            pair for pair, old in zip(pairs, outcomes, strict=True) if isinstance(old, Evidence)
+        known = [
+            (reading, item.passage)
+            for reading, of_reading in items.items()
+            for item in of_reading
+            if isinstance(item.outcome, Evidence)
         ]
-        answers = iter(model.judge(judgeable))
-        outcomes = [old if isinstance(old, Failed) else next(answers) for old in outcomes]
+        answers = iter(zip(known, model.judge(known), strict=True))
+        for of_reading in items.values():
+            for n, item in enumerate(of_reading):
+                if isinstance(item.outcome, Evidence):
+                    (_, passage), outcome = next(answers)
+                    if isinstance(outcome, Failed):
+                        outcome = Unjudged(outcome.step, outcome.detail, passage)
+                    of_reading[n] = replace(item, outcome=outcome)
     return combined(
         statement["statement"],
         interpretation,
         found,
-        outcomes,
+        items,
         threshold=how["threshold"],
         count_copies=how["count_copies"],
     )

@@ -1,12 +1,15 @@
-"""The words and signs in which the results of `check` reach a person."""
+"""The words and signs for the results of `check`."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, StatementType
 from pincite.notes import IN_ENGLISH, Language
 from pincite.report.reasons import why_excluded, why_unchecked
-from pincite.verbs.check.records import CheckReport, ReadingResult
+
+if TYPE_CHECKING:
+    from pincite.verbs.check.report import CheckReport, ReadingResult
 
 SIGNS = {
     Outcome.STRONG_CONFIRMATION: "▲▲▲",
@@ -49,7 +52,7 @@ def readings(n: int) -> str:
 
 
 def legend(threshold: float, words: Language = IN_ENGLISH) -> str:
-    """What the degrees mean, for who meets them first."""
+    """What the degrees mean."""
     said = words.say(
         "A degree runs from −1 (the document refutes the reading) to +1 (it confirms it). Within "
         "±%(threshold)s it counts as neither; the result is the mean of the other degrees."
@@ -57,15 +60,15 @@ def legend(threshold: float, words: Language = IN_ENGLISH) -> str:
     return said % {"threshold": f"{threshold:g}"}
 
 
-def has_degrees(report: CheckReport) -> bool:
+def has_degrees(report: "CheckReport") -> bool:
     """Whether any reading has a degree that `legend` should explain."""
     return any(r.weight.doc is not None for check in report.checks for r in check.results)
 
 
-def sentence(result: ReadingResult, words: Language = IN_ENGLISH) -> str:
+def sentence(result: "ReadingResult", words: Language = IN_ENGLISH) -> str:
     """The result of one reading in words.
 
-    >>> from pincite.verbs.check.records import Reading
+    >>> from pincite.verbs.check.report import Reading, ReadingResult
     >>> from pincite.judgement.confirmation import Weight
     >>> reading = Reading("r1", "The mill is old.", StatementType.DESCRIPTIVE)
     >>> sentence(ReadingResult(reading, (), Weight(Outcome.NO_EVIDENCE, None, 0)))
@@ -88,7 +91,7 @@ def sentence(result: ReadingResult, words: Language = IN_ENGLISH) -> str:
     return say("%(doc)s from %(texts)s") % values + _how_sure(result, words)
 
 
-def mean_degree(result: ReadingResult, words: Language = IN_ENGLISH) -> str:
+def mean_degree(result: "ReadingResult", words: Language = IN_ENGLISH) -> str:
     """The mean degree of a reading and how sure it is; empty without evidence."""
     doc = result.weight.doc
     if doc is None:
@@ -96,7 +99,7 @@ def mean_degree(result: ReadingResult, words: Language = IN_ENGLISH) -> str:
     return words.say("mean degree %(doc)s") % {"doc": signed(doc)} + _how_sure(result, words)
 
 
-def _how_sure(result: ReadingResult, words: Language) -> str:
+def _how_sure(result: "ReadingResult", words: Language) -> str:
     weight, said = result.weight, ""
     if weight.interval:
         low, high = map(signed, weight.interval)
@@ -107,7 +110,7 @@ def _how_sure(result: ReadingResult, words: Language) -> str:
     return said
 
 
-def warning(result: ReadingResult, words: Language = IN_ENGLISH) -> str:
+def warning(result: "ReadingResult", words: Language = IN_ENGLISH) -> str:
     """What must not be overlooked beside the mean; empty if that is nothing."""
     n = len(result.weight.contradictions)
     if not n:
@@ -123,7 +126,7 @@ def warning(result: ReadingResult, words: Language = IN_ENGLISH) -> str:
     return said % {"num": n}
 
 
-def unused_pages(result: ReadingResult, say: Callable[[str], str] = str) -> list[tuple[str, str]]:
+def unused_pages(result: "ReadingResult", say: Callable[[str], str] = str) -> list[tuple[str, str]]:
     """The pages of the web that are no evidence, with the reason in words."""
     unread = [(page.url, why_unchecked(page, say)) for page in result.unread]
     return [*unread, *((page.url, why_excluded(page, say)) for page in result.excluded)]
@@ -140,7 +143,7 @@ def signed(doc: float | None) -> str:
     return f"{doc:+.2f}".replace("-", "−")
 
 
-def threshold_of(report: CheckReport) -> float:
+def threshold_of(report: "CheckReport") -> float:
     """The |DOC| at or below which a passage of this report is silent."""
     value = report.settings.get("check.threshold", confirmation.THRESHOLD)
     return float(value) if isinstance(value, int | float) else confirmation.THRESHOLD

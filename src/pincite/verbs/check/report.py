@@ -1,23 +1,29 @@
-"""The records of `check`: a statement, its readings, and what a knowledge base says of each."""
+"""The report of `check`: a statement, its readings, what was found on each, and its JSON."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
 
 from pincite import containment
 from pincite.completions import Usage
+from pincite.contract import codec
 from pincite.judgement.confirmation import (
     Outcome,
     ReadingOrigin,
     StatementType,
+    Unjudged,
     Weighed,
     Weight,
 )
 from pincite.notes import Note, texts
-from pincite.types import Exclusion, Failed, Passage, Span, Unchecked
+from pincite.types import Exclusion, Failed, Passage, Says, Span, Unchecked, written
+from pincite.verbs.check import wording
 
 T = TypeVar("T")
 STOPPED = Failed("stopped", "the run was stopped")
+DIGITS = 4  # of numbers in the JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +33,13 @@ class Reading:
     reading_id: str  # "r1", "r2", …: unique within a check
     text: str
     kind: StatementType
-    negation: str = ""  # empty where nobody could word one
-    origin: ReadingOrigin = "statement"  # who worded it: the statement itself, a rule, …
+    negation: Annotated[str, Says("empty if none could be worded")] = ""
+    origin: Annotated[ReadingOrigin, Says("the statement itself, a rule, …")] = "statement"
 
 
 @dataclass(frozen=True, slots=True)
 class Interpretation:
-    """The readings of one statement, who found them, and what of that went wrong."""
+    """The readings of one statement, who found them, and what went wrong."""
 
     readings: tuple[Reading, ...]
     by: str  # "rules", "user", or the model
@@ -45,13 +51,25 @@ class ReadingResult:
     """A reading with its evidence, each passage alone and all together."""
 
     reading: Reading
-    items: tuple[Weighed, ...]  # as they were found, best first
+    items: Annotated[tuple[Weighed, ...], Says("passages as they were found, best first")]
     weight: Weight
-    as_of: tuple[
-        tuple[str, Weight], ...
-    ] = ()  # (year, what the texts up to then say), oldest first
-    unread: tuple[Unchecked, ...] = ()  # pages of the web that could not be read: no evidence
-    excluded: tuple[Exclusion, ...] = ()  # pages of the web that may not be used
+    as_of: Annotated[
+        tuple[tuple[str, Weight], ...], Says("year, what the texts up to it say; oldest first")
+    ] = ()
+    unread: Annotated[tuple[Unchecked, ...], Says("pages of the web that could not be read")] = ()
+    excluded: Annotated[tuple[Exclusion, ...], Says("pages of the web not used, and why")] = ()
+
+    @property
+    @written
+    def summary(self) -> str:
+        """The result in words."""
+        return wording.sentence(self)
+
+    @property
+    @written
+    def warning(self) -> str:
+        """What must not be overlooked beside the mean; empty if nothing."""
+        return wording.warning(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +78,11 @@ class Check:
 
     statement: str
     results: tuple[ReadingResult, ...]
-    interpreted_by: str  # "rules", "user", or the model
-    failures: tuple[Failed, ...] = ()  # of the interpretation
+    interpreted_by: Annotated[str, Says("rules, user, or the model")]
+    failures: Annotated[tuple[Failed, ...], Says("of the interpretation")] = ()
 
     @property
+    @written
     def complete(self) -> bool:
         """Whether everything that was found was judged."""
         failed = [r.weight.n_failed or r.weight.outcome is Outcome.FAILED for r in self.results]
@@ -77,19 +96,21 @@ class Check:
         return any(each.step == "stopped" for each in failed)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckReport:
     """The checks of one run, with all that is needed to repeat them."""
 
+    schema_version: Literal["2"] = "2"
     checks: tuple[Check, ...]
-    n_statements: int  # more than `checks` if the run was stopped
+    n_statements: Annotated[int, Says("more than checks if the run was stopped")]
     usage: Usage
     warnings_coded: tuple[Note, ...]
     settings: Mapping[str, str | float | int | bool | None]
-    versions: Mapping[str, str]  # pincite, judge, encoder, corpus, prompts
-    created: str  # ISO timestamp, UTC
+    versions: Annotated[Mapping[str, str], Says("of pincite, judge, encoder, corpus, prompts")]
+    created: Annotated[str, Says("ISO timestamp, UTC")]
 
     @property
+    @written
     def warnings(self) -> tuple[str, ...]:
         """In English."""
         return texts(self.warnings_coded)
@@ -100,9 +121,34 @@ class CheckReport:
         return len(self.checks) < self.n_statements or any(c.stopped for c in self.checks)
 
     @property
+    @written
     def complete(self) -> bool:
         """Whether every statement was checked, and nothing failed."""
         return len(self.checks) == self.n_statements and all(c.complete for c in self.checks)
+
+    def to_values(self) -> dict[str, Any]:
+        """The report as its JSON has it; what cannot be written costs itself."""
+        values: dict[str, Any] = codec.values_of(replace(self, checks=()), DIGITS)
+        values["checks"] = [shown(partial(codec.values_of, digits=DIGITS), c) for c in self.checks]
+        return values | {"usage": codec.values_of(self.usage, 6), "complete": self.complete}
+
+    def to_json(self) -> str:
+        """The report as indented JSON with a line break at its end."""
+        return codec.to_json(self.to_values())
+
+    @classmethod
+    def from_json(cls, data: bytes | str) -> "CheckReport":
+        """The report that `to_json` wrote, but for rounding.
+
+        Raises:
+            InputError: it is no such report; the message names the first place that is wrong.
+        """
+        return codec.from_json(cls, data)
+
+    @classmethod
+    def from_file(cls, path: Path) -> "CheckReport":
+        """The same of a file; also raises InputError if it cannot be read."""
+        return codec.from_file(cls, path)
 
 
 def failed(reading: Reading) -> ReadingResult:
@@ -111,7 +157,7 @@ def failed(reading: Reading) -> ReadingResult:
 
 
 def shown(render: Callable[[Check], T], check: Check) -> T:
-    """What `render` makes of a check; passages and readings for which it raises are failures."""
+    """What `render` returns for a check; passages and readings for which it raises are failures."""
 
     def without_culprits(why: Failed) -> T:
         results = tuple(_showable(render, check, result, why) for result in check.results)
@@ -129,7 +175,7 @@ def shown(render: Callable[[Check], T], check: Check) -> T:
 def _showable(
     render: Callable[[Check], T], check: Check, result: ReadingResult, why: Failed
 ) -> ReadingResult:
-    """The result without those of its passages, or all of it, for which `render` raises."""
+    """The result without the passages for which `render` raises, or without any."""
 
     def raises(one: ReadingResult) -> bool:
         try:
@@ -147,6 +193,6 @@ def _showable(
 
 
 def _blank(item: Weighed, why: Failed) -> Weighed:
-    """The place of a passage that cannot be shown."""
+    """In place of a passage that cannot be shown."""
     passage = Passage(item.passage.doc_id, str(item.passage.url), "", "", Span(0, 0))
-    return Weighed(passage=passage, outcome=why, text_id=item.text_id)
+    return Weighed(Unjudged(why.step, why.detail, passage), item.text_id, "failed")

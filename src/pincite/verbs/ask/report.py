@@ -1,34 +1,40 @@
-"""The records of `ask`: a question, its answer, and what its references say of each sentence."""
+"""The report of `ask`: a question, its answer, what references say of each sentence; its JSON."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
 
 from pincite import containment
 from pincite.completions import Usage
-from pincite.judgement.references import Retraction, Standing, Verdict, retraction_of
+from pincite.contract import codec
+from pincite.judgement.references import ReferenceVerdict, Retraction, Standing, retraction_of
 from pincite.notes import Note, joined, texts
 from pincite.text.citation_marks import Sentence
-from pincite.types import Document, Failed, Passage
+from pincite.types import UNWRITTEN, Document, Failed, Passage, Says, written
 
 T = TypeVar("T")
 EXTRACT = "extract"  # `Answer.by` of an answer that no model wrote
 # Characters of a text that is read as a whole; of a longer one passages are chosen. The longest
 # abstracts of PubMed, in two languages, have about as many.
 WHOLE = 6_000
+DIGITS = 4  # of numbers in the JSON
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
     """A document that an answer was given to write from, or that it names."""
 
-    number: int  # [1], [2], … in the order of first use; those never used come after
-    ref_id: str  # PMID where there is one, else the address: what the text may call it
+    number: Annotated[int, Says("by first use, unused ones last; 0: left out")]
+    ref_id: Annotated[str, Says("PMID, else the address: what the text may call it")]
     document: Document
-    relevance: float = 0.0  # log-odds that it bears on the question: the ranking score
-    passages: tuple[Passage, ...] = ()  # of it, those of most use for the question first
+    relevance: Annotated[float, Says("log-odds that it bears on the question")] = 0.0
+    # Of it, those of most use for the question first.
+    passages: tuple[Passage, ...] = field(default=(), metadata=UNWRITTEN)
 
     @property
+    @written
     def retraction(self) -> Retraction:
         """What is known of its document."""
         return retraction_of(self.document)
@@ -39,12 +45,15 @@ class Checked:
     """A sentence of an answer, verified."""
 
     sentence: Sentence
-    verdicts: tuple[Verdict, ...]  # one for each reference, in the order of the text
+    verdicts: Annotated[
+        tuple[ReferenceVerdict, ...], Says("one per reference, in the text's order")
+    ]
     standing: Standing
-    inherited: bool = False  # its references are a neighbour's, by the seed's rule
+    inherited: Annotated[bool, Says("its references are a neighbour's")] = False
     notes_coded: tuple[Note, ...] = ()
 
     @property
+    @written
     def notes(self) -> tuple[str, ...]:
         """In English: "reference 2 was retracted", "there is no reference 7"."""
         return texts(self.notes_coded)
@@ -52,13 +61,14 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a repair did to a sentence; `after` is empty where it was struck out."""
+    """What a repair did to a sentence."""
 
     before: Checked
-    after: str
+    after: Annotated[str, Says("empty if it was struck out")]
     why_coded: tuple[Note, ...]
 
     @property
+    @written
     def why(self) -> str:
         """In English."""
         return joined(self.why_coded)
@@ -68,13 +78,13 @@ class Change:
 class Searched:
     """Where an answer was looked for, so that a reader can judge its silence."""
 
-    corpus: str  # digest of what it held
+    corpus: Annotated[str, Says("digest of its content")]
     n_documents: int
-    mode: str  # how rankings became one
-    filters: str = ""  # as a person reads them; empty: none
-    found: tuple[str, ...] = ()  # ids of the documents that were read, best first
-    best: float | None = None  # relevance of the best of them, log-odds
-    absent: tuple[str, ...] = ()  # words of the question that none of them has
+    mode: Annotated[str, Says("how rankings were fused")]
+    filters: Annotated[str, Says("empty: none")] = ""
+    found: Annotated[tuple[str, ...], Says("ids of the documents read, best first")] = ()
+    best: Annotated[float | None, Says("relevance of the best of them, log-odds")] = None
+    absent: Annotated[tuple[str, ...], Says("words of the question that none of them has")] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,45 +92,58 @@ class Answer:
     """A question with what was found for it; an abstention has no sentences and says why."""
 
     question: str
-    text: str  # as it was written, marks and all; spans count in it
+    text: Annotated[str, Says("as written, marks and all; spans of sentences count in it")]
     sentences: tuple[Checked, ...]
     references: tuple[Reference, ...]  # by number
-    by: str  # "extract", or the model
+    by: Annotated[str, Says("extract, or the model")]
     searched: Searched
     abstained_coded: tuple[Note, ...] = ()  # why there is no answer
-    dropped: tuple[Checked, ...] = ()  # by verification: no longer in `text`
+    dropped: Annotated[tuple[Checked, ...], Says("by verification: no longer in the text")] = ()
     changes: tuple[Change, ...] = ()
-    cut: bool = False  # the writer was stopped before it ended
-    stopped: bool = False  # by Ctrl-C
-    failure: str = ""  # why a part is missing: a server that went away
-    # Retracted papers that would have been read; their number is 0, so that nothing can name them.
-    left_out: tuple[Reference, ...] = ()
+    cut: Annotated[bool, Says("the writer was stopped before it ended")] = False
+    stopped: Annotated[bool, Says("by Ctrl-C")] = False
+    failure: Annotated[str, Says("why a part is missing: a server that went away")] = ""
+    # Their number is 0, so that nothing can name them.
+    left_out: Annotated[tuple[Reference, ...], Says("retracted ones, without their texts")] = ()
 
     @property
+    @written
     def abstained(self) -> str:
-        """Why there is no answer, in English; empty where there is one."""
+        """Why there is no answer, in English; empty if there is one."""
         return joined(self.abstained_coded)
 
     @property
+    @written
     def complete(self) -> bool:
         """Whether the answer was written to its end and every sentence of it checked."""
         unchecked = any(s.standing is Standing.NOT_CHECKED for s in self.sentences)
         return not (self.cut or self.failure or unchecked)
 
+    @property
+    @written
+    def only_abstracts(self) -> bool:
+        """Whether only abstracts were read, as far as the documents tell."""
+        coverage = [r.document.meta.get("coverage") for r in self.references]
+        return bool(coverage) and all(each == "abstract" for each in coverage)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerReport:
     """The answers of one run, with all that is needed to repeat them."""
 
+    schema_version: Literal["2"] = "2"
     answers: tuple[Answer, ...]
-    n_questions: int  # more than `answers` if the run was stopped
+    n_questions: Annotated[int, Says("more than answers if the run was stopped")]
     usage: Usage
     warnings_coded: tuple[Note, ...]
     settings: Mapping[str, str | float | int | bool | tuple[str, ...] | None]
-    versions: Mapping[str, str] = field(default_factory=dict)
-    created: str = ""  # ISO timestamp, UTC
+    versions: Annotated[
+        Mapping[str, str], Says("of pincite, verifier, writer, encoder, corpus, prompts")
+    ] = field(default_factory=dict)
+    created: Annotated[str, Says("ISO timestamp, UTC")] = ""
 
     @property
+    @written
     def warnings(self) -> tuple[str, ...]:
         """In English."""
         return texts(self.warnings_coded)
@@ -131,13 +154,40 @@ class AnswerReport:
         return len(self.answers) < self.n_questions or any(a.stopped for a in self.answers)
 
     @property
+    @written
     def complete(self) -> bool:
         """Whether every question was answered or abstained from, and nothing failed."""
         return len(self.answers) == self.n_questions and all(a.complete for a in self.answers)
 
+    def to_values(self) -> dict[str, Any]:
+        """The report as its JSON has it; what cannot be written costs itself."""
+        values: dict[str, Any] = codec.values_of(replace(self, answers=()), DIGITS)
+        values["answers"] = [
+            shown(partial(codec.values_of, digits=DIGITS), a) for a in self.answers
+        ]
+        return values | {"usage": codec.values_of(self.usage, 6), "complete": self.complete}
+
+    def to_json(self) -> str:
+        """The report as indented JSON with a line break at its end."""
+        return codec.to_json(self.to_values())
+
+    @classmethod
+    def from_json(cls, data: bytes | str) -> "AnswerReport":
+        """The report that `to_json` wrote, but for rounding.
+
+        Raises:
+            InputError: it is no such report; the message names the first place that is wrong.
+        """
+        return codec.from_json(cls, data)
+
+    @classmethod
+    def from_file(cls, path: Path) -> "AnswerReport":
+        """The same of a file; also raises InputError if it cannot be read."""
+        return codec.from_file(cls, path)
+
 
 def shown(render: Callable[[Answer], T], answer: Answer) -> T:
-    """What `render` makes of an answer; sentences and references for which it raises are bare."""
+    """What `render` returns for an answer, without the parts for which it raises."""
 
     def raises(one: Answer) -> bool:
         try:
@@ -175,5 +225,5 @@ def shown(render: Callable[[Answer], T], answer: Answer) -> T:
 
 
 def fault(why: Failed) -> str:
-    """What an answer says of something that raised."""
+    """The reason for something that raised."""
     return f"a fault of the program ({why.detail})"
