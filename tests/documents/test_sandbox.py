@@ -133,6 +133,6 @@ def test_it_ends_with_whoever_asks() -> None:
 
 def test_a_missing_library_is_no_fault_of_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
     said = {"missing": "No module named 'lxml'", "name": "lxml"}
-    monkeypatch.setattr(sandbox._POOL, "answer", lambda *_: said)
+    monkeypatch.setattr(sandbox._POOL, "ask", lambda *_: said)
     with pytest.raises(ImportError, match="lxml"):
         read_bytes(PAGE, url=URL)

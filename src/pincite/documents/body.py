@@ -9,7 +9,6 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from pincite.types import Reason, Unchecked
@@ -115,51 +114,37 @@ class Format(StrEnum):
     TEXT = "text"
     MARKDOWN = "markdown"
     JATS = "jats"
-    GZIP = "gzip"  # to be unpacked and looked at again
     UNSUPPORTED = "unsupported"
     MISLABELLED = "mislabelled"  # said to be a PDF, but is none
 
 
-class Verdict(NamedTuple):
-    """A format and what to call it in a message to the user."""
-
-    format: Format
-    name: str = ""
-
-
-_MAGIC = (
-    (b"\x1f\x8b", Verdict(Format.GZIP)),
-    *(
-        (magic, Verdict(Format.UNSUPPORTED, name))
-        for magic, name in (
-            (b"\x89PNG", "a PNG image"),
-            (b"\xff\xd8\xff", "a JPEG image"),
-            (b"GIF8", "a GIF image"),
-            (b"RIFF", "a WebP image, sound or film"),
-            (b"II*\0", "a TIFF image"),
-            (b"MM\0*", "a TIFF image"),
-            (b"\0\0\1\0", "an icon"),
-            (b"PK\3\4", "a ZIP file (also Excel, EPUB, OpenDocument)"),
-            (b"\xd0\xcf\x11\xe0", "an old Office file, or one with a password"),
-            (b"{\\rtf", "an RTF file"),
-            (b"%!PS", "a PostScript file"),
-            (b"AT&TFORM", "a DjVu file"),
-            (b"ID3", "a sound file"),
-            (b"OggS", "a sound or film"),
-            (b"fLaC", "a sound file"),
-            (b"\x1aE\xdf\xa3", "a film"),
-            (b"7z\xbc\xaf", "a 7z archive"),
-            (b"Rar!", "a RAR archive"),
-            (b"BZh", "a bzip2 file"),
-            (b"\xfd7zXZ", "an xz file"),
-            (b"(\xb5/\xfd", "a Zstandard file"),
-            (b"wOF", "a font"),
-            (b"OTTO", "a font"),
-            (b"\0\1\0\0\0", "a font"),
-            (b"\x7fELF", "a program"),
-        )
-    ),
-)
+_UNSUPPORTED = {
+    b"\x89PNG": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"GIF8": "a GIF image",
+    b"RIFF": "a WebP image, sound or film",
+    b"II*\0": "a TIFF image",
+    b"MM\0*": "a TIFF image",
+    b"\0\0\1\0": "an icon",
+    b"PK\3\4": "a ZIP file (also Excel, EPUB, OpenDocument)",
+    b"\xd0\xcf\x11\xe0": "an old Office file, or one with a password",
+    b"{\\rtf": "an RTF file",
+    b"%!PS": "a PostScript file",
+    b"AT&TFORM": "a DjVu file",
+    b"ID3": "a sound file",
+    b"OggS": "a sound or film",
+    b"fLaC": "a sound file",
+    b"\x1aE\xdf\xa3": "a film",
+    b"7z\xbc\xaf": "a 7z archive",
+    b"Rar!": "a RAR archive",
+    b"BZh": "a bzip2 file",
+    b"\xfd7zXZ": "an xz file",
+    b"(\xb5/\xfd": "a Zstandard file",
+    b"wOF": "a font",
+    b"OTTO": "a font",
+    b"\0\1\0\0\0": "a font",
+    b"\x7fELF": "a program",
+}
 _TYPES = {
     "text/html": Format.HTML,
     "application/xhtml+xml": Format.HTML,
@@ -202,57 +187,52 @@ _ARTICLE_INSIDE = re.compile(rb"//NLM//DTD|<(journal-meta|article-meta)[\s>]")
 HEAD_BYTES = 4096
 
 
-def format_of(data: bytes, url: str, content_type: str | None) -> Verdict:
-    """The format to read `data` as.
+def format_of(data: bytes, url: str, content_type: str | None) -> tuple[Format, str]:
+    """The format to read `data` as, and what to call it in a message.
 
-    >>> format_of(b"%PDF-1.7", "https://example.org/a", "text/html").format
+    What the first bytes are counts, then what the server or the name says: servers send error pages
+    as `application/pdf` and PDFs as text.
+
+    >>> format_of(b"%PDF-1.7", "https://example.org/a", "text/html")[0]
     <Format.PDF: 'pdf'>
     """
-    head = _ascii_head(data)
+    start = data[:HEAD_BYTES]
     if data[:4] == b"PK\3\4" and b"word/document" in data:  # its list of contents ends a ZIP
-        return Verdict(Format.DOCX)
-    return _by_bytes(data[:HEAD_BYTES], head) or _by_label(head, url, content_type)
-
-
-def _ascii_head(data: bytes) -> bytes:
-    """The first bytes as the patterns here expect them: without mark, UTF-16 made single bytes."""
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return data[2:HEAD_BYTES].replace(b"\0", b"")
-    return data[:HEAD_BYTES].removeprefix(b"\xef\xbb\xbf")
-
-
-def _by_bytes(start: bytes, head: bytes) -> Verdict | None:
+        return Format.DOCX, ""
     if b"%PDF-" in start[:1024]:  # the standard allows rubbish before the header
-        return Verdict(Format.PDF)
-    for magic, verdict in _MAGIC:
+        return Format.PDF, ""
+    for magic, name in _UNSUPPORTED.items():
         if start.startswith(magic):
-            return verdict
+            return Format.UNSUPPORTED, name
     if start[4:8] == b"ftyp":
-        return Verdict(Format.UNSUPPORTED, "a film or an image")
+        return Format.UNSUPPORTED, "a film or an image"
+    # The patterns expect no byte order mark, and single bytes in place of UTF-16.
+    is_utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    head = start[2:].replace(b"\0", b"") if is_utf16 else start.removeprefix(b"\xef\xbb\xbf")
     if _HTML_START.match(head):
-        return Verdict(Format.HTML)
+        return Format.HTML, ""
     if _ARTICLE_START.match(head) and _ARTICLE_INSIDE.search(head):
-        return Verdict(Format.JATS)
-    return Verdict(Format.UNSUPPORTED, "an SVG image") if _SVG_START.match(head) else None
+        return Format.JATS, ""
+    if _SVG_START.match(head):
+        return Format.UNSUPPORTED, "an SVG image"
+    return _by_label(head, url, content_type)
 
 
-def _by_label(head: bytes, url: str, content_type: str | None) -> Verdict:
+def _by_label(head: bytes, url: str, content_type: str | None) -> tuple[Format, str]:
     label = (content_type or "").split(";")[0].strip().lower()
     ending = _ending(url)
     if label in _NO_LABEL:
         found = _ENDINGS.get(ending) or (Format.HTML if _HTML_INSIDE.search(head) else Format.TEXT)
         label = ending
-    elif label.startswith("text/"):
-        found = _TYPES.get(label, Format.TEXT)
     else:
-        found = _TYPES.get(label, Format.UNSUPPORTED)
+        other = Format.TEXT if label.startswith("text/") else Format.UNSUPPORTED
+        found = _TYPES.get(label, other)
     if found is Format.TEXT and _ENDINGS.get(ending) is Format.MARKDOWN:
         found = Format.MARKDOWN
     if found is Format.PDF:  # real ones were told by their bytes
-        return Verdict(
-            Format.MISLABELLED, f"said to be a PDF ({label}), but it does not begin as one"
-        )
-    return Verdict(found, label)
+        found = Format.MISLABELLED
+        label = f"said to be a PDF ({label}), but it does not begin as one"
+    return found, label
 
 
 def _ending(url: str) -> str:

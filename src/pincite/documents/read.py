@@ -29,11 +29,11 @@ from pincite.types import Document, Reason, Unchecked
 __all__ = ["DEFAULT_LIMITS", "Limits", "read_bytes", "read_path"]
 
 _LOG = logging.getLogger(__name__)
-Reader = Callable[[Path, Limits], Iterator[Document | Unchecked]]
+Found = Document | Unchecked
 _BROKEN = frozenset({Reason.UNDECODABLE, Reason.EMPTY, Reason.TOO_LARGE})
 WARC_ENDINGS = (".warc", ".warc.gz", ".wet", ".wet.gz")
-_MARK = b"<"  # of XML, behind what may stand before it: white space and byte order marks
-_BEFORE = b" \t\r\n\xef\xbb\xbf\xff\xfe\0"
+_GZIP = b"\x1f\x8b"
+_BEFORE_XML = b" \t\r\n\xef\xbb\xbf\xff\xfe\0"  # white space and byte order marks
 MAX_TITLE = 300  # characters of a WET record's first line, which CCNet takes for the title too
 HEAD_BYTES = 200_000  # canonical links stand in the head; some heads carry 100 kB of styles
 
@@ -46,7 +46,7 @@ def read_bytes(
     fetched: str | None = None,
     status: int | None = None,
     limits: Limits = DEFAULT_LIMITS,
-) -> Document | Unchecked:
+) -> Found:
     """The document in a page's bytes, or why there is none; never raises for any bytes.
 
     `content_type` may be wrong or `None`; `status` is that of the HTTP answer, if it was one;
@@ -54,12 +54,11 @@ def read_bytes(
     """
     if refused := of_status(url, status):
         return refused
-    body = Body(url, data, content_type, fetched, limits)
     try:
-        document = _read(body)
+        document = _read(Body(url, data, content_type, fetched, limits))
     except ImportError:
         raise
-    except Exception as error:  # a reader met bytes that nobody thought of: the page, not the run
+    except Exception as error:  # unexpected bytes cost their page, not the run
         _LOG.warning("reading %s failed", url, exc_info=True)
         return failed(url, error)
     if isinstance(document, Document) and len(document.text) > limits.max_chars:
@@ -68,10 +67,11 @@ def read_bytes(
     return document
 
 
-def read_path(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Document | Unchecked]:
+def read_path(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Found]:
     """What a file holds: one page, or every page of a web archive or a collection, in order.
 
     A lone file's address is the one that a stored page states for itself, else its `file:` URI.
+    A file in which thousands of records in a row are broken is given up.
 
     Raises:
         InputError: The path is no file that can be opened.
@@ -79,45 +79,34 @@ def read_path(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Docume
     if not path.is_file():
         kind = "a folder" if path.is_dir() else "not there"
         raise InputError(f"{path} is {kind}; a file with one or more documents was expected.")
+    url, in_a_row = path.resolve().as_uri(), 0
     try:
-        yield from _until_hopeless(_read_path(path, limits), path)
+        for found in _contents(path, limits):
+            yield found
+            broken = isinstance(found, Unchecked) and found.reason in _BROKEN
+            in_a_row = in_a_row + 1 if broken else 0
+            if in_a_row == MAX_REFUSED_IN_A_ROW:
+                detail = (
+                    f"{path.name}: {in_a_row:,} records in a row are broken; the rest is not read"
+                )
+                yield Unchecked(url, Reason.UNDECODABLE, detail)
+                return
     except PermissionError as error:
         raise InputError(f"{path} may not be read: {error.strerror}. Change its mode.") from error
-
-
-def _until_hopeless(
-    contents: Iterator[Document | Unchecked], path: Path
-) -> Iterator[Document | Unchecked]:
-    in_a_row = 0
-    for found in _contained(contents, path):
-        yield found
-        in_a_row = in_a_row + 1 if isinstance(found, Unchecked) and found.reason in _BROKEN else 0
-        if in_a_row == MAX_REFUSED_IN_A_ROW:
-            detail = f"{path.name}: {in_a_row:,} records in a row are broken; the rest is not read"
-            yield Unchecked(path.resolve().as_uri(), Reason.UNDECODABLE, detail)
-            return
-
-
-def _contained(
-    contents: Iterator[Document | Unchecked], path: Path
-) -> Iterator[Document | Unchecked]:
-    """The contents as far as the reader gets; a fault of the reader is a refusal of the rest."""
-    try:
-        yield from contents
     except (ImportError, InputError, OSError):
         raise
-    except Exception as error:
+    except Exception as error:  # a fault of the reader costs the rest of the file
         _LOG.warning("reading %s failed", path, exc_info=True)
-        yield failed(path.resolve().as_uri(), error)
+        yield failed(url, error)
 
 
 def failed(url: str, error: Exception) -> Unchecked:
-    """The result for a source whose reader met bytes that nobody thought of."""
+    """The result for a source whose reader raised an unexpected error."""
     detail = f"the reader failed: {type(error).__name__}: {error}"[:300]
     return Unchecked(url, Reason.UNDECODABLE, detail)
 
 
-def read_record(record: warc.Record | Unchecked, limits: Limits) -> Document | Unchecked:
+def read_record(record: warc.Record | Unchecked, limits: Limits) -> Found:
     """The document in one record of a web archive."""
     if isinstance(record, Unchecked):
         return record
@@ -134,23 +123,22 @@ def read_record(record: warc.Record | Unchecked, limits: Limits) -> Document | U
     return found
 
 
-def _read_path(path: Path, limits: Limits) -> Iterator[Document | Unchecked]:
-    name = path.name.lower()
-    if name.endswith(WARC_ENDINGS):
+def _contents(path: Path, limits: Limits) -> Iterator[Found]:
+    if path.name.lower().endswith(WARC_ENDINGS):
         yield from prefetch.mapped(partial(read_record, limits=limits), warc.records(path, limits))
     elif known := jsonl.format_of(path):
         yield from known.read(path, limits)
-    elif xml_reader := xml_reader_of(path):
-        yield from xml_reader(path, limits)
+    elif read_xml := _xml_reader(path):
+        yield from read_xml(path, limits)
     else:
         yield read_file(path, limits)
 
 
-def xml_reader_of(path: Path) -> Reader | None:
+def _xml_reader(path: Path) -> Callable[[Path, Limits], Iterator[Found]] | None:
     """The reader for a file of PubMed's or of JATS articles; None if it is another kind of file."""
     with path.open("rb") as opened:
         start = opened.read(512)
-    if start[:2] != b"\x1f\x8b" and not start.lstrip(_BEFORE).startswith(_MARK):
+    if not start.startswith(_GZIP) and not start.lstrip(_BEFORE_XML).startswith(b"<"):
         return None  # most files; lxml is then not even loaded
     from pincite.documents import papers, xml_records
 
@@ -166,7 +154,7 @@ def xml_reader_of(path: Path) -> Reader | None:
     )
 
 
-def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> Document | Unchecked:
+def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> Found:
     """The document in a file that holds one page."""
     url, size = path.resolve().as_uri(), path.stat().st_size
     if size > limits.max_bytes:
@@ -179,8 +167,8 @@ def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> Document | Uncheck
 
 def addresses_of(data: bytes, url: str) -> list[str]:
     """The addresses that a web page states for itself in its beginning; other formats none."""
-    unpacked = _unpacked(data, HEAD_BYTES) if data[:2] == b"\x1f\x8b" else data
-    if format_of(unpacked, url, None).format is not Format.HTML:
+    unpacked = _unpacked(data, HEAD_BYTES) if data.startswith(_GZIP) else data
+    if format_of(unpacked, url, None)[0] is not Format.HTML:
         return []
     from pincite.documents import html
 
@@ -188,34 +176,27 @@ def addresses_of(data: bytes, url: str) -> list[str]:
     return html.addresses_in(decoded(head, html.declared_charset(head)) or "")
 
 
-def _read(body: Body) -> Document | Unchecked:
-    if len(body.data) > body.limits.max_bytes:
-        return too_large(body.url, len(body.data), body.limits.max_bytes)
+def _read(body: Body) -> Found:
+    url, limit = body.url, body.limits.max_bytes
+    if len(body.data) > limit:
+        return too_large(url, len(body.data), limit)
+    if body.data.startswith(_GZIP):  # still packed, by a server's mistake or as a file
+        data = _unpacked(body.data, limit)
+        if len(data) > limit:
+            return too_large(url, len(data), limit, "the unpacked file")
+        if data.startswith(_GZIP):
+            return Unchecked(url, Reason.UNSUPPORTED_TYPE, "gzip within gzip")
+        body = replace(body, data=data)
     if not body.data.strip():
-        return Unchecked(body.url, Reason.EMPTY, "the file is empty")
-    found, name = format_of(body.data, body.url, body.content_type)
-    if found is Format.GZIP:
-        return _read_packed(body)
+        return Unchecked(url, Reason.EMPTY, "the file is empty")
+    found, name = format_of(body.data, url, body.content_type)
     if found is Format.UNSUPPORTED:
-        return Unchecked(body.url, Reason.UNSUPPORTED_TYPE, f"{name}: there is no reader for it")
+        return Unchecked(url, Reason.UNSUPPORTED_TYPE, f"{name}: there is no reader for it")
     if found is Format.MISLABELLED:
-        return Unchecked(body.url, Reason.UNDECODABLE, name)
+        return Unchecked(url, Reason.UNDECODABLE, name)
     # Plain text has no structure that could be made to take long.
-    (outcome,) = (
-        sandbox.read_here(found, body) if found is Format.TEXT else sandbox.read(found, body)
-    )
-    return with_language(outcome)
-
-
-def _read_packed(body: Body) -> Document | Unchecked:
-    """A body that is still packed, by a server's mistake or as a file; packed twice is refused."""
-    limit = body.limits.max_bytes
-    data = _unpacked(body.data, limit)
-    if len(data) > limit:
-        return too_large(body.url, len(data), limit, "the unpacked file")
-    if data[:2] == b"\x1f\x8b":
-        return Unchecked(body.url, Reason.UNSUPPORTED_TYPE, "gzip within gzip")
-    return _read(replace(body, data=data))
+    read = sandbox.read_here if found is Format.TEXT else sandbox.read
+    return with_language(read(found, body)[0])
 
 
 def _unpacked(data: bytes, limit: int) -> bytes:
@@ -229,5 +210,5 @@ def _unpacked(data: bytes, limit: int) -> bytes:
             length += len(part)
             data = unpacker.unconsumed_tail
     except zlib.error:
-        return b"".join(parts)
+        pass
     return b"".join(parts)

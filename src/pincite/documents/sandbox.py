@@ -1,14 +1,14 @@
-"""Readers of strangers' formats in a subprocess, so that what they do to it ends there.
+"""Runs the parsers of untrusted formats in a subprocess.
 
 The parent starts workers (`python -m pincite.documents.sandbox`), asks them over standard input and
-reads their standard output, in frames: JSON and the bytes of a document in, JSON out. A worker
-reads one document after the other, so that its start is paid for once; whatever a document does to
-it, the caller gets a result, and the next document gets a process that works.
+reads their standard output, in frames: JSON and the bytes of documents in, JSON out. A worker reads
+one document after the other, so that its start is paid for once; whatever a document does to it,
+the caller gets a result, and the next document gets a process that works.
 
-Before each document a worker sets itself limits that it cannot outlive: processor time by a timer
-of the system, which ends it, and address space. Not time: a busy machine turns no document away.
-Windows has neither limit: there a timer ends the process after some time, and where a search in C
-lets no timer run, a thread that needs no lock of the interpreter does.
+Before each document a worker limits its processor time, by a timer of the system which ends it, and
+its address space. Elapsed time is not limited, so a busy machine turns no document away. Windows
+has neither limit: there a timer ends the process after some time, and where a search in C lets no
+timer run, a thread that needs no lock of the interpreter does.
 """
 
 import atexit
@@ -58,20 +58,20 @@ def read(reader: str, body: Body) -> list[Found]:
 
     Raises:
         ImportError: a library that the reader needs is missing.
-        KeyboardInterrupt: the process ends with what it was reading.
+        KeyboardInterrupt: the worker ends with what it was reading.
     """
-    said = _POOL.answer(*_request(reader, [body]))
-    if "found" in said:
-        return [_found(one) for one in said["found"][0]]
-    if "missing" in said:
-        raise ModuleNotFoundError(said["missing"], name=said["name"])
-    return [_refusal(said, body, reader)]
+    reply = _POOL.ask(reader, [body])
+    if "found" in reply:
+        return [_found(one) for one in reply["found"][0]]
+    if "missing" in reply:
+        raise ModuleNotFoundError(reply["missing"], name=reply["name"])
+    return [_refusal(reply, body, reader)]
 
 
 def read_many(reader: str, items: Iterable[Body | Found]) -> Iterator[Found]:
     """What `read` finds in each body, in order; what has been read stays as it is.
 
-    Small ones travel together: a record of PubMed's takes longer on the way than to read.
+    Small ones travel together: sending a record of PubMed's takes longer than reading it.
     """
     group: list[Body | Found] = []
     n_bytes = 0
@@ -86,14 +86,12 @@ def read_many(reader: str, items: Iterable[Body | Found]) -> Iterator[Found]:
 
 def _of_group(reader: str, group: Sequence[Body | Found]) -> Iterator[Found]:
     bodies = [item for item in group if isinstance(item, Body)]
-    said: Mapping[str, Any] = {}
-    if len(bodies) > 1:
-        said = _POOL.answer(*_request(reader, bodies), again=False)
-    answers = iter(said.get("found", ()))
+    reply = _POOL.ask(reader, bodies, again=False) if len(bodies) > 1 else {}
+    answers = iter(reply.get("found", ()))
     for item in group:
         if not isinstance(item, Body):
             yield item
-        elif "found" in said:
+        elif "found" in reply:
             yield from map(_found, next(answers))
         else:  # one of them broke the worker: each is read by itself, to see which
             yield from read(reader, item)
@@ -115,7 +113,7 @@ def memory_of(reader: str, limits: Limits) -> int:
 
 
 def write_frame(file: IO[bytes], data: bytes) -> None:
-    """Some bytes, behind their number."""
+    """Write the length of some bytes, and the bytes."""
     file.write(_LENGTH.pack(len(data)))
     file.write(data)
     file.flush()
@@ -146,16 +144,21 @@ class _Process:
         self._stdout = cast(IO[bytes], self._process.stdout)
         self.n_read = 0
 
-    def answer(self, request: bytes, data: bytes) -> dict[str, Any]:
-        """What it says of a document; `died` if it ended instead, with the code of its end."""
+    def ask(self, frames: Sequence[bytes]) -> dict[str, Any]:
+        """Its reply; `died` if it ended instead, with the code of its end."""
         self.n_read += 1
         reply = None
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            write_frame(self._stdin, request)
-            write_frame(self._stdin, data)
+            for frame in frames:
+                write_frame(self._stdin, frame)
             reply = read_frame(self._stdout)
-        said: dict[str, Any] = {"died": self._code()} if reply is None else json.loads(reply)
-        return said
+        if reply is None:  # it has closed its end of the pipes, so there is no more to come
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_ENDING_SECONDS)
+            self.end()
+            return {"died": self._process.returncode}
+        found: dict[str, Any] = json.loads(reply)
+        return found
 
     def end(self) -> None:
         """It is gone when this returns."""
@@ -165,13 +168,6 @@ class _Process:
             with contextlib.suppress(OSError):
                 pipe.close()
 
-    def _code(self) -> int:
-        """How it ended; it has closed its end of the pipes, so there is no more to come."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_ENDING_SECONDS)
-        self.end()
-        return self._process.returncode
-
 
 class _Pool:
     """Workers that wait for documents: as many as there were threads that read at once."""
@@ -180,22 +176,22 @@ class _Pool:
         self._idle: list[_Process] = []
         self._lock = threading.Lock()
 
-    def answer(self, request: bytes, data: bytes, *, again: bool = True) -> dict[str, Any]:
-        """What a worker says of a document, or how it ended.
+    def ask(self, reader: str, bodies: Sequence[Body], *, again: bool = True) -> dict[str, Any]:
+        """A worker's reply about bodies of the same limits, or how it ended.
 
-        Memory that others before took, or a library that they damaged, is not a document's fault:
-        one that seems to have broken a used worker is read `again` by a fresh one.
+        Memory that earlier documents took, or a library that they damaged, is not this document's
+        fault: one that seems to have broken a used worker is read `again` by a fresh one.
         """
+        known = [
+            {"url": b.url, "content_type": b.content_type, "fetched": b.fetched} for b in bodies
+        ]
+        request = {"reader": reader, "limits": asdict(bodies[0].limits), "bodies": known}
+        frames = [json.dumps(request).encode(), *(body.data for body in bodies)]
         with self._lock:
             process = self._idle.pop() if self._idle else _Process()
-        said = self._asked(process, request, data)
-        if (
-            again
-            and process.n_read > 1
-            and ("memory" in said or said.get("died", _SPENT) != _SPENT)
-        ):
-            return self._asked(_Process(), request, data)
-        return said
+        reply = self._reply(process, frames)
+        broke = "memory" in reply or reply.get("died", _SPENT) != _SPENT
+        return self._reply(_Process(), frames) if again and broke and process.n_read > 1 else reply
 
     def end(self) -> None:
         """End all that wait."""
@@ -208,20 +204,18 @@ class _Pool:
         """Leave them to the process that this one is a copy of."""
         self._idle, self._lock = [], threading.Lock()
 
-    def _asked(self, process: _Process, request: bytes, data: bytes) -> dict[str, Any]:
+    def _reply(self, process: _Process, frames: Sequence[bytes]) -> dict[str, Any]:
         try:
-            said = process.answer(request, data)
-        except BaseException:  # Ctrl-C: nobody waits for the document any more
+            reply = process.ask(frames)
+        except BaseException:  # Ctrl-C: the document is not wanted any more
             process.end()
             raise
-        if "died" in said:
-            return said
-        if said["last"]:
+        if reply.get("last"):
             process.end()
-        else:
+        elif "died" not in reply:
             with self._lock:
                 self._idle.append(process)
-        return said
+        return reply
 
 
 _POOL = _Pool()
@@ -230,40 +224,28 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_POOL.forget)
 
 
-def _request(reader: str, bodies: Sequence[Body]) -> tuple[bytes, bytes]:
-    known = [
-        {"url": body.url, "content_type": body.content_type, "fetched": body.fetched}
-        for body in bodies
-    ]
-    asked = {
-        "reader": reader,
-        "limits": asdict(bodies[0].limits),
-        "bodies": known,
-        "sizes": [len(body.data) for body in bodies],
-    }
-    return json.dumps(asked).encode(), b"".join(body.data for body in bodies)
+def _found(reply: Mapping[str, Any]) -> Found:
+    if "reason" in reply:
+        return Unchecked(reply["url"], Reason(reply["reason"]), reply["detail"])
+    return Document(**reply)
 
 
-def _found(said: Mapping[str, Any]) -> Found:
-    if "reason" in said:
-        return Unchecked(said["url"], Reason(said["reason"]), said["detail"])
-    return Document(**said)
-
-
-def _refusal(said: Mapping[str, Any], body: Body, reader: str) -> Unchecked:
-    limits = body.limits
-    if "memory" in said:
+def _refusal(reply: Mapping[str, Any], body: Body, reader: str) -> Unchecked:
+    reason, limits = Reason.UNDECODABLE, body.limits
+    if "memory" in reply:
+        reason = Reason.TOO_LARGE
         detail = f"reading it took more than {memory_of(reader, limits) / 1e9:g} GB of memory"
-        return Unchecked(body.url, Reason.TOO_LARGE, detail)
-    if "failed" in said:
-        detail = f"the reader failed: {said['failed']}"
-        return Unchecked(body.url, Reason.UNDECODABLE, detail)
-    code = said["died"]
-    if code == _SPENT:
-        detail = f"it was not read in {limits.seconds:g} s of processor time"
-        return Unchecked(body.url, Reason.TIMED_OUT, detail)
-    how = signal.Signals(-code).name if code < 0 else f"status {code}"
-    return Unchecked(body.url, Reason.UNDECODABLE, f"the reader ended with {how}")
+    elif "failed" in reply:
+        detail = f"the reader failed: {reply['failed']}"
+    elif (code := reply["died"]) == _SPENT:
+        reason, detail = (
+            Reason.TIMED_OUT,
+            f"it was not read in {limits.seconds:g} s of processor time",
+        )
+    else:
+        how = signal.Signals(-code).name if code < 0 else f"status {code}"
+        detail = f"the reader ended with {how}"
+    return Unchecked(body.url, reason, detail)
 
 
 # ── In the worker ─────────────────────────────────────────────────────────────────────────────────
@@ -284,36 +266,34 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
     last = False
-    while not last and (request := read_frame(sys.stdin.buffer)) is not None:
-        if (data := read_frame(sys.stdin.buffer)) is None:
+    while not last and (data := read_frame(sys.stdin.buffer)) is not None:
+        request = json.loads(data)
+        bodies = [read_frame(sys.stdin.buffer) for _ in request["bodies"]]
+        if None in bodies:
             return
-        said = _answer(json.loads(request), data)
-        last = "memory" in said or _bytes_held() > FAT
-        write_frame(answers, json.dumps(said | {"last": last}).encode())
+        reply = _answer(request, cast(list[bytes], bodies))
+        last = "memory" in reply or _bytes_held() > FAT
+        write_frame(answers, json.dumps(reply | {"last": last}).encode())
 
 
-def _answer(request: Mapping[str, Any], data: bytes) -> dict[str, Any]:
-    limits, start, found = Limits(**request["limits"]), 0, []
-    for known, size in zip(request["bodies"], request["sizes"], strict=True):
-        body = Body(data=data[start : start + size], limits=limits, **known)
-        said = _of_body(request["reader"], body)
-        if "found" not in said:
-            return said
-        found.append(said["found"])
-        start += size
-    return {"found": found}
-
-
-def _of_body(reader: str, body: Body) -> dict[str, Any]:
+def _answer(request: Mapping[str, Any], bodies: Sequence[bytes]) -> dict[str, Any]:
+    """What is found in each body; if one cannot be read, only why not."""
+    reader, limits = request["reader"], Limits(**request["limits"])
+    found = list[list[dict[str, Any]]]()
     try:
-        with _limited(body.limits, memory_of(reader, body.limits)):
-            return {"found": [_as_json(one) for one in read_here(reader, body)]}
+        for known, data in zip(request["bodies"], bodies, strict=True):
+            with _limited(limits, memory_of(reader, limits)):
+                documents = read_here(reader, Body(data=data, limits=limits, **known))
+                found.append(
+                    [{name: getattr(d, name) for name in d.__dataclass_fields__} for d in documents]
+                )
     except MemoryError:
         return {"memory": True}
     except ModuleNotFoundError as error:  # another ImportError is a library without memory
         return {"missing": str(error), "name": error.name}
-    except Exception as error:  # a reader met bytes that nobody thought of: the page, not the run
+    except Exception as error:  # unexpected bytes cost their page, not the run
         return {"failed": f"{type(error).__name__}: {error}"[:300]}
+    return {"found": found}
 
 
 @contextmanager
@@ -340,10 +320,6 @@ def _limited(limits: Limits, memory: int) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         limit(resource.RLIMIT_AS, resource.RLIM_INFINITY)  # for the answer
-
-
-def _as_json(found: Document | Unchecked) -> dict[str, Any]:
-    return {name: getattr(found, name) for name in found.__dataclass_fields__}
 
 
 def limit(what: int, amount: int) -> None:
