@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from server.applications import app_of
 from server.people_of_tests import SERVER, browser, program
 
-from pincite.server import serving
+from pincite.server import app as serving
 from pincite.server.identity import May, Role
 from pincite.server.routing import MAX_DEPTH, MAX_ITEMS, check_json
 from pincite.server.site import Site
@@ -171,7 +171,7 @@ def served(site: Site) -> Iterator[Callable[[float], int]]:
 
         Protocol.seconds = seconds
         listening = socket.create_server(("127.0.0.1", 0))
-        config = serving._as_uvicorn_wants(app_of(site))
+        config = serving._configured(app_of(site))
         config.http = Protocol
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([listening],))

@@ -48,9 +48,9 @@ def serve(config: Path | None, demo: bool, **given: Any) -> None:
     --demo adds invented corpora to search and examples to verify. They are deleted at the end
     unless --data is given.
     """
-    from pincite.server import serving
+    from pincite.server import app
 
-    serving.serve(given, config, options.say, demo=demo)
+    app.serve(given, config, options.say, demo=demo)
 
 
 @click.command("worker", short_help="run a server's jobs")
@@ -64,9 +64,9 @@ def worker(config: Path | None, **given: Any) -> None:
 
     On another machine, it needs access to the same database server and folder of corpora.
     """
-    from pincite.server import serving
+    from pincite.server import app
 
-    serving.work(given, config, lambda line: options.say(line))
+    app.work(given, config, lambda line: options.say(line))
 
 
 @click.command("mcp", short_help="the verbs as tools for language-model agents")

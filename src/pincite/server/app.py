@@ -1,17 +1,32 @@
-"""The server as an ASGI application, in which order a request meets its parts, and OpenAPI.
+"""The server: the ASGI application, its OpenAPI document, and the commands that run it.
 
 Errors are `application/problem+json` everywhere, whichever part of the server answers.
 """
 
-from collections.abc import Callable
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+import h11
+import uvicorn
 from fastapi import Depends, FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from pincite import settings as pipeline_settings
 from pincite.contract import codec
+from pincite.errors import ConfigError
 from pincite.server import plugins, problems, rendering
-from pincite.server.corpora import AccountFull, DiskFull
-from pincite.server.identity import Identify, identify_local
+from pincite.server.backup import using
+from pincite.server.corpora import AccountFull, DiskFull, fault, link
+from pincite.server.demo import furnish
+from pincite.server.identity import LOCAL, Identify, identify_local
 from pincite.server.jobs import KeyReused, QueueFull, TooManyOfYours
 from pincite.server.middleware import (
     LOCAL_NAMES,
@@ -19,6 +34,7 @@ from pincite.server.middleware import (
     Limits,
     RateLimitMiddleware,
     SecurityMiddleware,
+    configure_logs,
 )
 from pincite.server.operation import Metrics
 from pincite.server.problems import MEDIA_TYPE, ProblemBody
@@ -36,82 +52,14 @@ from pincite.server.routes import (
     verify,
 )
 from pincite.server.routing import csrf_checked, identifier
-from pincite.server.settings import ServerSettings, examples_of
-from pincite.server.site import Site
+from pincite.server.settings import ServerSettings, examples_of, load
+from pincite.server.site import Site, opened
 from pincite.server.wikis import Wikis, browser_token, with_token
 from pincite.server.work import Ingested
 from pincite.server.worker import Worker
 from pincite.verbs.ask.report import AnswerReport
 from pincite.verbs.check.report import CheckReport, Interpretation
 from pincite.verbs.verify.report import Report
-
-SCHEMAS = "#/components/schemas/"
-PROBLEM = {"$ref": f"{SCHEMAS}ProblemBody"}
-RESULT = "/api/v1/jobs/{job_id}/result"
-# A check that is to find readings only ends with these; files that were sent, with `Ingested`.
-RESULTS = (Report, CheckReport, Interpretation, AnswerReport, Ingested)
-EVERYWHERE = {
-    "421": "This server does not answer to the name in `Host`.",
-    "503": "The database does not answer; `Retry-After` says when to try again.",
-    "default": "Any other error.",
-}
-OF_BODIES = {"413": "More bytes than the server's limit.", "422": "Not understood, or not allowed."}
-METHODS = ("get", "put", "post", "delete", "patch", "head", "options")
-
-
-def describe(app: FastAPI) -> None:
-    """Let the application describe itself so, the first time somebody asks."""
-    plain: Callable[[], dict[str, Any]] = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            _complete(plain())
-        assert app.openapi_schema is not None
-        return app.openapi_schema
-
-    app.openapi = openapi  # type: ignore[method-assign]  # as the framework's manual has it
-
-
-def _complete(document: dict[str, Any]) -> None:
-    for path in document["paths"].values():
-        for method in METHODS:
-            if operation := path.get(method):
-                _of_operation(operation, changes=method not in ("get", "head", "options"))
-    schemas = document.get("components", {}).get("schemas", {})
-    document["paths"][RESULT]["get"]["responses"]["200"]["content"]["application/json"] = {
-        "schema": {"oneOf": [_added(kind, schemas) for kind in RESULTS]}
-    }
-    schemas["ProblemBody"] = ProblemBody.model_json_schema(ref_template=SCHEMAS + "{model}")
-    for unused in ("HTTPValidationError", "ValidationError"):
-        schemas.pop(unused, None)
-
-
-def _added(kind: type[Any], schemas: dict[str, Any]) -> dict[str, str]:
-    """A reference to the schema of a result, which is added with all that it refers to."""
-    found = codec.described(kind, SCHEMAS)
-    for name, schema in [*found.pop("$defs", {}).items(), (kind.__name__, found)]:
-        if schemas.setdefault(name, schema) != schema:
-            raise ValueError(f"two schemas have the name {name}")
-    return {"$ref": SCHEMAS + kind.__name__}
-
-
-def _of_operation(operation: dict[str, Any], *, changes: bool) -> None:
-    answers: dict[str, Any] = operation["responses"]
-    added = dict(EVERYWHERE)
-    if changes:
-        added |= {"403": "Not allowed, or it comes from a page of another site."}
-    if "requestBody" in operation:
-        added |= OF_BODIES
-    for status, description in added.items():
-        answers.setdefault(status, {"description": description})
-    for status, answer in answers.items():
-        if status == "default" or status >= "400":
-            answer["content"] = {MEDIA_TYPE: {"schema": PROBLEM}}
-            if answer.get("description") == "Validation Error":
-                answer["description"] = OF_BODIES["422"]
-            if status in ("429", "503"):
-                answer["headers"] = {"Retry-After": {"schema": {"type": "integer"}}}
-
 
 ROUTERS = (
     *(meta.api, jobs.api, verify.api, results.api, copies.api, corpora.api, feedback.api),
@@ -128,8 +76,8 @@ REFUSALS: problems.Refusals = {
 }
 ABOUT = """Does the source support the statement, and if not, which one would?
 
-Start a job with `POST /api/v1/verify`, `/check` or `/ask`, follow it at its `events`, and take its
-`result`, which is what the command line's `--json` gives.
+Start a job with `POST /api/v1/verify`, `/check` or `/ask`, follow its `events`, and get its
+`result`, which is the JSON that the command line prints with `--json`.
 """
 
 
@@ -138,43 +86,51 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
 
     Args:
         site: its stores.
-        worker: the one in this process, if there is one: `/readyz` looks at it.
+        worker: the worker in this process, if there is one, for `/readyz`.
     """
+    server = site.server
     app = FastAPI(
         title="Pincite",
         description=ABOUT,
         version="1",
         openapi_url="/api/v1/openapi.json",
-        docs_url=None,  # its pages load scripts from elsewhere
+        docs_url=None,  # its pages load scripts from other sites
         redoc_url=None,
         dependencies=[Depends(csrf_checked)],
     )
     app.state.site = site
     app.state.worker = worker
     app.state.metrics = metrics = Metrics()
-    app.state.limits = limits = Limits(site.server)
+    app.state.limits = limits = Limits(server)
     app.state.identify = _identify(site)
     app.state.spend = limits.spend
-    app.state.examples = examples_of(site.server)
+    app.state.examples = examples_of(server)
     app.state.problem_page = rendering.problem_page
     app.state.results = verify.Results()
     problems.install(app, REFUSALS)
     added = (router for plugin in plugins.loaded() for router in plugin.routers)
     for router in (*ROUTERS, *added):
         app.include_router(router)
-    describe(app)
-    if site.server.mode == "server":
+    _describe(app)
+    if server.mode == "server":
         app.add_middleware(AuditMiddleware, log=site.people.audit)
         app.add_middleware(RateLimitMiddleware, limits=limits)
+
+    def body_bytes(path: str) -> int:
+        files = path == "/verify" or path.endswith(("/documents", "/copies"))
+        return int((server.upload_megabytes if files else server.body_megabytes) * 1e6)
+
+    # Where cookies are sent over https only, an http page is not ours.
+    https_only = server.mode == "server" and server.secure_cookies
     app.add_middleware(
         SecurityMiddleware,
-        hosts=LOCAL_NAMES | set(site.server.names),
-        schemes=_schemes(site.server),
-        body_bytes=lambda path: _limit(site, path),
+        hosts=LOCAL_NAMES | set(server.names),
+        schemes=("https",) if https_only else ("http", "https"),
+        body_bytes=body_bytes,
         observe=metrics.observe,
     )
-    if site.server.wikis:
-        app.add_middleware(Wikis, origins=site.server.wikis)
+    if server.wikis:
+        app.add_middleware(Wikis, origins=server.wikis)
     return app
 
 
@@ -186,14 +142,213 @@ def _identify(site: Site) -> Identify:
     return identifier(site.people.sessions, site.people.keys, site.server)
 
 
-def _schemes(server: ServerSettings) -> tuple[str, ...]:
-    """Of our pages' Origin: where cookies go over https only, a page without it is not ours."""
-    secure = server.mode == "server" and server.secure_cookies
-    return ("https",) if secure else ("http", "https")
+# ── OpenAPI ──────────────────────────────────────────────────────────────────────────────────────
+
+SCHEMAS = "#/components/schemas/"
+RESULT = "/api/v1/jobs/{job_id}/result"
+# A check for readings only ends with an `Interpretation`, a job of uploaded files with `Ingested`.
+RESULTS = (Report, CheckReport, Interpretation, AnswerReport, Ingested)
+ERRORS = {
+    "403": "Not allowed, or the request comes from a page of another site.",
+    "413": "The body exceeds the server's limit.",
+    "421": "This server does not answer to the name in `Host`.",
+    "422": "The request is not valid.",
+    "503": "The database does not answer; `Retry-After` says when to try again.",
+    "default": "Any other error.",
+}
 
 
-def _limit(site: Site, path: str) -> int:
-    """Bytes of a request's body: files may be larger than anything else."""
-    files = path == "/verify" or path.endswith(("/documents", "/copies"))
-    megabytes = site.server.upload_megabytes if files else site.server.body_megabytes
-    return int(megabytes * 1e6)
+def _describe(app: FastAPI) -> None:
+    """Add the results' schemas and the errors to the OpenAPI document."""
+    plain: Callable[[], dict[str, Any]] = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            document = plain()
+            for path in document["paths"].values():
+                for operation in path.values():
+                    _add_errors(operation["responses"])
+            schemas = document["components"]["schemas"]
+            document["paths"][RESULT]["get"]["responses"]["200"]["content"]["application/json"] = {
+                "schema": {"oneOf": [_added(kind, schemas) for kind in RESULTS]}
+            }
+            schemas["ProblemBody"] = ProblemBody.model_json_schema(ref_template=SCHEMAS + "{model}")
+            for unused in ("HTTPValidationError", "ValidationError"):
+                schemas.pop(unused, None)
+        assert app.openapi_schema is not None
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]  # as FastAPI's documentation has it
+
+
+def _add_errors(answers: dict[str, Any]) -> None:
+    answers.pop("422", None)  # FastAPI's own description
+    for status, description in ERRORS.items():
+        answers.setdefault(status, {"description": description})
+    for status, answer in answers.items():
+        if status == "default" or status >= "400":
+            answer["content"] = {MEDIA_TYPE: {"schema": {"$ref": f"{SCHEMAS}ProblemBody"}}}
+            if status in ("429", "503"):
+                answer["headers"] = {"Retry-After": {"schema": {"type": "integer"}}}
+
+
+def _added(kind: type[Any], schemas: dict[str, Any]) -> dict[str, str]:
+    """A reference to the schema of a result, which is added with all that it refers to."""
+    found = codec.described(kind, SCHEMAS)
+    for name, schema in [*found.pop("$defs", {}).items(), (kind.__name__, found)]:
+        if schemas.setdefault(name, schema) != schema:
+            raise ValueError(f"two schemas have the name {name}")
+    return {"$ref": SCHEMAS + kind.__name__}
+
+
+# ── `pincite serve` and `pincite worker` ─────────────────────────────────────────────────────────
+
+Say = Callable[[str], None]
+KEEP_ALIVE_SECONDS = 30
+BACKLOG = 2048
+SHUTDOWN_SECONDS = 5  # for open event streams, which their readers resume
+REQUEST_SECONDS = 20.0  # for a request's headers, and for a body besides the time for its bytes
+BYTES_A_SECOND = 10_000  # a slower body is given up: below the slowest mobile network
+TICKS = 5  # checks of a connection in REQUEST_SECONDS
+OWING = (h11.IDLE, h11.SEND_BODY)  # states of a client that has to send something
+
+
+def serve(
+    given: Mapping[str, object], config: Path | None, say: Say, *, demo: bool = False
+) -> None:
+    """Serve until Ctrl-C or SIGTERM.
+
+    Args:
+        given: settings from the command line.
+        config: a TOML file with other settings.
+        say: called with messages for the user.
+        demo: add the shipped documents as corpora; without a data folder, everything is stored in
+            a temporary one.
+
+    Raises:
+        ConfigError: a setting is invalid, or the port is taken.
+        InUse: a backup is being restored.
+    """
+    with contextlib.ExitStack() as stack:
+        if demo and not given.get("data"):
+            temporary = tempfile.TemporaryDirectory(prefix="pincite-demo-")
+            given = {**given, "data": stack.enter_context(temporary)}
+        folder = load(given, config).folder
+        stack.enter_context(using(folder))
+        if demo:  # keeps invented books out of the user's own copies; the jobs' processes see it
+            os.environ["PINCITE_LIBRARY_OWN_COPIES"] = str(folder / "demo-copies")
+        site = _site(given, config)
+        server = site.server
+        for entry in link(site.corpora, LOCAL, server.corpora):
+            if problem := fault(entry):
+                say(problem)
+        if demo:
+            furnish(site, say)
+        slots = server.jobs_at_once
+        worker = Worker(site.jobs, server, slots=slots, config=config, tidy=site.tidy)
+        listening = _listening(server)
+        host, port = listening.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        say(f"Pincite is at http://{shown}:{port}/   (press Ctrl-C to stop)")
+        if server.wikis and server.mode == "local":
+            say(f"Token for {', '.join(server.wikis)}: {browser_token(server.folder)}")
+        configure_logs(server.log, requests=server.log_requests)
+        running = uvicorn.Server(_configured(create_app(site, worker)))
+        # When uvicorn has ended, it sends itself the signal again, which would end this process
+        # before running jobs are back in the queue.
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        worker.start()
+        try:
+            running.run(sockets=[listening])
+        finally:
+            worker.stop()
+            site.close()
+
+
+def work(given: Mapping[str, object], config: Path | None, say: Say) -> None:
+    """Run jobs until Ctrl-C or SIGTERM.
+
+    Raises:
+        ConfigError: a setting is invalid.
+        InUse: a backup is being restored.
+    """
+    with using(load(given, config).folder):
+        site = _site(given, config)
+        slots = max(1, site.server.jobs_at_once)
+        worker = Worker(site.jobs, site.server, slots=slots, config=config, tidy=site.tidy)
+        configure_logs(site.server.log)
+        ended = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: ended.set())
+        worker.start()
+        say(f"Running jobs of {site.database.shown}, {slots} at once   (press Ctrl-C to stop)")
+        ended.wait()
+        worker.stop()
+        site.close()
+
+
+class ImpatientProtocol(H11Protocol):
+    """Closes a connection whose client stops sending in the middle of a request.
+
+    Only time counts in which the client owes headers, or a body that the server is ready to read.
+    """
+
+    seconds: float = REQUEST_SECONDS
+    _owed, _n_bytes = 0.0, 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start the clock."""
+        super().connection_made(transport)
+        self._tick()
+
+    def data_received(self, data: bytes) -> None:
+        """Stop the clock when a request is complete."""
+        super().data_received(data)
+        self._n_bytes += len(data)
+        if self.conn.their_state not in OWING:
+            self._owed, self._n_bytes = 0.0, 0
+
+    def _tick(self) -> None:
+        if self.transport.is_closing():
+            return
+        if self.conn.their_state in OWING and not self.flow.read_paused:
+            self._owed += self.seconds / TICKS
+        # The rest of a body that has been answered already gets no extra time.
+        is_body = self.cycle is not None and not self.cycle.response_complete
+        if self._owed > self.seconds + is_body * self._n_bytes / BYTES_A_SECOND:
+            self.transport.close()
+            return
+        self.loop.call_later(self.seconds / TICKS, self._tick)
+
+
+def _configured(app: FastAPI) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=ImpatientProtocol,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # `middleware.address_of` reads them
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        h11_max_incomplete_event_size=64_000,
+    )
+
+
+def _site(given: Mapping[str, object], config: Path | None) -> Site:
+    return opened(load(given, config), pipeline_settings.load({}, config))
+
+
+def _listening(settings: ServerSettings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    # asyncio sets TCP_NODELAY only if the protocol is named; without it each answer takes 40 ms.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((settings.host, settings.port))
+        listening.listen(BACKLOG)  # before the address is printed
+    except OSError as error:
+        listening.close()
+        what = f"Cannot listen on {settings.host}:{settings.port} ({error.strerror})."
+        raise ConfigError(f"{what} Choose another --port.") from error
+    return listening

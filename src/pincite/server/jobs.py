@@ -1,4 +1,4 @@
-"""The queue of jobs in the database: their order, events and results, and links that share them.
+"""The queue of jobs in the database: their order, events and results, share links and feedback.
 
 The queue is a table. A worker that takes a job holds a lease and renews it; when a lease expires
 the job goes back to the queue, so a killed worker loses no job. A running job adds numbered events,
@@ -13,17 +13,19 @@ import hashlib
 import json
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
 from pincite.errors import PinciteError
+from pincite.library.feedback import Opinion
 from pincite.server.database import Database, Lock
 from pincite.server.tables import (
     Kind,
     accounts,
+    feedback,
     hash_of,
     job_events,
     job_files,
@@ -577,3 +579,80 @@ class ShareLinks:
         this = (share_links.c.job_id == job_id) & (share_links.c.link_id == link_id)
         with self._db.writing() as db:
             return db.execute(share_links.delete().where(this)).rowcount == 1
+
+
+Verdict = Literal["right", "wrong"]
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """A user's opinion on a result, or on an item of it; it outlives the job, corpus and model."""
+
+    feedback_id: str
+    owner: str
+    job_id: str | None  # None: the job has been deleted
+    verdict: Verdict
+    opinion: Opinion
+    created: float
+
+
+class FeedbackStore:
+    """The feedback of all users. Every method is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def add(self, owner: str, job_id: str, verdict: Verdict, opinion: Opinion) -> Feedback:
+        """Keep an opinion on a result of a job."""
+        kept = Feedback(new_id(), owner, job_id, verdict, opinion, now())
+        with self._db.writing() as db:
+            db.execute(feedback.insert().values(asdict(kept)))
+        return kept
+
+    def get(self, feedback_id: str) -> Feedback | None:
+        """One of them, or None."""
+        with self._db.reading() as db:
+            this = feedback.c.feedback_id == feedback_id
+            row = db.execute(sa.select(feedback).where(this)).first()
+        return _feedback(row) if row else None
+
+    def listed(
+        self,
+        owner: str,
+        limit: int,
+        before: tuple[float, str] | None = None,
+        job_id: str | None = None,
+    ) -> list[Feedback]:
+        """A user's feedback, newest first.
+
+        Args:
+            owner: the user.
+            limit: at most so many.
+            before: time and id of the last one of the page before.
+            job_id: only on the results of this job.
+        """
+        columns = feedback.c.created, feedback.c.feedback_id
+        wanted = newest_first(sa.select(feedback), *columns, before).limit(limit)
+        wanted = wanted.where(feedback.c.owner == owner)
+        if job_id is not None:
+            wanted = wanted.where(feedback.c.job_id == job_id)
+        with self._db.reading() as db:
+            return [_feedback(row) for row in db.execute(wanted)]
+
+    def opinions(self, owner: str | None) -> list[Opinion]:
+        """The opinions of a user, None: of all users; oldest first."""
+        wanted = sa.select(feedback.c.opinion).order_by(feedback.c.created, feedback.c.feedback_id)
+        if owner is not None:
+            wanted = wanted.where(feedback.c.owner == owner)
+        with self._db.reading() as db:
+            return [Opinion(**opinion) for opinion in db.execute(wanted).scalars()]
+
+    def remove(self, feedback_id: str) -> None:
+        """Delete one."""
+        with self._db.writing() as db:
+            db.execute(feedback.delete().where(feedback.c.feedback_id == feedback_id))
+
+
+def _feedback(row: sa.Row[tuple[object, ...]]) -> Feedback:
+    values = dict(row._mapping)
+    return Feedback(**values | {"opinion": Opinion(**values["opinion"])})

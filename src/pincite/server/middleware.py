@@ -1,21 +1,25 @@
-"""What every request passes before a route sees it, and every reply on its way out.
+"""Security headers, checks of Host and Origin, limits of size and rate, the audit log, and logs.
 
-Host and Origin are checked (a page of another site, or a name that was made to point here, gets
-nothing), an address that no database takes is refused, bodies are limited while they come, and each
-reply carries a request id and the headers that keep a browser from executing or leaking untrusted
-text. In server mode requests are counted by address and account, and changes are audited.
+Requests from pages of other sites and under unknown host names (DNS rebinding) are refused, bodies
+are limited while they arrive, and each reply carries a request id and headers that keep a browser
+from executing or leaking untrusted text. In server mode requests are limited by address and
+account, and changes are audited.
 """
 
 import ipaddress
+import json
 import logging
 import math
 import re
 import secrets
+import sys
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -27,9 +31,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pincite.server.accounts import AuditLog, key_of
 from pincite.server.identity import Identity
-from pincite.server.logs import REQUEST_ID
 from pincite.server.problems import Problem, response
-from pincite.server.settings import ServerSettings
+from pincite.server.settings import LogForm, ServerSettings
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 CSP = "; ".join(
@@ -47,7 +50,7 @@ CSP = "; ".join(
 HEADERS = {
     "Content-Security-Policy": CSP,
     "X-Content-Type-Options": "nosniff",
-    # Other sites learn nothing; our own forms tell their Origin, which "no-referrer" would hide.
+    # Other sites learn nothing; "no-referrer" would hide the Origin of our own forms, too.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -59,13 +62,15 @@ NAVIGATION = ("navigate", "document")
 _HOST = re.compile(r"(\[(?P<v6>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(:[0-9]{1,5})?")
 _NUMBER = re.compile(r"[0-9]{1,15}")
 LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
+REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
+EXTRA = ("method", "route", "status", "seconds")  # of a line about a request
 Observe = Callable[[str, str, int, float], None]  # method, route, status, seconds
 LOG = logging.getLogger("pincite.server")
 REQUESTS = logging.getLogger("pincite.requests")
 
 
 class SecurityMiddleware:
-    """An ASGI middleware."""
+    """Checks Host, Origin and size of requests; adds security headers and a request id."""
 
     def __init__(
         self,
@@ -76,19 +81,18 @@ class SecurityMiddleware:
         body_bytes: Callable[[str], int],
         observe: Observe = lambda *_: None,
     ) -> None:
-        """`hosts`: names that are answered to; `schemes`: of our pages; `body_bytes`: by path."""
+        """`hosts`: our names; `schemes`: those of our pages; `body_bytes`: limit for a path."""
         self._app, self._hosts = app, frozenset(host.lower() for host in hosts)
         self._schemes = frozenset(schemes)
         self._body_bytes, self._observe = body_bytes, observe
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         request_id = secrets.token_hex(8)
         scope.setdefault("state", {})["request_id"] = request_id
-        REQUEST_ID.set(request_id)  # for the log; threads that work for this request inherit it
+        REQUEST_ID.set(request_id)  # for the log; threads of this request inherit it
         begin, status = time.perf_counter(), 500
         begun = False
 
@@ -116,9 +120,9 @@ class SecurityMiddleware:
                     scope, receive, sent
                 )
         except Exception:
-            LOG.exception("a fault of the program")
+            LOG.exception("error in the program")
             if not begun:
-                detail = "A fault of the program; the server's log has it under this request's id."
+                detail = "An error in the program; the server's log has it under this request's id."
                 await response(request, Problem(500, "internal", detail))(scope, receive, sent)
         finally:
             route = getattr(scope.get("route"), "path", "(none)")
@@ -138,11 +142,11 @@ class SecurityMiddleware:
         if host not in self._hosts:
             return Problem(421, "unknown_host", "This server does not answer to this name.")
         if "\0" in request.url.path or b"%00" in request.scope["query_string"]:
-            return Problem(400, "nul_in_address", "The address holds a NUL; expected text.")
+            return Problem(400, "nul_in_address", "The address contains a NUL.")
         length = request.headers.get("content-length", "0")
         limit = self._body_bytes(request.url.path)
         if not _NUMBER.fullmatch(length) or int(length) > limit:
-            return Problem(413, "too_large", f"A request may have {limit:,} bytes.")
+            return Problem(413, "too_large", f"A request may have at most {limit:,} bytes.")
         if is_of_a_wiki(request):
             return None
         safe = request.method in SAFE
@@ -152,10 +156,10 @@ class SecurityMiddleware:
         return None
 
     def _own_origin(self, headers: Headers) -> bool:
-        """Whether a program asks, or a page of ours.
+        """Whether a program or a page of ours sends a request that changes something.
 
-        Programs send no Origin. Browsers do with every request that changes something; one that
-        does not is too old to be told from another site's page.
+        Programs send no Origin; browsers do. A browser too old to send one is refused, because it
+        could be on a page of another site.
         """
         site, origins = headers.get("sec-fetch-site"), headers.getlist("origin")
         if site is not None and site not in OWN_SITE:
@@ -163,24 +167,24 @@ class SecurityMiddleware:
         if not origins:
             return site is not None or not headers.get("user-agent", "").startswith("Mozilla/")
         host = headers.get("host", "").lower()
-        ours = {f"{scheme}://{host}" for scheme in self._schemes}  # "null" is a page that hides
+        ours = {f"{scheme}://{host}" for scheme in self._schemes}  # never "null"
         return len(origins) == 1 and origins[0].lower() in ours
 
 
 class _TooLarge(HTTPException):
-    """Of this kind because the framework takes any other error while a body is read for its own."""
+    """An HTTPException, because FastAPI replaces any other error raised while it reads a body."""
 
     def __init__(self, limit: int) -> None:
-        super().__init__(413, f"A request may have {limit:,} bytes.")
+        super().__init__(413, f"A request may have at most {limit:,} bytes.")
 
 
 def is_of_a_wiki(request: Request) -> bool:
-    """Whether a script of a wiki asks that may; `server.wikis` marks such requests."""
+    """Whether an allowed script of a wiki sends the request, as `server.wikis` has marked it."""
     return bool(request.scope.get("state", {}).get(OF_A_WIKI))
 
 
 def _embeds_nothing(headers: Headers) -> bool:
-    """Whether no other site reads through a page of its own: people may follow its links to us."""
+    """Whether no other site embeds the reply; its links to us may be followed."""
     if headers.get("sec-fetch-site", "same-origin") in OWN_SITE:
         return True
     return (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == NAVIGATION
@@ -201,28 +205,28 @@ def _limited(receive: Receive, limit: int) -> Receive:
 
 
 def _name(netloc: str) -> str:
-    """The host without its port, lower case; empty if it is none."""
+    """The host without its port, lower case; empty if it is not valid."""
     found = _HOST.fullmatch(netloc.lower())
     return (found["v6"] or found["name"]) if found else ""
 
 
-MAX_BUCKETS = 100_000  # then the one that was not used for longest is forgotten: 20 MB
+MAX_BUCKETS = 100_000  # 20 MB; the least recently used is dropped
 MINUTE, QUARTER = 60.0, 900.0
 NAME_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a bucket holds after a token was asked of it."""
+    """A bucket after a token was requested."""
 
     allowed: bool
     limit: int
     left: int
-    seconds: int  # until there is a token again, or until it is full
+    seconds: int  # until the next token, or until it is full
 
     @property
     def headers(self) -> dict[str, str]:
-        """As replies tell it (IETF draft-ietf-httpapi-ratelimit-headers-07)."""
+        """Headers of the reply (IETF draft-ietf-httpapi-ratelimit-headers-07)."""
         return {
             "RateLimit-Limit": str(self.limit),
             "RateLimit-Remaining": str(self.left),
@@ -231,16 +235,16 @@ class Taken:
 
 
 class Buckets:
-    """Buckets of one size, by key. Safe to use from several threads."""
+    """Token buckets of one size, by key. Safe to use from several threads."""
 
     def __init__(self, size: int, seconds: float) -> None:
-        """`size` tokens, all of which come back in `seconds`; size 0: without end."""
+        """`size` tokens, which are refilled in `seconds`; size 0: no limit."""
         self._size, self._pace = size, size / seconds
         self._held: OrderedDict[str, tuple[float, float]] = OrderedDict()  # tokens, at what time
         self._lock = threading.Lock()
 
     def take(self, key: str) -> Taken | None:
-        """Ask for a token; None: there is no limit."""
+        """Request a token; None: there is no limit."""
         if not self._size:
             return None
         with self._lock:
@@ -252,7 +256,7 @@ class Buckets:
         return Taken(allowed, self._size, int(left), math.ceil(missing / self._pace))
 
     def give_back(self, key: str) -> None:
-        """What was taken did not have to count."""
+        """Return a token."""
         with self._lock:
             self._keep(key, min(self._size, self._left(key) + 1))
 
@@ -268,23 +272,23 @@ class Buckets:
 
 
 class Limits:
-    """All buckets of a server."""
+    """The rate limits of a server."""
 
     def __init__(self, settings: ServerSettings) -> None:
-        on = settings.mode == "server"  # one's own machine answers as fast as it can
+        on = settings.mode == "server"
         self._proxies = frozenset(settings.proxies)
         self._addresses = Buckets(on * settings.address_requests_a_minute, MINUTE)
         self._accounts = Buckets(on * settings.requests_a_minute, MINUTE)
-        # More for a name: or else anybody could lock its owner out from anywhere.
+        # More for a name; otherwise anyone could lock its owner out.
         self._names = Buckets(NAME_TRIES * settings.login_tries, QUARTER)
-        self._doors = Buckets(settings.login_tries, QUARTER)
+        self._logins = Buckets(settings.login_tries, QUARTER)
 
     def of_address(self, scope: Scope) -> Taken | None:
-        """A request has come from an address."""
+        """Count a request from an address."""
         return self._addresses.take(address_of(scope, self._proxies))
 
     def spend(self, request: Request, identity: Identity) -> None:
-        """A request of an account or key has come.
+        """Count a request of an account or key.
 
         Raises:
             Problem: 429
@@ -296,13 +300,13 @@ class Limits:
                 raise too_many("Too many requests.", taken)
 
     def try_login(self, request: Request, name: str) -> Callable[[], None]:
-        """Somebody is about to try a password for a name; to be called back if it was right.
+        """Count a try of a password for a name; the returned function takes it back.
 
         Raises:
-            Problem: 429, whether there is such a name or not.
+            Problem: 429, whether the name exists or not.
         """
         tried = (
-            (self._doors, address_of(request.scope, self._proxies)),
+            (self._logins, address_of(request.scope, self._proxies)),
             (self._names, key_of(name)),
         )
         for buckets, key in tried:
@@ -318,13 +322,12 @@ class Limits:
 
 
 class RateLimitMiddleware:
-    """An ASGI middleware: limits by address, and what is left in each reply's headers."""
+    """Limits requests by address; replies state what is left."""
 
     def __init__(self, app: ASGIApp, *, limits: Limits) -> None:
         self._app, self._limits = app, limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
         taken = self._limits.of_address(scope) if scope["type"] == "http" else None
         if taken is None:
             await self._app(scope, receive, send)
@@ -345,17 +348,17 @@ class RateLimitMiddleware:
 
 
 def too_many(what: str, taken: Taken) -> Problem:
-    """429 for a bucket that is empty."""
+    """The problem of an empty bucket: 429."""
     detail = f"{what} Try again in {taken.seconds} s."
     return Problem(429, "too_many_requests", detail, headers={"Retry-After": str(taken.seconds)})
 
 
 def address_of(scope: Mapping[str, object], proxies: Collection[str]) -> str:
-    """Who asks: the connection's address, or what our own proxy says of it.
+    """The client's address: the connection's, or the one that our own proxy states.
 
-    Of `X-Forwarded-For` only the last address that is no proxy of ours counts: those before it are
-    what the one who asks made up. IPv6 addresses count by their network of 64 bits, which is what
-    one customer has.
+    Of `X-Forwarded-For` only the last address that is not a proxy of ours counts, since the client
+    may have made up those before it. IPv6 addresses count by their network of 64 bits, which is
+    what one customer has.
     """
     client = scope.get("client")
     address = str(client[0]) if isinstance(client, tuple) else ""
@@ -378,16 +381,12 @@ def address_of(scope: Mapping[str, object], proxies: Collection[str]) -> str:
 
 
 class AuditMiddleware:
-    """An ASGI middleware: an entry for each request that changed something, after it did.
-
-    A route adds with `noted` what its address does not tell.
-    """
+    """Adds an audit entry for each request that changed something; see `noted`."""
 
     def __init__(self, app: ASGIApp, *, log: AuditLog) -> None:
         self._app, self._log = app, log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
         status = 500
 
         async def sent(message: Message) -> None:
@@ -412,5 +411,58 @@ class AuditMiddleware:
 
 
 def noted(request: Request, target: str = "", detail: Mapping[str, Any] | None = None) -> None:
-    """Have this request audited, with what it was done to (an id) and how; no text of anybody."""
+    """Audit this request, with its target (an id) and details; never a user's text."""
     request.state.noted = {"target": target, "detail": dict(detail or {})}
+
+
+# ── Logs ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def configure_logs(form: LogForm, *, requests: bool = False) -> None:
+    """Log warnings and errors to stderr and, if asked, a line for each request.
+
+    A line of a request has the id that its reply carries; no line has a claim, and addresses
+    appear as their route's pattern.
+    """
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Json() if form == "json" else _Text())
+    handler.addFilter(_with_request)
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    logging.getLogger("pincite.requests").setLevel(logging.INFO if requests else logging.WARNING)
+
+
+def _with_request(record: logging.LogRecord) -> bool:
+    record.request_id = REQUEST_ID.get()
+    return True
+
+
+class _Text(logging.Formatter):
+    """A line for people, with a traceback below if there is one."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the library's name
+        """The line with the request's id at its end."""
+        request_id = getattr(record, "request_id", "")
+        return super().formatMessage(record) + (f" [{request_id}]" if request_id else "")
+
+
+class _Json(logging.Formatter):
+    """A JSON object per line, for log collectors."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The object; its time is in UTC."""
+        line: dict[str, object] = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            "process": record.process,
+        }
+        if request_id := getattr(record, "request_id", ""):
+            line["request_id"] = request_id
+        line |= {name: getattr(record, name) for name in EXTRA if hasattr(record, name)}
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False)

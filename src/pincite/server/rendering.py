@@ -38,7 +38,7 @@ from pincite.server.identity import PUBLIC, Identity
 from pincite.server.jobs import Job
 from pincite.server.problems import not_found
 from pincite.server.routing import Router, csrf_for
-from pincite.server.source_files import Why
+from pincite.server.uploads import Why
 from pincite.server.work import SCHEME
 from pincite.types import Label, Reason
 from pincite.verbs.ask import bibliography

@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 import platformdirs
 
 from pincite.errors import ConfigError
-from pincite.server.logs import LogForm
 from pincite.settings import schema
 from pincite.settings.schema import Range, check, made
 
@@ -25,6 +24,7 @@ _ORIGIN = re.compile(
     r"https://[a-z0-9.-]+(:[0-9]{1,5})?|http://(localhost|127\.0\.0\.1)(:[0-9]{1,5})?"
 )
 Mode = Literal["local", "server"]
+LogForm = Literal["text", "json"]
 _Many = Annotated[int, Range(0, 1_000_000)]
 _Days = Annotated[float, Range(0, 36500)]
 _Megabytes = Annotated[float, Range(0, 1_000_000_000)]

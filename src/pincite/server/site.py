@@ -11,9 +11,8 @@ from pincite.library.private_copies import OF_ACCOUNTS, AccountCopies, folder_of
 from pincite.server.accounts import Accounts, AuditLog
 from pincite.server.corpora import CorpusPool, CorpusRegister, Library, Quotas
 from pincite.server.database import Database, made_folder
-from pincite.server.feedback import FeedbackStore
 from pincite.server.identity import DAY, ApiKeys, Sessions
-from pincite.server.jobs import JobStore, ShareLinks
+from pincite.server.jobs import FeedbackStore, JobStore, ShareLinks
 from pincite.server.oauth import LoginAttempts, Provider, providers
 from pincite.server.operation import Tallies
 from pincite.server.settings import ServerSettings
@@ -85,6 +84,11 @@ class Site:
     feedback: FeedbackStore
     people: People  # of server mode; empty in local mode
     tallies: Tallies
+
+    def close(self) -> None:
+        """Close the corpora and the database."""
+        self.library.pool.close()
+        self.database.close()
 
     def tidy(self) -> None:
         """Finish what was begun, and forget what has expired."""

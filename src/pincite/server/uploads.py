@@ -1,12 +1,19 @@
-"""Multipart forms with files, which are written to the disk as they arrive and kept for a job.
+"""Files that users send: received as multipart forms, unpacked, and matched with citations.
 
-Each upload has a folder, which is locked while it is filled and named by a job afterwards; a folder
-that is neither was left by a killed process and is removed. On the disk a file is called by a
-number and the ending of its sender's name, if that has letters and digits only.
+Files are written to the disk as they arrive. Each upload has a folder, which is locked while it is
+filled and named by a job afterwards; a folder that is neither was left by a killed process and is
+removed. On the disk a file is called by a number and the ending of its sender's name, if that has
+letters and digits only. Starlette's form parser, which uses the same library, will not do: it
+accepts a body that was cut short without its last file, keeps files up to 1 MB in memory (1 GB for
+1,000 files), and has one size limit for all fields.
 
-Starlette's form parser, which uses the same library, will not do: it accepts a body that was cut
-short without its last file, keeps files up to 1 MB in memory (1 GB for 1,000 files), and has one
-size limit for all fields.
+Sources that are sent with an article keep their senders' names and folders, because a manifest may
+name them. Names and zip files are untrusted: no name leads out of the folder, nothing becomes a
+link, and the unpacked size is limited. A file is a citation's copy if a manifest or the page itself
+says so, if it is named by the citation's number in `pincite claims` (`r7.pdf`), if it states the
+cited address or DOI, if it has the name under which a browser saves the address, or if it has the
+cited title. A file that fits two sources is not used: a wrong copy would make a correct citation
+look wrong.
 """
 
 import re
@@ -27,6 +34,28 @@ from pincite.server.tables import new_id
 
 if TYPE_CHECKING:  # the library has no such name while it runs
     from python_multipart.multipart import MultipartCallbacks
+
+import json
+import os
+import stat
+import unicodedata
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from enum import StrEnum
+from functools import partial
+from urllib.parse import unquote, urlsplit
+
+from pincite.containment import attempted
+from pincite.documents import body, collection, jsonl, read
+from pincite.documents.body import Format
+from pincite.documents.collection import loose_key
+from pincite.documents.docx import MAX_RATIO, SMALL
+from pincite.server.requests import SentFile
+from pincite.text.identifiers import doi_in, doi_of, doi_of_url
+from pincite.types import Article, Citation, Document, Unchecked
+from pincite.verbs.verify.coverage import addresses
 
 MAX_FILES = 1_000
 MAX_FIELDS = 20
@@ -261,3 +290,422 @@ class Uploads:
                     self.remove(folder.name)
                     swept += 1
         return swept
+
+
+# ── Sources of an article ────────────────────────────────────────────────────────────────────────
+
+MAX_UNPACKED_FILES = 2_000  # unpacked ones too; a long article cites a few hundred sources
+MAX_BYTES = 1_000_000_000  # of all unpacked files: ten times a usual upload
+MAX_DIRECTORY = 1_000_000  # bytes of a zip's list of files: some 10,000 names
+MAX_DEPTH = 20  # folders in folders
+MAX_NAME_BYTES = 200  # bytes; file systems take 255
+_CHUNK = 1 << 20
+ZIP = ".zip"
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError)
+_CLUTTER = frozenset({"__macosx", "thumbs.db", "desktop.ini"})
+_END, _END64 = b"PK\x05\x06", b"PK\x06\x07"
+_END_BYTES = 65_557  # of a zip's last record with the longest comment
+
+
+class Why(StrEnum):
+    """Why a file that was sent is not used."""
+
+    NO_ZIP = "no_zip"
+    ENCRYPTED = "encrypted"
+    UNSAFE = "unsafe"
+    LINK = "link"
+    NESTED = "nested"
+    TOO_LARGE = "too_large"
+    TOO_MANY = "too_many"
+    TWICE = "twice"
+    UNREADABLE = "unreadable"
+    NO_ADDRESS = "no_address"
+    NO_MATCH = "no_match"
+
+
+class Unused(NamedTuple):
+    """A file that is not used; `file`: the sender's name."""
+
+    file: str
+    why: Why
+    detail: str = ""
+
+
+class _Full(Exception):
+    """The limit of files or bytes is reached."""
+
+    def __init__(self, why: Why) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+def laid_out(stored: Path, files: Sequence[SentFile], into: Path) -> list[Unused]:
+    """Put the files of an upload into a folder, zip files unpacked; returns the refused ones.
+
+    Args:
+        stored: the folder of the received files.
+        files: their names there and the sender's.
+        into: an empty folder.
+    """
+    folder = _Folder(into)
+    for number, file in enumerate(files):
+        try:
+            if file.name.lower().endswith(ZIP):
+                folder.unpack(stored / file.stored, file.name)
+            else:
+                folder.link(stored / file.stored, file.name)
+        except _Full as full:
+            folder.unused += [Unused(each.name, full.why) for each in files[number:]]
+            break
+    return folder.unused
+
+
+class _Folder:
+    """The folder that is filled, and the refused files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.unused: list[Unused] = []
+        self._folder, self._n_files, self._n_bytes = folder, 0, 0
+
+    def link(self, path: Path, name: str) -> None:
+        """Add a file as it was sent."""
+        parts = parts_of(name)
+        if parts is None:
+            self._refuse(name, Why.UNSAFE)
+        elif parts:
+            self._count()
+            try:
+                os.link(path, self._place(parts))
+            except FileExistsError:
+                self._refuse(name, Why.TWICE)
+
+    def unpack(self, path: Path, name: str) -> None:
+        """Add the files in a zip file, in a folder of its name."""
+        inside = parts_of(name)
+        if not inside:
+            self._refuse(name, Why.UNSAFE)
+        elif _directory_bytes(path) > MAX_DIRECTORY:
+            self._refuse(name, Why.TOO_MANY)
+        else:
+            try:
+                with zipfile.ZipFile(path) as packed:
+                    for entry in packed.infolist():
+                        self._take(packed, entry, inside)
+            except _DAMAGED as error:
+                self._refuse(name, Why.NO_ZIP, str(error))
+
+    def _take(
+        self, packed: zipfile.ZipFile, entry: zipfile.ZipInfo, inside: tuple[str, ...]
+    ) -> None:
+        name = "/".join((*inside, entry.filename))
+        parts = parts_of(entry.filename)
+        if why := _refused(entry, parts):
+            self._refuse(name, why)
+        elif parts and not entry.is_dir():
+            self._count()
+            try:
+                path = self._place((*inside, *parts))
+                with packed.open(entry) as source, path.open("xb") as to:
+                    fits = self._copied(source, to, max(SMALL, MAX_RATIO * entry.compress_size))
+            except FileExistsError:
+                self._refuse(name, Why.TWICE)
+            except _DAMAGED as error:
+                path.unlink(missing_ok=True)
+                self._refuse(name, Why.NO_ZIP, str(error))
+            else:
+                if not fits:
+                    path.unlink()
+                    self._refuse(name, Why.TOO_LARGE)
+
+    def _copied(self, source: IO[bytes], to: IO[bytes], most: int) -> bool:
+        """Copy a file; False if it has more than `most` bytes, whatever size the zip states."""
+        n_bytes = 0
+        while chunk := source.read(_CHUNK):
+            n_bytes += len(chunk)
+            self._n_bytes += len(chunk)
+            if self._n_bytes > MAX_BYTES:
+                Path(to.name).unlink()
+                raise _Full(Why.TOO_LARGE)
+            if n_bytes > most:
+                return False
+            to.write(chunk)
+        return True
+
+    def _refuse(self, name: str, why: Why, detail: str = "") -> None:
+        self.unused.append(Unused(name, why, detail[:200]))
+
+    def _count(self) -> None:
+        self._n_files += 1
+        if self._n_files > MAX_UNPACKED_FILES:
+            raise _Full(Why.TOO_MANY)
+
+    def _place(self, parts: Sequence[str]) -> Path:
+        """The path of a file, whose folders are created.
+
+        Raises:
+            FileExistsError: one of the folders exists as a file.
+        """
+        path = self._folder.joinpath(*parts)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except NotADirectoryError as error:
+            raise FileExistsError(str(path)) from error
+        return path
+
+
+def parts_of(name: str) -> tuple[str, ...] | None:
+    r"""The folders and file of a name; empty for clutter of the system; None if it is unsafe.
+
+    >>> parts_of("pages/town.html"), parts_of("__MACOSX/._town.html"), parts_of("..\\town.html")
+    (('pages', 'town.html'), (), None)
+    """
+    parts = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".")]
+    absolute = name.startswith(("/", "\\")) or (parts and parts[0].endswith(":"))
+    if absolute or len(parts) > MAX_DEPTH or not all(map(_is_safe, parts)):
+        return None
+    if any(part.startswith(".") or part.lower() in _CLUTTER for part in parts):
+        return ()
+    return tuple(parts)
+
+
+def _is_safe(part: str) -> bool:
+    encoded = b""
+    with suppress(UnicodeEncodeError):
+        encoded = part.encode()
+    return part != ".." and part.isprintable() and 0 < len(encoded) <= MAX_NAME_BYTES
+
+
+def _refused(entry: zipfile.ZipInfo, parts: tuple[str, ...] | None) -> Why | None:
+    kind = stat.S_IFMT(entry.external_attr >> 16)
+    if parts is None:
+        return Why.UNSAFE
+    if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+        return Why.LINK
+    if entry.flag_bits & 1:
+        return Why.ENCRYPTED
+    if parts and parts[-1].lower().endswith(ZIP):
+        return Why.NESTED
+    # Python unpacks other methods in whole chunks, however little is requested.
+    common = entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+    return None if common else Why.NO_ZIP
+
+
+def _directory_bytes(path: Path) -> int:
+    """The size of a zip's list of files, before it is read; 0 if it is not a zip."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _END_BYTES))
+        tail = file.read()
+    at = tail.rfind(_END)
+    if at < 0:
+        return 0
+    if tail[max(0, at - 20) :].startswith(_END64):  # for more than 65,535 files or 4 GB
+        return MAX_DIRECTORY + 1
+    return int.from_bytes(tail[at + 12 : at + 16], "little")
+
+
+SENT = "sent"  # the folder of the sent files, beside the manifest
+HEAD = 3_000  # characters of a text in which its title and DOI stand
+_NUMBERED = re.compile(r"r([1-9]\d{0,3})(?=[\W_]|$)")
+_NAMELESS = frozenset({"index", "default", "download", "article", "document", "home", "main"})
+NAME_LETTERS = 6  # of an address's last part: "vol2.pdf" is the name of many files
+TITLE_WORDS = 3  # "Annual report" is the title of many documents
+Key = tuple[str, str]  # what it is, and its value
+_DOCUMENTS = frozenset(
+    {Format.HTML, Format.PDF, Format.DOCX, Format.TEXT, Format.MARKDOWN, Format.JATS}
+)
+
+# For files whose address has another ending: a page saved for "/report.pdf".
+_TYPES = {Format.HTML: "text/html", Format.TEXT: "text/plain", Format.MARKDOWN: "text/markdown"}
+
+
+class Matched(NamedTuple):
+    """A file that is a citation's copy."""
+
+    file: str
+    citation_id: str
+
+
+class Outcome(NamedTuple):
+    """Which files of a folder are used, and which are not."""
+
+    matched: list[Matched]
+    unused: list[Unused]
+    n_named: int  # by a manifest, or in a collection that names its pages
+
+
+class Cited:
+    """The citations of an article, by the keys that a file may have."""
+
+    def __init__(self, article: Article) -> None:
+        citations = [c for claim in article.claims for c in claim.citations]
+        known = {c.citation_id: c for c in citations}
+        self._found: dict[Key, list[Citation]] = {}
+        for citation in known.values():
+            for key in _keys_of(citation):
+                self._found.setdefault(key, []).append(citation)
+
+    def of(self, keys: Iterable[Key]) -> Citation | None:
+        """The citation of the first known key, if all its citations name one source."""
+        for key in keys:
+            if found := self._found.get(key):
+                sources = {tuple(addresses(citation)) for citation in found}
+                return found[0] if len(sources) == 1 else None
+        return None
+
+
+def matched(folder: Path, article: Article) -> Outcome:
+    """Write a manifest of the files in `SENT` that are copies of sources into `folder`.
+
+    Collections, and files that the sender's own manifest names, are left as they are.
+    """
+    cited, outcome, rows = Cited(article), Outcome([], [], 0), []
+    n_named = 0
+    for path, name in _files(folder / SENT):
+        if name is None:
+            n_named += 1
+            continue
+        found = _citation_of(path, name, cited)
+        if isinstance(found, Unused):
+            outcome.unused.append(found)
+            path.unlink()  # else the report's warnings would name it again
+        else:
+            stored = folder / f"{len(outcome.matched) + 1:05d}{path.suffix.lower()}"
+            path.rename(stored)
+            row = {"file": stored.name, "content_type": _TYPES.get(_format(stored), "")}
+            rows += [{"url": url, **row} for url in addresses(found)]
+            outcome.matched.append(Matched(name, found.citation_id))
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (folder / collection.NAME).write_text(lines, encoding="utf-8")
+    return outcome._replace(n_named=n_named)
+
+
+def _files(folder: Path) -> Iterable[tuple[Path, str | None]]:
+    """All files with their senders' names; None for files that name their own sources."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    named = {
+        entry.file.resolve()
+        for path in paths
+        if path.name in collection.NAMES
+        for entry in collection.entries(path)
+        if isinstance(entry, collection.Entry) and entry.file and not entry.fault
+    }
+    for path in paths:
+        if path.name in collection.NAMES:
+            continue
+        collects = path.name.lower().endswith(read.WARC_ENDINGS) or jsonl.format_of(path)
+        itself = bool(collects) or path.resolve() in named
+        yield path, None if itself else path.relative_to(folder).as_posix()
+
+
+def _citation_of(path: Path, name: str, cited: Cited) -> Citation | Unused:
+    """The citation that a file is a copy of, or why it is not used; never raises for a file."""
+    found: Callable[[], Citation | Unused] = partial(_fitting, path, name, cited)
+    return attempted(found, lambda why: Unused(name, Why.UNREADABLE, why.detail))
+
+
+def _fitting(path: Path, name: str, cited: Cited) -> Citation | Unused:
+    if _format(path) not in _DOCUMENTS:
+        return Unused(name, Why.UNREADABLE)
+    urls = read.addresses_of(_head(path), path.as_uri())
+    found = cited.of(_of_name(path.stem, urls))
+    if found is None:
+        document = read.read_file(path)
+        if isinstance(document, Unchecked):
+            return Unused(name, Why.UNREADABLE, document.detail[:200])
+        found = cited.of(_of_document(document))
+    if found is None:
+        return Unused(name, Why.NO_MATCH)
+    return found if addresses(found) else Unused(name, Why.NO_ADDRESS, found.citation_id)
+
+
+def _format(path: Path) -> Format:
+    return body.format_of(_head(path), path.as_uri(), None).format
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(read.HEAD_BYTES)
+
+
+def _keys_of(citation: Citation) -> Iterable[Key]:
+    """The keys by which a file is recognised as the citation's copy."""
+    yield "number", citation.citation_id.removeprefix("r")
+    if doi := doi_of(citation.doi or ""):
+        yield "doi", doi
+    for url in addresses(citation):
+        yield "url", loose_key(url)
+        if doi := doi_of_url(url):
+            yield "doi", doi.lower()
+        if name := _saved_as(url):
+            yield "name", name
+    if title := _title(citation.title or ""):
+        yield "title", title
+
+
+def _of_name(stem: str, urls: Sequence[str]) -> Iterable[Key]:
+    """Keys from a file's name and from the addresses that it states, surest first.
+
+    >>> list(_of_name("r7 Annual report", ["https://port.example/"]))[:2]
+    [('number', '7'), ('url', 'port.example')]
+    >>> list(_of_name("2019", []))
+    []
+    """
+    if numbered := _NUMBERED.match(stem):
+        yield "number", numbered[1]
+    for url in urls:
+        yield "url", loose_key(url)
+    if name := _comparable(stem):
+        yield "name", name
+    if title := _title(stem):
+        yield "title", title
+
+
+def _of_document(document: Document) -> Iterable[Key]:
+    """Keys from a text: a DOI near its start, its title with and without the site's name."""
+    stated = doi_in(document.meta.get("doi", "") or document.text[:HEAD])
+    if stated and (doi := doi_of(stated)):
+        yield "doi", doi
+    first = next((line for line in document.text.splitlines() if line.strip()), "")
+    for said in (document.title, *re.split(r"\s[|–—-]\s", document.title), first):
+        if title := _title(said):
+            yield "title", title
+
+
+def _saved_as(url: str) -> str:
+    """The name under which a browser saves an address, without ending; empty if unspecific.
+
+    >>> _saved_as("https://port.example/reports/Annual%20Review-2019.pdf")
+    'annual review 2019'
+    """
+    try:
+        last = unquote(urlsplit(url).path).rstrip("/").rpartition("/")[2]
+    except ValueError:
+        return ""
+    return _comparable(last.rpartition(".")[0] or last)
+
+
+def _comparable(stem: str) -> str:
+    words = _words(stem)
+    name = " ".join(words)
+    return "" if len(name) < NAME_LETTERS or name in _NAMELESS else name
+
+
+def _title(text: str) -> str:
+    words = _words(text)
+    return " ".join(words) if len(words) >= TITLE_WORDS else ""
+
+
+def _words(text: str) -> list[str]:
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return re.findall(r"[^\W_]+", plain)
+
+
+def as_values(outcome: Outcome, refused: list[Unused], n_files: int) -> Mapping[str, object]:
+    """The outcome for the result's page, as JSON values."""
+    unused = [*refused, *outcome.unused]
+    return {
+        "n_files": n_files,
+        "n_named": outcome.n_named,
+        "matched": [[each.file, each.citation_id] for each in outcome.matched],
+        "unused": [[each.file, str(each.why), each.detail] for each in unused],
+    }

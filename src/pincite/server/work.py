@@ -45,9 +45,8 @@ from pincite.server.requests import (
     VerifyFilesRequest,
     VerifyRequest,
 )
-from pincite.server.source_files import SENT, as_values, laid_out, matched
 from pincite.server.tables import Kind, whole
-from pincite.server.uploads import Sources
+from pincite.server.uploads import SENT, Sources, as_values, laid_out, matched
 from pincite.settings import Settings
 from pincite.types import (
     Article,

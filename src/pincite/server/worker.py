@@ -29,10 +29,11 @@ from pincite import settings as pipeline_settings
 from pincite.corpus.protocol import Address
 from pincite.errors import InputError, PinciteError
 from pincite.models.session import cores
-from pincite.server import logs, work
+from pincite.server import work
 from pincite.server.corpora import CorpusRegister, removed, without_places
 from pincite.server.database import Database, DatabaseError
 from pincite.server.jobs import Job, JobStore, Status
+from pincite.server.middleware import configure_logs
 from pincite.server.operation import STAGE, STAGE_BUCKETS, STAGE_UNDER, Key, Tallies
 from pincite.server.requests import corpora_in
 from pincite.server.settings import ServerSettings
@@ -462,7 +463,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # between jobs there is nothing to end
     name, config = sys.argv[1], Path(sys.argv[2]) if len(sys.argv) > 2 else None
     server, settings = load_server_settings({}, config), pipeline_settings.load({}, config)
-    logs.configure(server.log)
+    configure_logs(server.log)
     os.nice(NICENESS)
     if not settings.models.threads:  # its share of the cores
         settings = settings.replace(threads=max(1, cores() // max(1, server.jobs_at_once)))

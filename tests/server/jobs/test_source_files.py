@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.server import source_files as sources
+from pincite.server import uploads as sources
 from pincite.server.requests import SentFile
-from pincite.server.source_files import Unused, Why, laid_out, parts_of
+from pincite.server.uploads import Unused, Why, laid_out, parts_of
 
 
 def zipped(*files: tuple[str | zipfile.ZipInfo, bytes], kind: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -71,7 +71,7 @@ def test_parts_are_plain_names(name: str) -> None:
     for part in parts or ():
         assert part not in ("", ".", "..")
         assert not set(part) & set("/\\\0\n")
-        assert 0 < len(part.encode()) <= sources.MAX_NAME
+        assert 0 < len(part.encode()) <= sources.MAX_NAME_BYTES
 
 
 def test_links_locks_and_zips_in_zips_are_named(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_all_zips_together_have_a_limit(tmp_path: Path, monkeypatch: pytest.Monk
 def test_files_have_a_limit_and_names_count_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sources, "MAX_FILES", 3)
+    monkeypatch.setattr(sources, "MAX_UNPACKED_FILES", 3)
     found, unused = laid(tmp_path, *((name, b"x") for name in ("a", "a", "a/b", "c", "d")))
     assert found == ["a"]
     assert whys(unused) == [

@@ -7,7 +7,7 @@ import pytest
 
 from pincite.documents import read
 from pincite.documents.collection import NAME, open_sources
-from pincite.server.source_files import SENT, Outcome, Why, matched
+from pincite.server.uploads import SENT, Outcome, Why, matched
 from pincite.types import Document, Unchecked
 from pincite.wiki.article import parse_article
 

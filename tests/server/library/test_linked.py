@@ -16,9 +16,9 @@ from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import ConfigError, CorpusError
 from pincite.models.session import OnnxEncoder
 from pincite.server import corpora
+from pincite.server.app import _listening, serve
 from pincite.server.corpora import fault, link
 from pincite.server.identity import LOCAL
-from pincite.server.serving import _listening, serve
 from pincite.server.settings import ServerSettings, load
 from pincite.server.site import Site, opened
 from pincite.settings import Settings

@@ -9,9 +9,9 @@ import pytest
 from fastapi.testclient import TestClient
 from server.conftest import client_of
 
-from pincite.server import logs
 from pincite.server.database import Database
 from pincite.server.jobs import JobStore, Status
+from pincite.server.middleware import configure_logs
 from pincite.server.operation import STAGE_BUCKETS, STAGE_UNDER, Tallies
 from pincite.server.site import Site
 from pincite.server.worker import Progress, Runner
@@ -85,7 +85,7 @@ def test_stages_are_timed_by_the_events_that_end_them(store: JobStore) -> None:
 def test_a_line_for_each_request_with_its_id_and_no_address(
     site: Site, client: TestClient, logged: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    logs.configure("json", requests=True)
+    configure_logs("json", requests=True)
     answer = client.get("/api/v1/jobs/secret-of-mine")
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     (line,) = [line for line in lines if line["logger"] == "pincite.requests"]
@@ -93,7 +93,7 @@ def test_a_line_for_each_request_with_its_id_and_no_address(
     assert (line["method"], line["route"], line["status"]) == ("GET", "/api/v1/jobs/{job_id}", 404)
     assert line["seconds"] >= 0
     assert "secret-of-mine" not in json.dumps(lines)
-    logs.configure("text")
+    configure_logs("text")
     client.get("/healthz")
     assert capsys.readouterr().err == ""
 
@@ -108,18 +108,18 @@ def test_a_fault_of_the_program_is_found_by_its_request(
             raise ZeroDivisionError
 
     object.__setattr__(site, "jobs", Broken())
-    logs.configure("json")
+    configure_logs("json")
     with client_of(site) as client:
         answer = client.get("/metrics")
     assert (answer.status_code, answer.json()["code"]) == (500, "internal")
     (line,) = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert line["request_id"] == answer.json()["request_id"]
     assert "ZeroDivisionError" in line["traceback"]
-    logs.configure("text")
+    configure_logs("text")
     with client_of(site) as client:
         request_id = client.get("/metrics").json()["request_id"]
     first = capsys.readouterr().err.splitlines()[0]
-    assert first.endswith(f"a fault of the program [{request_id}]")
+    assert first.endswith(f"error in the program [{request_id}]")
 
 
 def test_ready_says_which_part_is_not(make_site: Callable[..., Site]) -> None:

@@ -21,8 +21,8 @@ from pincite.server.jobs import Status
 from pincite.server.rendering import UNUSED
 from pincite.server.routes.verify import Verified, coverage_at, edit_link, report_at
 from pincite.server.site import Site
-from pincite.server.source_files import Why
 from pincite.server.tables import Kind
+from pincite.server.uploads import Why
 from pincite.server.work import blocks_of, sections_of
 from pincite.types import Failed, Label, Opinion, Span, Verdict
 from pincite.verbs.check import render

@@ -14,9 +14,9 @@ from pincite.library import feedback as opinions
 from pincite.library.feedback import Words
 from pincite.library.results import result_in
 from pincite.server import forms
-from pincite.server.feedback import Feedback, Verdict
 from pincite.server.forms import Form
 from pincite.server.identity import Identity, Reader, Runner, owned
+from pincite.server.jobs import Feedback, Verdict
 from pincite.server.problems import Problem
 from pincite.server.rendering import page
 from pincite.server.requests import (
