@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pincite.errors import ConfigError
-from pincite.judgement import aggregation
+from pincite.judgement.aggregation import THRESHOLD as SUPPORTED
 from pincite.judgement.confirmation import THRESHOLD, StatementType
 from pincite.judgement.references import CONTRADICTED_FROM, SUPPORTED_FROM
 from pincite.llm import chat
@@ -24,6 +24,7 @@ from pincite.llm.client import checked_url
 from pincite.llm.replies import are_labels
 from pincite.llm.templates import VARIABLES
 from pincite.models import weights
+from pincite.models.weights import ENCODER, VERIFIER
 from pincite.retrieval import cascade
 from pincite.retrieval.filters import Filters, condition
 from pincite.retrieval.fusion import DENSE_SHARE, JUDGED, Mode
@@ -42,10 +43,16 @@ PRIVATE = frozenset(
 POLITENESS = frozenset({"web.pause", "web.at_once", "web.cache_days", "web.wayback_pause"})
 
 Probabilities = Literal["logprobs", "estimate"]
+Markup = Literal["wikitext", "html"]
+Interpreter = Literal["rules", "model"]
+Judge = Literal["verifier", "model"]
+Finder = Literal["hybrid", "words", "windows"]
+Period = Literal["", "daily", "weekly", "monthly", "yearly"]
 Texts = tuple[str, ...]
 _Thousand = Range(1, 1000)
 _TenThousand = Range(1, 10_000)
 _Million = Range(1, 1_000_000)
+_Unit = Range(0, 1)
 _NoLimit = Range(0, zero="no limit")
 _Seconds = Range(0, ends="(]")
 _REPLY = "Seconds to wait for one reply."
@@ -68,13 +75,9 @@ class ModelSettings:
     Bespoke-MiniCheck as a verifier.
     """
 
-    encoder: Annotated[str, "Encoder: name, folder, Hugging Face id, or NAME@URL."] = (
-        weights.ENCODER
-    )
+    encoder: Annotated[str, "Encoder: name, folder, Hugging Face id, or NAME@URL."] = ENCODER
     encoders: Annotated[Texts, "Other encoders that corpora were built with."] = ()
-    verifier: Annotated[str, "Verifier: name, folder, Hugging Face id, or NAME@URL."] = (
-        weights.VERIFIER
-    )
+    verifier: Annotated[str, "Verifier: name, folder, Hugging Face id, or NAME@URL."] = VERIFIER
     threads: Annotated[int, Range(0, 1024, zero="all cores"), "Threads; 0: all cores."] = 0
 
     def __post_init__(self) -> None:
@@ -101,13 +104,9 @@ class RetrievalSettings:
 
     depth: Annotated[int, _TenThousand, "Passages from each retriever."] = 100  # as SIDE
     fusion: Annotated[Mode, "How the rankings by words and by meaning are combined."] = "weighted"
-    dense_share: Annotated[
-        float, Range(0, 1), "Weight of meaning with fusion weighted; 0: words only."
-    ] = DENSE_SHARE
-    judged: Annotated[int, _TenThousand, "Best passages that the verifier reads."] = JUDGED
-    read: Annotated[int, _TenThousand, "Passages of a cited page that the verifier reads."] = (
-        cascade.READ
-    )
+    dense_share: Annotated[float, _Unit, "With weighted fusion: weight of meaning."] = DENSE_SHARE
+    judged: Annotated[int, _TenThousand, "Best passages to judge."] = JUDGED
+    read: Annotated[int, _TenThousand, "Passages of a cited page to judge."] = cascade.READ
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,50 +149,29 @@ class VerifySettings:
     """`[verify]`: articles, verdicts on their claims, and suggestions of better sources."""
 
     k: Annotated[int, _TenThousand, "Suggested sources for a claim."] = 3
-    per_page: Annotated[
-        int, Range(0, 10_000, zero="no limit"), "Candidates from one page; 0: no limit."
-    ] = 0
-    threshold: Annotated[Share, "Probability of support from which a claim is supported."] = (
-        aggregation.THRESHOLD
-    )
-    suggest: Annotated[
-        Literal["failing", "all"], "Suggest sources for failing claims or, as SIDE does, for all."
-    ] = "failing"
+    per_page: Annotated[int, _NoLimit, "Candidates from one page; 0: no limit."] = 0
+    threshold: Annotated[Share, "Probability from which a claim is supported."] = SUPPORTED
+    suggest: Annotated[Literal["failing", "all"], "Claims to suggest sources for."] = "failing"
     uncited: Annotated[bool, "Also find sentences that lack a citation."] = False
     wiki: Annotated[str, "Address of the wiki of titles; empty: Wikipedia."] = ""
-    article_markup: Annotated[
-        Literal["wikitext", "html"], "Read an article of a wiki as wikitext or as rendered HTML."
-    ] = "wikitext"
+    article_markup: Annotated[Markup, "Read articles of wikis as wikitext or HTML."] = "wikitext"
 
 
 @dataclass(frozen=True, slots=True)
 class CheckSettings:
     """`[check]`: how a statement is read, searched for and judged."""
 
-    interpretation: Annotated[
-        Literal["rules", "model"], "Who finds the readings of a statement."
-    ] = "rules"
-    confirmation: Annotated[
-        Literal["verifier", "model"], "Who judges what a passage says about a reading."
-    ] = "verifier"
-    retrieval: Annotated[
-        Literal["hybrid", "words", "windows"],
-        "How passages are found; windows is EvidenceSeeker's way, words is BM25 alone.",
-    ] = "hybrid"
+    interpretation: Annotated[Interpreter, "What finds the readings of a statement."] = "rules"
+    confirmation: Annotated[Judge, "What judges a passage on a reading."] = "verifier"
+    retrieval: Annotated[Finder, "How to search; windows is EvidenceSeeker's way."] = "hybrid"
     top_k: Annotated[int, _Thousand, "Passages for each reading."] = 8
     # As in the verifier's training data.
     passage_words: Annotated[int, _Thousand, "Words of a passage that is judged."] = 170
     window_size: Annotated[int, Range(0), "With windows: sentences on either side."] = 3
-    ignore_statement_types: Annotated[
-        Texts, "Types of readings that are listed but not judged."
-    ] = ("normative",)
-    threshold: Annotated[
-        float, Range(0, 1, "[)"), "Passages with a smaller |degree| count as silent."
-    ] = THRESHOLD
+    ignore_statement_types: Annotated[Texts, "Types of readings not to judge."] = ("normative",)
+    threshold: Annotated[float, Range(0, 1, "[)"), "Least |degree| that counts."] = THRESHOLD
     count_copies: Annotated[bool, "Count copies and overlapping windows separately."] = False
-    probabilities: Annotated[
-        Probabilities, "A model's probabilities: its log probabilities, or repeated answers."
-    ] = "logprobs"
+    probabilities: Annotated[Probabilities, "Source of a model's probabilities."] = "logprobs"
     repetitions: Annotated[int, _Thousand, "Repetitions of the multiple-choice question."] = 1
     guidance: Annotated[GuidanceKind, "How a model is kept to the format of an answer."] = "json"
     answer_labels: Annotated[Texts, "Letters or digits of the answers."] = ("A", "B", "C")
@@ -264,26 +242,18 @@ class ClaimReviewSettings:
 class AskSettings:
     """`[ask]`: which papers an answer is written from, by whom, and what of it stays."""
 
-    answer: Annotated[
-        Literal["extract", "model"], "Answer with sentences of the sources, or by a model."
-    ] = "extract"
+    answer: Annotated[Literal["extract", "model"], "Quote sentences or let a model write."] = (
+        "extract"
+    )
     documents: Annotated[int, _Million, "Papers to answer from."] = 10  # as Verif.ai
     sentences: Annotated[int, _Million, "Most sentences of an answer without a model."] = 5
     rerank: Annotated[bool, "Let the verifier rerank what was found."] = True
     exact_first: Annotated[bool, "Rank quoted phrases and exact matches first."] = True
-    least_relevance: Annotated[
-        float, "Log-odds of the best document below which there is no answer."
-    ] = LEAST_RELEVANCE
-    least_answer: Annotated[
-        float, "Log-odds that a sentence answers, below which it is not quoted."
-    ] = LEAST_ANSWER
+    least_relevance: Annotated[float, "Least log-odds of the best document."] = LEAST_RELEVANCE
+    least_answer: Annotated[float, "Least log-odds of a sentence to quote."] = LEAST_ANSWER
     include_retracted: Annotated[bool, "Read retracted papers too, and mark them."] = False
-    supported_from: Annotated[Share, "Probability from which a reference supports."] = (
-        SUPPORTED_FROM
-    )
-    contradicted_from: Annotated[Share, "Probability from which a reference contradicts."] = (
-        CONTRADICTED_FROM
-    )
+    supported_from: Annotated[Share, "Probability of support that counts."] = SUPPORTED_FROM
+    contradicted_from: Annotated[Share, "The same for a contradiction."] = CONTRADICTED_FROM
     uncited: Annotated[
         Literal["label", "neighbour"],
         "Sentences without a reference: label them, or use the neighbour's, as Verif.ai does.",
@@ -382,9 +352,7 @@ class BudgetSettings:
 
     max_calls: Annotated[int, _NoLimit, "Most calls of a language model; 0: no limit."] = 0
     max_tokens: Annotated[int, _NoLimit, "Most tokens, prompts and replies; 0: no limit."] = 0
-    max_cost: Annotated[
-        float, _NoLimit, "Highest cost, by the prices in the settings; 0: no limit."
-    ] = 0.0
+    max_cost: Annotated[float, _NoLimit, "Highest cost, by the prices set; 0: no limit."] = 0.0
     price_prompt: Annotated[float, Range(0), "Price of a million tokens of prompts."] = 0.0
     price_reply: Annotated[float, Range(0), "Price of a million tokens of replies."] = 0.0
 
@@ -411,27 +379,17 @@ class WebSettings:
     contact: Annotated[str, "Your e-mail or web address, sent to hosts in the User-Agent."] = ""
     ports: Annotated[Texts, "Ports that may be connected to."] = tuple(map(str, PORTS))
     proxies: Annotated[bool, "Use HTTP_PROXY, HTTPS_PROXY and NO_PROXY."] = False
-    pause: Annotated[float, Range(0, 3600), "Seconds between two requests to one host."] = (
-        _RULES.pause
-    )
+    pause: Annotated[float, Range(0, 3600), "Seconds between requests to a host."] = _RULES.pause
     at_once: Annotated[int, Range(1, 256), "Hosts to fetch from at the same time."] = _RULES.at_once
     seconds: Annotated[float, Range(1, 3600), "Seconds for one page."] = _RULES.seconds
-    megabytes: Annotated[float, Range(0.1, 1000), "Largest page, unpacked."] = (
-        _RULES.body_bytes / 1e6
-    )
+    megabytes: Annotated[float, Range(0.1, 1000), "Largest page."] = _RULES.body_bytes / 1e6
     cache: Annotated[str, "File of fetched pages; empty: in the user's cache folder."] = ""
-    cache_days: Annotated[float, Range(0, 36500), "Days that a fetched page is used again."] = (
-        _RULES.keep_days
-    )
-    search_url: Annotated[
-        str, "With --online: find sources with this SearXNG, which is sent claims."
-    ] = ""
+    cache_days: Annotated[float, Range(0, 36500), "Days to keep a page."] = _RULES.keep_days
+    search_url: Annotated[str, "With --online: a SearXNG to send claims to, to find sources."] = ""
     search_results: Annotated[int, Range(1, 20), "Found pages to fetch for a claim."] = 5
     wayback: Annotated[bool, "With --online: look for copies in the Wayback Machine."] = False
     wayback_api: Annotated[str, "Its availability service."] = WAYBACK_API
-    wayback_pause: Annotated[float, Range(0, 30), "Seconds between two requests to it."] = (
-        WAYBACK_PAUSE
-    )
+    wayback_pause: Annotated[float, Range(0, 30), "Seconds between requests."] = WAYBACK_PAUSE
 
     def __post_init__(self) -> None:
         if not host_of(self.wayback_api) or "?" in self.wayback_api:
@@ -470,9 +428,7 @@ class WebSettings:
 class LibrarySettings:
     """`[library]`: what is kept for you on this machine. Empty: in the user's data folder."""
 
-    reliability: Annotated[
-        str, "Imported list of sources to use; none: no list. [the one of the language]"
-    ] = ""
+    reliability: Annotated[str, "List of sources to use, or none. [the language's]"] = ""
     feedback_file: Annotated[str, "What `pincite feedback` keeps."] = ""
     own_copies: Annotated[str, "Folder of what `pincite source attach` keeps."] = ""
     judges: Annotated[str, "What `pincite calibrate judge` measured."] = ""
@@ -493,9 +449,7 @@ class ResultsSettings:
         ""
     )
     markdown: Annotated[bool, "Keep Markdown too, by check.template."] = True
-    git: Annotated[
-        Literal["", "commit", "push"], "What to do if the folder is a git repository."
-    ] = ""
+    git: Annotated[Literal["", "commit", "push"], "What to do if it is a git repository."] = ""
 
 
 @dataclass(frozen=True, slots=True)
