@@ -16,7 +16,7 @@ from pincite.verbs.ask.report import Answer, AnswerReport
 _OF_THE_MACHINE = ("models.threads", "web.", "library.")
 
 
-@click.command("ask", short_help="answer a question, every sentence verified")
+@click.command("ask")
 @click.argument("question", required=False)
 @options.corpus_option("Corpus to answer from.")
 @click.option("--file", type=options.FilePath, help="File of questions, one per line (- stdin).")

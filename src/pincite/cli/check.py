@@ -41,7 +41,7 @@ def output_options(command: Any) -> Any:
     return command
 
 
-@click.command("check", short_help="what a knowledge base says for and against a statement")
+@click.command("check")
 @click.argument("statement", required=False)
 @options.corpus_option("The knowledge base.")
 @click.option("--file", type=options.FilePath, help="File of statements, one per line (- stdin).")
@@ -247,7 +247,7 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
-@click.command("replay", short_help="recompute a check from its trace, without a model")
+@click.command("replay")
 @click.argument("trace", type=options.FilePath)
 @output_options
 @click.pass_context

@@ -13,7 +13,7 @@ from pincite.types import Article, Claim, Document
 from pincite.verbs.verify.wording import name_of
 
 
-@click.command("claims", short_help="print an article's claims with their citations")
+@click.command("claims")
 @click.argument("file")
 @click.option("--title", help="Page of a dump, or title of a wikitext file.")
 @click.option("--language", help="Language of the article, if it does not say: en, de, ja, …")

@@ -32,7 +32,7 @@ words_option = click.option(
 )
 
 
-@click.group("corpus", short_help="make and search a corpus of sources")
+@click.group("corpus")
 def command() -> None:
     """A corpus: documents, a word index and a vector index.
 

@@ -20,7 +20,7 @@ DEMO_CHECK = DEMO.parent / "check"
 DEMO_ASK = DEMO.parent / "ask"
 
 
-@click.command("demo", short_help="see it work on a shipped article, offline")
+@click.command("demo")
 @click.option(
     "--out",
     type=options.OutFolder,

@@ -20,7 +20,7 @@ ASK = ("models.verifier", "models.threads", "ask.supported_from", "ask.contradic
 VERIFY = ("models", "verify.k", "verify.threshold")
 
 
-@click.group("eval", short_help="measure retrieval and verification on a collection")
+@click.group("eval")
 def command() -> None:
     """Measures, with bootstrap intervals. Needs pip install 'pincite[eval]'."""
 
@@ -396,7 +396,7 @@ def qa(
     click.echo(json.dumps(result, indent=1) if as_json else tables.qa_table(result))
 
 
-@click.group("calibrate", short_help="measure how far a language model can be trusted")
+@click.group("calibrate")
 def calibrate() -> None:
     """Measures on labelled rows. Needs pip install 'pincite[eval]'."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 lines_option = click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 
 
-@click.group("reliability", short_help="a wiki's list of good and bad sources")
+@click.group("reliability")
 def reliability() -> None:
     """Lists of how a community judges sources, for labels in reports and suggestions.
 
@@ -85,7 +85,7 @@ def list_lists() -> None:
         click.echo(reliability.load(name).fingerprint)
 
 
-@click.group("source", short_help="your own copies of paid papers and books")
+@click.group("source")
 def source() -> None:
     """Attach your own copies of cited sources: pincite source attach REF FILE.
 
@@ -248,7 +248,7 @@ class _Feedback(click.Group):
         return super().parse_args(ctx, args)
 
 
-@click.group("feedback", cls=_Feedback, short_help="say what you think of a result, and export it")
+@click.group("feedback", cls=_Feedback)
 def feedback() -> None:
     """Say whether a result is right: pincite feedback RESULT.json --up.
 

@@ -20,7 +20,7 @@ NEEDED_FREE = 500_000_000  # bytes: models, a corpus of some thousand pages, jud
 MEGABYTE = 1e6
 
 
-@click.group("config", short_help="what is set, and where")
+@click.group("config")
 def config() -> None:
     """Show and import settings.
 
@@ -131,7 +131,7 @@ def import_settings(
         options.say(f"written: {path.resolve()}", str(path) == "-")
 
 
-@click.command("doctor", short_help="is everything there, and what may leave this machine")
+@click.command("doctor")
 def doctor() -> None:
     """Check Python, models, disk and settings. Exit code 6: something is missing."""
     from pincite.library.feedback import file_of
@@ -203,7 +203,7 @@ def _models(models: Any) -> Any:
     return weights.in_use(models.encoder, models.encoders, models.verifier)
 
 
-@click.group("models", short_help="where the models are, and fetching others")
+@click.group("models")
 def models() -> None:
     """List or fetch models. A name is looked up in the package, as a folder, and in the cache."""
 
@@ -227,7 +227,7 @@ def fetch(model: str) -> None:
     click.echo(weights.fetch(model))
 
 
-@click.group("cache", short_help="fetched pages and judged pairs that are kept")
+@click.group("cache")
 def cache() -> None:
     """What is kept so that nothing is fetched or judged twice.
 

@@ -55,6 +55,7 @@ FLAGS = {
     "web.online": "--online/--offline",
     "web.wayback": "--wayback/--no-wayback",
     "ask.include_retracted": "--include-retracted/--not-retracted",
+    "jobs_at_once": "--jobs",  # of a server
 }
 GROUPS = {
     "models": ("models.verifier", "models.encoder", "models.threads", "retrieval.depth"),
@@ -67,12 +68,12 @@ GROUPS = {
 _SHORT_OF = {full: short for short, full in SHORT.items()}
 
 
-def of_settings(*names: str) -> Callable[[Command], Command]:
-    """An option for each of these settings and `GROUPS`, in this order, and `--config`."""
+def of_settings(*names: str, record: type = Settings) -> Callable[[Command], Command]:
+    """An option for each of these settings and `GROUPS` of a record, and `--config`."""
 
     def add(command: Command) -> Command:
         for name in reversed([*_singly(names)]):
-            command = _option(name)(command)
+            command = _option(name, record)(command)
         return config_option(command)
 
     return add
@@ -86,8 +87,8 @@ def _singly(names: Iterable[str]) -> Iterator[str]:
             yield name
 
 
-def _option(name: str) -> Callable[[Command], Command]:
-    setting, short = declared(Settings)[name], _SHORT_OF[name]
+def _option(name: str, record: type) -> Callable[[Command], Command]:
+    setting, short = declared(record)[name], _SHORT_OF.get(name, name)
     flag = FLAGS.get(name, f"--{short.replace('_', '-')}")
     flags = flag.split("/") if flag.startswith("-k") else [flag]
     kind: dict[str, Any] = {"help": setting.help}
@@ -100,7 +101,7 @@ def _option(name: str) -> Callable[[Command], Command]:
     if name == "models.encoder" or isinstance(setting.default, tuple):
         kind |= {"multiple": True, "metavar": "TEXT", "help": f"{setting.help} Repeatable."}
     elif setting.default and setting.kind is not bool and not name.startswith("models."):
-        kind["help"] += f" [{setting.default}]"
+        kind["help"] += f" [default: {setting.default}]"
     return click.option(*flags, short, default=None, **kind)
 
 

@@ -1,9 +1,10 @@
 """`pincite serve`, `worker`, `mcp`, and `pincite server`: accounts, backups and checks."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,29 +12,20 @@ import click
 
 from pincite.cli import edge, options
 from pincite.errors import ConfigError
+from pincite.server.settings import ServerSettings, load
 
 if TYPE_CHECKING:
     from pincite.server.site import People
 
+_of_server = partial(options.of_settings, record=ServerSettings)
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 PORTION = 200  # accounts that are read from the database at once
 ROLES = ("rater", "reader", "editor", "admin")
 
 
-def _placed(function: Callable[..., None]) -> Callable[..., None]:
-    """`--data` and `--config`, by which a server's state is found."""
-    function = click.option("--config", type=options.FilePath, help="The server's TOML file.")(
-        function
-    )
-    return click.option("--data", help="Folder of the database and the corpora.")(function)
-
-
-@click.command("serve", short_help="web pages and an HTTP API")
-@click.option("--host", help="Address to listen on. [127.0.0.1]")
-@click.option("--port", type=int, help="Port to listen on; 0: any free one. [8765]")
-@click.option("--jobs", "jobs_at_once", type=int, help="Jobs at the same time; 0: none here. [1]")
+@click.command("serve")
 @click.option("--demo", is_flag=True, help="Add shipped corpora and examples to try.")
-@_placed
+@_of_server("host", "port", "jobs_at_once", "data")
 def serve(config: Path | None, demo: bool, **given: Any) -> None:
     """Serve web pages and the API; jobs run in separate processes.
 
@@ -53,9 +45,8 @@ def serve(config: Path | None, demo: bool, **given: Any) -> None:
     app.serve(given, config, options.say, demo=demo)
 
 
-@click.command("worker", short_help="run a server's jobs")
-@click.option("--jobs", "jobs_at_once", type=int, help="Jobs at the same time. [1]")
-@_placed
+@click.command("worker")
+@_of_server("jobs_at_once", "data")
 def worker(config: Path | None, **given: Any) -> None:
     """Run jobs from the server's database until Ctrl-C.
 
@@ -69,7 +60,7 @@ def worker(config: Path | None, **given: Any) -> None:
     app.work(given, config, lambda line: options.say(line))
 
 
-@click.command("mcp", short_help="the verbs as tools for language-model agents")
+@click.command("mcp")
 @options.corpus_option("Corpus that tools may search.")
 @click.option(
     "--allow",
@@ -130,14 +121,14 @@ def mcp(
         raise click.exceptions.Exit(edge.STOPPED) from None
 
 
-@click.group("server", short_help="accounts, backups and checks of a server")
+@click.group("server")
 def server() -> None:
     """Manage the state of `pincite serve`: jobs, results, corpora, accounts."""
 
 
 @server.command("backup")
 @click.argument("file", type=options.OutFile)
-@_placed
+@_of_server("data")
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
 def backup(file: Path, data: str | None, config: Path | None, force: bool) -> None:
     """Back up the data folder and its SQLite database to FILE; the server may be running.
@@ -146,7 +137,6 @@ def backup(file: Path, data: str | None, config: Path | None, force: bool) -> No
     because it contains what all users asked.
     """
     from pincite.server import backup as copies
-    from pincite.server.settings import load
 
     done = copies.backup(load({"data": data}, config), file, replace=force)
     options.say(f"{file}: {len(done.files):,} files, {done.n_bytes / 1e6:,.1f} MB uncompressed.")
@@ -156,7 +146,7 @@ def backup(file: Path, data: str | None, config: Path | None, force: bool) -> No
 
 @server.command("restore")
 @click.argument("file", type=options.OutFile)
-@_placed
+@_of_server("data")
 @click.option("--force", is_flag=True, help="Overwrite what is there.")
 def restore(file: Path, data: str | None, config: Path | None, force: bool) -> None:
     """Restore the backup in FILE, while no server runs.
@@ -165,7 +155,6 @@ def restore(file: Path, data: str | None, config: Path | None, force: bool) -> N
     with pg_restore.
     """
     from pincite.server import backup as copies
-    from pincite.server.settings import load
 
     found = copies.restore(load({"data": data}, config), file, replace=force)
     made = datetime.fromtimestamp(found.created, UTC).isoformat(timespec="seconds")
@@ -173,13 +162,12 @@ def restore(file: Path, data: str | None, config: Path | None, force: bool) -> N
 
 
 @server.command("check")
-@_placed
+@_of_server("data")
 @click.option("--backup", "file", type=options.FilePath, help="Check a backup instead.")
 def check(data: str | None, config: Path | None, file: Path | None) -> None:
     """Check database, corpora, queue and disk space. Exit code 1: there is a problem."""
     from pincite.server import backup as copies
     from pincite.server.operation import examined
-    from pincite.server.settings import load
 
     if file:
         found = copies.inspect(file)
@@ -192,7 +180,7 @@ def check(data: str | None, config: Path | None, file: Path | None) -> None:
         raise click.exceptions.Exit(1)
 
 
-@server.group("user", short_help="accounts: who can log in")
+@server.group("user")
 def user() -> None:
     """Accounts of a server with `mode = "server"`.
 
@@ -205,7 +193,7 @@ def user() -> None:
 @user.command("add")
 @click.argument("name")
 @click.option("--role", type=click.Choice(ROLES), default="reader", show_default=True)
-@_placed
+@_of_server("data")
 def add(name: str, role: str, **places: Any) -> None:
     """Create an account; prompts for its password, or reads stdin."""
     from pincite.server.identity import Role
@@ -218,7 +206,7 @@ def add(name: str, role: str, **places: Any) -> None:
 
 @user.command("passwd")
 @click.argument("name")
-@_placed
+@_of_server("data")
 def passwd(name: str, **places: Any) -> None:
     """Set a password; this logs the account out everywhere and revokes its API keys."""
     _change(places, name, "passwd", "has a new password", password=_password())
@@ -227,7 +215,7 @@ def passwd(name: str, **places: Any) -> None:
 @user.command("role")
 @click.argument("name")
 @click.argument("role", type=click.Choice(ROLES))
-@_placed
+@_of_server("data")
 def set_role(name: str, role: str, **places: Any) -> None:
     """Change an account's role; this logs it out everywhere."""
     from pincite.server.identity import Role
@@ -237,7 +225,7 @@ def set_role(name: str, role: str, **places: Any) -> None:
 
 @user.command("disable")
 @click.argument("name")
-@_placed
+@_of_server("data")
 def disable(name: str, **places: Any) -> None:
     """Disable an account: log it out and revoke its API keys. Its data stays."""
     _change(places, name, "disable", "cannot log in", disabled=True)
@@ -245,14 +233,14 @@ def disable(name: str, **places: Any) -> None:
 
 @user.command("enable")
 @click.argument("name")
-@_placed
+@_of_server("data")
 def enable(name: str, **places: Any) -> None:
     """Let a disabled account log in again."""
     _change(places, name, "enable", "can log in", disabled=False)
 
 
 @user.command("list")
-@_placed
+@_of_server("data")
 def listed(**places: Any) -> None:
     """Print all accounts: name, role, last login."""
     from pincite.server.accounts import key_of
@@ -284,7 +272,6 @@ def _change(
 @contextmanager
 def _people(config: Path | None, data: str | None) -> Iterator["People"]:
     from pincite.server.database import Database
-    from pincite.server.settings import load
     from pincite.server.site import people_of
 
     settings = load({"data": data}, config)

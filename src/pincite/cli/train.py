@@ -50,7 +50,7 @@ def run_options(
     return add
 
 
-@click.group("train", short_help="train a verifier, an encoder or an answerer")
+@click.group("train")
 def command() -> None:
     """Train a verifier, an encoder or an answerer.
 
@@ -200,7 +200,7 @@ def export(model: Path, out: Path, quiet: bool, **given: Any) -> None:
     options.say(f"Use it: {use}", quiet)
 
 
-@click.command("learn", short_help="a better verifier from your feedback")
+@click.command("learn")
 @click.argument("files", type=options.FilePath, nargs=-1)
 @click.option(
     "--guard",

@@ -36,7 +36,7 @@ HOST_WIDTH = 40  # characters of the progress line, so that the bar still fits
 SAMPLED = 5  # articles that are fetched to estimate a long list
 
 
-@click.command("verify", short_help="check an article's citations, worst first")
+@click.command("verify")
 @click.argument("article", required=False)
 @options.corpus_option("Corpus to suggest better sources from.")
 @click.option("--sources", type=options.FilePath, help="Folder with copies of the cited pages.")

@@ -71,7 +71,7 @@ class ServerSettings:
     models: Annotated[_Texts, "Models of the chat server that users may choose."] = ()
     # ── Jobs
     jobs_at_once: Annotated[
-        int, Range(0, 64), "Jobs at the same time in `serve`; 0: only in `pincite worker`."
+        int, Range(0, 64), "Jobs at the same time; 0: only in `pincite worker`."
     ] = 1
     queue: Annotated[int, Range(1, 1_000_000), "Jobs that can wait; others get a 429."] = 100
     queue_each: Annotated[_Many, "Waiting or running jobs of an account; 0: no limit."] = 10

@@ -169,7 +169,7 @@ class CheckSettings:
     passage_words: Annotated[int, _Thousand, "Words of a passage that is judged."] = 170
     window_size: Annotated[int, Range(0), "With windows: sentences on either side."] = 3
     ignore_statement_types: Annotated[Texts, "Types of readings not to judge."] = ("normative",)
-    threshold: Annotated[float, Range(0, 1, "[)"), "Least |degree| that counts."] = THRESHOLD
+    threshold: Annotated[float, Range(0, 1, "[)"), "Smallest |degree| that counts."] = THRESHOLD
     count_copies: Annotated[bool, "Count copies and overlapping windows separately."] = False
     probabilities: Annotated[Probabilities, "Source of a model's probabilities."] = "logprobs"
     repetitions: Annotated[int, _Thousand, "Repetitions of the multiple-choice question."] = 1
@@ -246,11 +246,11 @@ class AskSettings:
         "extract"
     )
     documents: Annotated[int, _Million, "Papers to answer from."] = 10  # as Verif.ai
-    sentences: Annotated[int, _Million, "Most sentences of an answer without a model."] = 5
+    sentences: Annotated[int, _Million, "Longest answer without a model, in sentences."] = 5
     rerank: Annotated[bool, "Let the verifier rerank what was found."] = True
     exact_first: Annotated[bool, "Rank quoted phrases and exact matches first."] = True
-    least_relevance: Annotated[float, "Least log-odds of the best document."] = LEAST_RELEVANCE
-    least_answer: Annotated[float, "Least log-odds of a sentence to quote."] = LEAST_ANSWER
+    least_relevance: Annotated[float, "Smallest log-odds of the best document."] = LEAST_RELEVANCE
+    least_answer: Annotated[float, "Smallest log-odds of a quoted sentence."] = LEAST_ANSWER
     include_retracted: Annotated[bool, "Read retracted papers too, and mark them."] = False
     supported_from: Annotated[Share, "Probability of support that counts."] = SUPPORTED_FROM
     contradicted_from: Annotated[Share, "The same for a contradiction."] = CONTRADICTED_FROM
@@ -259,8 +259,8 @@ class AskSettings:
         "Sentences without a reference: label them, or use the neighbour's, as Verif.ai does.",
     ] = "label"
     repair: Annotated[bool, "Rewrite or remove unsupported sentences."] = False
-    prompt_tokens: Annotated[int, _Million, "Most tokens of a prompt."] = 6000
-    answer_tokens: Annotated[int, _Million, "Most tokens of an answer."] = 1000  # as Verif.ai
+    prompt_tokens: Annotated[int, _Million, "Longest prompt, in tokens."] = 6000
+    answer_tokens: Annotated[int, _Million, "Longest answer, in tokens."] = 1000  # as Verif.ai
     summaries: Annotated[bool, "Let the model summarise each passage first; needs --llm."] = False
 
 
@@ -350,9 +350,13 @@ class JudgeSettings:
 class BudgetSettings:
     """`[budget]`: the most that a run may ask of language models; 0: no limit."""
 
-    max_calls: Annotated[int, _NoLimit, "Most calls of a language model; 0: no limit."] = 0
-    max_tokens: Annotated[int, _NoLimit, "Most tokens, prompts and replies; 0: no limit."] = 0
-    max_cost: Annotated[float, _NoLimit, "Highest cost, by the prices set; 0: no limit."] = 0.0
+    max_calls: Annotated[int, _NoLimit, "Limit of calls to a language model; 0: none."] = 0
+    max_tokens: Annotated[
+        int, _NoLimit, "Limit of tokens, prompts and replies together; 0: none."
+    ] = 0
+    max_cost: Annotated[
+        float, _NoLimit, "Limit of the cost, by the prices in the settings; 0: none."
+    ] = 0.0
     price_prompt: Annotated[float, Range(0), "Price of a million tokens of prompts."] = 0.0
     price_reply: Annotated[float, Range(0), "Price of a million tokens of replies."] = 0.0
 
