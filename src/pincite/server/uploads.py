@@ -619,7 +619,7 @@ def _fitting(path: Path, name: str, cited: Cited) -> Citation | Unused:
 
 
 def _format(path: Path) -> Format:
-    return body.format_of(_head(path), path.as_uri(), None).format
+    return body.format_of(_head(path), path.as_uri(), None)[0]
 
 
 def _head(path: Path) -> bytes:
