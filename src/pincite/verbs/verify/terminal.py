@@ -11,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from pincite import containment
-from pincite.notes import Note
 from pincite.report import cells
 from pincite.report.reasons import why_excluded, why_unchecked
 from pincite.types import (
@@ -139,24 +138,20 @@ def _table(findings: Sequence[tuple[int, Finding]]) -> Table:
     table.add_column("verdict", width=19)
     table.add_column("claim, source, better source", ratio=1)
     for rank, finding in findings:
-        table.add_row(str(rank), _verdict(finding), containment.shown(_details, finding))
+        verdict = Text(wording.verdict(finding.label), style=STYLES[finding.label])
+        if finding.prob_supported is not None:
+            support = cells.percent(finding.prob_supported)
+            verdict.append(f"\nsupport {support} %", style="not bold dim")
+        table.add_row(str(rank), verdict, containment.shown(_details, finding))
     return table
 
 
 def in_passing(finding: Finding) -> Text | None:
-    """A line for a run that goes on; None of a claim that gives an editor nothing to do."""
+    """A line while the run goes on; None of a claim that gives an editor nothing to do."""
     if finding.label not in (*FLAGS, Label.PARTLY_SUPPORTED):
         return None
     text = Text(f"{wording.verdict(finding.label)}  ", style=STYLES[finding.label])
     return text.append(cells.shortened(finding.claim.text, PASSING_WIDTH), style="not bold default")
-
-
-def _verdict(finding: Finding) -> Text:
-    text = Text(wording.verdict(finding.label), style=STYLES[finding.label])
-    support = finding.prob_supported
-    if support is not None:
-        text.append(f"\nsupport {cells.percent(support)} %", style="not bold dim")
-    return text
 
 
 def _claim(claim: Claim) -> Text:
@@ -174,60 +169,62 @@ def _details(finding: Finding) -> Text:
     text = _claim(finding.claim)
     for line in wording.about_claim(finding.claim):
         text.append(f"\n  ⚑ {line}", style="yellow")
-    lacks = wording.what_is_missing(finding.label, finding.missing)
-    if lacks:
+    if lacks := wording.what_is_missing(finding.label, finding.missing):
         text.append(f"\n  ◐ {lacks}", style=STYLES[Label.PARTLY_SUPPORTED])
     for result in finding.citations:
         name = cells.shortened(wording.name_of(result.citation), SOURCE_WIDTH)
         text.append(f"\n  {wording.SIGNS[result.label]} {name}", style=STYLES[result.label])
-        text.append(_listed(result.listing), style="dim")
-        if isinstance(result.outcome, Evidence):
-            text.append(_copy_lines(result), style="dim")
-            if finding.label is not Label.SUPPORTED:  # of a sound claim the source is enough
-                reasons = wording.reasons(result, finding)
-                text.append(_evidence_lines(result.outcome, reasons), style="dim")
-            if place := wording.where(result.place, result.label):
-                text.append(f"\n      {place}", style="dim")
-        else:
-            text.append(f"\n      {why_unchecked(result.outcome)}", style="dim")
+        _indented(text, _of_source(result, finding))
     if finding.together is not None:
         support = cells.percent(finding.together.prob_supported)
         text.append(f"\n  all sources read together: support {support} %", style="dim")
     for n, line in enumerate(wording.second_opinion(finding)[:OPINION_LINES]):
-        text.append(
-            f"\n  {'      ' if n else '⚖ '}{cells.shortened(line, CLAIM_WIDTH)}", style="dim"
-        )
+        shown = cells.shortened(line, CLAIM_WIDTH)
+        text.append(f"\n  {'      ' if n else '⚖ '}{shown}", style="dim")
     for suggestion in finding.suggestions[:1]:
         passage = suggestion.evidence.passage
         title = cells.shortened(passage.title or passage.url, SOURCE_WIDTH)
         text.append(f"\n  ⇄ better: {title}", style="cyan")
         text.append(_corpus(suggestion), style="dim")
-        text.append(_listed(suggestion.listing), style="dim")
-        text.append(f"\n      {cells.one_line(passage.url)}", style="dim cyan")
-        text.append(_evidence_lines(suggestion.evidence, ()), style="dim")
-        if place := wording.where(suggestion.place, Label.SUPPORTED):
-            text.append(f"\n      {place}", style="dim")
+        _indented(text, _listed(suggestion.listing))
+        _indented(text, [cells.one_line(passage.url)], "dim cyan")
+        _indented(text, _quote(suggestion.evidence))
+        _indented(text, [wording.where(suggestion.place, Label.SUPPORTED)])
     return text
+
+
+def _indented(text: Text, lines: Sequence[str], style: str = "dim") -> None:
+    text.append("".join(f"\n      {line}" for line in lines if line), style=style)
+
+
+def _of_source(result: CitationResult, finding: Finding) -> list[str]:
+    """What is said of a cited source; of a sound claim the source itself is enough."""
+    lines = _listed(result.listing)
+    if not isinstance(result.outcome, Evidence):
+        return [*lines, why_unchecked(result.outcome)]
+    if result.copy and result.copy.kind in (CopyKind.ARCHIVED, CopyKind.WAYBACK, CopyKind.OWN):
+        lines.append(wording.copy_read(result))
+    if result.changed:
+        changed = f"the source changed since it was cited: {wording.what_changed(result)}"
+        lines.append(f"↻ {changed} ({wording.CHANGED_STEP})")
+    if finding.label is not Label.SUPPORTED:
+        reasons = [cells.one_line(str(reason)) for reason in wording.reasons(result, finding)[:2]]
+        lines += [*_quote(result.outcome), *reasons]
+    return [*lines, wording.where(result.place, result.label)]
 
 
 def _corpus(suggestion: Suggestion) -> str:
     return f", corpus {cells.one_line(suggestion.corpus)}" if suggestion.corpus else ""
 
 
-def _listed(listing: Listing | None) -> str:
+def _listed(listing: Listing | None) -> list[str]:
     words = wording.reliability(listing)
-    return f"\n      source: {words}" if words else ""
+    return [f"source: {words}"] if words else []
 
 
-def _copy_lines(result: CitationResult) -> str:
-    """Which copy was read, if an archive's or one's own; what today's page says, if it changed."""
-    lines = []
-    if result.copy and result.copy.kind in (CopyKind.ARCHIVED, CopyKind.WAYBACK, CopyKind.OWN):
-        lines.append(f"\n      {wording.copy_read(result)}")
-    if result.changed:
-        changed = f"the source changed since it was cited: {wording.what_changed(result)}"
-        lines.append(f"\n      ↻ {changed} ({wording.CHANGED_STEP})")
-    return "".join(lines)
+def _quote(evidence: Evidence) -> list[str]:
+    shown = excerpt(evidence.passage.text, evidence.quote)
+    return [f"“{cells.shortened(shown.quote, CLAIM_WIDTH)}”" if shown else NO_QUOTE]
 
 
 def _excluded(report: Report) -> Text:
@@ -235,18 +232,10 @@ def _excluded(report: Report) -> Text:
     for rank, finding in enumerate(report.findings, 1):
         for left_out in finding.excluded:
             text.append(f"\n{rank:3} {cells.one_line(left_out.url)}", style="")
-            text.append(f"\n      {why_excluded(left_out)}", style="dim")
+            _indented(text, [why_excluded(left_out)])
     if not any(finding.excluded for finding in report.findings):
         text.append("\n    nothing was", style="dim")
     return text
-
-
-def _evidence_lines(evidence: Evidence, reasons: Sequence[Note]) -> str:
-    shown = excerpt(evidence.passage.text, evidence.quote)
-    quoted = f"“{cells.shortened(shown.quote, CLAIM_WIDTH)}”" if shown else NO_QUOTE
-    lines = [f"\n      {quoted}"]
-    lines += [f"\n      {cells.one_line(str(reason))}" for reason in reasons[:2]]
-    return "".join(lines)
 
 
 def _list(title: Text, width: int) -> Table:
@@ -262,15 +251,22 @@ def _more(n: int) -> Text:
 
 
 def _open_table(groups: Sequence[coverage.Open]) -> Table:
+    def claim(finding: Finding) -> Text:
+        text = Text(cells.shortened(finding.claim.text, OPEN_WIDTH))
+        for suggestion in finding.suggestions[:1]:
+            url = cells.one_line(suggestion.evidence.passage.url)
+            text.append(f"\n⇄ {url}", style="cyan").append(_corpus(suggestion), style="dim")
+        return text
+
     n_claims = sum(len(group.findings) for group in groups)
-    said = f"Could not check {cells.n_of(n_claims, 'claim')}, and what you can do"
-    table = _list(Text(said, style="yellow"), 4)
+    title = f"Could not check {cells.n_of(n_claims, 'claim')}, and what you can do"
+    table = _list(Text(title, style="yellow"), 4)
     for group in groups:
         head = Text(f"{cells.n_of(len(group.findings), 'claim')}: {group.why}", style="yellow")
         head.append(f"\n{group.steps}" if group.steps else "", style="dim")
         table.add_row(Text("–", style="yellow"), head)
         for rank, finding in group.findings[:SHOWN]:
-            table.add_row(str(rank), containment.shown(_open_claim, finding))
+            table.add_row(str(rank), containment.shown(claim, finding))
         if len(group.findings) > SHOWN:
             table.add_row("", _more(len(group.findings) - SHOWN))
     return table
@@ -279,26 +275,17 @@ def _open_table(groups: Sequence[coverage.Open]) -> Table:
 def _uncited_table(uncited: Sequence[Uncited]) -> Table:
     title = Text(f"{wording.UNCITED['title']}: {len(uncited)}", style="yellow")
     about = wording.UNCITED["advice" if uncited else "none"]
-    title.append(f"\n{about}", style="not bold dim")
-    table = _list(title, 5)
+    table = _list(title.append(f"\n{about}", style="not bold dim"), 5)
     for each in uncited[:SHOWN]:
         text = Text(cells.shortened(each.claim.text, CLAIM_WIDTH))
         text.append(f"\n  {cells.one_line('; '.join(each.reasons))}", style="dim")
         for suggestion in each.suggestions[:1]:
             text.append(f"\n  ⇄ {cells.one_line(suggestion.evidence.passage.url)}", style="cyan")
-            text.append(_evidence_lines(suggestion.evidence, ()), style="dim")
+            _indented(text, _quote(suggestion.evidence))
         table.add_row(f"{cells.percent(each.probability)} %", text)
     if len(uncited) > SHOWN:
         table.add_row("", _more(len(uncited) - SHOWN))
     return table
-
-
-def _open_claim(finding: Finding) -> Text:
-    text = Text(cells.shortened(finding.claim.text, OPEN_WIDTH))
-    for suggestion in finding.suggestions[:1]:
-        text.append(f"\n⇄ {cells.one_line(suggestion.evidence.passage.url)}", style="cyan")
-        text.append(_corpus(suggestion), style="dim")
-    return text
 
 
 def listed(found: Sequence[tuple[str, Listing]]) -> Text:
