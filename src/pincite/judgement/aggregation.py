@@ -131,7 +131,8 @@ def counts_as_refutation(evidence: Evidence, of_page: Sequence[Evidence]) -> boo
 
     One that the network alone reads does not count where a passage comes close to support.
     """
-    return not _is_by_network(evidence) or all(_read(each) < COUNTS_BELOW for each in of_page)
+    read = [each.score if each.read is None else each.read for each in of_page]
+    return not _is_by_network(evidence) or all(score < COUNTS_BELOW for score in read)
 
 
 def is_open(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> bool:
@@ -144,10 +145,6 @@ def is_open(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> bool:
         return False
     near = log_odds(found.prob_supported) >= log_odds(threshold) - OPEN
     return near or any(map(refutes, evidence))
-
-
-def _read(evidence: Evidence) -> float:
-    return evidence.score if evidence.read is None else evidence.read
 
 
 def _is_by_network(evidence: Evidence) -> bool:
@@ -265,8 +262,9 @@ def group_label(
         return Label.UNCHECKED
     if Label.PARTLY_SUPPORTED in labels:
         return Label.PARTLY_SUPPORTED
-    strongest = max(results, key=_score_of)
-    return strongest.label
+    return max(
+        results, key=lambda r: r.outcome.score if isinstance(r.outcome, Evidence) else -math.inf
+    ).label
 
 
 def group_score(results: Sequence[CitationResult], together: Evidence | None) -> float | None:
@@ -354,10 +352,6 @@ def log_odds(probability: float) -> float:
     return math.log(inside / (1 - inside))
 
 
-def _score_of(result: CitationResult) -> float:
-    return result.outcome.score if isinstance(result.outcome, Evidence) else float("-inf")
-
-
 # ── The parts of a claim ─────────────────────────────────────────────────────────────────────────
 
 QUOTED_WORDS = 3  # fewer in quotation marks are a title or a term, not a quotation
@@ -383,9 +377,16 @@ def atoms(claim: str) -> list[Part]:
     [('figure', '1911'), ('name', 'Holm'), ('quotation', 'it will never fall')]
     """
     found = [_atom("figure", value.span, claim) for value in values_of(claim) if not value.weak]
-    known = set(_names(claim))
-    found += [_atom("name", span, claim) for word, span in _words(claim) if word in known]
-    found += [_atom("quotation", span, claim) for span in _quotations(claim)]
+    known = set(words.names(claim)) if len(claim) <= _MAX_CHARS_FOR_NAMES else set()
+    for match in _WORD.finditer(claim):
+        word = match[0].removesuffix("'s").removesuffix("’s")
+        if word in known:
+            span = Span(match.start(), match.start() + len(word))
+            found.append(_atom("name", span, claim))
+    for match in _QUOTATION.finditer(claim):
+        span = Span(*match.span(match.lastindex or 0))
+        if len(span.of(claim).split()) >= QUOTED_WORDS:
+            found.append(_atom("quotation", span, claim))
     return sorted(found, key=lambda atom: (atom.span, atom.kind))
 
 
@@ -393,17 +394,21 @@ def missing_atoms(claim: str, passages: Sequence[Passage]) -> list[Part]:
     """The atoms that no passage states, in order; neighbours of one kind as one part.
 
     A name and a figure are stated in any of their forms, a quotation word for word but for case,
-    white space and punctuation. A name within a missing quotation is not named again. No
-    passages: nothing was looked at, so nothing is called missing.
+    white space and punctuation. A name within a missing quotation is not named again. Without
+    passages nothing was looked at, so nothing is called missing.
     """
     if not passages:
         return []
-    lacking = _unstated(claim, [f"{passage.about}\n{passage.text}" for passage in passages])
-    lacking += [
-        atom
-        for atom in atoms(claim)
-        if atom.kind == "quotation" and not any(_stands_in(atom.words, p.text) for p in passages)
-    ]
+    source = "\n".join(dict.fromkeys(f"{each.about}\n{each.text}" for each in passages))
+    absent = {value.span for value in quantities.unstated(claim, source)}
+    unnamed = set(names.missing(claim, source)) if len(claim) <= _MAX_CHARS_FOR_NAMES else set()
+
+    def lacks(atom: Part) -> bool:
+        if atom.kind == "quotation":
+            return not any(_stands_in(atom.words, passage.text) for passage in passages)
+        return atom.span in absent if atom.kind == "figure" else atom.words in unnamed
+
+    lacking = [atom for atom in atoms(claim) if lacks(atom)]
     found = [
         _atom(kind, span, claim)
         for kind, between in _BETWEEN.items()
@@ -432,18 +437,6 @@ def stands(part: Part) -> bool:
 def within(inner: Span, outer: Span) -> bool:
     """Whether a span lies in another one."""
     return outer.start <= inner.start and inner.end <= outer.end
-
-
-def _unstated(claim: str, sources: Sequence[str]) -> list[Part]:
-    source = "\n".join(dict.fromkeys(sources))
-    absent = {value.span for value in quantities.unstated(claim, source)}
-    unnamed = set(names.missing(claim, source)) if len(claim) <= _MAX_CHARS_FOR_NAMES else set()
-    return [
-        atom
-        for atom in atoms(claim)
-        if (atom.kind == "figure" and atom.span in absent)
-        or (atom.kind == "name" and atom.words in unnamed)
-    ]
 
 
 def judged_clauses(
@@ -475,22 +468,8 @@ def borne_out_by_any(sources: Iterable[Sequence[Part]]) -> list[Part]:
     ]
 
 
-def _names(claim: str) -> list[str]:
-    return words.names(claim) if len(claim) <= _MAX_CHARS_FOR_NAMES else []
-
-
 def _atom(kind: PartKind, span: Span, claim: str) -> Part:
     return Part(kind, span, span.of(claim), supported=False)
-
-
-def _words(text: str) -> list[tuple[str, Span]]:
-    found = ((m[0].removesuffix("'s").removesuffix("’s"), m.start()) for m in _WORD.finditer(text))
-    return [(word, Span(start, start + len(word))) for word, start in found]
-
-
-def _quotations(text: str) -> list[Span]:
-    found = (Span(*match.span(match.lastindex or 0)) for match in _QUOTATION.finditer(text))
-    return [span for span in found if len(span.of(text).split()) >= QUOTED_WORDS]
 
 
 def _stands_in(quotation: str, text: str) -> bool:
