@@ -119,7 +119,7 @@ def test_no_article_is_said_clearly(home: Wiki) -> None:
     assert "It lists: Mercury (planet)." in said
     assert "Near it: Varde Bridge." in run("verify", "Varde Brigde", "--online", code=3).stderr
     home.first = [Canned(200, b"<html>", {"Content-Type": "text/html"})]
-    assert "no interface of a MediaWiki" in run("verify", "Town", "--online", code=3).stderr
+    assert "not a MediaWiki API" in run("verify", "Town", "--online", code=3).stderr
     assert "no title" in run("verify", "a|b", "--online", code=3).stderr
 
 

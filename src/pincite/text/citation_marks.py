@@ -1,8 +1,8 @@
 """Sentences of an answer and the references in them.
 
-Verif.ai asks its model for `(PUBMED:123)` behind each statement, an earlier prompt of it for `[1]`
-(§II-B); models write both, and variants. A mark belongs to the sentence that it ends: behind the
-full stop too.
+Verif.ai's prompt asks for `(PUBMED:123)` after each statement, an earlier one for `[1]` (§II-B);
+models write both, and variants. A mark belongs to the sentence that it ends, also after the full
+stop.
 """
 
 import re

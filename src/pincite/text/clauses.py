@@ -9,7 +9,7 @@ stays together: a whole claim is judged anyway.
 
 `widened` and `with_subject` make a part of a sentence readable alone. One without a finite verb
 takes in the part before it, or at the sentence's start the part behind it; one without a subject is
-given that of its sentence. Here verbs are found leaning towards "yes": a piece that may be a clause
+given that of its sentence. These two assume a verb in case of doubt: a piece that may be a clause
 stays one. For languages other than English only the number of words is looked at.
 """
 

@@ -1,9 +1,8 @@
 """Hosts and archives of web addresses, and how long a server asks to be left alone.
 
-Suggestions never come from Wikipedia or what copies it: a page that copies the article supports
-every claim of it (circular sourcing). A host stands for itself and everything below it. The list
-follows the English community's "Wikipedia:Mirrors and forks" as far as the sites are large and
-alive; settings can add more.
+Suggestions never come from Wikipedia or its mirrors: a copy of the article supports all its claims
+(circular sourcing). A host includes everything below it. The list has the large and live sites of
+the English community's "Wikipedia:Mirrors and forks"; settings can add more.
 
 The Wayback Machine writes `/web/TIME/PAGE`; `TIME` is up to 14 digits (it then gives the nearest
 copy), `*` is a calendar and no copy, and nothing means the newest. Two letters behind the digits

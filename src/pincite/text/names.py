@@ -1,4 +1,4 @@
-"""Names as people read them: in other spellings, with initials, as acronyms, as nationalities.
+"""Names in other spellings, with initials, as acronyms, as nationalities.
 
 "Zubaidi" and "Zoubaidi", "Dvořák" and "Dvorak", "WHO" and "World Health Organization", "French"
 and "France" are not missing from a source that has the one where the claim has the other. "J. R.

@@ -54,7 +54,7 @@ def number_at(document: Document, offset: int) -> PageNumber | None:
 def page_starts(document: Document) -> list[int]:
     """The offsets at which the pages start; none for what has no pages.
 
-    Metadata may come from a stranger's file: what is no ascending list of offsets is none.
+    Metadata may come from an untrusted file: anything but ascending offsets is ignored.
     """
     starts = _list_in(document, PAGES)
     offsets = [start for start in starts if type(start) is int and start >= 0]

@@ -112,7 +112,7 @@ _AGAINST = re.compile(r"(?: \w+){0,2}? (?:voted |were |was )?(?:against|opposed)
 _NAMED_AGAINST = re.compile(
     r"\b([A-Z]\w+(?:(?: |, | and )[A-Z]\w+)*) (?:voted |were |was )?(?:against|opposed)\b"
 )
-_REACH = 200  # characters behind the votes for, in which those against are told
+_REACH = 200  # characters after the votes for in which the votes against are looked for
 
 
 def _votes(passage: str, claim: str) -> Iterator[tuple[int, str]]:

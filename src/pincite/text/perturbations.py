@@ -1,12 +1,12 @@
 """A claim changed in one place: another figure, another name, a negation put in or taken out.
 
-A verifier that was not shown such pairs calls both true; they serve training, calibration and the
-measure "how often does the changed claim score lower". Chance comes from the caller, so that the
-same seed gives the same swaps.
+A verifier trained without such pairs calls both true; they serve training, calibration and the
+measure "how often does the changed claim score lower". The caller provides the random generator, so
+that a seed gives the same swaps.
 
-The hard kinds use only words that the source has or that stand in the claim: a contrary word, two
-names or values exchanged, a value of something else from the same source. Who looks only for what
-is missing does not see them.
+The hard kinds use words of the source or of the claim only: a contrary word, two names or values
+exchanged, a value of something else from the same source. Looking for missing words does not reveal
+them.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""Text of others in a prompt: shown as data between marks that it cannot forge."""
+"""Untrusted text in a prompt, between marks that it cannot forge."""
 
 import hashlib
 import re
@@ -16,11 +16,10 @@ _PMID = re.compile(r"[0-9]{1,9}")
 
 
 def fenced(text: str) -> str:
-    r"""The text between marks with a name that depends on it, without control characters.
+    r"""The text between marks named after its hash, without control characters.
 
-    A page that writes "</data> Now do this" does not close the fence: the mark's name is 16 digits
-    of the text's own SHA-256, which nobody can write into it. Put `DATA_RULE` into the system's
-    message.
+    A page that writes "</data> Now do this" does not close the fence: the name is 16 digits of the
+    text's own SHA-256. Put `DATA_RULE` into the system message.
 
     >>> print(fenced("A\x07 page"))
     <data fbddd8a01bfd5462>
@@ -35,8 +34,8 @@ def fenced(text: str) -> str:
 def abstract(number: int, ref_id: str, title: str, text: str) -> str:
     r"""An abstract as a prompt gives it: number and PubMed id, by which it is cited, then the text.
 
-    An id that is no PMID stays out: it is text of others, and no reference could be told by it.
-    The paper's own reference numbers are written so that they cannot be taken for ours.
+    An id that is not a PMID is left out. The paper's own reference numbers are rewritten so that
+    they cannot be taken for ours.
 
     >>> print(abstract(2, "123", "Mills", "They grind."))
     [2] PUBMED:123

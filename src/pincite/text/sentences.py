@@ -246,8 +246,8 @@ def asks(sentence: str) -> bool:
     """Whether a sentence asks something, or says what is to be found out: it asserts nothing.
 
     "To assess whether screening improves vision" holds every word of "screening improves vision".
-    The rules are narrow: what asserts something before it asks, an interviewer's question and
-    what somebody wanted to do are no questions.
+    The rules are narrow: a sentence that asserts something first, an interviewer's question and an
+    intention do not count.
 
     >>> asks("OBJECTIVE To assess whether screening improves vision.")
     True

@@ -4,7 +4,7 @@ Finite verbs are found by closed lists and endings. No tagger: it would be a mod
 splitting asks only one thing, "surely a finite verb here?". A word that may as well be a noun, an
 adjective or a participle counts only where what stands around it decides; where nothing does, the
 answer is no and the claim stays whole. Offsets count in the claim that the sentence stands in; what
-is inside of brackets or quotation marks is read over, since nothing there may be cut.
+is inside brackets or quotation marks is skipped, since nothing there may be cut.
 """
 
 import re
@@ -68,7 +68,7 @@ def is_finite(word: str, before: str, after: str) -> bool:
 def may_be_finite(word: str, before: str, after: str) -> bool:
     """Whether `word` may well be a finite verb: what is not so surely is none.
 
-    The opposite lean of `is_finite`: where no word of a piece may be one, the piece says nothing.
+    The opposite of `is_finite` in case of doubt: a piece without such a word says nothing.
 
     >>> may_be_finite("include", "These", "the"), may_be_finite("effects", "nanomolar", "")
     (True, False)

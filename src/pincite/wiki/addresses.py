@@ -1,4 +1,4 @@
-"""What a person types for an article, read without asking anyone: title, link or address.
+"""Article addresses as people type them: a title, a link or a URL. Makes no request.
 
 Every form ends in an `ArticleAddress`: a wiki, and a title, a page id or a revision id. Whether
 there is such a page only the wiki knows (`api.py`). A mobile host is the wiki's own under another
@@ -91,12 +91,12 @@ class ArticleAddress:
     section: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what names nothing."""
+        """Reject an address without title, page id and revision id."""
         if not (self.title or self.revision_id or self.page_id):
             raise InputError(f"{self.site.base}: no title, page id or revision id is named.")
 
     def __str__(self) -> str:
-        """For a person: `Joe Hipp (en.wikipedia.org)`."""
+        """Display form: `Joe Hipp (en.wikipedia.org)`."""
         if self.revision_id:
             return f"revision {self.revision_id} ({self.site.host})"
         return f"{self.title or f'page {self.page_id}'} ({self.site.host})"
@@ -109,7 +109,7 @@ def wikipedia(language: str) -> Site:
         InputError: `language` is no code of a Wikipedia.
     """
     if language not in LANGUAGES:
-        message = f"{language!r} is no language of Wikipedia. Expected a code such as en or de."
+        message = f"Wikipedia has no edition in {language!r}. Expected a code such as en or de."
         raise InputError(message)
     return Site(f"https://{language}.wikipedia.org")
 
@@ -133,7 +133,7 @@ def site_at(url: str) -> Site:
 
 
 def parse_address(text: str, home: Site) -> ArticleAddress:
-    """The page that `text` names; `home` is the wiki of a title without an address.
+    """The page that `text` names; `home` is the wiki of a bare title.
 
     >>> parse_address("[[de:Berlin#Lage|die Stadt]]", wikipedia("en")).site.base
     'https://de.wikipedia.org'
@@ -150,7 +150,7 @@ def parse_address(text: str, home: Site) -> ArticleAddress:
         return _titled(link["target"], home)
     if scheme := _SCHEME.match(text):
         if scheme[0].lower() not in ("http:", "https:"):
-            raise InputError(f"{_shown(text)} is no web address. Expected http:// or https://.")
+            raise InputError(f"{_shown(text)} is not a web address. Expected http:// or https://.")
         return _of_url(text, home)
     if text.startswith("//") or _BARE_HOST.match(text):
         return _of_url("https://" + text.removeprefix("//"), home)
@@ -198,11 +198,11 @@ def normal(title: str) -> str:
     """
     plain = " ".join(re.sub(r"[_\s\u200e\u200f]+", " ", title).split())
     if bad := _NEVER_IN_TITLES.search(plain):
-        raise InputError(f"{_shown(title)} is no title: none has {bad[0]!r} in it.")
+        raise InputError(f"{_shown(title)} is not a title: titles never contain {bad[0]!r}.")
     if not plain or len(plain.encode("utf-8", "replace")) > MAX_TITLE:
-        raise InputError(f"{_shown(title)} is no title: expected 1 to {MAX_TITLE} bytes.")
+        raise InputError(f"{_shown(title)} is not a title: expected 1 to {MAX_TITLE} bytes.")
     if re.fullmatch(r"\.{1,2}|\.{1,2}/.*|.*/\.{1,2}(/.*)?", plain):
-        raise InputError(f"{_shown(title)} is no title: none is a relative path.")
+        raise InputError(f"{_shown(title)} is not a title: titles are never relative paths.")
     return plain
 
 
@@ -295,9 +295,9 @@ def _split(url: str, shown: str) -> SplitResult:
     except ValueError as error:
         raise InputError(f"{_shown(shown)} cannot be read as an address: {error}.") from error
     if parts.scheme.lower() not in ("http", "https") or not parts.hostname:
-        raise InputError(f"{_shown(shown)} is no web address. Expected https://host/wiki/Title.")
+        raise InputError(f"{_shown(shown)} is not a web address. Expected https://host/wiki/Title.")
     if parts.username is not None or parts.password is not None:
-        raise InputError("an address with a user name in it is never asked; remove it.")
+        raise InputError("the address contains a user name or a password; remove it.")
     return parts
 
 
@@ -322,7 +322,7 @@ def _shown(text: str) -> str:
 
 
 def category_at(text: str, home: Site) -> tuple[Site, str]:
-    """A category as a person names it: its wiki, and its name without the namespace.
+    """The wiki of a category as a person names it, and its name without the namespace.
 
     >>> category_at("[[:de:Kategorie:Boxer]]", wikipedia("en"))[1]
     'Boxer'

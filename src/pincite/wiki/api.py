@@ -1,12 +1,12 @@
 """Articles from a MediaWiki: its API, one revision of a page, and lists of pages.
 
-An article ends at a revision id, since a title means another text tomorrow; or in a `Refused` that
-says why there is none. What happened on the way (a redirect, a move, a protection) is in
-`Page.notes`. The HTTP is the caller's (`Web`, see `web.fetch`): this module opens no connection.
+An address resolves to a revision id, because the text behind a title changes, or to a `Refused`
+with the reason. Redirects, moves and protection are reported in `Page.notes`. The caller provides
+the HTTP client (`Web`, see `web.fetch`); this module opens no connection.
 
-Manners: https://www.mediawiki.org/wiki/API:Etiquette and /wiki/Manual:Maxlag_parameter. `maxlag=5`
-lets the wiki refuse while its replicas lag behind: an error in a reply of status 200, so the wait
-is here. A status of 429 or 5xx is waited for by whoever makes the connection.
+Etiquette: https://www.mediawiki.org/wiki/API:Etiquette and /wiki/Manual:Maxlag_parameter. With
+`maxlag=5` a wiki whose replicas lag answers with an error at status 200, so those retries happen
+here. The HTTP client retries 429 and 5xx.
 """
 
 import json
@@ -29,7 +29,7 @@ from pincite.wiki.article import parse_article
 MAXLAG = 5  # seconds; the value that the wikis ask for
 ATTEMPTS = 5
 FIRST_WAIT = 5.0  # seconds, doubled each time; what Wikimedia's own `Retry-After` says for maxlag
-LONGEST_WAIT = 120.0  # a wiki that asks for more is given up for now
+LONGEST_WAIT = 120.0  # give up if the wiki asks for more
 MAX_CONTINUED = 1000  # requests of one listing: 500,000 members of a category
 _BUSY = (429, 500, 502, 503, 504)
 _REASONS = {  # to ask again later
@@ -42,12 +42,12 @@ NEAREST = 5  # titles that are named when one is missing
 _WIKITEXT = ("wikitext", "")
 # A line of a disambiguation page leads with the article that it is about.
 _CHOICE = re.compile(r"^[*#:]+[^\[\n]*\[\[:?([^\]\[|#\n]+)", re.MULTILINE)
-TITLES_AT_ONCE = 50  # the limit for those who are not logged in as a bot
+TITLES_AT_ONCE = 50  # the limit for clients that are not logged in as a bot
 MAX_ENCODED = 3000  # characters of titles in an address, which the fetcher lets have 4000
 
 
 class Reply(Protocol):
-    """What came back; header names are in lower case, the body is unpacked."""
+    """An HTTP reply; header names are in lower case, the body is decompressed."""
 
     @property
     def status(self) -> int: ...
@@ -58,7 +58,7 @@ class Reply(Protocol):
 
 
 class Web(Protocol):
-    """One GET, made again while the host is busy. Raises FetchError where no reply came."""
+    """One GET, retried while the host is busy. Raises FetchError if there is no reply."""
 
     def get(
         self, url: str, *, accept: str = "*/*", headers: Mapping[str, str] | None = None
@@ -66,7 +66,7 @@ class Web(Protocol):
 
 
 class WikiError(PinciteError):
-    """The wiki did not answer as asked; `code` says how: `not_mediawiki`, `busy`, or its own."""
+    """The wiki failed to answer; `code` is `not_mediawiki`, `busy`, or the wiki's own code."""
 
     exit_code = 9
 
@@ -77,7 +77,7 @@ class WikiError(PinciteError):
 
 @dataclass(slots=True)
 class ActionApi:
-    """The Action API of one wiki. `get` is shared with other hosts; requests here are serial."""
+    """The Action API of one wiki. Requests are serial."""
 
     site: Site
     web: Web
@@ -98,7 +98,7 @@ class ActionApi:
             return self._asked(url)
 
     def pages_of(self, **parameters: object) -> Iterator[dict[str, Any]]:
-        """A listing, reply by reply, as far as the wiki says that there is more."""
+        """A listing, reply by reply, until the wiki has no more."""
         more: dict[str, object] = {}
         for _ in range(MAX_CONTINUED):
             reply = self.query(**{**parameters, **more})
@@ -106,11 +106,11 @@ class ActionApi:
             more = reply.get("continue") or {}
             if not isinstance(more, dict) or not more:
                 return
-        message = f"{self.site.host} never comes to the end of a listing; it was given up."
+        message = f"{self.site.host} sends a listing without end; gave up."
         raise WikiError(message, "endless")
 
     def html(self, revision_id: str) -> str:
-        """The HTML of a revision, by the wiki's REST interface: an alternative to wikitext."""
+        """The HTML of a revision, from the wiki's REST API."""
         url = f"{self.site.base}{self.site.scripts}/rest.php/v1/revision/{revision_id}/html"
         with self._turn:
             reply = self._got(url, "text/html")
@@ -136,7 +136,7 @@ class ActionApi:
         try:
             return self.web.get(url, accept=accept)
         except FetchError as error:
-            error.args = (f"{self.site.host} was asked for an article: {error}",)
+            error.args = (f"while requesting an article from {self.site.host}: {error}",)
             raise
 
     def _wait(self, reply: Reply, attempt: int, why: str) -> None:
@@ -144,8 +144,8 @@ class ActionApi:
         seconds = FIRST_WAIT * 2**attempt if asked is None else asked
         if seconds > LONGEST_WAIT:
             message = (
-                f"{self.site.host} {why} and asks to wait {seconds:.0f} seconds. Try again later: "
-                "what was done is kept."
+                f"{self.site.host} {why} and asks to wait {seconds:.0f} seconds. Try again later; "
+                "finished work is kept."
             )
             raise WikiError(message, "busy")
         self.tell(f"{self.site.host} {why}; waiting {seconds:.0f} s")
@@ -153,7 +153,9 @@ class ActionApi:
 
     def _parsed(self, reply: Reply) -> dict[str, Any]:
         if reply.status in (401, 403, 451):
-            message = f"{self.site.api} refuses: {_status(reply)}. It may want a contact: set one."
+            message = (
+                f"{self.site.api} refuses: {_status(reply)}. Setting a contact address may help."
+            )
             raise WikiError(message, "refused")
         if reply.status in _BUSY:
             raise WikiError(f"{self.site.host} is busy: {_status(reply)}. Try again later.", "busy")
@@ -164,8 +166,8 @@ class ActionApi:
         known = {"query", "batchcomplete", "error", "continue"}
         if reply.status != 200 or not isinstance(parsed, dict) or not known & parsed.keys():
             message = (
-                f"{self.site.api} is no interface of a MediaWiki ({_status(reply)}). Expected a "
-                "wiki's address; if its scripts lie elsewhere, set wiki to their folder."
+                f"{self.site.api} is not a MediaWiki API ({_status(reply)}). Expected a "
+                "wiki's address; if its scripts are elsewhere, set wiki to their folder."
             )
             raise WikiError(message, "not_mediawiki")
         return parsed
@@ -173,10 +175,10 @@ class ActionApi:
     def _error(self, code: str, info: str) -> WikiError:
         said = re.sub(r"\s+", " ", info)[:300]
         if code in _REASONS:
-            message = f"{self.site.host} {_REASONS[code]} and still was after {ATTEMPTS} attempts: "
+            message = f"{self.site.host} {_REASONS[code]} after {ATTEMPTS} attempts: "
             return WikiError(f"{message}{said} Try again later.", code)
         if code == "readapidenied":
-            message = f"{self.site.host} lets only its members read. {said}"
+            message = f"{self.site.host} can only be read by its members. {said}"
             return WikiError(message, code)
         return WikiError(f"{self.site.host} answered with an error: {code}: {said}", code)
 
@@ -190,21 +192,21 @@ def _status(reply: Reply) -> str:
 
 
 class NoPage(StrEnum):
-    """Why an address gives no article."""
+    """Why there is no article at an address."""
 
     MISSING = "missing"  # no page has this title or id
     MISSING_REVISION = "missing_revision"  # no such revision, or its page was deleted
     HIDDEN = "hidden"  # the text of this revision was deleted
-    INVALID = "invalid"  # the wiki says that nothing can be called that
+    INVALID = "invalid"  # no page can have this title
     DISAMBIGUATION = "disambiguation"  # a list of articles
     INTERWIKI = "interwiki"  # leads to another wiki
     NOT_WIKITEXT = "not_wikitext"  # a script, a data item
-    WIKI = "wiki"  # the wiki did not answer as asked: see `Refused.code`
+    WIKI = "wiki"  # the wiki failed to answer: see `Refused.code`
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One revision of a page. `notes` are for a person, in the order of what happened."""
+    """One revision of a page. `notes` are for people, in the order of events."""
 
     site: Site
     title: str
@@ -213,7 +215,7 @@ class Page:
     timestamp: str
     wikitext: str
     language: str
-    current: bool = True  # whether it was the newest when it was asked for
+    current: bool = True  # whether it was the newest revision when it was fetched
     notes: tuple[str, ...] = ()
 
     @property
@@ -224,7 +226,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """No article, why, and what it may be instead: titles that are near, or pages of a list."""
+    """No article: the reason, and similar titles or the pages of a disambiguation."""
 
     address: ArticleAddress
     reason: NoPage
@@ -233,7 +235,7 @@ class Refused:
     code: str = ""  # for `NoPage.WIKI`: of `WikiError`
 
     def __str__(self) -> str:
-        """One message for a person."""
+        """The message with the choices."""
         if not self.choices:
             return self.message
         lead = "It lists" if self.reason is NoPage.DISAMBIGUATION else "Near it"
@@ -241,10 +243,10 @@ class Refused:
 
 
 def fetch_page(api: ActionApi, address: ArticleAddress) -> Page | Refused:
-    """The article at an address. Everything a wiki may say ends as one of the two.
+    """The article at an address, or why there is none.
 
     Raises:
-        FetchError: no reply came at all.
+        FetchError: there was no reply.
     """
     try:
         with known_form(api):
@@ -255,11 +257,11 @@ def fetch_page(api: ActionApi, address: ArticleAddress) -> Page | Refused:
 
 @contextmanager
 def known_form(api: ActionApi) -> Iterator[None]:
-    """A reply that is JSON of another form than MediaWiki's ends as a WikiError."""
+    """Turn errors in reading JSON of an unexpected form into a WikiError."""
     try:
         yield
     except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
-        message = f"{api.site.api} answers in a form that MediaWiki's has not: {error!r}"
+        message = f"{api.site.api} answers in an unexpected form: {error!r}"
         raise WikiError(message[:300], "not_mediawiki") from error
 
 
@@ -389,7 +391,7 @@ def _notes(
 
 
 def _missing(api: ActionApi, address: ArticleAddress, page: dict[str, Any]) -> Refused:
-    """No such page: what the logs say became of it, and what is called nearly so."""
+    """No such page: what the logs say about it, and similar titles."""
     title = str(page.get("title") or address.title or "")
     if not title:
         message = f"{api.site.host} has no page with the id {address.page_id}."
@@ -400,7 +402,7 @@ def _missing(api: ActionApi, address: ArticleAddress, page: dict[str, Any]) -> R
 
 
 def _fate(api: ActionApi, title: str) -> str:
-    """What the log of moves and deletions says; empty if nothing, or if the wiki does not tell."""
+    """What the log of moves and deletions says; empty if nothing."""
     try:
         reply = api.query(
             list="logevents", letitle=title, leprop="type|details|timestamp", lelimit=5
@@ -418,7 +420,7 @@ def _fate(api: ActionApi, title: str) -> str:
 
 
 def nearest(api: ActionApi, title: str) -> list[str]:
-    """Titles that are spelt nearly so, else that begin so; nothing if the wiki does not tell."""
+    """Titles with a similar spelling, else with the same beginning."""
     asked: Sequence[dict[str, object]] = (
         {"list": "prefixsearch", "pssearch": title, "pslimit": NEAREST, "psprofile": "fuzzy"},
         {"list": "prefixsearch", "pssearch": title.partition(" (")[0], "pslimit": NEAREST},
@@ -438,7 +440,7 @@ def nearest(api: ActionApi, title: str) -> list[str]:
 
 
 def members(api: ActionApi, category: str) -> list[str]:
-    """The titles of a category's articles, as the wiki sorts them; not those of subcategories.
+    """The titles of a category's articles in the wiki's order, without subcategories.
 
     Raises:
         WikiError, FetchError
@@ -460,7 +462,7 @@ def members(api: ActionApi, category: str) -> list[str]:
 
 
 def latest(api: ActionApi, titles: Sequence[str]) -> dict[str, str | None]:
-    """The newest revision id of each title, redirects followed; None where there is no page."""
+    """The newest revision id of each title, after redirects; None if there is no page."""
     found: dict[str, str | None] = {}
     for asked in _portions(titles):
         with known_form(api):

@@ -1,7 +1,7 @@
 """A file or a text in; articles out, with their claims, citations and exact spans.
 
-Files are told apart by content: MediaWiki dump, HTML, JSON lines, wikitext. A dump of any size is
-read page by page with expat, which fetches nothing; it begins with its root element, so that it
+The format is detected from the content: MediaWiki dump, HTML, JSON lines, wikitext. expat reads a
+dump of any size page by page and fetches nothing; a dump begins with its root element, so that it
 can declare no entities. What is wrong with one page costs that page only.
 """
 
@@ -126,7 +126,7 @@ def parse_page(page: PageText, otherwise: str = "en") -> Article:
     """The article of a page from a file.
 
     Its language is the one that the file states, or else that the words are clearly in, or else
-    `otherwise`. One that is too long, or that is no page, has no claims; `unread` says why.
+    `otherwise`. An article that is too long, or no page at all, has no claims; see `unread`.
     """
     source, limit = page.source, MAX_PAGE if page.markup == "html" else MAX_WIKITEXT
     article = Article(

@@ -1,9 +1,9 @@
-"""The flat form to claims: which words a reference mark stands for.
+"""Claims from the flat form: which words a reference supports.
 
-A mark belongs to the sentence that holds the last character before it, so it does not matter
-whether the full stop stands before or after it. Inside a sentence it stands for the clause since
-the mark before; what is no clause by itself takes in its neighbours. Where nothing stands before
-it, the block says what does. Headings make no claims.
+A reference mark belongs to the sentence with the last character before it, whether the full stop
+comes before or after the mark. Within a sentence it covers the clause since the previous mark; a
+fragment is joined with its neighbours. A mark at the start of a block covers what follows, or what
+introduces the block. Headings make no claims.
 """
 
 import re

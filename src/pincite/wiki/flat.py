@@ -1,8 +1,8 @@
 """The flat form: an article as blocks of plain text that know where each character came from.
 
-Wikitext and HTML both end up here, so that everything after it (sentences, claims, references)
-is written once and never sees markup. Hidden here: how white space is folded, how the origin of
-a character is kept, and how text is tidied where a template or a tag has vanished from it.
+Wikitext and HTML are both converted to it, so that sentences, claims and references never see
+markup. This module folds white space, keeps the origin of each character, and tidies the text where
+a template or a tag has vanished.
 """
 
 import re
@@ -24,7 +24,7 @@ DEBRIS = re.compile(
 
 MAX_TABLES = 20  # tables within tables; a page of `{|` is no page of tables
 MAX_LEAD = 1500  # characters that an item of a list is introduced by: each has them
-MAX_ROW = 300  # characters of earlier cells that a cell is handed on with
+MAX_ROW = 300  # characters of earlier cells that a cell keeps as its row
 UNREAD = "[…]"  # stands for a template whose text is not known
 
 

@@ -1,8 +1,7 @@
 """Uses of references and what they refer to: named, list-defined and short citations.
 
-A use only says which reference it means, and the reference may be defined further down; so uses
-and definitions are collected first, by `wikitext.marks` or `html.references`, and brought
-together here.
+A use names its reference, which may be defined further down. `wikitext.py` and `html.py` collect
+uses and definitions; this module joins them.
 """
 
 import re

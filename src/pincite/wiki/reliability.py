@@ -1,9 +1,8 @@
 """Reading a wiki's list of source reliability from a file.
 
-Two forms, told apart by their fields: rows of the English Wikipedia's "Perennial sources" as JSON
-lines (`id`, `status`, `domain`, `alltext` with the row's wikitext), and a plain form of our own,
-JSON lines or CSV with `site`, `label` and, if known, `name`, `scope`, `link` (docs/reliability.md).
-Both may be packed with gzip.
+Two forms are read, plain or gzipped: rows of the English Wikipedia's "Perennial sources" as JSON
+lines (`id`, `status`, `domain`, `alltext` with the row's wikitext), and our own, JSON lines or CSV
+with `site`, `label` and optionally `name`, `scope`, `link` (docs/reliability.md).
 """
 
 import csv
@@ -43,7 +42,7 @@ class ListFile:
 
     entries: tuple[Entry, ...]
     n_rows: int
-    without_place: tuple[str, ...]  # names of rows that name no site: they cannot be matched
+    without_place: tuple[str, ...]  # names of rows without a site, which cannot be matched
 
 
 def read_list(path: Path, site: Site | None = None) -> ListFile:
@@ -81,7 +80,7 @@ def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
                 try:
                     row = json.loads(line)
                 except (ValueError, RecursionError) as error:
-                    raise InputError(f"{path}, line {number} is no JSON: {error}.") from error
+                    raise InputError(f"{path}, line {number} is not JSON: {error}.") from error
                 yield number, row
         return
     reader = csv.DictReader(io.StringIO(text), skipinitialspace=True)
@@ -101,7 +100,7 @@ def _text(path: Path) -> str:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{path} cannot be read: {reason}.") from error
     if len(content) > MAX_FILE:
-        raise InputError(f"{path} has more than {MAX_FILE:,} bytes; no list of sites is so long.")
+        raise InputError(f"{path} has more than {MAX_FILE:,} bytes; lists of sites are shorter.")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -113,11 +112,11 @@ def _plain(row: Mapping[str, Any]) -> Iterator[Entry]:
     reliability = _CODES.get(label) or Reliability(label)
     place = place_of(str(row["site"]))
     if place is None:
-        message = f"{row['site']!r} is no site"
+        message = f"{row['site']!r} is not a site"
         raise ValueError(message)
     name, scope, link = (str(row.get(key) or "").strip() for key in ("name", "scope", "link"))
     if link and not link.startswith(("http://", "https://")):
-        message = f"the link {link[:60]!r} is no web address"
+        message = f"the link {link[:60]!r} is not a web address"
         raise ValueError(message)
     yield Entry(place, reliability, name or place, scope, link or None)
 

@@ -1,7 +1,7 @@
-"""Wikitext out: tags and citations for an editor to paste, safe whatever the source says.
+"""Tags and citations in wikitext for an editor to paste.
 
-Titles and quotes come from strangers' pages. Every parameter is escaped so that it cannot end the
-template, open another one, a link or a tag, sign, or change the page.
+Titles and quotes come from untrusted pages. Every parameter is escaped: it cannot end the template,
+open another template, a link or a tag, sign, or change the page.
 """
 
 import re
@@ -28,7 +28,7 @@ _SAFE_IN_URL = "%/:?#@!$&'()*+,;=-._~"
 
 @dataclass(frozen=True, slots=True)
 class WikiNames:
-    """What a wiki calls the templates and parameters that we suggest. Defaults: English."""
+    """The names of the suggested templates and months on a wiki. Defaults: English."""
 
     failed_verification: str = "failed verification"
     citation_needed: str = "citation needed"
@@ -71,10 +71,10 @@ def cite_web(
     date: str | None = None,
     quote: str | None = None,
 ) -> str:
-    """A citation template for a page; what is not known stays out.
+    """A citation template for a page; unknown fields are left out.
 
     Raises:
-        ValueError: `url` is no http or https address.
+        ValueError: `url` is not an http or https address.
     """
     parameters = {
         "url": escape_url(url),
@@ -88,10 +88,10 @@ def cite_web(
 
 
 def archive_parameters(*, url: str | None, date: str | None, status: str) -> str:
-    """Parameters that tell a citation template of an archived copy; what is None stays out.
+    """Parameters for an archived copy of a citation; None is left out.
 
     Raises:
-        ValueError: `url` is no http or https address.
+        ValueError: `url` is not an http or https address.
 
     >>> archive_parameters(url=None, date=None, status="deviated")
     '|url-status=deviated'
@@ -124,14 +124,14 @@ def escape_parameter(text: str) -> str:
 
 
 def escape_url(url: str) -> str:
-    """An address that stays one in a template parameter: what is special is percent-encoded.
+    """An address for a template parameter: special characters are percent-encoded.
 
     Raises:
         ValueError: not an http or https address.
     """
     url = url.strip()
     if not _ADDRESS.match(url):
-        message = f"{url[:80]!r} is no address that can be cited; expected http:// or https://"
+        message = f"{url[:80]!r} cannot be cited; expected http:// or https://"
         raise ValueError(message)
     encoded = percent_encode(re.sub("[\ud800-\udfff]", "\ufffd", url), safe=_SAFE_IN_URL)
     special = re.compile(r"'{2,}|~{3,}|__")

@@ -1,9 +1,9 @@
-"""Sentences of an article's prose: which have a reference, and which of the others may go without.
+"""Which sentences of an article have a reference, and which of the others need none.
 
-A reference stands for its own sentence and, by convention, for those before it in its paragraph;
-one at a list's end, or in the sentence that introduces the list, stands for the whole of it.
-Wikipedia asks for no reference in the lead of an article whose body has them (WP:LEADCITE), in plot
-summaries (WP:PLOT), and in lists of works and links.
+A reference covers its sentence and, by convention, those before it in the paragraph; one at the end
+of a list, or in the sentence that introduces it, covers the list. Wikipedia requires none in the
+lead of an article whose body has them (WP:LEADCITE), in plot summaries (WP:PLOT), and in lists of
+works and links.
 """
 
 import re
@@ -69,7 +69,7 @@ _ADDRESS = re.compile(r"\[?https?://|\{\{\s*(?:cite|isbn|doi)\b", re.IGNORECASE)
 
 
 class Sourced(StrEnum):
-    """Whether a reference stands for a sentence."""
+    """Whether a reference covers a sentence."""
 
     CITED = "cited"  # in it
     COVERED = "covered"  # later in its paragraph, or for its list
@@ -77,7 +77,7 @@ class Sourced(StrEnum):
 
 
 class Exempt(StrEnum):
-    """Why a sentence may go without a reference, whatever it says."""
+    """Why a sentence needs no reference, whatever it says."""
 
     LEAD = "lead"
     FICTION = "fiction"  # its source is the work itself
@@ -140,7 +140,7 @@ def _need(sentence: Sentence, *, living: bool) -> Uncited | None:
 
 
 def about_living(article: Article) -> bool:
-    """Whether its categories say that it is about somebody who is alive."""
+    """Whether its categories say that it is about a living person."""
     return bool(_LIVING.search(article.source))
 
 

@@ -97,7 +97,7 @@ class WaferRecord:
 
     @property
     def failed(self) -> bool:
-        """Whether people tagged its citation; SIDE's own files say so in the answer alone."""
+        """Whether its citation was tagged; SIDE's own files say so in the answer only."""
         return self.failed_verification or any(o.answer == FAILED_ANSWER for o in self.outputs)
 
 
@@ -115,7 +115,7 @@ def read_records(
 
     Args:
         path: the file.
-        on_bad: hears of each line that is no record, which is then skipped; None: it is raised.
+        on_bad: called with the error of each bad line, which is then skipped; None: raise it.
 
     Raises:
         InputError: the file is missing or a line is no record; names file, line and field.
@@ -245,7 +245,7 @@ def records_in(article: Article) -> Iterator[WaferRecord]:
 
 
 def is_featured(article: Article) -> bool:
-    """Whether its template says that the wiki's community chose it as one of its best."""
+    """Whether it has the template of a featured article."""
     if article.markup == "html":
         return bool(_STAR.search(article.source))
     names = edition(article.language).names
@@ -322,13 +322,13 @@ def build(
         folder: must not exist, or be empty.
         find: gives the page at a cited address; None: nothing is aligned, and nothing left out.
         held_out: the share of articles for dev and test together.
-        tell: hears what is done: what, how many, of how many.
+        tell: called with the progress: step, done, total.
 
     Raises:
         InputError: the folder holds something.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder} holds something. Expected a new folder for the collection.")
+        raise InputError(f"{folder} is not empty. Expected a new folder for the collection.")
     part = folder.with_name(f"{folder.name}.part")
     part.mkdir(parents=True, exist_ok=True)
     seen = _Seen()

@@ -243,7 +243,7 @@ class _Marks:
                     self.flat.definitions.works.setdefault(key, work)
             elif node.kind is Kind.TEMPLATE and node.name in NOTES:
                 given = by_name(node, self.source)
-                names = {
+                names: dict[str, str] = {
                     key: plain(given[key].nodes, self.source)
                     for key in ("name", "group")
                     if key in given
