@@ -1,4 +1,4 @@
-"""A cache in one SQLite file; where it cannot be used, a warning, and memory takes its place."""
+"""A cache in one SQLite file, or in memory after a warning if the file cannot be used."""
 
 import sqlite3
 import threading
@@ -40,7 +40,7 @@ class CacheFile:
             return []
 
     def values(self, column: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Those of the keys that are known, with their values from this column."""
+        """The values of a column for the keys that are known."""
         found: dict[bytes, bytes] = {}
         for start in range(0, len(keys), LOOKUP):
             some = keys[start : start + LOOKUP]
@@ -50,23 +50,23 @@ class CacheFile:
         return found
 
     def put(self, rows: Iterable[tuple[object, object]]) -> None:
-        """Keep these keys with their values, in one transaction."""
+        """Store keys with their values, in one transaction."""
         self._written(f"INSERT OR REPLACE INTO {self._name} VALUES (?, ?)", rows)  # noqa: S608
 
     def clear(self) -> int:
-        """Remove all and give the space back; returns how many there were."""
+        """Remove all rows and free the space; returns how many there were."""
         n = self._written(f"DELETE FROM {self._name} WHERE ?", [(1,)])  # noqa: S608
         with self._lock:
             self._db.execute("VACUUM")
         return n
 
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         found = self.rows(f"SELECT count(*) FROM {self._name}")  # noqa: S608
         return int(found[0][0]) if found else 0
 
     def close(self) -> None:
-        """Close the file; the object is of no use afterwards."""
+        """Close the file."""
         self._db.close()
 
     def _written(self, statement: str, rows: Iterable[tuple[object, ...]]) -> int:
@@ -80,9 +80,8 @@ class CacheFile:
     def _warn(self, error: Exception) -> None:
         if not self._warned:
             warnings.warn(
-                f"The cache {self._path} cannot be used ({error}); what it would keep is asked or "
-                "computed again. Free some space, delete it, or set PINCITE_CACHE to a folder that "
-                "can be written.",
+                f"The cache {self._path} cannot be used ({error}), so nothing is reused. Free some "
+                "space, delete it, or set PINCITE_CACHE to a writable folder.",
                 PinciteWarning,
                 stacklevel=4,
             )

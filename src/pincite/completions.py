@@ -1,14 +1,11 @@
-"""The vocabulary of language models: what is asked, and what was replied.
-
-Beside `types`, and like it: frozen, complete when constructed, and known to every room.
-"""
+"""Shared data types of language models: prompts, completions, usage."""
 
 from dataclasses import astuple, dataclass
 from typing import Literal, NamedTuple
 
 
 class Guidance(NamedTuple):
-    """What a reply must look like, as a rule that some servers enforce."""
+    """The required format of a reply, which some servers enforce."""
 
     kind: Literal["json", "regex", "grammar"]
     rule: str  # a JSON Schema as text, a regular expression, a GBNF grammar
@@ -16,7 +13,7 @@ class Guidance(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a language model is asked; text of others is fenced: `text.prompt_quoting.fenced`."""
+    """A prompt; quoted text in it is fenced (`text.prompt_quoting`)."""
 
     user: str
     system: str = ""
@@ -28,7 +25,7 @@ class Prompt:
 
 
 class TokenChoice(NamedTuple):
-    """A token of a reply, and what might have stood in its place."""
+    """A token of a reply with its alternatives."""
 
     token: str
     top: tuple[tuple[str, float], ...]  # token, natural log of its probability; itself among them
@@ -36,7 +33,7 @@ class TokenChoice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What it replied; the counts are the server's, None where it gives none."""
+    """A reply; the counts are the server's, None if it gives none."""
 
     text: str
     complete: bool = True  # False: cut at `max_tokens`
@@ -47,7 +44,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a run asked of language models."""
+    """A run's use of language models."""
 
     n_calls: int = 0
     n_failed: int = 0  # calls without a reply

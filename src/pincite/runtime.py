@@ -1,4 +1,4 @@
-"""Settings turned into what every verb runs on: models, corpora, and a language model's server."""
+"""What every verb runs on, from the settings: models, corpora, a language model's server."""
 
 import contextlib
 import re
@@ -29,13 +29,13 @@ from pincite.retrieval.retrievers import Fused
 from pincite.settings import ChatSettings, EmbeddingsSettings, ModelSettings, Settings
 
 Place: TypeAlias = Address | Corpus  # a corpus: its folder or address, or one that is open
-# One corpus; or several, by name or each called like its folder, NAME=ADDRESS otherwise.
+# One corpus, or several: by name, as NAME=ADDRESS, or named after their folders.
 Places: TypeAlias = Place | Sequence[Place] | Mapping[str, Place]
 _NAMED = re.compile(r"([^=/\\]+)=(.+)", re.DOTALL)
 
 
 def encoder(settings: Settings, name: str = "") -> Encoder:
-    """The encoder of the settings, or another; raises MissingModel with the command to run."""
+    """The encoder of the settings, or another; raises MissingModel."""
     name = name or settings.models.encoder
     if found := weights.served(name):
         return _served(settings.embeddings, found)
@@ -50,7 +50,7 @@ def _served(how: EmbeddingsSettings, found: weights.Served) -> ServedEncoder:
 
 
 def _fingerprint(settings: Settings, name: str) -> str:
-    """An encoder's, without loading it or asking its server."""
+    """An encoder's fingerprint, without loading it or asking its server."""
     if found := weights.served(name):
         return _served(settings.embeddings, found).fingerprint
     return weights.fingerprint(weights.locate(name))
@@ -58,7 +58,7 @@ def _fingerprint(settings: Settings, name: str) -> str:
 
 @contextmanager
 def opened(settings: Settings, corpora: Places) -> Iterator[Corpora]:
-    """Corpora of these addresses, closed afterwards; one that is open already stays open.
+    """Open these corpora, and close them afterwards; those that are open already stay open.
 
     Raises:
         ConfigError: two have one name, or one is given twice.
@@ -82,14 +82,14 @@ def opened(settings: Settings, corpora: Places) -> Iterator[Corpora]:
 def search(
     settings: Settings, corpora: Corpora, hosts: Sequence[str], *, by_meaning: bool = True
 ) -> Fused:
-    """Words and meaning as the settings weigh them; nothing of `hosts`, nor what filters refuse."""
+    """Search by words and meaning, with the weights, filters and excluded `hosts` of a run."""
     chosen, how = (hosts, settings.filters.chosen), settings.retrieval
     dense = corpora.dense(*chosen) if by_meaning else None
     return Fused(corpora.lexical(*chosen), dense, how.fusion, how.depth, how.dense_share)
 
 
 def named(corpora: Places) -> dict[str, Place]:
-    """Each corpus under its name: as it was given, else its folder's, numbered where two have it.
+    """Each corpus by its name: the given one, else its folder's, numbered if two have the same.
 
     Raises:
         ConfigError: two have one name, or one is given twice, or there is none.
@@ -110,7 +110,12 @@ def named(corpora: Places) -> dict[str, Place]:
             raise ConfigError(f"Two corpora are called {name!r}. Give each another name.")
         if any(_is_same(place, other) for other in found.values()):
             raise ConfigError(f"The corpus {_own_name(place)!r} is given twice.")
-        found[name or _free(_own_name(place), [*found, *taken])] = place
+        number, own = 1, _own_name(place)
+        unique = name or own
+        while not name and unique in (*found, *taken):
+            number += 1
+            unique = f"{own} ({number})"
+        found[unique] = place
     return found
 
 
@@ -125,11 +130,6 @@ def _own_name(place: Place) -> str:
     return engines.name_of(place) if isinstance(place, Path | str) else place.name
 
 
-def _free(name: str, taken: Sequence[str]) -> str:
-    numbered = (f"{name} ({n})" if n > 1 else name for n in range(1, len(taken) + 2))
-    return next(each for each in numbered if each not in taken)
-
-
 def _is_same(one: Place, other: Place) -> bool:
     if not isinstance(one, Path | str) or not isinstance(other, Path | str):
         return one is other
@@ -138,10 +138,9 @@ def _is_same(one: Place, other: Place) -> bool:
 
 
 def _fitting(settings: Settings, place: Address, *, several: bool) -> str:
-    """The name of the encoder that built the corpus, if it is among those of the settings.
+    """The name of the encoder that built the corpus, if the settings or the package have it.
 
-    Of several corpora one may be built with the encoder that is shipped, which is always at hand.
-    If none fits, the first: opening the corpus with it says what the corpus wants.
+    Otherwise the settings' first: opening the corpus with it raises the right error.
     """
     models = settings.models
     names = [models.encoder, *models.encoders, *([weights.ENCODER] if several else [])]
@@ -156,10 +155,10 @@ def _fitting(settings: Settings, place: Address, *, several: bool) -> str:
 
 
 def encoder_for(settings: Settings, place: Address, chosen: bool) -> Encoder | None:
-    """What a copy of a corpus is encoded with: the encoder that built it, unless one is `chosen`.
+    """The encoder for a copy of a corpus: the one that built it, unless another is `chosen`.
 
     Raises:
-        ConfigError: it is none of those of the settings.
+        ConfigError: the settings do not have it.
         CorpusError, MissingModel
     """
     wanted = engines.encoder_of(place)
@@ -170,13 +169,13 @@ def encoder_for(settings: Settings, place: Address, chosen: bool) -> Encoder | N
     if not chosen and found.fingerprint != wanted:
         raise ConfigError(
             f"{place} was built with the encoder {wanted}, which is not among those of the "
-            "settings. Name it with --encoder, or another one, which encodes all of it again."
+            "settings. Name it with --encoder, or another one, to encode the corpus again."
         )
     return found
 
 
 def verifier(models: ModelSettings, *, keep: bool = True) -> CrossEncoderVerifier:
-    """The verifier of the settings, to be closed; `keep`: judged pairs in `judgements_file()`."""
+    """The verifier of the settings; `keep`: cache judged pairs in `judgements_file()`."""
     judged = judgements_file() if keep else None
     if served := weights.served(models.verifier):
         asked = MiniCheckClient(ChatClient.from_environment(served.url, served.model))
@@ -186,7 +185,7 @@ def verifier(models: ModelSettings, *, keep: bool = True) -> CrossEncoderVerifie
 
 
 def languages(models: ModelSettings) -> frozenset[str]:
-    """Those that the verifier of the settings reads."""
+    """The languages that the verifier reads."""
     if weights.served(models.verifier):
         return frozenset({"en"})
     folder = weights.locate(models.verifier)
@@ -196,12 +195,12 @@ def languages(models: ModelSettings) -> frozenset[str]:
 
 
 def judgements_file() -> Path:
-    """Where judged pairs are kept, so that a run can be stopped and go on."""
+    """The cache of judged pairs, by which an interrupted run resumes."""
     return weights.cache_folder().parent / "judgements.sqlite"
 
 
 def clients(chat: ChatSettings) -> dict[str, ChatClient]:
-    """A client for each step that has a model of its own, and one for the others."""
+    """A client for each step with a model of its own, and one ("") for the others."""
     limits = Limits(seconds=chat.seconds, at_once=chat.at_once)
     names = {"": chat.model, **chat.models_of_steps}
     clients = {
@@ -219,10 +218,7 @@ def templates(chat: ChatSettings, language: str) -> Templates:
 
 @contextmanager
 def judge(settings: Settings) -> Iterator[Judge]:
-    """The language model that gives second opinions, within the budget of the settings.
-
-    Replies are kept in `replies_file()`: no later run asks for them again.
-    """
+    """The language model that gives second opinions; its replies are cached in `replies_file()`."""
     chosen = settings.judge
     log_ratios = judges.log_ratios(judges.file_of(settings.library.judges), chosen.model)
     limits = Limits(seconds=chosen.seconds, at_once=chosen.at_once)
@@ -245,7 +241,7 @@ def judge(settings: Settings) -> Iterator[Judge]:
 
 @contextmanager
 def seconded(settings: Settings, verifier: Verifier) -> Iterator[Verifier]:
-    """The verifier with a judge beside it, if the settings name one."""
+    """The verifier, with a judge's second opinions if the settings name one."""
     chosen = settings.judge
     if not chosen.url:
         yield verifier
@@ -255,12 +251,12 @@ def seconded(settings: Settings, verifier: Verifier) -> Iterator[Verifier]:
 
 
 def replies_file() -> Path:
-    """Where a judge's replies are kept."""
+    """The cache of a judge's replies."""
     return weights.cache_folder().parent / "replies.sqlite"
 
 
 def recorded(settings: Settings) -> dict[str, Any]:
-    """The settings as most reports keep them: by full name, without private ones, lists as text."""
+    """The settings for a report: by full name, without private ones, lists as text."""
     return {
         key: ", ".join(value) if isinstance(value, tuple) else value
         for key, value in settings_.recorded(settings).items()
