@@ -249,14 +249,6 @@ def class_measures(labels: Sequence[str], predicted: Sequence[str]) -> dict[str,
     }
 
 
-def f1_means(
-    wanted: Sequence[str], predicted: Sequence[str], classes: Sequence[str]
-) -> dict[str, float]:
-    """Weighted and macro-F1 without intervals, for tables of many thresholds."""
-    f1 = _measures(_cells(wanted, predicted, classes).sum(axis=0)[None])["f1"][0]
-    return {"weighted_f1": _rounded(f1[-2]), "macro_f1": _rounded(f1[-1])}
-
-
 def _cells(wanted: Sequence[str], predicted: Sequence[str], classes: Sequence[str]) -> Doubles:
     """(n_rows, n_classes, n_classes + 1): 1 at a row's label and prediction; last column: other."""
     place = {name: i for i, name in enumerate(classes)}

@@ -5,11 +5,11 @@ schema. Two protocols say what the rows are:
 
 * `official-dev`: each claim of the dev split with each abstract that it cites; an abstract without
   rationales is NO_EVIDENCE. Nothing of the dev split was trained on.
-* `verifai`: Verif.ai's (§III-C and its code). Of claims with rationales the abstracts that have
-  them, of the others each cited abstract, a row; equal rows once; train and dev together, 10 % of
-  each class to test by. Which rows those were is not published, and Pincite's verifier was trained
-  on the train claims among them: only the rows of dev are a result. They are few, so all rows of
-  dev, cleaned in the same way, are measured too.
+* `verifai`: Verif.ai's (Košprdić et al. 2024, arXiv 2402.18589, §III-C and its code). Of claims
+  with rationales the abstracts that have them, of the others each cited abstract; equal rows once;
+  train and dev together, 10 % of each class as test part. Which rows those were is not published,
+  and Pincite's verifier was trained on the train claims among them: only the rows of dev are a
+  result. They are few, so all rows of dev, cleaned in the same way, are measured too.
 
 The abstract is given, so neither compares with SciFact's leaderboard, where it has to be found.
 """
@@ -38,31 +38,7 @@ SPLITS = ("train", "dev")
 TRAINED_ON = ("train",)  # Pincite's verifier: see its card
 SEED = 42
 TEST_PART = 0.1
-GRID = (0.3, 0.4, 0.5, 0.6, 0.7)  # of either threshold
 ROWS_AT_ONCE = 16
-
-# Verif.ai (Košprdić et al. 2024, arXiv 2402.18589), Table I and §III-C: precision, recall, F1 on
-# their own test part of SciFact, both models trained on the other 90 % of train and dev.
-SEED_FIGURES: Mapping[str, Mapping[str, tuple[float, float, float]]] = {
-    "XLM-RoBERTa": {
-        NO_EVIDENCE: (0.91, 0.96, 0.95),
-        SUPPORT: (0.91, 0.75, 0.82),
-        CONTRADICT: (0.59, 0.81, 0.68),
-        "weighted": (0.87, 0.85, 0.85),
-    },
-    "DeBERTa": {
-        NO_EVIDENCE: (0.88, 0.86, 0.87),
-        SUPPORT: (0.87, 0.92, 0.90),
-        CONTRADICT: (0.88, 0.81, 0.85),
-        "weighted": (0.88, 0.88, 0.88),
-    },
-    "GPT-4, zero-shot": {"weighted": (0.81, 0.80, 0.79)},
-}
-NOT_THE_SAME_ROWS = (
-    "Not the same rows: which tenth of train and dev Verif.ai tested by is not published, and its "
-    "models were trained on the other parts of both; Pincite's verifier on train alone."
-)
-SEED_MIX: Mapping[str, float] = {NO_EVIDENCE: 0.36, SUPPORT: 0.42, CONTRADICT: 0.22}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,16 +135,15 @@ def measured(
 ) -> dict[str, Any]:
     """Measures of the rows that Pincite was not trained on: `unseen`, and of `verifai` `all_dev`.
 
-    Each by the thresholds, by the likeliest label, and over the grid of thresholds. What is said
-    of the rows it was trained on stands under `seen_in_training` and is no result.
+    Each by the thresholds and by the likeliest label. Rows that it was trained on are under
+    `seen_in_training` and are no result.
     """
     tested = [each for each in judged if each.row.tested]
     seen = [each for each in tested if each.row.split in TRAINED_ON]
     unseen = [each for each in tested if each.row.split not in TRAINED_ON]
     every = [each for each in judged if each.row.split not in TRAINED_ON]
     thresholds = (supported_from, contradicted_from)
-    figures = {name: {k: list(v) for k, v in of.items()} for name, of in SEED_FIGURES.items()}
-    result = {
+    return {
         "protocol": protocol,
         "n": len(tested),
         "n_seen_in_training": len(seen),
@@ -177,43 +152,7 @@ def measured(
         "unseen": _measures(unseen, *thresholds),
         "all_dev": _measures(every, *thresholds) if len(every) > len(unseen) else None,
         "seen_in_training": _by_thresholds(seen, *thresholds) if seen else None,
-        "verifai": {"mix": dict(SEED_MIX), "table_1": figures},
     }
-    beside = {"same_rows": False, "note": NOT_THE_SAME_ROWS, "figures": side_by_side(result)}
-    return {**result, "side_by_side": beside}
-
-
-def side_by_side(result: Mapping[str, Any]) -> dict[str, dict[str, list[float]]]:
-    """Precision, recall and F1 of Pincite, by its thresholds, and of Verif.ai's models by class.
-
-    `result` is what `measured` gives. Verif.ai has no macro mean: it is that of its classes.
-    """
-    found = {}
-    for part, name in (("unseen", "Pincite"), ("all_dev", "Pincite, dev")):
-        if result[part]:
-            said = result[part]["by_thresholds"]
-            places = {**said["classes"], "weighted": said["weighted"], "macro": said["macro"]}
-            found[f"{name} ({said['n']})"] = {
-                p: [of[m] for m in measures.MEASURES] for p, of in places.items()
-            }
-    for name, figures in SEED_FIGURES.items():
-        found[name] = {place: list(values) for place, values in figures.items()}
-        if rows := [figures[label] for label in LABELS if label in figures]:
-            found[name]["macro"] = [round(sum(m) / len(m), 3) for m in zip(*rows, strict=True)]
-    return found
-
-
-def grid(judged: Sequence[JudgedRow]) -> list[dict[str, float]]:
-    """Weighted and macro-F1 for each pair of thresholds."""
-    wanted = _labels(judged)
-    found = []
-    for supported_from in GRID:
-        for contradicted_from in GRID:
-            said = [_thresholds(each, supported_from, contradicted_from) for each in judged]
-            f1 = measures.f1_means(wanted, said, LABELS)
-            pair = {"supported_from": supported_from, "contradicted_from": contradicted_from}
-            found.append(pair | f1)
-    return found
 
 
 def likeliest(evidence: Sequence[Evidence]) -> str:
@@ -241,7 +180,6 @@ def _measures(
         "mix": mix(judged),
         "by_thresholds": _by_thresholds(judged, supported_from, contradicted_from),
         "by_likeliest": measures.by_class(_labels(judged), said, LABELS),
-        "grid": grid(judged),
     }
 
 

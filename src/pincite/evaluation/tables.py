@@ -192,11 +192,9 @@ def wafer_table(result: Mapping[str, Any]) -> str:
 
 
 def scifact_table(result: Mapping[str, Any]) -> str:
-    """Measures by class beside Verif.ai's Table I; then F1 by the thresholds."""
+    """Measures by class, for each part that was measured."""
     thresholds = result["thresholds"]
     lines = [f"SciFact, protocol {result['protocol']}: {result['n']} rows ({_mix(result['mix'])})"]
-    if result["protocol"] == "verifai":
-        lines.append(f"Verif.ai's own: {_mix(result['verifai']['mix'])}")
     ways = {
         "by_thresholds": f"supported from {thresholds['supported_from']:g}, contradicted from "
         f"{thresholds['contradicted_from']:g}",
@@ -217,23 +215,8 @@ def scifact_table(result: Mapping[str, Any]) -> str:
                     rows.append([f"    {name}", str(values.get("n", "")), *cells])
                 rows.append(["    accuracy", "", _with_interval(of, "accuracy")])
             lines += _grid(rows)
-    figures = result["side_by_side"]["figures"]
-    rows = [["precision, recall, F1 as in Verif.ai's Table I", *figures]]
-    for place in dict.fromkeys(place for system in figures.values() for place in system):
-        cells = [" ".join(f"{v:.2f}" for v in of.get(place, ())) for of in figures.values()]
-        rows.append([place, *cells])
-    lines += ["", *_grid(rows), result["side_by_side"]["note"]]
     if n_seen := result["n_seen_in_training"]:
         lines += ["", f"The other {n_seen} rows were seen in training: no result."]
-    if part := result["all_dev"] or result["unseen"]:
-        cells = {(c["supported_from"], c["contradicted_from"]): c for c in part["grid"]}
-        down, across = (sorted({pair[i] for pair in cells}) for i in (0, 1))
-        rows = [["", *map(str, across)]]
-        for y in down:
-            shown = [cells[y, x] for x in across]
-            rows.append([str(y), *(f"{c['weighted_f1']:.3f} ({c['macro_f1']:.3f})" for c in shown)])
-        head = "weighted F1 (macro-F1) by supported_from, down, and contradicted_from, across"
-        lines += ["", head, *_grid(rows)]
     return "\n".join([*lines, "95 % bootstrap intervals over the rows."])
 
 
