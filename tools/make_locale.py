@@ -7,20 +7,23 @@ A plugin with a folder `locale` has its own, of what the server does not say.
 
 import io
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
-from typing import Any
 
 from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir, extract_from_file
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
+from pincite import notes
 from pincite.judgement.reliability import LABELS as LISTED
 from pincite.report import reasons
 from pincite.server import forms, rendering
+from pincite.verbs.ask import bibliography
+from pincite.verbs.ask import wording as ask_wording
+from pincite.verbs.check import wording as check_wording
 from pincite.verbs.verify import wording
 
 SERVER = rendering.LOCALE.parent
@@ -31,10 +34,21 @@ METHODS = [
     ("templates/**.html", "jinja2"),
 ]
 # Words that the pages share with the reports: they stand there, and are translated here.
-SHARED: tuple[Mapping[Any, str], ...] = (
-    *(wording.LABELS, reasons.REASONS, rendering.STEPS, reasons.BARS, LISTED),
-    *rendering.SHARED,
-    forms.LABELS,
+SHARED: tuple[Iterable[str], ...] = (
+    *(table.values() for table in (wording.LABELS, wording.LEGEND, reasons.REASONS, reasons.BARS)),
+    *(table.values() for table in (rendering.STEPS, rendering.UNUSED, LISTED, forms.LABELS)),
+    *(table.values() for table in (check_wording.LABELS, check_wording.KINDS)),
+    *(table.values() for table in (ask_wording.LABELS, ask_wording.SHORT, ask_wording.VERDICTS)),
+    *(table.values() for table in (wording.READ, wording.ARCHIVED, wording.CHANGED)),
+    *(table.values() for table in (wording.ON_PAGE, wording.ELSEWHERE, wording.VERDICTS)),
+    *(table.values() for table in (wording.OPINIONS, wording.UNCITED, wording.MISSING)),
+    (wording.NOT_LIVE, wording.NOT_LIVE_STATUS, wording.CHANGED_STEP),
+    (wording.ADVICE, wording.READ_FIRST, check_wording.ADVICE),
+    (ask_wording.ADVICE, ask_wording.COPIED, ask_wording.NO_ANSWER, ask_wording.INHERITED),
+    (ask_wording.LEFT_OUT, ask_wording.VERBATIM_FROM, ask_wording.ABSENT, ask_wording.CUT),
+    (ask_wording.MISSING, ask_wording.UNKNOWN_ONE, ask_wording.UNKNOWN, notes.QUOTED),
+    [mark for mark in bibliography.RETRACTIONS.values() if mark],
+    [said for code, said in notes.ENGLISH.items() if code != notes.AS_WRITTEN],
 )
 CALLS: dict[str, tuple[int, ...] | None] = {"say": None, "plural": (1, 2)}
 WIDTH = 100
@@ -62,11 +76,8 @@ def collected(folder: Path = SERVER) -> Catalog:
         path = SERVER.parent / "verbs" / verb / "wording.py"
         for _, message, _, _ in extract_from_file("python", path, CALLS):
             catalog.add(message, locations=[(f"verbs/{verb}/wording.py", 0)])
-    for table in SHARED:
-        for text in table.values():
-            catalog.add(text, locations=[("verbs/verify/wording.py", 0)])
-    catalog.add(wording.ADVICE, locations=[("verbs/verify/wording.py", 0)])
-    catalog.add(wording.READ_FIRST, locations=[("verbs/verify/wording.py", 0)])
+    for text in chain.from_iterable(SHARED):
+        catalog.add(text, locations=[("verbs/verify/wording.py", 0)])
     return catalog
 
 

@@ -63,7 +63,7 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plugin]:
         tables=metadata,
         owners={"paints": paints.c.owner},
     )
-    cached = (rendering.translations, rendering._environment, rendering._added)
+    cached = (rendering.translations, rendering._environment, rendering._files, rendering.address)
     for each in cached:
         each.cache_clear()
     monkeypatch.setattr(plugins, "loaded", lambda: (made,))

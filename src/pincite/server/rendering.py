@@ -1,19 +1,14 @@
-"""From a template and values to a page; languages, static files, words, and errors as pages.
+"""Pages from templates: languages, static files, words, and the pages of errors.
 
-Everything is escaped; the middleware's content security policy does the rest. English is what the
-code says; the other languages lie in `locale/`, made by `tools/make_locale.py`. Static files have
-addresses that name their content: a browser keeps them.
+Every value is escaped, and the content security policy (`middleware`) allows no script in a page.
+English is in the code; other languages are in `locale/`, compiled by `tools/make_locale.py`.
 
-A template may use: `_("…")`, `ngettext` and `{% trans %}`; `static(name)`, the address of a file;
-`sign(label)`, `word(label)` and `meaning(label)` of a verdict; `in_words(note)`, a note in the
-reader's language (`say` of parts.html marks what has no code); of a citation's result
-`copy_read(result)`, `where(result)` and `what_changed(result)`; `second_opinion(finding)`, lines;
-`link(url)`, the URL if a browser may open it, else none; `when(seconds)` and `moment(iso)`, a time.
-What each page is given besides is in `page`.
-`_` takes a template's own words or a constant of ours, never a text from outside: what it gives is
-taken for markup.
+Besides the names of `verbs.verify.render`, templates may use `_("…")`, `ngettext`, `{% trans %}`,
+`static(name)`, `meaning(label)`, `link(url)`, `when(seconds)`, `moment(iso)` and the filter `said`
+for notes. `_` takes our own texts only, never a text from outside: its result counts as markup.
 """
 
+import contextlib
 import gettext
 import hashlib
 import re
@@ -23,13 +18,12 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote
 
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
 
-from pincite import notes
 from pincite.notes import Language
 from pincite.report import cells, templates
 from pincite.report.reasons import REASONS
@@ -41,9 +35,6 @@ from pincite.server.routing import Router, csrf_for
 from pincite.server.uploads import Why
 from pincite.server.work import SCHEME
 from pincite.types import Label, Reason
-from pincite.verbs.ask import bibliography
-from pincite.verbs.ask import wording as ask_wording
-from pincite.verbs.check import wording as check_wording
 from pincite.verbs.verify import render, wording
 
 LOCALE = Path(__file__).parent / "locale"
@@ -63,94 +54,73 @@ def translations(language: str) -> gettext.NullTranslations:
 
 
 def language_of(request: Request) -> str:
-    """What somebody chose, else the first that their browser asks for and that we have."""
+    """The language that the visitor chose, else the browser's first that we have."""
     chosen = request.cookies.get(LANGUAGE, "")
     if chosen in LANGUAGES:
         return chosen
-    wanted = []
+    found: list[tuple[float, str]] = []
     for part in request.headers.get("accept-language", "")[:500].split(","):
         name, _, weight = part.strip().partition(";")
-        wanted.append((-_weight(weight), name.partition("-")[0].lower()))
-    known = [each for each in wanted if each[0] < 0 and each[1] in LANGUAGES]
-    return min(known, key=lambda each: each[0])[1] if known else "en"
+        language = name.partition("-")[0].lower()
+        with contextlib.suppress(ValueError):
+            found.append((float(weight.strip().removeprefix("q=") or 1), language))
+    known = [each for each in found if each[0] > 0 and each[1] in LANGUAGES]
+    return max(known, key=lambda each: each[0])[1] if known else "en"
 
 
-def _weight(text: str) -> float:
-    try:
-        return float(text.strip().removeprefix("q=") or 1)
-    except ValueError:
-        return 0.0
-
+# ── Static files ─────────────────────────────────────────────────────────────────────────────────
 
 STATIC = Path(__file__).parent / "static"
 KEPT = "public, max-age=31536000, immutable"
-# Our files by the name that templates use; the style sheet is made, see `_style`.
-SCRIPTS = {
-    "pages.js": STATIC / "pages.js",
-    "htmx.js": STATIC / "htmx" / "htmx.min.js",
-}
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 router = Router(include_in_schema=False)
 
 
+@cache
+def _files() -> dict[str, bytes]:
+    paths = [STATIC / "icon.svg", STATIC / "pages.js"]
+    paths += [path for folder in plugins.folders("static") for path in folder.iterdir()]
+    found = {path.name: path.read_bytes() for path in paths}
+    htmx = (STATIC / "htmx" / "htmx.min.js").read_bytes()
+    return found | {"htmx.js": htmx, "pincite.css": _style().encode()}
+
+
+@cache
 def address(name: str) -> str:
-    """Where a file is served; another content has another address."""
-    return f"/static/{_digest(name)}/{name}"
+    """The address of a static file, which names its content so that browsers can keep it."""
+    return f"/static/{hashlib.sha256(_files()[name]).hexdigest()[:12]}/{name}"
 
 
 @router.get("/static/{digest}/{name}", dependencies=[PUBLIC])
 def static(digest: str, name: str) -> Response:
-    """A file."""
-    if name not in names() or digest != _digest(name):
+    """A static file."""
+    if name not in _files() or address(name) != f"/static/{digest}/{name}":
         raise not_found()
     media_type = TYPES[name.rpartition(".")[2]]
-    return Response(_content(name), media_type=media_type, headers={"Cache-Control": KEPT})
-
-
-@cache
-def _content(name: str) -> bytes:
-    if name == "pincite.css":
-        return _style().encode()
-    return (SCRIPTS | _added()).get(name, STATIC / name).read_bytes()
-
-
-@cache
-def _digest(name: str) -> str:
-    return hashlib.sha256(_content(name)).hexdigest()[:12]
+    return Response(_files()[name], media_type=media_type, headers={"Cache-Control": KEPT})
 
 
 def _style() -> str:
-    """The reports' style sheet and the pages' own behind it.
-
-    The two palettes are the reports'; here a person may choose one against their system.
-    """
+    """The style sheet of the reports, in both palettes to choose from, then that of the pages."""
     reports = str(templates.style())
     light, dark = re.findall(r":root \{([^}]*)\}", reports)
     chosen = (
         f":root[data-theme=light] {{{light}; color-scheme: light }}\n"
         f":root[data-theme=dark] {{{dark}; color-scheme: dark }}\n"
     )
-    sheets = ("pages.css", "corpora.css", "people.css")
-    pages = "".join((STATIC / name).read_text(encoding="utf-8") for name in sheets)
-    # What only the reports of `check` and `ask` have stays on their pages.
+    # The style of one report applies to its page only.
     theirs = "".join(
         f".view-{name} {{\n{templates.own_style(f'{name}.css')}}}\n" for name in ("check", "ask")
     )
+    sheets = ("pages.css", "corpora.css", "people.css")
+    pages = "".join((STATIC / name).read_text(encoding="utf-8") for name in sheets)
     return reports + chosen + theirs + pages
 
 
-def names() -> frozenset[str]:
-    """Of all static files."""
-    return frozenset({"pincite.css", "icon.svg", *SCRIPTS, *_added()})
+# ── Words ────────────────────────────────────────────────────────────────────────────────────────
 
-
-@cache
-def _added() -> dict[str, Path]:
-    return {path.name: path for folder in plugins.folders("static") for path in folder.iterdir()}
-
-
-# What is wrong with a file, and what can be done.
+# Why a file of a source was not used, and what to do.
 UNUSED: Mapping[Why, str] = {
     Why.NO_ZIP: "not a zip file that can be unpacked; zip the files again",
     Why.ENCRYPTED: "locked with a password; send it unlocked",
@@ -167,54 +137,13 @@ UNUSED: Mapping[Why, str] = {
 }
 
 
-class SentFiles(NamedTuple):
-    """Files that were sent: how many could be used, and why the others could not."""
-
-    n_files: int
-    n_matched: int
-    n_named: int
-    matched: list[str]
-    unused: list[tuple[str, str, str]]  # file, why, detail
-
-
-def sent_files(told: Mapping[str, Any] | None, is_own: bool) -> SentFiles | None:
-    """None if none were sent, or if they are not the reader's business: names may say much."""
-    if not told or not is_own:
-        return None
-    unused = [(file, UNUSED[Why(why)], detail) for file, why, detail in told["unused"]]
-    matched = [file for file, _ in told["matched"]]
-    return SentFiles(told["n_files"], len(matched), told["n_named"], matched, unused)
-
-
-# What a person can do where a source could not be checked: a page has a form for what the reports
-# send to the command line for.
+# What to do about a source that could not be checked. The pages have a form where the reports
+# name a command.
 STEPS: Mapping[Reason, str] = wording.STEPS | {
     Reason.PAYWALL: "read it through a library, and hand in your copy",
     Reason.OFFLINE: "hand in the pages if you have them",
     Reason.NOT_SUPPLIED: "hand in a saved copy",
 }
-# Tables of the reports whose texts translators are given (`tools/make_locale.py`).
-SHARED: tuple[Mapping[Any, str], ...] = (
-    wording.LEGEND,
-    UNUSED,
-    check_wording.LABELS,
-    check_wording.KINDS,
-    ask_wording.LABELS,
-    ask_wording.SHORT,
-    ask_wording.VERDICTS,
-    wording.READ,
-    dict(enumerate((wording.NOT_LIVE, wording.NOT_LIVE_STATUS))),
-    {retraction: mark for retraction, mark in bibliography.RETRACTIONS.items() if mark},
-    dict(enumerate((check_wording.ADVICE, ask_wording.ADVICE, ask_wording.COPIED))),
-    dict(enumerate((ask_wording.NO_ANSWER, ask_wording.INHERITED))),
-    dict(enumerate((ask_wording.LEFT_OUT, ask_wording.VERBATIM_FROM))),
-    *(wording.ARCHIVED, wording.CHANGED, wording.ON_PAGE, wording.ELSEWHERE),
-    *(wording.VERDICTS, wording.OPINIONS, wording.UNCITED, wording.MISSING),
-    {0: wording.CHANGED_STEP},
-    {code: said for code, said in notes.ENGLISH.items() if code != notes.AS_WRITTEN},
-    dict(enumerate((notes.QUOTED, ask_wording.ABSENT, ask_wording.CUT, ask_wording.MISSING))),
-    dict(enumerate((ask_wording.UNKNOWN_ONE, ask_wording.UNKNOWN))),
-)
 
 
 def attachment(
@@ -235,20 +164,20 @@ def words_of(request: Request) -> Language:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Somebody at the page of a job that has ended."""
+    """A visitor at the page of a finished job."""
 
     job: Job
-    who: Identity | None  # None: nobody who is logged in
+    who: Identity | None  # None: not logged in
     link: str = ""  # the path of a share link; empty: the job's own page
 
     @property
     def place(self) -> str:
-        """The path of the page; those of its pieces begin with it."""
+        """The path of the page; those of its parts begin with it."""
         return self.link or f"/jobs/{self.job.job_id}"
 
     @property
     def is_own(self) -> bool:
-        """Whether whole texts and forms are shown: through a link they are for nobody."""
+        """Whether whole texts and forms are shown, which a share link never does."""
         return not self.link and self.who is not None and self.who.owns(self.job.owner)
 
 
@@ -266,20 +195,11 @@ def page(
     headers: Mapping[str, str] | None = None,
     **values: Any,
 ) -> HTMLResponse:
-    """A page, or a piece of one, in the language of whoever asks.
-
-    Args:
-        request: asks for it.
-        name: of the template.
-        who: asks; None: nobody who is known.
-        status: of HTTP.
-        headers: more of them.
-        **values: what the template asks for.
-    """
+    """A page, or a part of one, in the visitor's language; `values` are for the template."""
     language = language_of(request)
     template = _environment(language).get_template(name)
     theme = request.cookies.get(THEME, "")
-    forms: dict[str, Any] = {"faults": {}, "given": {}}  # of pages that show one
+    forms: dict[str, Any] = {"faults": {}, "given": {}}  # of a form without errors
     text = template.render(
         **forms | values,
         who=who,
@@ -293,12 +213,12 @@ def page(
         version=version("pincite"),
         added=[each for plugin in plugins.loaded() for each in plugin.navigation],
     )
-    # Half of a surrogate pair, from a document that has one, is no UTF-8.
+    # Documents may hold half of a surrogate pair, which is no UTF-8.
     return HTMLResponse(text.encode("utf-8", "replace"), status, dict(headers or {}))
 
 
 def rendered(name: str, language: str, **values: Any) -> str:
-    """A page that nobody asks a server for: one file, with its style inside."""
+    """A page as one file, with its style inside."""
     template = _environment(language).get_template(name)
     values |= {"language": language, "style": templates.style()}
     return str(template.render(**values))
@@ -316,13 +236,14 @@ def _environment(language: str) -> Any:
         "moment": lambda text: when(datetime.fromisoformat(text).timestamp()),
         "REASONS": REASONS,
         "STEPS": STEPS,
+        "UNUSED": UNUSED,
         "called": called,
     }
     return environment
 
 
 def called(url: str, title: str = "") -> str:
-    """What a document is called: its title, else the name of the file that was sent, else the URL.
+    """The name of a document: its title, else the name of its file, else its URL.
 
     >>> called("upload:two%20words.pdf"), called("https://a.example/", "A page")
     ('two words.pdf', 'A page')
@@ -331,7 +252,7 @@ def called(url: str, title: str = "") -> str:
 
 
 def when(at: float) -> str:
-    """A time for people, with its zone.
+    """A time in words, with its zone.
 
     >>> when(0.0)
     '1970-01-01 00:00 UTC'
@@ -339,38 +260,30 @@ def when(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
+N_ = str  # marks texts for translation
+HEADINGS = {  # of problems, by code
+    "not_found": N_("There is nothing here"),
+    "not_logged_in": N_("You are not logged in"),
+    "not_allowed": N_("You do not have permission"),
+    "foreign_origin": N_("The request came from another site"),
+    "too_large": N_("This is too large"),
+    "queue_full": N_("Too many jobs are waiting"),
+    "too_many_of_yours": N_("You have reached the limit of jobs per account"),
+    "disk_full": N_("The server's disk is nearly full"),
+    "account_full": N_("Your files have reached the limit of an account"),
+    "too_many_requests": N_("Too many requests"),
+    "login_refused": N_("You are not logged in"),
+    "login_expired": N_("This login has expired"),
+    "csrf": N_("This page has expired"),
+    "offline": N_("This server does not fetch pages from the web"),
+    "invalid_request": N_("The request is invalid"),
+    "internal": N_("Internal error"),
+}
+
+
 def problem_page(request: Request, problem: Any) -> HTMLResponse:
-    """What `problems.response` shows a browser.
-
-    Args:
-        request: could not be answered.
-        problem: a `problems.ProblemBody`.
-    """
-    heading = _headings(request).get(problem.code) or _headings(request)["other"]
+    """The page of an error; `problem` is a `problems.ProblemBody`."""
+    heading = HEADINGS.get(problem.code, N_("This did not work"))
     who = getattr(request.state, "identity", None)
-    return page(
-        request, "problem.html", who, status=problem.status, problem=problem, heading=heading
-    )
-
-
-def _headings(request: Request) -> dict[str, str]:
-    _ = translations(language_of(request)).gettext
-    return {
-        "not_found": _("There is nothing here"),
-        "not_logged_in": _("You are not logged in"),
-        "not_allowed": _("You may not do this"),
-        "foreign_origin": _("This came from a page of another site"),
-        "too_large": _("This is too large"),
-        "queue_full": _("Too many jobs are waiting"),
-        "too_many_of_yours": _("You have as many jobs as one account may"),
-        "disk_full": _("The server's disk is nearly full"),
-        "account_full": _("Your files have reached the limit of an account"),
-        "too_many_requests": _("Too many requests"),
-        "login_refused": _("You are not logged in"),
-        "login_expired": _("This login has expired"),
-        "csrf": _("This page has expired"),
-        "offline": _("This server fetches nothing from the web"),
-        "invalid_request": _("The request was not understood"),
-        "internal": _("An error in the program"),
-        "other": _("This did not work"),
-    }
+    values = {"problem": problem, "heading": heading}
+    return page(request, "problem.html", who, status=problem.status, **values)

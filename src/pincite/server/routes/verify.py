@@ -26,7 +26,7 @@ from pincite.library.private_copies import OwnCopy, keys_of
 from pincite.notes import Language, said
 from pincite.report import cells
 from pincite.report.reasons import REASONS
-from pincite.server import demo, forms, rendering
+from pincite.server import demo, forms
 from pincite.server.forms import Form
 from pincite.server.identity import Identity, Reader, Runner
 from pincite.server.jobs import Job, JobStore, Status
@@ -440,7 +440,7 @@ def _board(
         "precision": report.flag_precision,
         "coverage": coverage_at(verified.report, report),
         "n_uncited": sum(not finding.citations for finding in report.findings),
-        "sent": rendering.sent_files(verified.view.get("sent"), look.is_own),
+        "sent": verified.view.get("sent") if look.is_own else None,
         "blocks": list(article_blocks(verified, report)),
         "open": opened,
         "rank": place + 1,
