@@ -1,6 +1,5 @@
 """A hundred hostile texts wherever one fits: they are shown, and nothing comes of them."""
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -129,34 +128,3 @@ def test_exports(
         file.write_bytes(page.request.get(f"/jobs/{job_id}/report.html").body())
         page.goto(file.as_uri())
         assert page.locator("article.finding:not(.uncited)").count() == 4 * len(TEXTS)
-
-
-def test_what_is_sent(watch: Callable[..., Watched], served: Served, store: JobStore) -> None:
-    """In forms, file names, feedback, addresses and cookies."""
-    job_id = finished(store, "small", hostile_report(TEXTS[:4]).to_json(), {})
-    with watch() as seen:
-        page = seen.page("/")
-        for text in TEXTS[::15]:
-            page.goto("/")
-            page.set_input_files(
-                "input[type=file]",
-                {"name": f"{text}.html".replace("/", "⁄"), "mimeType": "", "buffer": text.encode()},
-            )
-            page.get_by_role("button", name="Verify", exact=True).click()
-            page.wait_for_url("**/jobs/*")
-            page.request.get(f"/jobs/{job_id}?threshold={text}")
-        notes = [" ".join(TEXTS[n : n + 4]) for n in range(0, len(TEXTS), 4)]
-        for note in notes:
-            body = {
-                "job_id": job_id,
-                "item": "0000/r1",
-                "verdict": "wrong",
-                "note": note,
-                "quote": note,
-            }
-            served.client.post("/api/v1/feedback", json=body).raise_for_status()
-        said = page.request.get("/api/v1/feedback/export?format=opinions")
-        assert said.headers["x-content-type-options"] == "nosniff"
-        assert "html" not in said.headers["content-type"]
-        rows = [json.loads(line) for line in said.text().split("\n") if line]
-        assert [row["note"] for row in rows] == notes

@@ -1,5 +1,6 @@
 """The pages of corpora, checks and answers as a browser without scripts meets them."""
 
+import contextlib
 import io
 import json
 import re
@@ -14,17 +15,20 @@ import ask_samples
 import pytest
 from check_samples import check_report
 from fastapi.testclient import TestClient
+from filled_records import filled
 from samples import HOSTILE
 from server.corpora_of_tests import BRIDGE, TOWER, C, run_next, send
 from server.people_of_tests import SERVER, browser, somebody
 
 from pincite.contract.codec import values_of
-from pincite.errors import ConfigError
+from pincite.errors import ConfigError, PinciteError
 from pincite.library.results import result_in
+from pincite.server.corpora import Shared
 from pincite.server.identity import Role
 from pincite.server.jobs import Status
 from pincite.server.site import Site
 from pincite.server.tables import Kind
+from pincite.server.work import Ingested
 from pincite.settings import Settings
 from pincite.verbs.ask import wording
 
@@ -33,7 +37,8 @@ from pincite.verbs.ask import wording
 TAGS = set(
     "html head meta title link script body a header nav form input button span main p h1 h2 h3 h4 "
     "article section div ol ul li details summary dl dt dd blockquote mark bdi strong label select "
-    "option textarea svg rect sup del ins footer pre time b noscript dialog kbd aside".split()
+    "option textarea svg rect sup del ins footer pre time b noscript dialog kbd aside "
+    "table thead tbody tr th td code fieldset legend".split()
 )
 
 
@@ -467,3 +472,28 @@ def test_hostile_texts_stay_texts(client: TestClient, site: Site, language: str)
             opened = Opened(page.text)
             assert opened.tags == {tag for tag in opened.tags if tag in TAGS}, text
             assert not opened.scripted, text
+
+
+def test_hostile_names_stay_names(make_site: Callable[..., Site]) -> None:
+    site = make_site(**SERVER)
+    admin = somebody(site, Role.ADMIN)
+    owner = admin.account.account_id
+    texts = [text for text in HOSTILE if "\ud800" not in text]
+    for text in texts:
+        with contextlib.suppress(PinciteError):  # not every text may be a name
+            site.people.accounts.add(text, Role.READER)
+        with contextlib.suppress(PinciteError):
+            site.corpora.add(owner, text, about=text, shared=Shared.EVERYBODY)
+        site.people.audit.record(owner, text, text, {text: text})
+    unread = [{"file": t, "place": t, "reason": "undecodable", "detail": t} for t in texts]
+    counts = {f"n_{each}": 1 for each in ("added", "changed", "unchanged", "removed")}
+    found = filled(Ingested, {**counts, "n_problems": 9, "problems": unread, "complete": True})
+    job, _ = site.jobs.submit(owner, "ingest", texts[0], {"corpus": "x"})
+    site.jobs.take("w")
+    site.jobs.finish(job.job_id, "w", Status.DONE, result=json.dumps(found))
+    for path in ("/admin/accounts", "/admin/audit", "/corpora", "/history", f"/jobs/{job.job_id}"):
+        page = admin.client.get(path)
+        assert page.status_code == 200
+        opened = Opened(page.text)
+        assert opened.tags <= TAGS, path
+        assert not opened.scripted, path

@@ -116,35 +116,6 @@ def attacked(page: Page, url: str) -> str:
     return read
 
 
-def test_a_person_logs_in_makes_a_key_and_logs_out(
-    page: Page, serve: Callable[..., Served], tmp_path: Path
-) -> None:
-    served = serve(mode="server")
-    add(tmp_path / "data", "Ada", "admin")
-    log_in(page, served.url, "Ada")
-    page.get_by_role("link", name="Ada", exact=True).click()
-    page.get_by_label("Name").fill("<b>script</b>")
-    page.get_by_label("run").check()
-    page.get_by_role("button", name="Make a key").click()
-    key = page.locator("pre").inner_text()
-    assert key.startswith("pincite_")
-    bearer = {"Authorization": f"Bearer {key}"}
-    answer = served.client.post("/api/v1/verify", json={"example": "article"}, headers=bearer)
-    assert answer.status_code == 202
-    revoke = page.get_by_role("button", name="Revoke <b>script</b>")
-    revoke.click()
-    expect(revoke).to_have_count(0)
-    assert served.client.get("/api/v1/me", headers=bearer).status_code == 401
-    for place in ("accounts", "audit"):
-        page.goto(f"{served.url}/admin/{place}")
-        assert page.get_by_role("main").get_by_role("heading").first.is_visible()
-    assert page.get_by_text("revoke_key").first.is_visible()
-    page.get_by_role("button", name="Log out").click()
-    page.wait_for_url(f"{served.url}/login")
-    page.goto(f"{served.url}/account")
-    assert "/login?next=%2Faccount" in page.url
-
-
 def test_another_sites_page_starts_nothing_with_a_persons_cookie(
     page: Page, serve: Callable[..., Served], tmp_path: Path
 ) -> None:
