@@ -3,13 +3,19 @@
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pincite.errors import ConfigError
-from pincite.library.results import ResultLog
+from pincite.library.results import log_result
+from pincite.settings import ResultsSettings
 
 CREATED = "2026-03-09T12:00:00+00:00"
+
+
+def keep(folder: Path, texts: dict[str, str], **more: Any) -> list[Path]:
+    return log_result(ResultsSettings(folder=str(folder), **more), "ab12", CREATED, texts)
 
 
 @pytest.fixture
@@ -38,15 +44,15 @@ def git(folder: Path, *arguments: str) -> list[str]:
     [("", ""), ("daily", "2026_03_09"), ("weekly", "y2026_w10"), ("monthly", "y2026_m03")],
 )
 def test_where_results_lie(tmp_path: Path, by: str, inside: str) -> None:
-    paths = ResultLog(tmp_path / "log", by).keep("ab12", CREATED, {"yaml": "a: 1\n", "md": "# A\n"})
+    paths = keep(tmp_path / "log", {"yaml": "a: 1\n", "md": "# A\n"}, by=by)
     stem = tmp_path / "log" / inside / "2026_03_09_ab12"
     assert paths == [stem.with_suffix(".yaml"), stem.with_suffix(".md")]
     assert paths[0].read_text() == "a: 1\n"
 
 
 def test_a_result_is_written_over_wherever_it_lies(tmp_path: Path) -> None:
-    (first,) = ResultLog(tmp_path, "daily").keep("ab12", CREATED, {"yaml": "a: 1\n"})
-    (second,) = ResultLog(tmp_path, "yearly").keep("ab12", CREATED, {"yaml": "a: 2\n"})
+    (first,) = keep(tmp_path, {"yaml": "a: 1\n"}, by="daily")
+    (second,) = keep(tmp_path, {"yaml": "a: 2\n"}, by="yearly")
     assert (second, second.read_text()) == (first, "a: 2\n")
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
 
@@ -54,9 +60,8 @@ def test_a_result_is_written_over_wherever_it_lies(tmp_path: Path) -> None:
 def test_results_go_into_git(repository: Path) -> None:
     (repository / "draft.txt").write_text("not ours")
     git(repository, "add", "draft.txt")
-    log = ResultLog(repository, "yearly", "push")
     for text in ("a: 1\n", "a: 1\n", "a: 2\n"):
-        log.keep("ab12", CREATED, {"yaml": text})
+        keep(repository, {"yaml": text}, by="yearly", git="push")
     messages = git(repository.parent / "origin.git", "log", "--all", "--format=%s")
     assert messages == ["Update result (ab12)", "Upload new result (ab12)"], "equal ones add none"
     (kept,) = git(repository, "ls-tree", "-r", "--name-only", "HEAD")
@@ -65,11 +70,11 @@ def test_results_go_into_git(repository: Path) -> None:
 
 def test_a_folder_that_is_no_repository_keeps_the_result(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"results.git: git add failed"):
-        ResultLog(tmp_path, git="commit").keep("ab12", CREATED, {"yaml": "a: 1\n"})
+        keep(tmp_path, {"yaml": "a: 1\n"}, git="commit")
     assert (tmp_path / "2026_03_09_ab12.yaml").exists()
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match=r"results.folder: .* cannot be written"):
-        ResultLog(tmp_path / "file").keep("ab12", CREATED, {"yaml": ""})
+        keep(tmp_path / "file", {"yaml": ""})

@@ -264,7 +264,7 @@ def test_keys_differ_whatever_their_titles() -> None:
         source("The 王", "王"),
         source("The 王", "王"),
     ]
-    keys = [entry.key for entry in bibliography.entries(given)]
+    keys = [entry.text("id") for entry in bibliography.entries(given)]
     first = "Holm2019Trama"
     assert keys == [first, "Holm2019Tramb", "Holm2019Tramc", "Anon2019a", "Anon2019b"]
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import platformdirs
 
 from pincite.contract import codec
+from pincite.corpus import durable
 from pincite.errors import InputError
 from pincite.judgement.fusion import CAUTIOUS, Judged, measured, rates
-from pincite.types import Verdict
+from pincite.opinions import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,35 +32,31 @@ class MeasuredJudge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredJudges:
-    """All that were measured on this machine, by the name that their server calls them."""
+    """All models measured on this machine, by the name that their server uses."""
 
     judges: Mapping[str, MeasuredJudge] = field(default_factory=dict)
 
 
 def file_of(setting: str) -> Path:
-    """Where they are kept: what the setting says, or in the user's data folder."""
+    """The file that the setting names, or one in the user's data folder."""
     if setting:
         return Path(setting).expanduser()
     return Path(platformdirs.user_data_path("pincite")) / "judges.json"
 
 
 def read(path: Path) -> MeasuredJudges:
-    """What is kept; nothing where there is no file.
-
-    Raises:
-        InputError: it is something else; the message names the first place that is wrong.
-    """
+    """What was measured; empty without a file. Raises InputError for a file of something else."""
     return codec.from_file(MeasuredJudges, path) if path.exists() else MeasuredJudges()
 
 
 def log_ratios(path: Path, model: str) -> Mapping[Verdict, float]:
-    """What each verdict of a model adds; the cautious values of one that was not measured."""
+    """What each verdict of a model adds; cautious values if it was not measured."""
     found = read(path).judges.get(model)
     return {**CAUTIOUS, **found.log_ratios} if found else CAUTIOUS
 
 
 def rates_of(path: Path, model: str, threshold: float) -> tuple[float, float] | None:
-    """What a flag of both together is worth; None of a model that was not measured so."""
+    """What a flag of both together is worth; None if it was not measured at this threshold."""
     found = read(path).judges.get(model)
     return found.rates if found and found.threshold == threshold else None
 
@@ -67,7 +64,7 @@ def rates_of(path: Path, model: str, threshold: float) -> tuple[float, float] | 
 def keep(
     path: Path, model: str, rows: Sequence[Judged], threshold: float, files: tuple[str, ...]
 ) -> MeasuredJudge:
-    """Measure a model on rows, and write it in place of what an earlier run measured.
+    """Measure a model on rows and store that in place of an earlier measurement.
 
     Raises:
         InputError: the file is something else, or cannot be written.
@@ -84,12 +81,10 @@ def keep(
         threshold=threshold,
         rates=rates(rows, threshold),
     )
-    judges = {**read(path).judges, model: judge}
-    beside = path.with_name(path.name + ".part")
+    judges = MeasuredJudges(judges={**read(path).judges, model: judge})
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(codec.to_json(MeasuredJudges(judges=judges)), encoding="utf-8")
-        beside.replace(path)
+        durable.write_text(path, codec.to_json(judges))
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}.") from error
     return judge

@@ -1,23 +1,23 @@
-"""Results as files: a log of them, and results read back as what a person can have an opinion on.
+"""The log of results, and results read back as items that a person can have an opinion on.
 
-An *item* is a statement with one passage that was judged for it; of `check` also a reading with its
-outcome, of `ask` a sentence with its standing and an answer as a whole. Each kind of result has one
-function here; another kind needs one more.
+An *item* is a statement with one passage that was judged for it; in `check` also a reading with its
+outcome, in `ask` a sentence with its standing, and an answer as a whole.
 
-Files of the log are called as EvidenceSeeker calls them, by day and id: `2026_11_23_ab12….yaml` and
-`.md`. A result with an id that is there already is written over, wherever it lies.
+Files of the log have EvidenceSeeker's names, by day and id: `2026_11_23_ab12….yaml` and `.md`. A
+result whose id is there already is replaced, wherever it is.
 """
 
 import json
 import re
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from pincite.contract import codec
+from pincite.corpus import durable
 from pincite.errors import ConfigError, InputError
 from pincite.settings import ResultsSettings
 
@@ -28,9 +28,9 @@ MAX_BYTES = 200_000_000  # a report of 1,000 claims with all passages has some 2
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A statement and what was said of it; without `passage` it is a reading as a whole."""
+    """A statement and the result for it; without `passage` it is a reading as a whole."""
 
-    item_id: str  # unique in its result; one that ends earlier stands for all that begin so
+    item_id: str  # unique in its result; a prefix up to "/" stands for all that begin with it
     statement: str
     said: str  # verify: a label; check: an outcome, or a side; ask: a standing, or a support
     passage: str = ""
@@ -41,7 +41,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a result file says, as far as opinions need it."""
+    """A result file, as far as opinions need it."""
 
     kind: Kind
     created: str
@@ -54,13 +54,13 @@ class Result:
         `passage`: one with a passage is meant; of a sentence or reading, its only one.
 
         Raises:
-            InputError: none is, or several are; lists them.
+            InputError: there is none, or several; lists them.
         """
         found = [item for item in self.items if item.item_id == item_id]
         if not found or (passage and not found[0].passage):
             below = [i for i in self.items if i.item_id.startswith(f"{item_id}/")]
             found = below or found
-        # A claim with one citation is that citation, whatever better sources stand beside it.
+        # A claim with one citation is that citation, whatever better sources are suggested.
         cited = [i for i in found if not _SUGGESTED.fullmatch(i.item_id.rpartition("/")[2])]
         if len(cited) == 1:
             return cited[0]
@@ -171,7 +171,7 @@ _KINDS: Mapping[str, tuple[Kind, Callable[[_Values], Iterator[_Values]]]] = {
 
 # ── Log ──────────────────────────────────────────────────────────────────────────────────────────
 
-# Of the date of a result: the folder that it lies in (EvidenceSeeker, `SubdirConstruction`).
+# The folder of a result, by its date (EvidenceSeeker, `SubdirConstruction`).
 FOLDERS = {
     "": "",
     "daily": "%Y_%m_%d",
@@ -182,74 +182,58 @@ FOLDERS = {
 GIT_SECONDS = 60.0  # for a push over a slow line
 
 
-@dataclass(frozen=True, slots=True)
-class ResultLog:
-    """Where results are kept."""
+def log_result(
+    settings: ResultsSettings, uid: str, created: str, texts: Mapping[str, str]
+) -> list[Path]:
+    """Write the texts of a result into the log; returns their paths, none without a log.
 
-    folder: Path
-    by: str = ""
-    git: str = ""  # "commit", "push"
+    Args:
+        settings: where the log is, and whether it is in git.
+        uid: hex digits or letters, of this result alone.
+        created: ISO date or timestamp.
+        texts: by file ending: "yaml" and "md", or others.
 
-    def keep(self, uid: str, created: str, texts: Mapping[str, str]) -> list[Path]:
-        """Write the texts of a result, by their ending; where they are.
-
-        Args:
-            uid: hex digits or letters, of this result alone.
-            created: ISO date or timestamp.
-            texts: "yaml" and "md", or others.
-
-        Raises:
-            ConfigError: a file cannot be written, or git refuses; what was written stays.
-        """
-        day = datetime.fromisoformat(created)
-        stem = f"{day:%Y_%m_%d}_{uid}"
-        usual = self.folder / day.strftime(FOLDERS[self.by])
-        written, is_new = [], True
-        for ending, text in texts.items():
-            name = f"{stem}.{ending}"
-            path = next(iter(sorted(self.folder.rglob(name))), usual / name)
-            is_new = is_new and not path.exists()
-            _write(path, text)
-            written.append(path)
-        if self.git:
-            self._into_git(f"{'Upload new' if is_new else 'Update'} result ({uid})", written)
-        return written
-
-    def _into_git(self, message: str, paths: Sequence[Path]) -> None:
-        named = ["--", *(str(path.resolve()) for path in paths)]
-        self._run("add", *named)
-        if self._run("diff", "--cached", "--name-only", *named):
-            self._run("commit", "--quiet", "-m", message, *named)
-        if self.git == "push":
-            self._run("push", "--quiet")
-
-    def _run(self, *arguments: str) -> str:
-        """What git prints; the person's own git, with the credentials that it has."""
-        command = ["git", "-C", str(self.folder), *arguments]
-        try:
-            done = subprocess.run(  # noqa: S603 - our own words and our own files
-                command, capture_output=True, encoding="utf-8", timeout=GIT_SECONDS, check=True
-            )
-        except subprocess.CalledProcessError as error:
-            said = (error.stderr or error.stdout).strip()[-300:]
-            raise ConfigError(f"results.git: git {arguments[0]} failed: {said}") from error
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise ConfigError(f"results.git: git {arguments[0]} failed: {error}") from error
-        return done.stdout.strip()
-
-
-def log_of(settings: ResultsSettings) -> ResultLog | None:
-    """The log of the settings; None: there is none."""
+    Raises:
+        ConfigError: a file cannot be written, or git refuses; what was written stays.
+    """
     if not settings.folder:
-        return None
-    return ResultLog(Path(settings.folder).expanduser(), settings.by, settings.git)
+        return []
+    folder, day = Path(settings.folder).expanduser(), datetime.fromisoformat(created)
+    written, is_new = list[Path](), True
+    for ending, text in texts.items():
+        name = f"{day:%Y_%m_%d}_{uid}.{ending}"
+        usual = folder / day.strftime(FOLDERS[settings.by]) / name
+        path = next(iter(sorted(folder.rglob(name))), usual)
+        is_new = is_new and not path.exists()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            durable.write_text(path, text.encode("utf-8", "replace").decode())
+        except OSError as error:
+            raise ConfigError(
+                f"results.folder: {path} cannot be written: {error.strerror}"
+            ) from error
+        written.append(path)
+    if settings.git:
+        named = ["--", *(str(path.resolve()) for path in written)]
+        _git(folder, "add", *named)
+        if _git(folder, "diff", "--cached", "--name-only", *named):
+            message = f"{'Upload new' if is_new else 'Update'} result ({uid})"
+            _git(folder, "commit", "--quiet", "-m", message, *named)
+        if settings.git == "push":
+            _git(folder, "push", "--quiet")
+    return written
 
 
-def _write(path: Path, text: str) -> None:
-    beside = path.with_name(f"{path.name}.part")
+def _git(folder: Path, *arguments: str) -> str:
+    """The output of the user's own git, with its credentials."""
+    command = ["git", "-C", str(folder), *arguments]
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(text, encoding="utf-8", errors="replace")
-        beside.replace(path)
-    except OSError as error:
-        raise ConfigError(f"results.folder: {path} cannot be written: {error.strerror}") from error
+        done = subprocess.run(  # noqa: S603 - our own arguments and files
+            command, capture_output=True, encoding="utf-8", timeout=GIT_SECONDS, check=True
+        )
+    except subprocess.CalledProcessError as error:
+        said = (error.stderr or error.stdout).strip()[-300:]
+        raise ConfigError(f"results.git: git {arguments[0]} failed: {said}") from error
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ConfigError(f"results.git: git {arguments[0]} failed: {error}") from error
+    return done.stdout.strip()

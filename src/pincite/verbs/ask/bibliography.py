@@ -1,8 +1,10 @@
 """Sources as a bibliography knows them: authors, fields and keys; as BibTeX, RIS and CSL-JSON.
 
-The formats are written here: bibtexparser and pybtex write BibTeX, but leave keys, capitals and the
-signs that LaTeX reads to the caller, and rispy writes a value with a line break in it as two lines.
-Tests read what is written here with those libraries. Text stays Unicode, as UTF-8.
+The formats are written here: bibtexparser and pybtex leave keys, capitals and the characters that
+LaTeX reads to the caller, and rispy breaks a value with a line break into two lines. Tests read the
+output with those libraries. Text stays Unicode, as UTF-8.
+
+An item of CSL-JSON is the record of a source; the other formats are made of it.
 """
 
 import json
@@ -12,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import quote
 
 from pincite import containment
@@ -23,8 +25,8 @@ from pincite.verbs.ask.report import AnswerReport, Reference
 # ── Authors ───────────────────────────────────────────────────────────────────────────────────────
 #
 # PubMed's reader writes "Holm, Ida Marie, Jr; Berg, Per; Varde Study Group" under `authors` and
-# names the groups again under `groups`. Pages of the web have an `author` in any form. What cannot
-# be taken apart for sure is kept whole: better than a name that is wrongly inverted.
+# names the groups again under `groups`. Pages of the web have an `author` in any form. A name that
+# cannot surely be split is kept whole.
 
 _SEMICOLON = re.compile(r"\s*;\s*")
 _AND = re.compile(r"\s+(?:and|&)\s+", re.IGNORECASE)
@@ -46,21 +48,12 @@ MOST_WORDS = 6  # of a person's name: with more it is a group or a sentence
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A person, or with `given` and `suffix` empty and `whole` set a name that stays as it is."""
+    """A person; or, with `whole` set and nothing but `family`, a name that stays as it is."""
 
     family: str
     given: str = ""
     suffix: str = ""
-    whole: bool = False  # a group, or a name that cannot be taken apart
-
-    @property
-    def inverted(self) -> str:
-        """As catalogues have it.
-
-        >>> Name("Holm", "Ida Marie", "Jr").inverted
-        'Holm, Ida Marie, Jr'
-        """
-        return ", ".join(part for part in (self.family, self.given, self.suffix) if part)
+    whole: bool = False  # a group, or a name that cannot be split
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +152,8 @@ def _is_group(text: str) -> bool:
     return bool(small) or any(word.lower() in _GROUP_WORDS for word in words)
 
 
-# ── Fields ────────────────────────────────────────────────────────────────────────────────────────
+# ── Items ────────────────────────────────────────────────────────────────────────────────────────
 
-Kind = Literal["article", "chapter", "webpage", "document"]
 SEPARATOR = "; "  # between several values of one field of the metadata
 MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 RETRACTIONS: Mapping[Retraction, str] = {
@@ -172,12 +164,13 @@ RETRACTIONS: Mapping[Retraction, str] = {
     Retraction.NO: "",
     Retraction.UNKNOWN: "",
 }
+MORE_AUTHORS = "The list of authors goes on (et al.)."
 _ISO = re.compile(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?(?!\d)")
 _SHOWN = re.compile(r"(\d{4})(?:\s+([A-Z][a-z]{2})[a-z]*(?:\s+(\d{1,2}))?)?(?![\d-])")
 _RANGE = re.compile(r"([A-Za-z]*)(\d+)\s*[-–—]\s*([A-Za-z]*)(\d+)(?!\w)")
 _PMID = re.compile(r"[1-9]\d{0,8}")
 _PMC = re.compile(r"PMC\d{1,9}")
-# Marks that change in which direction a text runs.
+# Marks that change the direction of text.
 _DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _STOP_WORDS = frozenset("about from into over that their these this those with".split())
 MOST_OF_NAME = 20  # letters of the first author's in a key: a group's may be a sentence
@@ -186,47 +179,43 @@ MIN_WORD = 4  # letters of the title's word in a key
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A source with the fields that formats of bibliographies share; empty: not known."""
+    """A source as an item of CSL-JSON, with what other formats have in fields of their own."""
 
-    key: str
-    kind: Kind
-    title: str
-    authors: Authors
-    date: tuple[int, ...]  # year, month, day as far as they are known
-    container: str = ""  # the journal, or the book of a chapter
-    container_short: str = ""
-    volume: str = ""
-    issue: str = ""
-    pages: str = ""  # "45-49; discussion 50"
-    first_page: str = ""
-    last_page: str = ""
-    publisher: str = ""
-    issn: str = ""
-    isbn: str = ""
-    doi: str = ""
-    pmid: str = ""
-    pmc: str = ""
-    url: str = ""
-    language: str = ""
-    keywords: tuple[str, ...] = ()
-    types: str = ""  # "Journal Article; Randomized Controlled Trial"
-    abstract: str = ""
-    retraction: Retraction = Retraction.UNKNOWN
-    note: str = ""  # that it is retracted, and where that is told
+    item: dict[str, Any]  # known fields only, by the schema of CSL 1.0.2
+    note: str = ""  # that it is retracted, and where that is said
+    more: bool = False  # whether there are more authors
+
+    def text(self, name: str) -> str:
+        """A field's text; empty if it is not known."""
+        return str(self.item.get(name, ""))
+
+    @property
+    def authors(self) -> list[dict[str, str]]:
+        """Names as CSL has them."""
+        found: list[dict[str, str]] = self.item.get("author", [])
+        return found
+
+    @property
+    def date(self) -> list[int]:
+        """Year, month and day as far as they are known."""
+        found: list[int] = self.item.get("issued", {"date-parts": [[]]})["date-parts"][0]
+        return found
 
 
 def entries(references: Sequence[Reference]) -> list[Entry]:
-    """One entry a reference, in their order, each with a key of its own."""
+    """An entry per reference, in order, each with a key of its own."""
     plain = containment.each(
         lambda of: list(map(_entry, of)), references, lambda one, _: _bare(one)
     )
-    return [replace(e, key=key) for e, key in zip(plain, _keys(plain), strict=True)]
+    keys = _keys([each.item for each in plain])
+    return [replace(e, item={"id": key} | e.item) for e, key in zip(plain, keys, strict=True)]
 
 
 def _bare(reference: Reference) -> Entry:
-    """A source of which nothing but its id can be read."""
+    """A source of which only its id can be read."""
     name = line(str(reference.ref_id))
-    return Entry("", "document", name, Authors(()), (), url=name if "://" in name else "")
+    item = {"type": "document", "title": name, "URL": name if "://" in name else ""}
+    return Entry({field: value for field, value in item.items() if value})
 
 
 def line(text: str) -> str:
@@ -270,7 +259,7 @@ def _date(year: int, month: int, day: int) -> tuple[int, ...]:
 
 
 def whole_pages(text: str) -> tuple[str, str, str]:
-    """Pages with the last one written out, as PubMed does not; and the first and last alone.
+    """Pages with the last one written out; and the first and last alone.
 
     >>> whole_pages("1023-9; discussion 1030"), whole_pages("S12-5"), whole_pages("e42")
     (('1023-1029; discussion 1030', '1023', '1029'), ('S12-S15', 'S12', 'S15'), ('e42', 'e42', ''))
@@ -286,7 +275,7 @@ def whole_pages(text: str) -> tuple[str, str, str]:
 
 
 def links(meta: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Identifiers and where they lead: ("PMID 123", "https://pubmed…"); bad ones are left out."""
+    """Valid identifiers and where they lead: ("PMID 123", "https://pubmed…")."""
     found = []
     if pmid := _valid(_PMID, meta.get("pmid", "")):
         found.append((f"PMID {pmid}", f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"))
@@ -298,7 +287,7 @@ def links(meta: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def retraction_note(reference: Reference) -> str:
-    """That it is retracted, and by what notice; empty where it is not, or nobody knows."""
+    """That it is retracted, and by which notice; empty if it is not known to be."""
     mark = RETRACTIONS[reference.retraction]
     notices = line(reference.document.meta.get("notices", ""))
     return f"{mark}: {notices}" if mark and notices else mark
@@ -311,67 +300,69 @@ def _valid(pattern: re.Pattern[str], text: str) -> str:
 def _entry(reference: Reference) -> Entry:
     document = reference.document
     meta = {name: line(value) for name, value in document.meta.items()}
-    pages, first, last = whole_pages(meta.get("pages", ""))
     is_web = document.url.lower().startswith(("http://", "https://"))
+    kind = "webpage" if is_web else "document"
+    if meta.get("journal") or meta.get("book"):
+        kind = "article-journal" if meta.get("journal") else "chapter"
     keywords = f"{meta.get('keywords', '')}{SEPARATOR}{meta.get('mesh', '')}".split(SEPARATOR)
-    return Entry(
-        key="",
-        kind=_kind(meta, is_web),
-        title=line(document.title) or line(reference.ref_id),
-        authors=authors_of(meta),
-        date=cited_date(document.published, meta),
-        container=meta.get("journal") or meta.get("book") or meta.get("site", ""),
-        container_short=meta.get("journal_abbreviation", ""),
-        volume=meta.get("volume", ""),
-        issue=meta.get("issue", ""),
-        pages=pages,
-        first_page=first,
-        last_page=last,
-        publisher=meta.get("publisher", ""),
-        issn=meta.get("issn", ""),
-        isbn=meta.get("isbn", "").split(SEPARATOR)[0],
-        doi=doi_in(meta.get("doi", "")) or doi_of_url(document.url) or "",
-        pmid=_valid(_PMID, meta.get("pmid", "")) or pmid_of_url(document.url) or "",
-        pmc=_valid(_PMC, meta.get("pmc", "")) or pmc_of_url(document.url) or "",
-        url=line(document.url) if is_web else "",
-        language=meta.get("article_language", "").split(SEPARATOR)[0] or document.language or "",
-        keywords=tuple(dict.fromkeys(word for word in keywords if word)),
-        types=meta.get("publication_type", ""),
-        abstract=line(document.text) if meta.get("coverage") == "abstract" else "",
-        retraction=reference.retraction,
-        note=retraction_note(reference),
-    )
+    authors, date = authors_of(meta), cited_date(document.published, meta)
+    note = retraction_note(reference)
+    fields = {
+        "type": kind,
+        "title": line(document.title) or line(reference.ref_id),
+        "author": [_csl_name(name) for name in authors.names],
+        "container-title": meta.get("journal") or meta.get("book") or meta.get("site"),
+        "container-title-short": meta.get("journal_abbreviation"),
+        "issued": {"date-parts": [list(date)]} if date else {},
+        "volume": meta.get("volume"),
+        "issue": meta.get("issue"),
+        "page": whole_pages(meta.get("pages", ""))[0],
+        "publisher": meta.get("publisher"),
+        "ISSN": meta.get("issn"),
+        "ISBN": meta.get("isbn", "").split(SEPARATOR)[0],
+        "DOI": doi_in(meta.get("doi", "")) or doi_of_url(document.url),
+        "PMID": _valid(_PMID, meta.get("pmid", "")) or pmid_of_url(document.url),
+        "PMCID": _valid(_PMC, meta.get("pmc", "")) or pmc_of_url(document.url),
+        "URL": line(document.url) if is_web else "",
+        "language": meta.get("article_language", "").split(SEPARATOR)[0] or document.language,
+        "genre": meta.get("publication_type"),
+        "keyword": SEPARATOR.join(dict.fromkeys(word for word in keywords if word)),
+        "abstract": line(document.text) if meta.get("coverage") == "abstract" else "",
+        "status": "retracted" if reference.retraction is Retraction.YES else "",
+        "note": " ".join(filter(None, (note, MORE_AUTHORS if authors.more else ""))),
+    }
+    item = {name: value for name, value in fields.items() if value}
+    return Entry(item, note, authors.more)
 
 
-def _kind(meta: Mapping[str, str], is_web: bool) -> Kind:
-    if meta.get("journal"):
-        return "article"
-    if meta.get("book"):
-        return "chapter"
-    return "webpage" if is_web else "document"
+def _csl_name(name: Name) -> dict[str, str]:
+    if name.whole:
+        return {"literal": name.family}
+    parts = {"family": name.family, "given": name.given, "suffix": name.suffix}
+    return {part: value for part, value in parts.items() if value}
 
 
 # ── Keys ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _keys(plain: Sequence[Entry]) -> Iterator[str]:
-    """AuthorYearWord; where several would have the same, all of them end in a letter."""
-    bases = [_base(entry) for entry in plain]
+def _keys(items: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """AuthorYearWord, with a letter at the end of keys that would be the same."""
+    bases = [_base(item) for item in items]
     often = Counter(base.lower() for base in bases)
     used: set[str] = set()
     for base in bases:
-        # BibTeX tells no capitals from small letters in a key.
+        # BibTeX keys are case-insensitive.
         numbers = count(0 if often[base.lower()] == 1 else 1)
         key = next(k for n in numbers if (k := base + _letters(n)).lower() not in used)
         used.add(key.lower())
         yield key
 
 
-def _base(entry: Entry) -> str:
-    names = entry.authors.names
-    author = _ascii(names[0].family)[:MOST_OF_NAME] if names else ""
-    year = str(entry.date[0]) if entry.date else ""
-    words = (_ascii(word) for word in re.split(r"[\W_]+", entry.title))
+def _base(item: Mapping[str, Any]) -> str:
+    first = next(iter(item.get("author", [])), {})
+    author = _ascii(first.get("family") or first.get("literal") or "")[:MOST_OF_NAME]
+    year = item["issued"]["date-parts"][0][0] if "issued" in item else ""
+    words = (_ascii(word) for word in re.split(r"[\W_]+", item.get("title", "")))
     long = (w for w in words if len(w) >= MIN_WORD and w.lower() not in _STOP_WORDS)
     return f"{author or 'Anon'}{year}{next(long, '')[:MOST_OF_NAME].capitalize()}"
 
@@ -393,20 +384,14 @@ def _letters(n: int) -> str:
 
 # ── Formats ───────────────────────────────────────────────────────────────────────────────────────
 
-_BIBTEX_TYPES = {
-    "article": "article",
-    "chapter": "incollection",
-    "webpage": "misc",
-    "document": "misc",
+_BIBTEX = {  # types, and what they call the container
+    "article-journal": ("article", "journal"),
+    "chapter": ("incollection", "booktitle"),
+    "webpage": ("misc", "howpublished"),
+    "document": ("misc", "howpublished"),
 }
-_RIS_TYPES = {"article": "JOUR", "chapter": "CHAP", "webpage": "ELEC", "document": "GEN"}
-_CSL_TYPES = {
-    "article": "article-journal",
-    "chapter": "chapter",
-    "webpage": "webpage",
-    "document": "document",
-}
-# BibTeX counts braces that are escaped by a backslash too: all of these are written as words.
+_RIS = {"article-journal": "JOUR", "chapter": "CHAP", "webpage": "ELEC", "document": "GEN"}
+# BibTeX counts escaped braces too, so all of these are written as words.
 _LATEX = {
     **{sign: f"\\{sign}" for sign in "&%$#_"},
     "{": "{\\textbraceleft}",
@@ -418,12 +403,12 @@ _LATEX = {
     ">": "{\\textgreater}",
 }
 _WORD = re.compile(r"([\s(\[\"“]*)(.*?)([\s,.:;?!)\]\"”]*)", re.DOTALL)  # and signs around it
-# In an address: signs that BibTeX or a LaTeX command around it would stumble over.
+# In an address: characters that BibTeX or a LaTeX command around it would stumble over.
 _SAFE_IN_URL = "!#$%&'()*+,-./:;=?@[]_~"
 
 
 def used(report: AnswerReport) -> list[Reference]:
-    """The references that sentences of the answers name, each once, in the order of the report."""
+    """The references that sentences of the answers name, each once, in the report's order."""
     found: dict[str, Reference] = {}
     for answer in report.answers:
         numbers = {v.number for sentence in answer.sentences for v in sentence.verdicts}
@@ -433,44 +418,44 @@ def used(report: AnswerReport) -> list[Reference]:
     return list(found.values())
 
 
-# ── BibTeX ───────────────────────────────────────────────────────────────────────────────────────
+def to_csl(references: Sequence[Reference]) -> str:
+    """A JSON list of items by the schema of CSL 1.0.2."""
+    items = [entry.item for entry in entries(references)]
+    return json.dumps(items, ensure_ascii=False, indent=1) + "\n"
 
 
 def to_bibtex(references: Sequence[Reference]) -> str:
-    """An entry a reference, with a blank line between; empty for none."""
-    return "\n".join(_bibtex(entry) for entry in entries(references))
+    """An entry per reference, separated by blank lines; empty for none."""
+    return "\n".join(map(_bibtex, entries(references)))
 
 
 def _bibtex(entry: Entry) -> str:
-    values = {name: value for name, value in _bibtex_fields(entry) if value}
-    lines = [f"  {name} = {{{value}}}," for name, value in values.items()]
+    kind, container = _BIBTEX[entry.text("type")]
+    names = [_bibtex_name(name) for name in entry.authors]
+    fields = {
+        "title": protected(entry.text("title")),
+        "author": " and ".join([*names, "others"] if names and entry.more else names),
+        container: latex(entry.text("container-title")),
+        "year": "".join(map(str, entry.date[:1])),
+        "volume": latex(entry.text("volume")),
+        "number": latex(entry.text("issue")),
+        "pages": re.sub(r"(?<=\w)-(?=\w)", "--", latex(entry.text("page"))),
+        "publisher": latex(entry.text("publisher")),
+        "issn": latex(entry.text("ISSN")),
+        "isbn": latex(entry.text("ISBN")),
+        "doi": quote(entry.text("DOI"), safe=_SAFE_IN_URL + "<>"),
+        "pmid": entry.text("PMID"),
+        "pmcid": entry.text("PMCID"),
+        "url": quote(entry.text("URL"), safe=_SAFE_IN_URL),
+        "language": latex(entry.text("language")),
+        "keywords": latex(entry.text("keyword").replace(SEPARATOR, ", ")),
+        "abstract": latex(entry.text("abstract")),
+        "note": latex(entry.note),
+    }
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
     if len(entry.date) > 1:  # a macro: styles put it into their language
         lines.append(f"  month = {MONTHS[entry.date[1] - 1]},")
-    head = f"@{_BIBTEX_TYPES[entry.kind]}{{{entry.key},"
-    return "\n".join((head, *lines, "}\n"))
-
-
-def _bibtex_fields(entry: Entry) -> Iterator[tuple[str, str]]:
-    container = {"article": "journal", "chapter": "booktitle"}.get(entry.kind, "howpublished")
-    names = [_bibtex_name(name) for name in entry.authors.names]
-    yield "title", protected(entry.title)
-    yield "author", " and ".join([*names, "others"] if names and entry.authors.more else names)
-    yield container, latex(entry.container)
-    yield "year", str(entry.date[0]) if entry.date else ""
-    yield "volume", latex(entry.volume)
-    yield "number", latex(entry.issue)
-    yield "pages", re.sub(r"(?<=\w)-(?=\w)", "--", latex(entry.pages))
-    yield "publisher", latex(entry.publisher)
-    yield "issn", latex(entry.issn)
-    yield "isbn", latex(entry.isbn)
-    yield "doi", quote(entry.doi, safe=_SAFE_IN_URL + "<>")
-    yield "pmid", entry.pmid
-    yield "pmcid", entry.pmc
-    yield "url", quote(entry.url, safe=_SAFE_IN_URL)
-    yield "language", latex(entry.language)
-    yield "keywords", latex(", ".join(entry.keywords))
-    yield "abstract", latex(entry.abstract)
-    yield "note", latex(entry.note)
+    return "\n".join((f"@{kind}{{{entry.text('id')},", *lines, "}\n"))
 
 
 def latex(text: str) -> str:
@@ -483,7 +468,7 @@ def latex(text: str) -> str:
 
 
 def protected(title: str) -> str:
-    """A title whose capitals styles do not make small: names, formulas and abbreviations.
+    """A title in which styles keep the capitals of names, formulas and abbreviations.
 
     >>> protected("The effect of mRNA in Denmark: Results for COVID-19.")
     'The effect of {mRNA} in {Denmark}: Results for {COVID-19}.'
@@ -499,12 +484,11 @@ def protected(title: str) -> str:
     return " ".join(words)
 
 
-def _bibtex_name(name: Name) -> str:
-    if name.whole:
-        return f"{{{latex(name.family)}}}"
-    parts = (name.family, name.suffix, name.given)
-    written = ", ".join(_bibtex_part(part) for part in parts if part)
-    return written if name.given else f"{{{latex(name.family)}}}"
+def _bibtex_name(name: Mapping[str, str]) -> str:
+    if not name.get("given"):
+        return f"{{{latex(name.get('literal') or name['family'])}}}"
+    parts = (name.get(part, "") for part in ("family", "suffix", "given"))
+    return ", ".join(_bibtex_part(part) for part in parts if part)
 
 
 def _bibtex_part(part: str) -> str:
@@ -513,102 +497,49 @@ def _bibtex_part(part: str) -> str:
     return f"{{{latex(part)}}}" if has_and or "," in part else latex(part)
 
 
-# ── RIS ──────────────────────────────────────────────────────────────────────────────────────────
-
-
 def to_ris(references: Sequence[Reference]) -> str:
-    """A record a reference, lines ending in CR and LF as the format wants; empty for none."""
-    return "".join(_ris(entry) for entry in entries(references))
+    """A record per reference, its lines ending in CR and LF; empty for none."""
+    return "".join(map(_ris, entries(references)))
 
 
 def _ris(entry: Entry) -> str:
-    lines = [f"{tag}  - {value}" for tag, value in _ris_fields(entry) if value]
-    return "\r\n".join((f"TY  - {_RIS_TYPES[entry.kind]}", *lines, "ER  - ", "", ""))
+    _, first, last = whole_pages(entry.text("page"))
+    year, month, day = (*entry.date, 0, 0, 0)[:3]
+    date = f"{year:04}/{f'{month:02}' if month else ''}/{f'{day:02}' if day else ''}/"
+    fields = [
+        ("ID", entry.text("id")),
+        *(("AU", _inverted(name)) for name in entry.authors),
+        ("TI", entry.text("title")),
+        ("T2", entry.text("container-title")),
+        ("JO", entry.text("container-title-short")),
+        ("PY", str(year or "")),
+        ("DA", date if year else ""),
+        ("VL", entry.text("volume")),
+        ("IS", entry.text("issue")),
+        ("SP", first),
+        ("EP", last),
+        ("PB", entry.text("publisher")),
+        ("SN", entry.text("ISSN") or entry.text("ISBN")),
+        ("DO", entry.text("DOI")),
+        ("AN", entry.text("PMID")),
+        ("DB", "PubMed" if entry.text("PMID") else ""),
+        ("C2", entry.text("PMCID")),
+        ("UR", entry.text("URL")),
+        ("LA", entry.text("language")),
+        ("M3", entry.text("genre")),
+        *(("KW", keyword) for keyword in entry.text("keyword").split(SEPARATOR)),
+        ("AB", entry.text("abstract")),
+        ("N1", entry.note),
+        ("N1", MORE_AUTHORS if entry.more else ""),
+    ]
+    lines = [f"{tag}  - {value}" for tag, value in fields if value]
+    return "\r\n".join((f"TY  - {_RIS[entry.text('type')]}", *lines, "ER  - ", "", ""))
 
 
-def _ris_fields(entry: Entry) -> Iterator[tuple[str, str]]:
-    yield "ID", entry.key
-    yield from (("AU", name.inverted) for name in entry.authors.names)
-    yield "TI", entry.title
-    yield "T2", entry.container
-    yield "JO", entry.container_short
-    yield "PY", str(entry.date[0]) if entry.date else ""
-    yield "DA", _ris_date(entry.date)
-    yield "VL", entry.volume
-    yield "IS", entry.issue
-    yield "SP", entry.first_page
-    yield "EP", entry.last_page
-    yield "PB", entry.publisher
-    yield "SN", entry.issn or entry.isbn
-    yield "DO", entry.doi
-    yield "AN", entry.pmid
-    yield "DB", "PubMed" if entry.pmid else ""
-    yield "C2", entry.pmc
-    yield "UR", entry.url
-    yield "LA", entry.language
-    yield "M3", entry.types
-    yield from (("KW", keyword) for keyword in entry.keywords)
-    yield "AB", entry.abstract
-    yield "N1", entry.note
-    yield "N1", _missing_authors(entry)
-
-
-def _ris_date(date: Sequence[int]) -> str:
-    """YYYY/MM/DD/ with nothing for what is not known."""
-    if not date:
-        return ""
-    year, month, day = (*date, 0, 0)[:3]
-    return f"{year:04}/{f'{month:02}' if month else ''}/{f'{day:02}' if day else ''}/"
-
-
-def _missing_authors(entry: Entry) -> str:
-    return "The list of authors goes on (et al.)." if entry.authors.more else ""
-
-
-# ── CSL-JSON ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def to_csl(references: Sequence[Reference]) -> str:
-    """A JSON list with an item a reference, by the schema of CSL 1.0.2."""
-    items = [_csl(entry) for entry in entries(references)]
-    return json.dumps(items, ensure_ascii=False, indent=1) + "\n"
-
-
-def _csl(entry: Entry) -> dict[str, Any]:
-    notes = (entry.note, _missing_authors(entry))
-    fields = {
-        "id": entry.key,
-        "type": _CSL_TYPES[entry.kind],
-        "title": entry.title,
-        "author": [_csl_name(name) for name in entry.authors.names],
-        "container-title": entry.container,
-        "container-title-short": entry.container_short,
-        "issued": {"date-parts": [list(entry.date)]} if entry.date else {},
-        "volume": entry.volume,
-        "issue": entry.issue,
-        "page": entry.pages,
-        "publisher": entry.publisher,
-        "ISSN": entry.issn,
-        "ISBN": entry.isbn,
-        "DOI": entry.doi,
-        "PMID": entry.pmid,
-        "PMCID": entry.pmc,
-        "URL": entry.url,
-        "language": entry.language,
-        "genre": entry.types,
-        "keyword": SEPARATOR.join(entry.keywords),
-        "abstract": entry.abstract,
-        "status": "retracted" if entry.retraction is Retraction.YES else "",
-        "note": " ".join(note for note in notes if note),
-    }
-    return {name: value for name, value in fields.items() if value}
-
-
-def _csl_name(name: Name) -> dict[str, str]:
-    if name.whole:
-        return {"literal": name.family}
-    parts = {"family": name.family, "given": name.given, "suffix": name.suffix}
-    return {part: value for part, value in parts.items() if value}
+def _inverted(name: Mapping[str, str]) -> str:
+    """As catalogues have it: "Holm, Ida Marie, Jr"."""
+    parts = (name.get(part, "") for part in ("literal", "family", "given", "suffix"))
+    return ", ".join(part for part in parts if part)
 
 
 FORMATS: Mapping[str, Callable[[Sequence[Reference]], str]] = {

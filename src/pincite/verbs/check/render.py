@@ -19,7 +19,7 @@ from pincite.contract.codec import values_of
 from pincite.documents.text import code_of
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, Weighed
-from pincite.library.results import log_of
+from pincite.library.results import log_result
 from pincite.notes import IN_ENGLISH, Language
 from pincite.report import cells, templates
 from pincite.report.cells import cell, one_line, safe_link
@@ -518,19 +518,18 @@ def _number(value: float | None) -> float:
 
 
 def log_checks(report: CheckReport, settings: Settings) -> list[Path]:
-    """Write each check of a report into the log, if there is one; the files.
+    """Write each check of a report into the log, if there is one; returns the files.
 
     Raises:
         ConfigError: a file cannot be written, the template not filled in, or git refuses.
     """
     written = list[Path]()
-    if (log := log_of(settings.results)) is None:
-        return written
-    for check in report.checks:
+    for check in report.checks if settings.results.folder else ():
         one = replace(report, checks=(check,), n_statements=1)
         texts = {"yaml": to_yaml(one.to_values())}
         if settings.results.markdown:
             own, words = settings.check.template_file, settings.check.texts
             texts["md"] = to_markdown(one, own, translation=words)
-        written += log.keep(uid_of(check.statement, report.created), report.created, texts)
+        uid = uid_of(check.statement, report.created)
+        written += log_result(settings.results, uid, report.created, texts)
     return written
