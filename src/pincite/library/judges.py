@@ -11,7 +11,7 @@ from pincite.contract import codec
 from pincite.corpus import durable
 from pincite.errors import InputError
 from pincite.judgement.fusion import CAUTIOUS, Judged, measured, rates
-from pincite.opinions import Verdict
+from pincite.types import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

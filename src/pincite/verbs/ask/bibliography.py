@@ -359,7 +359,7 @@ def _keys(items: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _base(item: Mapping[str, Any]) -> str:
-    first = next(iter(item.get("author", [])), {})
+    first: Mapping[str, str] = next(iter(item.get("author", [])), {})
     author = _ascii(first.get("family") or first.get("literal") or "")[:MOST_OF_NAME]
     year = item["issued"]["date-parts"][0][0] if "issued" in item else ""
     words = (_ascii(word) for word in re.split(r"[\W_]+", item.get("title", "")))
