@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from pincite.contract import codec
+from pincite import codec
 from pincite.verbs.ask.report import AnswerReport
 from pincite.verbs.check.report import CheckReport
 from pincite.verbs.verify.report import SCHEMA, Report

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from rich.console import Console
 
-from pincite import notebook, runtime
-from pincite.contract import codec
+from pincite import codec, notebook, runtime
 from pincite.corpus import engines
 from pincite.corpus.protocol import Corpus as OpenCorpus
 from pincite.errors import InputError, MissingExtra

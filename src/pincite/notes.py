@@ -4,7 +4,7 @@ A report holds notes beside their English. To show one in another language, tran
 and fill in the values; no code reads the resulting sentences.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -165,16 +165,3 @@ def joined(notes: Iterable[Note]) -> str:
 def as_written(*written: str) -> tuple[Note, ...]:
     """Texts that have no code; empty ones are left out."""
     return tuple(Note(AS_WRITTEN, {"text": text}) for text in written if text)
-
-
-def stored(notes: Sequence[Note], *written: str) -> tuple[Note, ...]:
-    """The notes of a report that is read; its texts where it has none, or one not known here.
-
-    >>> stored((Note("of_next_year"),), "in plain words")
-    (Note(code='as_written', values={'text': 'in plain words'}),)
-    """
-    try:
-        known = bool(texts(notes))
-    except KeyError:  # an unknown code, or one that lacks a value
-        known = False
-    return tuple(notes) if known else as_written(*written)

@@ -3,7 +3,7 @@
 All are frozen and complete when constructed. Offsets are half-open `[start, end)` counts of Unicode
 code points, never bytes. An unknown field is `None` or empty, never a guess.
 
-Reports are written as JSON as these types have them (`pincite.contract.codec`): each field under
+Reports are written as JSON as these types have them (`pincite.codec`): each field under
 its name, and each property that is marked `@written`. A field with `metadata=UNWRITTEN` stays out.
 """
 

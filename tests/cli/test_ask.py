@@ -13,8 +13,8 @@ from models.chat_server import good as reply
 from models.llamacpp_server import KEY as REAL_KEY
 from models.llamacpp_server import NAME, RealServer
 
+from pincite import codec
 from pincite.cli import cli
-from pincite.contract import codec
 from pincite.verbs.ask.report import AnswerReport
 
 PAPERS: list[dict[str, Any]] = [

@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 from models.llamacpp_server import KEY, NAME, RealServer
 from support.check_values import readings
 
+from pincite import codec
 from pincite.cli import cli
-from pincite.contract import codec
 from pincite.llm.templates import VARIABLES
 from pincite.verbs.check.report import CheckReport
 

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 from documents.conftest import locked_pdf, paragraph_lines, pdf
-from filled_records import filled
 from verify.test_verify import WordVerifier
 
 from pincite.documents.body import Limits
@@ -38,7 +37,6 @@ from pincite.types import (
 )
 from pincite.verbs.verify.cited_copies import CitedCopies, Place, SourceOf
 from pincite.verbs.verify.pipeline import VerifyPipeline
-from pincite.verbs.verify.report import Report
 from pincite.wiki.article import parse_article
 
 DATA = b"The bridge opened in 1911."
@@ -321,7 +319,7 @@ def test_numbers() -> None:
 def test_a_book_without_any_number(tmp_path: Path) -> None:
     (tmp_path / "book.pdf").write_bytes(book())
     article = parse_article(BOOK % "2", "Varde Bridge")
-    source = private_copies.in_article(article, "1", "article.wiki")
+    source = private_copies.cited(article.claims[0].citations, "1", "article.wiki")
     attach(OwnCopies(tmp_path / "own"), source, tmp_path / "book.pdf")
     (cited,) = parse_article(BOOK % "p. 2", "Another").claims[0].citations
     (result,) = found(tmp_path, cited).citations
@@ -464,22 +462,13 @@ def test_cited_pages_are_read_and_others_are_found(tmp_path: Path) -> None:
     assert result.place.cited == "p. 2"
 
 
-def test_a_report_names_its_citations(tmp_path: Path) -> None:
-    row = {"citation_id": "r3", "title": "The Harbour", "authors": ["Mei Ito"], "isbn": ISBN}
-    cited = [{"citation": row}, {"citation": {"citation_id": "r4", "title": "Bare"}}]
-    report = {"findings": [{"citations": cited}]}
-    path = tmp_path / "report.json"
-    path.write_text(json.dumps(filled(Report, report)))
-    assert private_copies.in_report(path, "3").keys == (
-        "isbn:9780306406157",
-        "work:the harbour|ito",
+def test_a_citation_is_named_by_its_number() -> None:
+    book = Citation(
+        *("r3", Span(0, 1), Span(0, 1)), title="The Harbour", authors=("Mei Ito",), isbn=ISBN
     )
+    both = [book, Citation("r4", Span(0, 1), Span(0, 1), title="Bare")]
+    found = private_copies.cited(both, "3", "report.json")
+    assert found.keys == ("isbn:9780306406157", "work:the harbour|ito")
     for number, message in (("r4", "known again"), ("r9", "no citation r9"), ("x", "such as r7")):
         with pytest.raises(InputError, match=message):
-            private_copies.in_report(path, number)
-    for content in ("[]", "{", '{"findings": 3}', '{"findings": [{"citations": [1]}]}'):
-        path.write_text(content)
-        with pytest.raises(InputError, match=r"report\.json"):
-            private_copies.in_report(path, "r3")
-    with pytest.raises(InputError, match="cannot be read"):
-        private_copies.in_report(tmp_path / "none.json", "r3")
+            private_copies.cited(both, number, "report.json")

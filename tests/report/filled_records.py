@@ -6,7 +6,7 @@ from enum import Enum
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pincite.contract.codec import EachOf, Within
+from pincite.codec import Within
 from pincite.types import Span
 from pincite.verbs.verify.coverage import Stage
 
@@ -42,8 +42,6 @@ def _limited(args: tuple[Any, ...], given: Any) -> Any:
     for each in args[1:]:
         if given is ABSENT and isinstance(each, Within):
             return each.ge
-        if given is ABSENT and isinstance(each, EachOf):
-            return {str(key): filled(get_args(args[0])[1]) for key in each.keys}
     return filled(args[0], given)
 
 

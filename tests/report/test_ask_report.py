@@ -15,8 +15,8 @@ from hostile import CASES
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
+from pincite import codec
 from pincite.cli.ask import deliver
-from pincite.contract import codec
 from pincite.errors import ConfigError, InputError, PinciteError
 from pincite.judgement.references import ReferenceVerdict, Standing, Support
 from pincite.types import Span

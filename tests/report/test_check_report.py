@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 from support.check_values import readings
 
+from pincite import codec
 from pincite.cli.check import deliver
-from pincite.contract import codec
 from pincite.errors import ConfigError, PinciteError
 from pincite.report import yaml_text
 from pincite.verbs.check import render, terminal

@@ -17,7 +17,7 @@ from schemathesis.core.failures import Failure, FailureGroup
 from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
-from pincite.contract.codec import to_json
+from pincite.codec import to_json
 from pincite.server.app import create_app
 from pincite.server.jobs import Status
 from pincite.server.site import Site

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pincite import codec
 from pincite.cli import options
-from pincite.contract import codec
 from pincite.errors import InputError
 from pincite.types import Unchecked
 
@@ -180,13 +180,15 @@ def _source(ref: str, article: str | None, report: Path | None, **given: Any) ->
     """The source that REF names, by itself or as a citation, and the store of copies."""
     from pincite.library import private_copies
     from pincite.verbs.verify import articles
+    from pincite.verbs.verify.report import Report
 
     settings = options.settings_of(given)
     copies = _copies(settings)
     if article and report:
         raise click.UsageError("Expected one of --article and --report.")
     if report:
-        return private_copies.in_report(report, ref), copies
+        results = [result for f in Report.from_file(report).findings for result in f.citations]
+        return private_copies.cited((r.citation for r in results), ref, report.name), copies
     path, mark, number = ref.rpartition("#")
     if not article and mark and "://" not in ref and articles.is_file(path):
         article, ref = path, number
@@ -195,7 +197,8 @@ def _source(ref: str, article: str | None, report: Path | None, **given: Any) ->
     private_copies.citation_id(ref)
     page = articles.opened(article, None, settings, options.say)
     place = Path(article).name if articles.is_file(article) else article
-    return private_copies.in_article(page, ref, place), copies
+    citations = (citation for claim in page.claims for citation in claim.citations)
+    return private_copies.cited(citations, ref, place), copies
 
 
 def _attached(ref: str, given: dict[str, Any]) -> tuple[Any, Any]:

@@ -10,9 +10,8 @@ from typing import Any
 
 import click
 
-from pincite import containment
+from pincite import codec, containment
 from pincite.cli import edge
-from pincite.contract import codec
 from pincite.errors import InputError, PinciteError
 from pincite.settings import SHORT, Settings, load
 from pincite.settings.schema import declared

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import platformdirs
 
-from pincite.contract import codec
+from pincite import codec
 from pincite.corpus import durable
 from pincite.errors import InputError
 from pincite.judgement.fusion import CAUTIOUS, Judged, measured, rates

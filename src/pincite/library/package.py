@@ -22,7 +22,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
-from pincite.contract import codec
+from pincite import codec
 from pincite.corpus.durable import Tell, checksum, replacing, silent
 from pincite.corpus.generation import Generation, check_format, current_name, point_to
 from pincite.corpus.maintenance import flaws

@@ -20,7 +20,7 @@ import shutil
 import sqlite3
 import stat
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -44,8 +44,7 @@ from pincite.text.page_numbers import (
     page_labels,
     page_starts,
 )
-from pincite.types import OWN_SCHEME, Article, Citation, Document, Reason, Unchecked
-from pincite.verbs.verify.report import Report
+from pincite.types import OWN_SCHEME, Citation, Document, Reason, Unchecked
 
 _NUMBER = re.compile(r"r?([1-9][0-9]{0,3})\Z")
 _FORMS = (
@@ -116,31 +115,20 @@ def of_citation(citation: Citation, place: str) -> Named:
     return Named(f"{what} ({citation.citation_id} of {place})", keys)
 
 
-def in_article(article: Article, number: str, place: str) -> Named:
+def cited(citations: Iterable[Citation], number: str, place: str) -> Named:
     """The source of the citation that `pincite claims` and reports call `number`, as r7.
 
     Raises:
-        InputError: the number is none, or no claim of the article has that citation.
+        InputError: the number is none, or no such citation is among them.
     """
     wanted = citation_id(number)
-    found = {c.citation_id: c for claim in article.claims for c in claim.citations}
-    if wanted not in found:
-        raise InputError(f"{place} has no citation {wanted}. pincite claims {place} lists them.")
-    return of_citation(found[wanted], place)
-
-
-def in_report(path: Path, number: str) -> Named:
-    """The source of a citation of a report that `verify --json` wrote.
-
-    Raises:
-        InputError: it is no such report, or has no such citation.
-    """
-    wanted = citation_id(number)
-    cited = [r.citation for finding in Report.from_file(path).findings for r in finding.citations]
-    for citation in cited:
+    for citation in citations:
         if citation.citation_id == wanted:
-            return of_citation(citation, path.name)
-    raise InputError(f"{path} has no citation {wanted}; its column citation_id in CSV lists them.")
+            return of_citation(citation, place)
+    raise InputError(
+        f"{place} has no citation {wanted}. pincite claims lists those of an article, the column "
+        "citation_id of the CSV those of a report."
+    )
 
 
 def citation_id(number: str) -> str:

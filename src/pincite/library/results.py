@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from pincite.contract import codec
+from pincite import codec
 from pincite.corpus import durable
 from pincite.errors import ConfigError, InputError
 from pincite.settings import ResultsSettings

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
-from pincite.contract.codec import Offsets, Probability, Whole, made
+from pincite.codec import Offsets, Probability, Whole, made
 from pincite.judgement.confirmation import Weighed
 from pincite.report.reasons import REASONS, why_unchecked
 from pincite.types import (

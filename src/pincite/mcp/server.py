@@ -22,7 +22,7 @@ from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import ToolAnnotations
 
-from pincite.contract import codec
+from pincite import codec
 from pincite.errors import PinciteError
 from pincite.mcp import work
 

@@ -19,7 +19,7 @@ from queue import SimpleQueue
 from typing import Annotated, Any
 
 from pincite import api, runtime
-from pincite.contract.codec import Within, values_of
+from pincite.codec import Within, values_of
 from pincite.corpus import engines
 from pincite.corpus.protocol import Address
 from pincite.documents.body import DEFAULT_LIMITS

@@ -19,8 +19,8 @@ import uvicorn
 from fastapi import Depends, FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from pincite import codec
 from pincite import settings as pipeline_settings
-from pincite.contract import codec
 from pincite.errors import ConfigError
 from pincite.server import plugins, problems, rendering
 from pincite.server.backup import using

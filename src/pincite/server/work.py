@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import Any, Literal, cast
 from urllib.parse import quote
 
-from pincite import runtime
+from pincite import codec, runtime
 from pincite.containment import attempted
-from pincite.contract import codec
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.origins import Origins
 from pincite.corpus.protocol import Address, Comparison, Corpus

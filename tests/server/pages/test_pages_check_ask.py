@@ -20,7 +20,7 @@ from samples import HOSTILE
 from server.corpora_of_tests import BRIDGE, TOWER, C, run_next, send
 from server.people_of_tests import SERVER, browser, somebody
 
-from pincite.contract.codec import values_of
+from pincite.codec import values_of
 from pincite.errors import ConfigError, PinciteError
 from pincite.library.results import result_in
 from pincite.server.corpora import Shared

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from pincite.contract import codec
+from pincite import codec
 from pincite.errors import InputError
 from pincite.server.jobs import JobStore
 from pincite.server.tables import whole

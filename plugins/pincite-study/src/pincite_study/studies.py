@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 import sqlalchemy as sa
 
-from pincite.contract import codec
-from pincite.contract.codec import Within
+from pincite import codec
+from pincite.codec import Within
 from pincite.errors import InputError
 from pincite.server.database import Database
 from pincite.server.tables import new_id, newest_first, now, whole

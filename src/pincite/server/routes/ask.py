@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
 
-from pincite.contract import codec
+from pincite import codec
 from pincite.errors import InputError
 from pincite.report import cells
 from pincite.server import demo, forms

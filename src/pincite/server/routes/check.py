@@ -11,7 +11,7 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
 
-from pincite.contract import codec
+from pincite import codec
 from pincite.errors import InputError
 from pincite.judgement.confirmation import StatementType
 from pincite.report import cells

@@ -12,7 +12,7 @@ from fastapi import Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
 
-from pincite.contract import codec
+from pincite import codec
 from pincite.corpus.catalogue import Order, Which
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.protocol import Catalogue, Way

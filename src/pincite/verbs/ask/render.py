@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pincite.contract.codec import values_of
+from pincite.codec import values_of
 from pincite.judgement.references import ReferenceVerdict, Retraction, Standing, Support, standing
 from pincite.notes import IN_ENGLISH, Language
 from pincite.report import cells, templates

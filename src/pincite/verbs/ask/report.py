@@ -6,9 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pincite import containment
+from pincite import codec, containment
 from pincite.completions import Usage
-from pincite.contract import codec
 from pincite.judgement.references import ReferenceVerdict, Retraction, Standing, retraction_of
 from pincite.notes import Note, joined, texts
 from pincite.text.citation_marks import Sentence

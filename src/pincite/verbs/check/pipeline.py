@@ -9,8 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pincite import containment
-from pincite.contract import codec
+from pincite import codec, containment
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, StatementType, Unjudged, Weighed, Weight
 from pincite.judgement.references import Retraction, retraction_of

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pincite.contract.codec import values_of
+from pincite.codec import values_of
 from pincite.documents.text import code_of
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, Weighed

@@ -17,9 +17,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pincite import notes
+from pincite import codec, notes
 from pincite.completions import Completion, Prompt, Usage
-from pincite.contract import codec
 from pincite.errors import ConfigError, InputError, NotAsked, ServerError
 from pincite.judgement.confirmation import Unjudged, Weighed
 from pincite.llm.calls import Calls, completion_of, key_of

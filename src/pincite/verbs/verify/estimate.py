@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pincite.contract import codec
+from pincite import codec
 from pincite.llm.calls import tokens_of
 from pincite.llm.judge import REPLY_TOKENS
 from pincite.models.weights import served

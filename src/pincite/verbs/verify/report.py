@@ -7,9 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pincite import containment
-from pincite.contract import codec
-from pincite.contract.codec import Probability
+from pincite import codec, containment
+from pincite.codec import Probability
 from pincite.notes import Note, texts
 from pincite.types import Finding, Label, Reason, Says, Unchecked, Uncited, written
 from pincite.verbs.verify import wording

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pincite.contract import codec
+from pincite import codec
 from pincite.report import cells, templates
 from pincite.report.cells import cell, n_of, safe_link
 from pincite.types import Label, Reliability

@@ -9,14 +9,13 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar, get_type_hints
 
 from pincite.errors import InputError
-from pincite.notes import Note
 from pincite.types import Says, Span
 
 T = TypeVar("T")
@@ -27,12 +26,12 @@ _SCALARS = {str, int, bool, type(None)}
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-# Markers of a type: `Annotated[float, Within(0, 1)]`. Pydantic finds them by their methods.
-
-
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Limits of a number, checked in reading and stated in the JSON Schema."""
+    """Limits of a number, checked in reading and stated in the JSON Schema.
+
+    As in `Annotated[float, Within(0, 1)]`: pydantic calls the method.
+    """
 
     ge: float
     le: float | None = None
@@ -42,58 +41,9 @@ class Within:
         return {**handler(source), **{k: v for k, v in limits.items() if v is not None}}
 
 
-class Checked:
-    """Of a whole value: `checked` gives it back, or raises ValueError in reading."""
-
-    __slots__ = ()
-
-    def checked(self, value: Any) -> Any:
-        """The value; raises ValueError where it is not as it should be."""
-        raise NotImplementedError
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        from pydantic_core import core_schema
-
-        return core_schema.no_info_after_validator_function(self.checked, handler(source))
-
-
-@dataclass(frozen=True, slots=True)
-class EachOf(Checked):
-    """Of a mapping: each member is a key in it."""
-
-    keys: type[StrEnum]
-
-    def checked(self, value: Mapping[StrEnum, Any]) -> Mapping[StrEnum, Any]:
-        """The mapping, if it lacks none."""
-        if lacking := sorted(set(self.keys) - set(value)):
-            raise ValueError(f"it lacks {', '.join(lacking)}")
-        return value
-
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        return {**handler(schema), "required": list(map(str, self.keys))}
-
-
-class InOrder(Checked):
-    """Of a span: it does not end before it begins, nor begin before the text."""
-
-    def checked(self, value: Span) -> Span:
-        """The span, if it is one."""
-        if not 0 <= value.start <= value.end:
-            raise ValueError(f"{list(value)} is not a span")
-        return value
-
-
 Whole: TypeAlias = Annotated[int, Within(0)]
 Probability: TypeAlias = Annotated[float, Within(0, 1)]
-Offsets: TypeAlias = Annotated[Span, InOrder(), Says("half-open character offsets")]
-Scalar: TypeAlias = str | float | int | bool | None
-# Reports of an earlier Pincite lack it: its default is none.
-CorpusName: TypeAlias = Annotated[
-    str, Says("the corpus that has it; empty where only one was searched")
-]
-Coded: TypeAlias = Annotated[
-    tuple[Note, ...], Says("the same as codes with values, to be worded in other languages")
-]
+Offsets: TypeAlias = Annotated[Span, Says("half-open character offsets")]
 
 
 # ── Written ──────────────────────────────────────────────────────────────────────────────────────
@@ -152,24 +102,13 @@ def computed(kind: Any) -> Mapping[str, Any]:
 
 def made(kind: type[T], *sources: object, **given: Any) -> T:
     """A record of what is given and of the equally named attributes of the sources, first wins."""
-    for name in _names(kind):
+    for name in kind.__dataclass_fields__:  # type: ignore[attr-defined]  # a dataclass
         for source in sources:
             if name in given:
                 break
             if (value := getattr(source, name, _ABSENT)) is not _ABSENT:
                 given[name] = value
     return kind(**given)
-
-
-def rounded(record: T) -> T:
-    """Its numbers to four decimals: more would be noise of the weights, and differ by machine."""
-    values = ((name, getattr(record, name)) for name in _names(type(record)))
-    floats = {name: round(value, 4) for name, value in values if isinstance(value, float)}
-    return replace(record, **floats) if floats else record  # type: ignore[type-var]  # a dataclass
-
-
-def _names(kind: Any) -> tuple[str, ...]:
-    return tuple(kind.__dataclass_fields__)  # faster than `fields`
 
 
 # ── Read ─────────────────────────────────────────────────────────────────────────────────────────

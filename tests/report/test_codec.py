@@ -16,8 +16,8 @@ from filled_records import filled
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pincite.contract import codec
-from pincite.contract.codec import EachOf, Within
+from pincite import codec
+from pincite.codec import Within
 from pincite.errors import InputError
 from pincite.types import Reason, Span
 from pincite.verbs.verify.coverage import Stage
@@ -43,7 +43,7 @@ def any_of(kind: Any) -> st.SearchStrategy[Any]:
     if kind in SCALARS:
         return SCALARS[kind]
     if get_origin(kind) is Annotated:
-        return limited(args[0], next((a for a in args[1:] if isinstance(a, Within | EachOf)), None))
+        return limited(args[0], next((a for a in args[1:] if isinstance(a, Within)), None))
     if get_origin(kind) is Literal:
         return st.sampled_from(args)
     if get_origin(kind) in (UnionType, Union):
@@ -55,11 +55,9 @@ def any_of(kind: Any) -> st.SearchStrategy[Any]:
     return a_mapping_or_record(kind)
 
 
-def limited(kind: Any, limits: Within | EachOf | None) -> st.SearchStrategy[Any]:
+def limited(kind: Any, limits: Within | None) -> st.SearchStrategy[Any]:
     if limits is None:
         return any_of(kind)
-    if isinstance(limits, EachOf):
-        return st.fixed_dictionaries(dict.fromkeys(limits.keys, any_of(get_args(kind)[1])))
     if kind is int:
         return st.integers(int(limits.ge), 10**6)
     return st.floats(limits.ge, 1e9 if limits.le is None else limits.le)
