@@ -27,8 +27,6 @@ def in_words_of(source: str, claim: str) -> str:
     'Nearly 64 per cent were women.'
     >>> in_words_of("In all 42 came.", "Between 30 and 50 came.")
     '42 came.'
-    >>> in_words_of("It opened in 1889.", "It opened in 1886.")
-    'It opened in 1886.'
     """
     changes = [*_values(source, claim), *_names(source, claim)]
     rewritten, end = claim, len(claim)
@@ -163,8 +161,6 @@ def headed(title: str, passage: str, claim: str) -> str:
 
     >>> headed("Varde Bridge", "It opened in 1911.", "In 1911 Varde had a bridge.")
     'Varde Bridge. It opened in 1911.'
-    >>> headed("News", "Varde's bridge opened in 1911.", "In 1911 Varde had a bridge.")
-    "Varde's bridge opened in 1911."
     """
     lacking = names.missing(claim, passage) if title else []
     if not lacking or len(names.missing(claim, f"{title}\n{passage}")) == len(lacking):

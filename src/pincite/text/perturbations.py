@@ -65,10 +65,6 @@ def negated(claim: str) -> Swap | None:
 
     >>> negated("The bridge was opened in 1911.").text
     'The bridge was not opened in 1911.'
-    >>> negated("It does not cross the river.").text
-    'It cross the river.'
-    >>> negated("Aspirin and ibuprofen") is None
-    True
     """
     denied = _NOT.search(claim)
     if denied:
@@ -136,13 +132,7 @@ _ARTICLE = re.compile(r"\b(an?) \Z", re.IGNORECASE)
 
 
 def _contrary(claim: str, chance: random.Random) -> Swap | None:
-    """One word replaced by its contrary, with the article that goes with it.
-
-    >>> _contrary("It was an effective treatment.", random.Random(1)).text
-    'It was an ineffective treatment.'
-    >>> _contrary("A rare early form.", random.Random(1)).text
-    'A common early form.'
-    """
+    """One word replaced by its contrary, with the article that goes with it."""
     found = [m for m in _LOWER_WORD.finditer(claim) if m[0] in _CONTRARY]
     if not found:
         return None
@@ -166,15 +156,7 @@ _JOINING = re.compile(
 
 
 def _exchanged(claim: str, chance: random.Random) -> Swap | None:
-    """Two names, or two values of a kind, each in the place of the other.
-
-    >>> _exchanged("Ada Moor followed Tim Reed in office.", random.Random(1)).text
-    'Tim Reed followed Ada Moor in office.'
-    >>> _exchanged("It fell from 8 to 3 cases.", random.Random(1)).text
-    'It fell from 3 to 8 cases.'
-    >>> _exchanged("Ada Moor and Tim Reed founded it.", random.Random(1)) is None
-    True
-    """
+    """Two names, or two values of a kind, each in the place of the other."""
     if _JOINING.search(claim):
         return None
     alike = [_spans_of_names(claim), *(_spans_of_values(claim, kind) for kind in _VALUES)]
@@ -216,11 +198,7 @@ def _spans_of_values(text: str, kind: str) -> list[Span]:
 
 
 def _rival(claim: str, evidence: str, chance: random.Random) -> Swap | None:
-    """A value or a name of the claim replaced by another of its kind from the evidence.
-
-    >>> _rival("It has 7 lifts.", "There are 12 stairs and 7 lifts.", random.Random(1)).text
-    'It has 12 lifts.'
-    """
+    """A value or a name of the claim replaced by another of its kind from the evidence."""
     places: list[tuple[Span, list[str]]] = []
     for kind in _VALUES:
         others = _others(_spans_of_values(evidence, kind), evidence, claim)

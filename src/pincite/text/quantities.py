@@ -122,7 +122,7 @@ def _hedged(text: str, start: int, value: float, width: float) -> tuple[float, f
 
 def _units() -> tuple[dict[str, tuple[str, str]], dict[str, float]]:
     names, factors = dict[str, tuple[str, str]](), dict[str, float]()
-    for line in LEXICON["units"]["table"].split("|"):
+    for line in " ".join(LEXICON["units"]["table"].split()).split("|"):
         measure, units = (part.strip() for part in line.split(":", 1))
         for unit in units.split(";"):
             words, factor = unit.split("=")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from sentencex import get_sentence_boundaries
 
+from pincite.text import LEXICON
 from pincite.types import Span
 
 # What the splitter (Rust) cannot take or panics on, each for one character of the same meaning, so
@@ -29,21 +30,10 @@ _SPACELESS = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\u
 _NUMBER = re.compile(r"(?:^|[\s(])No\.$")  # "No. 5"; but "No. It was not."
 _DOTTED = re.compile(r"(?:^|[\s(\"“'])\w+(?:\.\w+)+\.$")  # "N.EX." before "T": a name with stops
 
-# What the splitter lacks of other languages' abbreviations that a sentence hardly ends with.
+# What the splitter lacks of other languages' abbreviations.
 _ABBREVIATED_IN = {
     language: re.compile(rf"(?:^|[\s(\[«„“\"'’-])(?:{words})\.$", re.IGNORECASE)
-    for language, words in {
-        "de": "z|bzw|vgl|sog|ca|geb|gest|verh|hl|inkl|nördl|südl|östl|westl|abb|hrsg|bd",
-        "fr": "m|mm|dr|pr|st|env|av|apr|cf|fig|vol|éd|chap|art|gal|col|cap|lt|mgr|p|pp",
-        "es": "d|sr|sra|srta|dr|dra|ud|aprox|prof|gral|cnel|av|avda|ed|vol|núm|art|fig|págs?|s|c",
-        "it": "dr|dott|prof|ing|avv|sig|arch|gen|col|on|mons|ss|cfr|pag|pagg|ca|vol|ed|fig|art|sec",
-        "pt": "d|sr|sra|dr|dra|prof|eng|gen|cel|aprox|séc|ed|vol|n|art|fig|pág|págs|av|jr|ca|cf",
-        "nl": "dr|drs|ir|mr|ing|prof|ds|st|ca|bijv|blz|nr|jhr|gen|zgn|resp|evt|vgl|afb|incl|excl",
-        "pl": "dr|prof|inż|mgr|hab|gen|płk|mjr|kpt|por|ks|bp|abp|św|ul|al|pl|ok|zob|str|s|nr|"
-        "tzn|tj|np|m\\.in|im|woj|pow|gm|ur|zm|red|wyd|t|łac|ang|niem|franc|ros|hr|br|o|oo|pw",
-        "ru": "ул|им|ок|см|стр|с|рис|табл|т|тт|д|р|оз|пос|дер|обл|р-н|пр|просп|акад|проф|доц|"
-        "ген|св|род|ум|лат|англ|нем|фр|напр|ред|изд|кн|гл|вып|сост|др-греч|о|п|пл",
-    }.items()
+    for language, words in LEXICON["abbreviations"].items()
 }
 _INITIAL = re.compile(r"(?:^|[\s(.-])[A-ZÀ-ÖØ-ÞŁŚŻŹČŠŽА-ЯЁ]\.$")  # "J. Roux"
 # "W maju 1920 r.", "В 1920 г.": only says when, and its sentence goes on.

@@ -137,8 +137,6 @@ def parse_address(text: str, home: Site) -> ArticleAddress:
 
     >>> parse_address("[[de:Berlin#Lage|die Stadt]]", wikipedia("en")).site.base
     'https://de.wikipedia.org'
-    >>> parse_address("https://en.m.wikipedia.org/wiki/A_b?oldid=7", wikipedia("de")).revision_id
-    '7'
 
     Raises:
         InputError: no article can be called that, or the address leads to none.

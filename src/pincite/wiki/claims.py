@@ -15,6 +15,7 @@ from pincite.text.clauses import MAX_CHARS, Standing, clauses, standing, widened
 from pincite.text.sentences import n_words, whole_sentences
 from pincite.types import Citation, Claim, Span, claim_id_of
 from pincite.wiki.flat import UNREAD, Block, BlockKind, Flat, Mark, last_words
+from pincite.wiki.templates import TABLE
 
 MAX_BEFORE = 1500  # characters of context; SIDE's encoder reads no more (512 tokens with the claim)
 MAX_AFTER = 500  # characters of what follows: SIDE gives it a fifth of its encoder's room
@@ -37,20 +38,7 @@ _STOPS = tuple(".!?…。！？")
 # Texts that say only in their article whom or what they are about.
 _GENERAL = re.compile(
     r"(?:(?:He|She|It|They|His|Her|Hers|Its|Their|This|That|These|Those)\b|(?:The|This|That|These|"
-    r"Those|His|Her|Its|Their) (?:[a-z]+ )?(?:aircraft|airline|airport|album|architect|area|army|"
-    r"artist|association|author|award|band|bank|battle|bill|book|bridge|brothers|building|campus|"
-    r"canal|castle|cathedral|championship|church|city|club|college|commission|committee|community|"
-    r"company|concert|congregation|corporation|council|country|couple|county|crater|department|"
-    r"director|disease|district|drug|engine|episode|event|family|farm|festival|film|firm|fleet|"
-    r"foundation|game|gene|genus|government|group|hospital|hotel|house|institute|institution|"
-    r"island|journal|king|lake|language|law|league|library|line|magazine|man|mine|model|monastery|"
-    r"mosque|mountain|movement|movie|museum|network|newspaper|novel|office|opera|orchestra|"
-    r"organi[sz]ation|palace|park|party|people|place|plane|planet|plant|platform|play|player|poem|"
-    r"population|prison|program|programme|project|protein|province|publisher|queen|race|railway|"
-    r"region|regiment|religion|river|road|route|school|series|ship|show|singer|single|site|society|"
-    r"software|song|species|stadium|star|state|station|store|studio|submarine|system|team|temple|"
-    r"theatre|theater|theory|tower|town|township|tribe|tunnel|university|valley|vehicle|vessel|"
-    r"village|volcano|war|website|winery|woman|writer|zoo)\b)"
+    rf"Those|His|Her|Its|Their) (?:[a-z]+ )?(?:{'|'.join(TABLE['claims']['general'].split())})\b)"
 )
 _IN_BRACKETS = re.compile(r"\s*\([^()]*\)\Z")  # "Mercury (planet)"
 

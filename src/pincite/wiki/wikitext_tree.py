@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import Any
 
 from pincite.types import Span
-from pincite.wiki.templates import ENGLISH, Edition, template_name
+from pincite.wiki.templates import ENGLISH, TABLE, Edition, template_name
 
 MAX_DEPTH = 40  # brackets within brackets; deeper ones are text. MediaWiki stops at 40 too.
 
@@ -48,15 +48,7 @@ _ADDRESS = re.compile(r"(?i:https?|ftp)://[^\s<>\[\]{}|\"]+")
 _LINKED = re.compile(r"\[(?i:https?:|ftp:)?//[^\]\n]*\]")
 _HERE = frozenset({"noinclude", "onlyinclude"})  # tags about transclusion around shown text
 _EXTENSIONS = frozenset({"ref", "references", "gallery"})
-# The tags that MediaWiki knows: Help:HTML_in_wikitext and Special:Version of Wikipedia, 2026.
-_TAGS = frozenset(
-    "abbr b bdi bdo big blockquote br caption center cite code data dd del dfn div dl dt em font "
-    "h1 h2 h3 h4 h5 h6 hr i ins kbd li link mark meta ol p q rb rp rt rtc ruby s samp small span "
-    "strike strong sub sup table tbody tfoot thead col colgroup td th time tr tt u ul var wbr "
-    "poem section templatestyles indicator charinsert langconvert phonos tvar translate nowiki pre "
-    "math chem ce syntaxhighlight source score hiero timeline graph templatedata imagemap inputbox "
-    "categorytree mapframe maplink includeonly noinclude onlyinclude ref references gallery".split()
-)
+_TAGS = frozenset(TABLE["html"]["tags"].split())
 _VISIBLE = frozenset({"nowiki", "math", "chem", "ce"})
 _ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|[\"']?([^\s\"'>]+))")
 # What calls a module, as in {{#invoke:module|function|…}}, in the words of the ten wikis.
