@@ -207,15 +207,13 @@ class Accounts:
         wanted = sa.select(*_SHOWN).order_by(accounts.c.name_key).limit(limit)
         if after:
             wanted = wanted.where(accounts.c.name_key > after[0])
-        with self._db.reading() as db:
-            return [_account(row) for row in db.execute(wanted)]
+        return [_account(row) for row in self._db.rows(wanted)]
 
     def proved(self, name: str, password: str) -> Account | None:
         """The account that this name and password open; None: they open none."""
         named = accounts.c.name_key == key_of(name)
-        with self._db.reading() as db:
-            row = db.execute(sa.select(accounts.c.account_id, accounts.c.password).where(named))
-            account_id, kept = row.first() or ("", None)
+        wanted = sa.select(accounts.c.account_id, accounts.c.password).where(named)
+        account_id, kept = self._db.first(wanted) or ("", None)
         if not matches(kept, password):
             return None
         assert kept
@@ -278,8 +276,7 @@ class Accounts:
 
     def has_login(self, provider: str, subject: str) -> bool:
         """Whether a provider's person has an account, disabled or not."""
-        with self._db.reading() as db:
-            return db.execute(_login(provider, subject)).first() is not None
+        return self._db.first(_login(provider, subject)) is not None
 
     def add_by_login(self, provider: str, subject: str, name: str, role: Role) -> Account:
         """A new account for a provider's person, under their name there if it is free.
@@ -314,9 +311,7 @@ class Accounts:
     def logins(self, account_id: str) -> list[tuple[str, str]]:
         """Provider and name there of all logins that open an account."""
         wanted = sa.select(logins.c.provider, logins.c.name).order_by(logins.c.provider)
-        with self._db.reading() as db:
-            found = db.execute(wanted.where(logins.c.account_id == account_id))
-            return [(provider, name) for provider, name in found]
+        return [(*row,) for row in self._db.rows(wanted.where(logins.c.account_id == account_id))]
 
     def unlink(self, account_id: str, provider: str) -> bool:
         """Remove a login; False if there was none.
@@ -420,8 +415,7 @@ class AuditLog:
         """Add an entry."""
         row = {"audit_id": new_id(), "at": now(), "account_id": account_id}
         row |= {"action": action[:60], "target": target[:200], "detail": dict(detail or {})}
-        with self._db.writing() as db:
-            db.execute(audit.insert().values(**row, request_id=request_id))
+        self._db.write(audit.insert().values(**row, request_id=request_id))
 
     def listed(
         self,
@@ -445,8 +439,7 @@ class AuditLog:
             wanted = wanted.where(audit.c.account_id == account_id)
         if action is not None:
             wanted = wanted.where(audit.c.action == action)
-        with self._db.reading() as db:
-            return [AuditEntry(*row) for row in db.execute(wanted.limit(limit))]
+        return [AuditEntry(*row) for row in self._db.rows(wanted.limit(limit))]
 
 
 # ── Personal data: exported, or deleted ──────────────────────────────────────────────────────────

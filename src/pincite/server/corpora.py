@@ -104,8 +104,7 @@ class CorpusRegister:
         values = {each: getattr(entry, each) for each in CorpusEntry.__slots__ if each != "address"}
         values["folder"] = str(address or corpus_id)  # relative: the data folder may move
         try:
-            with self._db.writing() as db:
-                db.execute(corpora.insert().values(values))
+            self._db.write(corpora.insert().values(values))
         except sa.exc.IntegrityError as error:
             raise NameTaken(f"There is already a corpus called {name!r}.") from error
         return entry
@@ -124,14 +123,12 @@ class CorpusRegister:
 
     def get(self, corpus_id: str) -> CorpusEntry | None:
         """An entry, or None."""
-        with self._db.reading() as db:
-            row = db.execute(_SEEN.where(corpora.c.corpus_id == corpus_id)).first()
+        row = self._db.first(_SEEN.where(corpora.c.corpus_id == corpus_id))
         return self._entry(row) if row else None
 
     def listed(self) -> list[CorpusEntry]:
         """All entries by name and id; the caller decides who may see which."""
-        with self._db.reading() as db:
-            found = [self._entry(row) for row in db.execute(_SEEN)]
+        found = [self._entry(row) for row in self._db.rows(_SEEN)]
         return sorted(found, key=lambda entry: (entry.name, entry.corpus_id))
 
     def change(self, corpus_id: str, **values: object) -> None:
@@ -153,14 +150,12 @@ class CorpusRegister:
 
     def deleted(self) -> list[CorpusEntry]:
         """The entries whose folders are still to be removed."""
-        with self._db.reading() as db:
-            wanted = sa.select(*_FIELDS).where(corpora.c.deleted.is_not(None))
-            return [self._entry(row) for row in db.execute(wanted)]
+        wanted = sa.select(*_FIELDS).where(corpora.c.deleted.is_not(None))
+        return [self._entry(row) for row in self._db.rows(wanted)]
 
     def remove(self, corpus_id: str) -> None:
         """Remove an entry; its folder stays."""
-        with self._db.writing() as db:
-            db.execute(corpora.delete().where(corpora.c.corpus_id == corpus_id))
+        self._db.write(corpora.delete().where(corpora.c.corpus_id == corpus_id))
 
     def note_problems(
         self, corpus_id: str, files: Sequence[str], problems: Sequence[Mapping[str, str]]

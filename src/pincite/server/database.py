@@ -5,11 +5,11 @@ instead of failing. A transaction that will write says so when it begins: one th
 writer halfway could only be refused.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import sqlalchemy as sa
 
@@ -86,6 +86,26 @@ class Database:
             connection = plain.execution_options(pincite_writes=True)
             with connection.begin():
                 yield connection
+
+    def write(self, statement: sa.Executable) -> int:
+        """Execute a statement in a transaction of its own; returns how many rows it changed."""
+        with self.writing() as db:
+            return cast(sa.CursorResult[Any], db.execute(statement)).rowcount
+
+    def rows(self, query: sa.Select[Any]) -> Sequence[Any]:
+        """All rows of a query."""
+        with self.reading() as db:
+            return db.execute(query).all()
+
+    def first(self, query: sa.Select[Any]) -> Any:
+        """The first row of a query, or None."""
+        with self.reading() as db:
+            return db.execute(query).first()
+
+    def scalar(self, query: sa.Select[Any]) -> Any:
+        """The first column of the first row, or None."""
+        with self.reading() as db:
+            return db.execute(query).scalar()
 
     def one_at_a_time(self, connection: sa.Connection, what: Lock) -> None:
         """Wait until no other transaction holds this lock; held until the transaction ends.

@@ -165,13 +165,11 @@ class Sessions:
             .join_from(sessions, accounts)
             .where(held, self.alive(at), accounts.c.disabled.is_(False))
         )
-        with self._db.reading() as db:
-            row = db.execute(wanted).first()
+        row = self._db.first(wanted)
         if row is None:
             return None
         if at - row.seen > SEEN_SECONDS:
-            with self._db.writing() as db:
-                db.execute(sessions.update().where(held).values(seen=at))
+            self._db.write(sessions.update().where(held).values(seen=at))
         role = Role(row.role)
         return Identity(
             row.account_id,
@@ -187,15 +185,13 @@ class Sessions:
         """An account's sessions, the most recently used first."""
         wanted = sa.select(*(sessions.c[name] for name in Session.__slots__))
         mine = wanted.where(sessions.c.account_id == account_id, self.alive(now()))
-        with self._db.reading() as db:
-            found = db.execute(mine.order_by(sessions.c.seen.desc(), sessions.c.session_id))
-            return [Session(*row) for row in found]
+        ordered = mine.order_by(sessions.c.seen.desc(), sessions.c.session_id)
+        return [Session(*row) for row in self._db.rows(ordered)]
 
     def end(self, account_id: str, session_ids: Collection[str]) -> int:
         """End these sessions of an account; returns how many there were."""
         which = (sessions.c.account_id == account_id) & sessions.c.session_id.in_(session_ids)
-        with self._db.writing() as db:
-            return db.execute(sessions.delete().where(which)).rowcount
+        return self._db.write(sessions.delete().where(which))
 
     def alive(self, at: float) -> sa.ColumnElement[bool]:
         """The sessions that have not ended."""
@@ -217,8 +213,7 @@ class ApiKeys:
         key = ApiKey(new_id(), name, prefix, said, at, at + days * DAY, None)
         row = {field: getattr(key, field) for field in ApiKey.__slots__}
         row |= {"account_id": account_id, "key_hash": hash_of(text), "scopes": list(said)}
-        with self._db.writing() as db:
-            db.execute(api_keys.insert().values(row))
+        self._db.write(api_keys.insert().values(row))
         return key, text
 
     def identity(self, text: str) -> Identity | None:
@@ -229,13 +224,11 @@ class ApiKeys:
             .join_from(api_keys, accounts)
             .where(held, api_keys.c.expires > at, accounts.c.disabled.is_(False))
         )
-        with self._db.reading() as db:
-            row = db.execute(wanted).first()
+        row = self._db.first(wanted)
         if row is None:
             return None
         if row.used is None or at - row.used > SEEN_SECONDS:
-            with self._db.writing() as db:
-                db.execute(api_keys.update().where(held).values(used=at))
+            self._db.write(api_keys.update().where(held).values(used=at))
         role = Role(row.role)
         may = allowed(role) & set(row.scopes)
         return Identity(row.account_id, row.account, role, may, key_id=row.key_id)
@@ -244,15 +237,13 @@ class ApiKeys:
         """An account's keys, newest first; also those that have expired."""
         wanted = sa.select(*(api_keys.c[name] for name in ApiKey.__slots__))
         mine = wanted.where(api_keys.c.account_id == account_id)
-        with self._db.reading() as db:
-            found = db.execute(mine.order_by(api_keys.c.created.desc(), api_keys.c.key_id))
-            return [ApiKey(**{**row._mapping, "scopes": tuple(row.scopes)}) for row in found]
+        found = self._db.rows(mine.order_by(api_keys.c.created.desc(), api_keys.c.key_id))
+        return [ApiKey(**{**row._mapping, "scopes": tuple(row.scopes)}) for row in found]
 
     def revoke(self, account_id: str, key_id: str) -> bool:
         """Delete an account's key; False if it has none of this id."""
         this = (api_keys.c.account_id == account_id) & (api_keys.c.key_id == key_id)
-        with self._db.writing() as db:
-            return db.execute(api_keys.delete().where(this)).rowcount == 1
+        return self._db.write(api_keys.delete().where(this)) == 1
 
 
 # ── Dependencies of routes ───────────────────────────────────────────────────────────────────────

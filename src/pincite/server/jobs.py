@@ -218,8 +218,7 @@ class JobStore:
 
     def get(self, job_id: str) -> Job | None:
         """A job, or None."""
-        with self._db.reading() as db:
-            row = db.execute(sa.select(*_SHOWN).where(jobs.c.job_id == job_id)).first()
+        row = self._db.first(sa.select(*_SHOWN).where(jobs.c.job_id == job_id))
         return _job(row) if row else None
 
     def listed(
@@ -242,8 +241,7 @@ class JobStore:
             wanted = wanted.where(jobs.c.owner == owner)
         if kinds:
             wanted = wanted.where(jobs.c.kind.in_(kinds))
-        with self._db.reading() as db:
-            return [_job(row) for row in db.execute(wanted.limit(limit))]
+        return [_job(row) for row in self._db.rows(wanted.limit(limit))]
 
     def result(self, job_id: str) -> bytes | None:
         """The report's JSON, UTF-8; None if there is none (yet)."""
@@ -253,15 +251,13 @@ class JobStore:
     def packed_result(self, job_id: str) -> bytes | None:
         """The same, compressed by gzip."""
         wanted = sa.select(jobs.c.result).where(jobs.c.job_id == job_id)
-        with self._db.reading() as db:
-            packed: bytes | None = db.execute(wanted).scalar()
+        packed: bytes | None = self._db.scalar(wanted)
         return packed
 
     def file(self, job_id: str, name: str) -> dict[str, Any] | None:
         """A file of a job: the "text" that was sent, the "article", or a document by its id."""
         named = (job_files.c.job_id == job_id) & (job_files.c.name == name)
-        with self._db.reading() as db:
-            packed = db.execute(sa.select(job_files.c.data).where(named)).scalar()
+        packed = self._db.scalar(sa.select(job_files.c.data).where(named))
         return dict(json.loads(gzip.decompress(packed))) if packed is not None else None
 
     def whole_request(self, job: Job) -> dict[str, Any]:
@@ -276,8 +272,7 @@ class JobStore:
             .order_by(job_events.c.number)
             .limit(limit)
         )
-        with self._db.reading() as db:
-            return [Event(*row) for row in db.execute(wanted)]
+        return [Event(*row) for row in self._db.rows(wanted)]
 
     def cancel(self, job_id: str) -> Job | None:
         """Cancel a job: a waiting one at once, a running one as soon as it can stop."""
@@ -308,8 +303,7 @@ class JobStore:
         wanted = sa.select(jobs.c.job_id, jobs.c.request).where(
             jobs.c.kind == kind, jobs.c.status.not_in(ENDED)
         )
-        with self._db.reading() as db:
-            return [(row[0], row[1]) for row in db.execute(wanted)]
+        return [(row[0], row[1]) for row in self._db.rows(wanted)]
 
     def sent_files(self, owner: str | None = None) -> dict[str, int]:
         """Bytes of the uploads with sources of articles, which stay as long as their jobs.
@@ -321,29 +315,25 @@ class JobStore:
         wanted = sa.select(jobs.c.request).where(jobs.c.kind == "verify", named)
         if owner is not None:
             wanted = wanted.where(jobs.c.owner == owner)
-        with self._db.reading() as db:
-            found = list(db.execute(wanted).scalars())
+        found = [request for (request,) in self._db.rows(wanted)]
         return {each["upload"]: sum(f["n_bytes"] for f in each["files"]) for each in found}
 
     def counts(self) -> dict[Status, int]:
         """The number of jobs in each state."""
         wanted = sa.select(jobs.c.status, sa.func.count()).group_by(jobs.c.status)
-        with self._db.reading() as db:
-            found = {Status(status): n for status, n in db.execute(wanted)}
+        found = {Status(status): n for status, n in self._db.rows(wanted)}
         return {status: found.get(status, 0) for status in Status}
 
     def oldest_seconds(self) -> float:
         """Seconds that the oldest waiting job has waited; 0 if none waits."""
         first = sa.select(sa.func.min(jobs.c.created)).where(jobs.c.status == Status.QUEUED)
-        with self._db.reading() as db:
-            created = db.execute(first).scalar()
+        created = self._db.scalar(first)
         return max(0.0, now() - created) if created is not None else 0.0
 
     def abandoned(self) -> int:
         """The number of running jobs whose lease has expired."""
         lost = (jobs.c.status == Status.RUNNING) & (jobs.c.lease < now())
-        with self._db.reading() as db:
-            return _scalar(db, sa.select(sa.func.count()).where(lost))
+        return int(self._db.scalar(sa.select(sa.func.count()).where(lost)))
 
     # ── For workers ──────────────────────────────────────────────────────────────────────────────
 
@@ -563,22 +553,20 @@ class ShareLinks:
             .where(share_links.c.token_hash == hash_of(token), share_links.c.expires > now())
             .where(accounts.c.disabled.is_not(True))  # in local mode there is no account
         )
-        with self._db.reading() as db:
-            return db.execute(wanted).scalar()
+        job_id: str | None = self._db.scalar(wanted)
+        return job_id
 
     def of(self, job_id: str) -> list[ShareLink]:
         """The links that open a job, newest first."""
         fields = [share_links.c[name] for name in ShareLink.__slots__]
         mine = (share_links.c.job_id == job_id) & (share_links.c.expires > now())
         ordered = sa.select(*fields).order_by(share_links.c.created.desc(), share_links.c.link_id)
-        with self._db.reading() as db:
-            return [ShareLink(*row) for row in db.execute(ordered.where(mine))]
+        return [ShareLink(*row) for row in self._db.rows(ordered.where(mine))]
 
     def revoke(self, job_id: str, link_id: str) -> bool:
         """Delete a job's link; False if it has none of this id."""
         this = (share_links.c.job_id == job_id) & (share_links.c.link_id == link_id)
-        with self._db.writing() as db:
-            return db.execute(share_links.delete().where(this)).rowcount == 1
+        return self._db.write(share_links.delete().where(this)) == 1
 
 
 Verdict = Literal["right", "wrong"]
@@ -605,15 +593,12 @@ class FeedbackStore:
     def add(self, owner: str, job_id: str, verdict: Verdict, opinion: Opinion) -> Feedback:
         """Keep an opinion on a result of a job."""
         kept = Feedback(new_id(), owner, job_id, verdict, opinion, now())
-        with self._db.writing() as db:
-            db.execute(feedback.insert().values(asdict(kept)))
+        self._db.write(feedback.insert().values(asdict(kept)))
         return kept
 
     def get(self, feedback_id: str) -> Feedback | None:
         """One of them, or None."""
-        with self._db.reading() as db:
-            this = feedback.c.feedback_id == feedback_id
-            row = db.execute(sa.select(feedback).where(this)).first()
+        row = self._db.first(sa.select(feedback).where(feedback.c.feedback_id == feedback_id))
         return _feedback(row) if row else None
 
     def listed(
@@ -636,21 +621,18 @@ class FeedbackStore:
         wanted = wanted.where(feedback.c.owner == owner)
         if job_id is not None:
             wanted = wanted.where(feedback.c.job_id == job_id)
-        with self._db.reading() as db:
-            return [_feedback(row) for row in db.execute(wanted)]
+        return [_feedback(row) for row in self._db.rows(wanted)]
 
     def opinions(self, owner: str | None) -> list[Opinion]:
         """The opinions of a user, None: of all users; oldest first."""
         wanted = sa.select(feedback.c.opinion).order_by(feedback.c.created, feedback.c.feedback_id)
         if owner is not None:
             wanted = wanted.where(feedback.c.owner == owner)
-        with self._db.reading() as db:
-            return [Opinion(**opinion) for opinion in db.execute(wanted).scalars()]
+        return [Opinion(**opinion) for (opinion,) in self._db.rows(wanted)]
 
     def remove(self, feedback_id: str) -> None:
         """Delete one."""
-        with self._db.writing() as db:
-            db.execute(feedback.delete().where(feedback.c.feedback_id == feedback_id))
+        self._db.write(feedback.delete().where(feedback.c.feedback_id == feedback_id))
 
 
 def _feedback(row: sa.Row[tuple[object, ...]]) -> Feedback:

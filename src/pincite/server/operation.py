@@ -1,4 +1,4 @@
-"""Whether all is well with a server (`pincite server check`, `/readyz`), and its `/metrics`."""
+"""The health of a server (`pincite server check`, `/readyz`) and its `/metrics`."""
 
 import os
 import shutil
@@ -30,7 +30,7 @@ from pincite.server.tables import tallies
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a server, and how it is."""
+    """The state of a part of a server."""
 
     name: str
     well: bool
@@ -38,27 +38,30 @@ class Part:
 
 
 def examined(settings: ServerSettings) -> Iterator[Part]:
-    """Every part; those that depend on a faulty one are left out."""
+    """The state of every part; without a sound database, of the folder and the database only."""
     yield folder(settings)
     database = Database(settings.database_url)
     try:
         found = tables(database)
         yield found
         if found.well:
-            yield from _kept(database, settings)
+            faults = database.faults()
+            yield Part("rows", not faults, "; ".join(faults) or "consistent")
+            yield _jobs(JobStore(database), settings.queue)
+            yield _corpora(CorpusRegister(database, settings.folder / "corpora"))
+            yield _copies(settings.folder / OF_ACCOUNTS)
     finally:
         database.close()
 
 
 def folder(settings: ServerSettings) -> Part:
-    """Whether the data folder can be written, and has as much room as is to stay free."""
+    """Whether the data folder can be written and has enough free space."""
     path = settings.folder
     if not (path.is_dir() and os.access(path, os.W_OK)):
-        return Part("folder", False, f"{path} is not there, or cannot be written")
+        return Part("folder", False, f"{path} does not exist, or cannot be written")
     free = shutil.disk_usage(path).free
-    return Part(
-        "folder", free >= settings.disk_free_megabytes * 1e6, f"{path}: {free / 1e9:,.1f} GB free"
-    )
+    well = free >= settings.disk_free_megabytes * 1e6
+    return Part("folder", well, f"{path}: {free / 1e9:,.1f} GB free")
 
 
 def tables(database: Database) -> Part:
@@ -73,43 +76,37 @@ def tables(database: Database) -> Part:
     return Part("database", True, database.shown)
 
 
-def _kept(database: Database, settings: ServerSettings) -> Iterator[Part]:
-    faults = database.faults()
-    yield Part("rows", not faults, "; ".join(faults) or "whole")
-    jobs = JobStore(database)
-    counts, lost = jobs.counts(), jobs.abandoned()
-    told = ", ".join(f"{n} {status.value}" for status, n in counts.items() if n) or "none"
+def _jobs(store: JobStore, queue: int) -> Part:
+    counts, lost = store.counts(), store.abandoned()
+    what = [f"{n} {status.value}" for status, n in counts.items() if n] or ["none"]
     if lost:
-        told += f"; of {lost} no worker has given a sign of life: run `pincite worker`"
-    waiting = counts[Status.QUEUED] < settings.queue
-    yield Part("jobs", waiting and not lost, told if waiting else f"{told}; the queue is full")
-    yield _corpora(CorpusRegister(database, settings.folder / "corpora"))
-    yield _copies(settings.folder / OF_ACCOUNTS)
+        what.append(f"the workers of {lost} are gone: run `pincite worker`")
+    is_full = counts[Status.QUEUED] >= queue
+    return Part("jobs", not is_full and not lost, ", ".join(what) + "; the queue is full" * is_full)
 
 
 def _corpora(register: CorpusRegister) -> Part:
     every = register.listed()
     if faults := list(filter(None, (fault(each) for each in every if register.is_linked(each)))):
         return Part("corpora", False, "; ".join(faults))
-    told = f"{len(every)}; `pincite corpus verify FOLDER` looks into one"
-    # One that was made here has a folder from its first document on.
+    what = f"{len(every)}; `pincite corpus verify FOLDER` examines one"
     if empty := [each.corpus_id for each in every if register.is_empty(each)]:
-        told += f"; nothing is in {', '.join(empty)}"
-    return Part("corpora", True, told)
+        what += f"; without documents: {', '.join(empty)}"
+    return Part("corpora", True, what)
 
 
-def _copies(folder: Path) -> Part:
-    """Whether own copies are where their shelves say; those of whoever runs it locally are not."""
-    shelves = [path for path in sorted(folder.glob("*")) if path.is_dir()]
+def _copies(root: Path) -> Part:
+    """The private copies of accounts; not those of local mode."""
+    folders = [path for path in sorted(root.glob("*")) if path.is_dir()]
     damaged = []
-    for shelf in shelves:
+    for each in folders:
         try:
-            if n_lost := OwnCopies(shelf).faults():
-                damaged.append(f"{shelf} ({n_lost} files)")
+            if n_lost := OwnCopies(each).faults():
+                damaged.append(f"{each} ({n_lost} files)")
         except PinciteError as error:
             damaged.append(str(error))
-    told = f"damaged: {'; '.join(damaged)}" if damaged else f"{len(shelves)} shelves"
-    return Part("copies", not damaged, told)
+    what = f"damaged: {'; '.join(damaged)}" if damaged else f"of {len(folders)} accounts"
+    return Part("copies", not damaged, what)
 
 
 # ── Metrics ──────────────────────────────────────────────────────────────────────────────────────
@@ -145,26 +142,25 @@ class Tallies:
 
     def all(self) -> dict[Key, float]:
         """All sums."""
-        with self._db.reading() as db:
-            return {(row.name, row.label): row.value for row in db.execute(sa.select(tallies))}
+        return {(row.name, row.label): row.value for row in self._db.rows(sa.select(tallies))}
 
 
-BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0, 2.5, 10.0)  # seconds; 0.2 is our aim
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0, 2.5, 10.0)  # seconds; the aim is 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """What the database says at the moment."""
+    """Current values from the database and the disk."""
 
     jobs: Mapping[Status, int] = field(default_factory=dict)
-    oldest_seconds: float = 0.0  # that the job at the queue's head has waited
+    oldest_seconds: float = 0.0  # that the oldest waiting job has waited
     tallies: Mapping[Key, float] = field(default_factory=dict)
     disk_free_bytes: int = 0
     corpora_bytes: int = 0  # as of a minute ago at most
 
 
 class Metrics:
-    """Of one process, and of the jobs of all."""
+    """Metrics of this process's requests, and of all workers' jobs."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -179,40 +175,38 @@ class Metrics:
         self._registry.register(_OfJobs(lambda: self._now))
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
-        """One answered request; `route` is its pattern, never what stood in the address."""
+        """Count an answered request; `route`: the route's pattern, never the address."""
         known = method if method in ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD") else "other"
         self._seconds.labels(known, route, str(status)).observe(seconds)
 
     def text(self, now: Now) -> tuple[bytes, str]:
-        """What Prometheus reads, and its media type."""
+        """The text for Prometheus, and its media type."""
         self._now = now
         return generate_latest(self._registry), CONTENT_TYPE_LATEST
 
 
 class _OfJobs(Collector):
-    """What is in the database, as Prometheus' families."""
+    """The current values as families of metrics."""
 
     def __init__(self, now: Callable[[], Now]) -> None:
         self._now = now
 
     def collect(self) -> Iterator[Metric]:
         now = self._now()
-        waiting = GaugeMetricFamily(
-            "pincite_jobs", "Jobs that are kept, by state.", None, ["status"]
-        )
+        waiting = GaugeMetricFamily("pincite_jobs", "Stored jobs by state.", None, ["status"])
         for status, n in now.jobs.items():
             waiting.add_metric([status.value], n)
         yield waiting
-        what = "Seconds that the job at the queue's head has waited."
+        what = "Seconds that the oldest waiting job has waited."
         yield GaugeMetricFamily("pincite_queue_oldest_seconds", what, now.oldest_seconds)
-        what = "Bytes that are free where the data folder is."
+        what = "Free bytes on the disk of the data folder."
         yield GaugeMetricFamily("pincite_disk_free_bytes", what, now.disk_free_bytes)
-        what = "Bytes of all corpora that were made here, counted once a minute at most."
+        what = "Bytes of all corpora that are not linked, counted once a minute at most."
         yield GaugeMetricFamily("pincite_corpora_bytes", what, now.corpora_bytes)
-        what = "Resident memory of the server's process; jobs run in others."
+        what = "Resident memory of the server's process, without its jobs."
         yield GaugeMetricFamily("pincite_resident_bytes", what, _resident_bytes())
-        yield _counter("pincite_verdicts", "Verdicts, by verb.", ["verb", "verdict"], now, VERDICTS)
-        why = "Citations that could not be checked, and why."
+        yield _counter("pincite_verdicts", "Verdicts by verb.", ["verb", "verdict"], now, VERDICTS)
+        why = "Citations that could not be checked, by reason."
         yield _counter("pincite_unchecked", why, ["reason"], now, UNCHECKED)
         yield _stages(now.tallies)
 
@@ -245,6 +239,6 @@ def _stages(tallies: Mapping[Key, float]) -> Metric:
 def _resident_bytes() -> int:
     try:
         pages = Path("/proc/self/statm").read_text().split()[1]
-    except OSError:  # not Linux: it is not said
+    except OSError:  # not Linux
         return 0
     return int(pages) * os.sysconf("SC_PAGE_SIZE")

@@ -1,7 +1,7 @@
-"""What another distribution adds to the server.
+"""Plugins of the server: pages, permissions and tables of other distributions.
 
-An entry point of the group `pincite.server` names a `Plugin`. Commands of the command line come by
-the group `pincite.commands`, see `pincite.cli`.
+An entry point of the group `pincite.server` names a `Plugin`. Commands of the command line are
+entry points of `pincite.commands`, see `pincite.cli`.
 """
 
 from collections.abc import Collection, Mapping
@@ -19,13 +19,15 @@ GROUP = "pincite.server"
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """Everything that a plugin adds."""
+    """What a plugin adds."""
 
-    name: str  # of the table that keeps the version of its tables: NAME_version
+    name: str  # the table NAME_version holds the version of its tables
     routers: tuple[APIRouter, ...] = ()  # of the API and of the pages
     navigation: tuple[tuple[str, str], ...] = ()  # path and English name of a page
     folder: Path | None = None  # with `templates`, `static` and `locale`
-    permissions: Mapping[str, Collection[str]] = field(default_factory=dict)  # and who has it
+    permissions: Mapping[str, Collection[str]] = field(
+        default_factory=dict
+    )  # and the roles that have them
     tables: sa.MetaData | None = None
     version: int = 1  # of the tables
     owners: Mapping[str, sa.Column[Any]] = field(default_factory=dict)  # columns with account ids
@@ -39,5 +41,5 @@ def loaded() -> tuple[Plugin, ...]:
 
 
 def folders(name: str) -> list[Path]:
-    """The folders of this name that plugins have."""
+    """The plugins' folders of this name."""
     return [plugin.folder / name for plugin in loaded() if plugin.folder]

@@ -1,9 +1,8 @@
-"""What may be asked of the server: bodies of the three verbs, settings of a run, pages of lists.
+"""Request bodies: jobs of the three verbs, their settings, and pages of lists.
 
-A request names no file and no address of a model: what runs, and on whose machine, is the server's
-settings' business; of its models a request names one that the server offers. Texts are data; a NUL
-or half a character pair, which a database would refuse, is refused here. A cursor names the last
-row that was seen of a long list; the server remembers nothing.
+A request names no file and no address: what runs, and where, is up to the server's settings, and of
+models a request names one that the server offers. Texts with a NUL or half a surrogate pair, which
+databases refuse, are refused. A cursor holds the last row of a page; the server stores nothing.
 """
 
 import base64
@@ -28,7 +27,7 @@ Example = Literal["article", "inventor", "vole"]
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """An article as a file, and the folder of the pages that it cites."""
+    """A shipped article, in a folder with the pages that it cites."""
 
     title: str
     folder: Path
@@ -57,7 +56,7 @@ def _storable(text: str) -> str:
     except UnicodeEncodeError:
         text = "\0"
     if "\0" in text:
-        raise ValueError("holds a NUL or half of a surrogate pair; expected text")
+        raise ValueError("contains a NUL or half of a surrogate pair")
     return text
 
 
@@ -71,7 +70,7 @@ IsoDate = Annotated[str, Field(pattern=r"^(\d{4}(-\d{2}(-\d{2})?)?)?$")]
 
 
 def corpora_in(corpus: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The corpora that a request names, each once: one, several, or none."""
+    """The corpora that a request names, each once."""
     return tuple(dict.fromkeys([corpus] if isinstance(corpus, str) else corpus or ()))
 
 
@@ -79,17 +78,17 @@ def _one_or_more(corpus: str | Sequence[str]) -> str | Sequence[str]:
     return found if len(found := corpora_in(corpus)) > 1 else found[0]
 
 
-Corpus = Annotated[Id | Ids, AfterValidator(_one_or_more)]  # one in a list is that one
+Corpus = Annotated[Id | Ids, AfterValidator(_one_or_more)]  # a list of one becomes that one
 
 
 class Body(BaseModel):
-    """What a request brings: only what is known, and never changed."""
+    """A request body; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Shown(BaseModel):
-    """What the API shows of a record, by the record's own names."""
+    """A reply with fields of a record, under the record's names."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -102,7 +101,7 @@ Moment = Annotated[str, BeforeValidator(_moment)]  # seconds since 1970 as an IS
 
 
 class Tuning(Body):
-    """Settings that a request may change; those that it leaves out are the server's."""
+    """Settings that a request may change; omitted ones are the server's."""
 
     threshold: Annotated[float, Field(gt=0, lt=1)] | None = None
     k: Annotated[int, Field(ge=1, le=20)] | None = None
@@ -127,12 +126,12 @@ class Tuning(Body):
     language: Annotated[str, Field(pattern=r"^[a-z]{2,3}$")] | None = None
 
     def given(self) -> dict[str, Any]:
-        """What was set."""
+        """The settings that the request sets."""
         return self.model_dump(exclude_none=True)
 
 
 class VerifyRequest(Body):
-    """An article: by title or address (where the server is online), as text, or a shipped one."""
+    """An article: by title or address (if the server is online), as text, or a shipped one."""
 
     article: Line | None = None
     text: Annotated[Text, Field(max_length=5_000_000)] | None = None
@@ -152,7 +151,7 @@ class VerifyRequest(Body):
 
     @property
     def subject(self) -> str:
-        """What it is about, in a line."""
+        """A title for the job."""
         return self.article or self.title or ("An example article" if self.example else "Untitled")
 
 
@@ -160,19 +159,19 @@ class SentFile(Body):
     """A file of an upload."""
 
     stored: Annotated[str, Field(pattern=r"^[0-9]{5}(\.[a-z0-9]{1,8}){0,2}$")]  # on the disk
-    name: str  # as its sender calls it
+    name: str  # the sender's
     n_bytes: int
 
 
 class VerifyFilesRequest(VerifyRequest):
-    """An article with files of its sources; made by the server, which has put these aside."""
+    """An article with uploaded files of its sources; made by the server."""
 
     upload: Id | None = None
     files: tuple[SentFile, ...] = ()
 
 
 class ReadingBody(Body):
-    """A reading that a person worded or kept."""
+    """A reading that the user wrote or kept."""
 
     text: Annotated[Line, Field(min_length=1)]
     kind: Literal["descriptive", "ascriptive", "normative"] | None = None
@@ -190,7 +189,7 @@ class CheckRequest(Body):
 
     @property
     def subject(self) -> str:
-        """What it is about, in a line."""
+        """A title for the job."""
         return self.statement
 
 
@@ -204,12 +203,12 @@ class AskRequest(Body):
 
     @property
     def subject(self) -> str:
-        """What it is about, in a line."""
+        """A title for the job."""
         return self.question
 
 
 class IngestRequest(Body):
-    """Files that were sent for a corpus; made by the server, which has put them aside."""
+    """Uploaded files for a corpus; made by the server."""
 
     corpus: Id
     upload: Id
@@ -217,13 +216,13 @@ class IngestRequest(Body):
 
     @property
     def subject(self) -> str:
-        """What it is about, in a line."""
+        """A title for the job."""
         first = self.files[0].name
         return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
 
 
 Request = VerifyRequest | CheckRequest | AskRequest
-KINDS: dict[Kind, type[Request]] = {  # of what is stored
+KINDS: dict[Kind, type[Request]] = {  # as they are stored
     "verify": VerifyFilesRequest,
     "check": CheckRequest,
     "ask": AskRequest,
@@ -238,7 +237,7 @@ Cursor = Annotated[
 
 
 def cursor_of(*values: Any) -> str:
-    """An opaque text for the values by which a list is ordered.
+    """A cursor for the values by which a list is ordered.
 
     >>> read_cursor(cursor_of(1.5, "a"), (float, str))
     (1.5, 'a')
@@ -254,7 +253,7 @@ def read_cursor(cursor: str | None, kinds: tuple[type, ...]) -> tuple[Any, ...] 
     """The values of a cursor; None without one.
 
     Raises:
-        Problem: 422, it is none of ours.
+        Problem: 422, it is not valid.
     """
     if cursor is None:
         return None
@@ -271,14 +270,14 @@ def read_cursor(cursor: str | None, kinds: tuple[type, ...]) -> tuple[Any, ...] 
         or any(isinstance(value, str) and "\0" in value for value in values)
         or any(isinstance(value, int) and abs(value) >= 2**63 for value in values)
     ):
-        raise Problem(422, "invalid_cursor", "The cursor is none that this server gave.")
+        raise Problem(422, "invalid_cursor", "The cursor is not one that this server gave.")
     return tuple(values)
 
 
 def page_of(
     rows: list[Row], limit: int, key: Callable[[Row], tuple[Any, ...]]
 ) -> tuple[list[Row], str | None]:
-    """The first `limit` rows, and the cursor of the next page; None if these are all.
+    """The first `limit` rows, and the cursor of the next page; None on the last page.
 
     `key`: the values by which the list is ordered.
 

@@ -1,7 +1,7 @@
-"""What the server keeps, as tables that SQLite and PostgreSQL both have.
+"""The tables of the server's database, for SQLite and PostgreSQL.
 
-A change here needs a migration beside it (`migrations/versions`); a test compares the two. Times
-are seconds since 1970, UTC. An id is 22 characters of 128 random bits: nobody guesses another's.
+A release that changes them raises `database.VERSION`. Times are seconds since 1970, UTC. Ids are 22
+characters of 128 random bits, which cannot be guessed.
 """
 
 import hashlib
@@ -31,19 +31,19 @@ jobs = sa.Table(
     sa.Column("job_id", ID, primary_key=True),
     sa.Column("owner", OWNER, nullable=False),
     sa.Column("kind", sa.String(10), nullable=False),  # verify, check, ask, ingest
-    sa.Column("title", sa.Text, nullable=False),  # of the article; the statement, the question
+    sa.Column("title", sa.Text, nullable=False),  # the article's; the statement; the question
     sa.Column("request", sa.JSON, nullable=False),
     sa.Column("status", sa.String(10), nullable=False),
     sa.Column("created", sa.Double, nullable=False),
     sa.Column("started", sa.Double),
     sa.Column("finished", sa.Double),
-    # Of the worker that runs it: without a sign of life until then, another one takes it.
+    # The worker that runs it, and until when; then another one takes it.
     sa.Column("worker", sa.String(80)),
     sa.Column("lease", sa.Double),
     sa.Column("attempts", sa.Integer, nullable=False, default=0),
-    sa.Column("cancelled", sa.Boolean, nullable=False, default=False),  # somebody asked for it
-    sa.Column("problem", sa.JSON),  # why it failed, for a person: code, detail
-    sa.Column("result", sa.LargeBinary),  # the report's JSON, packed
+    sa.Column("cancelled", sa.Boolean, nullable=False, default=False),  # requested
+    sa.Column("problem", sa.JSON),  # why it failed: code, detail
+    sa.Column("result", sa.LargeBinary),  # the report's JSON, gzipped
     sa.Column("n_events", sa.Integer, nullable=False, default=0),
     sa.Column("idempotency_key", sa.String(200)),
     sa.Column("request_hash", sa.String(64), nullable=False),
@@ -60,12 +60,12 @@ job_events = sa.Table(
     sa.Column("data", sa.JSON, nullable=False),
     sa.Column("at", sa.Double, nullable=False),
 )
-job_files = sa.Table(  # what its pages show beside the result: the article, the sources read
+job_files = sa.Table(  # the article, the sources read, and the view of the result
     "job_files",
     metadata,
     sa.Column("job_id", ID, sa.ForeignKey("jobs.job_id", ondelete="CASCADE"), primary_key=True),
     sa.Column("name", sa.String(40), primary_key=True),  # "article", or a document's id
-    sa.Column("data", sa.LargeBinary, nullable=False),  # JSON, packed
+    sa.Column("data", sa.LargeBinary, nullable=False),  # JSON, gzipped
 )
 corpora = sa.Table(
     "corpora",
@@ -79,10 +79,10 @@ corpora = sa.Table(
     ),  # in the data folder; a linked one's folder or address
     sa.Column("shared", sa.String(10), nullable=False),  # private, everybody
     sa.Column("created", sa.Double, nullable=False),
-    sa.Column("deleted", sa.Double),  # from then on nobody sees it; its folder may still be there
+    sa.Column("deleted", sa.Double),  # hidden since then; its folder may still exist
     sa.UniqueConstraint("owner", "name"),
 )
-corpus_problems = sa.Table(  # files of uploads that could not be read, until they are sent again
+corpus_problems = sa.Table(  # unreadable files of uploads, until they are sent again
     "corpus_problems",
     metadata,
     sa.Column(
@@ -90,7 +90,7 @@ corpus_problems = sa.Table(  # files of uploads that could not be read, until th
     ),
     sa.Column("number", sa.Integer, primary_key=True),
     sa.Column("file", sa.Text, nullable=False),
-    sa.Column("place", sa.Text, nullable=False),  # in the file; empty: all of it
+    sa.Column("place", sa.Text, nullable=False),  # in the file; empty: the whole file
     sa.Column("reason", sa.String(30), nullable=False),
     sa.Column("detail", sa.Text, nullable=False),
     sa.Column("at", sa.Double, nullable=False),
@@ -115,9 +115,9 @@ tallies = sa.Table(
 )
 
 
-# ── server mode: who may come in, how, what they shared, and what was done ───────────────────────
-# Secrets (session tokens, API keys, tokens of share links) are kept as SHA-256 only: each has 256
-# random bits, so that nothing can be guessed from its hash, and a stolen database opens nothing.
+# ── Server mode ──────────────────────────────────────────────────────────────────────────────────
+# Session tokens, API keys and tokens of share links are stored as SHA-256 only. Each has 256 random
+# bits, so a stolen database opens nothing.
 
 
 def _account(name: str = "account_id", **options: Any) -> sa.Column[str]:
@@ -130,9 +130,9 @@ accounts = sa.Table(
     metadata,
     sa.Column("account_id", ID, primary_key=True),
     sa.Column("name", sa.String(60), nullable=False),
-    sa.Column("name_key", sa.String(240), nullable=False, unique=True),  # see `names.key_of`
+    sa.Column("name_key", sa.String(240), nullable=False, unique=True),  # see `accounts.key_of`
     sa.Column("role", sa.String(10), nullable=False),
-    sa.Column("password", sa.String(200)),  # argon2id; none: by a provider only
+    sa.Column("password", sa.String(200)),  # argon2id; null: logins by a provider only
     sa.Column("disabled", sa.Boolean, nullable=False, default=False),
     sa.Column("created", sa.Double, nullable=False),
     sa.Column("last_login", sa.Double),
@@ -141,12 +141,12 @@ sessions = sa.Table(
     "sessions",
     metadata,
     sa.Column("token_hash", HASH, primary_key=True),
-    sa.Column("session_id", ID, nullable=False, unique=True),  # to name it by; opens nothing
+    sa.Column("session_id", ID, nullable=False, unique=True),  # for users; opens nothing
     _account(index=True),
     sa.Column("created", sa.Double, nullable=False),
-    sa.Column("proved", sa.Double, nullable=False),  # when its password or provider was last asked
+    sa.Column("proved", sa.Double, nullable=False),  # time of the last login
     sa.Column("seen", sa.Double, nullable=False),
-    sa.Column("agent", sa.String(200), nullable=False),  # what the browser calls itself
+    sa.Column("agent", sa.String(200), nullable=False),  # the browser's User-Agent
 )
 api_keys = sa.Table(
     "api_keys",
@@ -161,23 +161,23 @@ api_keys = sa.Table(
     sa.Column("expires", sa.Double, nullable=False),
     sa.Column("used", sa.Double),
 )
-logins = sa.Table(  # by a provider
+logins = sa.Table(  # by providers
     "logins",
     metadata,
     sa.Column("provider", sa.String(30), primary_key=True),
-    sa.Column("subject", sa.String(200), primary_key=True),  # what the provider calls somebody
+    sa.Column("subject", sa.String(200), primary_key=True),  # the provider's id of the user
     _account(index=True),
     sa.Column("name", sa.String(200), nullable=False),  # there
     sa.Column("created", sa.Double, nullable=False),
 )
-login_attempts = sa.Table(  # begun at a provider, not come back yet
+login_attempts = sa.Table(  # begun at a provider
     "login_attempts",
     metadata,
     sa.Column("state_hash", HASH, primary_key=True),
     sa.Column("provider", sa.String(30), nullable=False),
-    sa.Column("browser_hash", HASH, nullable=False),  # of a cookie: who begins must end
+    sa.Column("browser_hash", HASH, nullable=False),  # of a cookie: the same browser must return
     sa.Column("verifier", sa.String(128), nullable=False),  # PKCE
-    sa.Column("account_id", ID),  # that the login is to be linked with
+    sa.Column("account_id", ID),  # to link the login with
     sa.Column("next", sa.Text, nullable=False),
     sa.Column("expires", sa.Double, nullable=False),
 )
@@ -201,7 +201,7 @@ audit = sa.Table(
     metadata,
     sa.Column("audit_id", ID, primary_key=True),
     sa.Column("at", sa.Double, nullable=False),
-    sa.Column("account_id", ID, nullable=False),  # "" where the account was deleted since
+    sa.Column("account_id", ID, nullable=False),  # "": the account has been deleted
     sa.Column("action", sa.String(60), nullable=False),
     sa.Column("target", sa.String(200), nullable=False),  # ids only: no title, claim or name
     sa.Column("detail", sa.JSON, nullable=False),
@@ -212,7 +212,7 @@ audit = sa.Table(
 
 
 def new_id() -> str:
-    """128 random bits."""
+    """A new random id."""
     return secrets.token_urlsafe(16)
 
 
@@ -232,7 +232,7 @@ def newest_first(
     key: sa.Column[str],
     before: tuple[float, str] | None,
 ) -> sa.Select[Any]:
-    """The rows, the newest first, from behind the one whose time and id are `before`."""
+    """The rows, newest first, after the one whose time and id are `before`."""
     wanted = wanted.order_by(created.desc(), key.desc())
     if before:
         at, seen = before
@@ -241,7 +241,7 @@ def newest_first(
 
 
 def whole(text: str) -> str:
-    r"""The text with a "?" for what UTF-8 cannot write and databases refuse.
+    r"""The text with a "?" for each NUL and half surrogate pair, which databases refuse.
 
     >>> whole("tex\ud83d\0t")
     'tex??t'
@@ -250,5 +250,5 @@ def whole(text: str) -> str:
 
 
 def iso(at: float) -> str:
-    """A time for people and programs: UTC, to the millisecond."""
+    """A time as an ISO timestamp: UTC, to the millisecond."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")

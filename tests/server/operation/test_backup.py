@@ -230,7 +230,7 @@ def test_what_is_not_well_is_said(settings: ServerSettings) -> None:
     )
     wrong = {part.name: part.what for part in examined(settings) if not part.well}
     assert set(wrong) == {"corpora", "jobs"}
-    assert wrong["jobs"].startswith("1 running, 1 done; of 1 no worker has given a sign of life")
+    assert wrong["jobs"].startswith("1 running, 1 done, ")
     with open_site(settings) as site, site.database.writing() as connection:
         connection.execute(sa.text("UPDATE pincite_version SET version = 9999"))
     (part,) = [part for part in examined(settings) if not part.well]
@@ -252,9 +252,7 @@ def test_the_commands(tmp_path: Path) -> None:
     assert "Restored the backup" in run("restore", file, "--data", new)
     assert run("check", "--data", new).splitlines()[1].startswith("ok    database")
     shutil.rmtree(tmp_path / "new" / "corpora")
-    assert "1; `pincite corpus verify FOLDER` looks into one; nothing is in" in run(
-        "check", "--data", new
-    )
+    assert "without documents: " in run("check", "--data", new)
     (tmp_path / "new" / "pincite.sqlite").unlink()
     assert "FAULT database" in run("check", "--data", new, code=1)
 
