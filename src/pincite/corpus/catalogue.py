@@ -1,10 +1,10 @@
-"""Which documents a corpus has: as a list that people leaf through, and as those a filter accepts.
+"""Which documents a corpus has: as a paged list, and as the set that a filter accepts.
 
 A page of a list is one statement that names the last row before it, so that page 1,000 costs what
-page 1 does but for the sorting. What a filter accepts is a set of passages that both indexes can
-ask, one bit for each passage key: a megabyte for eight million passages, and FAISS reads it as it
-is. A document's row never changes and its key is never used again, so a set is only ever extended
-by the documents that came since; a deleted passage keeps its bit, and `ranking` drops it.
+page 1 does but for the sorting. The set that a filter accepts has one bit for each passage key: a
+megabyte for eight million passages, in the form that FAISS reads. A document's row never changes
+and its key is never reused, so a set is only extended by the documents that came since; a deleted
+passage keeps its bit, and `ranking` drops it.
 """
 
 import json
@@ -44,7 +44,7 @@ class Listed:
     """A document without its text."""
 
     key: int
-    sorted_by: str  # with `key` the place to go on from
+    sorted_by: str  # with `key` the place from which the next page starts
     doc_id: str
     url: str
     title: str
@@ -56,7 +56,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Which:
-    """Which documents are listed; empty fields ask nothing."""
+    """Which documents to list; empty fields select all."""
 
     order: Order = "added"
     text: str = ""  # stands in the title or the address, whatever its case
@@ -66,7 +66,7 @@ class Which:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a corpus is made of: numbers of documents, most first, and the dates they are of."""
+    """Counts of a corpus's documents, most frequent first, and their range of dates."""
 
     kinds: Mapping[str, int]
     languages: Mapping[str, int]  # "": not known
@@ -108,7 +108,7 @@ def _conditions(which: Which) -> tuple[list[str], list[object]]:
 
 
 def contents(store: Store) -> Contents:
-    """What the documents are, counted; reads every document's row."""
+    """Count the documents by kind, language and date; reads every document's row."""
     kinds = store.rows("SELECT kind, COUNT(*) FROM documents GROUP BY 1 ORDER BY 2 DESC, 1")
     sql = "SELECT COALESCE(language, ''), COUNT(*) FROM documents GROUP BY 1 ORDER BY 2 DESC, 1"
     languages = store.rows(sql)
@@ -173,7 +173,7 @@ class Accepted:
 
     @property
     def is_small(self) -> bool:
-        """Whether each passage of the set is better looked at than searched for."""
+        """Whether comparing each passage of the set is faster than searching."""
         return self.n <= FEW
 
     def holds(self, keys: Keys) -> npt.NDArray[np.bool_]:

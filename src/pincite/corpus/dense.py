@@ -1,12 +1,12 @@
-"""Meanings: nearest vectors by inner product (FAISS), exact for few passages, IVF or HNSW for many.
+"""Meaning: nearest vectors by inner product (FAISS), exact for few passages, IVF or HNSW for many.
 
-A built index covers the passages up to some key; what came later (the *tail*) is searched exactly
-in memory, and without a built index everything is tail. So an index that is missing, damaged or
-stale costs time and memory, never an answer. Codes only choose candidates: every score is the exact
-inner product with the stored vector, so it does not depend on how or when the index was built.
+A built index covers the passages up to some key; later ones (the *tail*) are searched exactly in
+memory, and without a built index everything is tail. So an index that is missing or stale costs
+time and memory, never an answer. Codes only choose candidates: every score is the exact inner
+product with the stored vector, so it does not depend on how or when the index was built.
 
-A built index is a file named by a stamp with its checksum, memory-mapped, never changed. Deleted
-passages stay in it, and the store drops them, until enough are dead to rebuild it.
+A built index is a memory-mapped file that never changes, named by a stamp. Deleted passages stay in
+it, and the store drops them, until enough are dead to rebuild it.
 """
 
 import contextlib
@@ -93,7 +93,7 @@ class DenseIndex:
         """Follow the store: the newest sound built index, and the vectors that it lacks."""
         stamp = self._read_stamp()
         if self._built is not None and stamp is None:
-            stamp = self._stamp  # its folder was just replaced; what is mapped stays good
+            stamp = self._stamp  # its folder was just replaced; the mapped file stays usable
         if self._sequence < 0 or stamp != self._stamp:
             self._built = self._open_sound(stamp) if stamp else None
             if self._built is None and self._read_stamp() != stamp:
@@ -108,7 +108,7 @@ class DenseIndex:
             self._sequence = sequence
 
     def close(self) -> None:
-        """Let go of its file."""
+        """Close its file."""
         self._stamp, self._built = None, None
 
     def is_due(self) -> bool:
@@ -189,7 +189,7 @@ class DenseIndex:
                 path.unlink(missing_ok=True)
 
     def forget(self) -> None:
-        """Make the built index count no more, so that a new one is due if one is needed."""
+        """Drop the built index; a new one is then due if one is needed."""
         (self._folder / STAMP).unlink(missing_ok=True)
         self.sweep()
 
@@ -235,7 +235,7 @@ class DenseIndex:
         return [pairs[:depth] for pairs in merged]
 
     def _vectors_of(self, accepted: Accepted) -> tuple[Keys, Floats]:
-        """Those of a small set, kept in memory until another set is asked for."""
+        """The vectors of a small set, kept in memory until another set is searched."""
         if self._few is None or self._few[0] is not accepted:
             self._few = (accepted, *self._store.vectors(accepted.keys(), self._dim))
         return self._few[1:]
@@ -263,7 +263,7 @@ class DenseIndex:
             stored, vectors = self._store.vectors(keys[keys >= 0], self._dim)
             gone = np.setdiff1d(keys[keys >= 0], stored)
             pairs = _pairs(stored, vectors, query)
-            # A deleted passage still takes its place, so that "fewer than depth" keeps its meaning.
+            # Deleted passages count too, so that "fewer than depth" still means that none is left.
             results.append(pairs + [(int(key), pairs[-1][1] if pairs else -1.0) for key in gone])
         return results
 
@@ -332,7 +332,7 @@ class DenseIndex:
             return None
 
     def _reading(self) -> int:
-        """How the file is read: mapped, or where FAISS cannot map lists (Windows) into memory."""
+        """Map the file, or read it into memory where FAISS cannot map lists (Windows)."""
         import faiss
 
         if self._kind == "hnsw":
@@ -340,16 +340,16 @@ class DenseIndex:
         return int(faiss.IO_FLAG_MMAP) if hasattr(faiss, "OnDiskInvertedLists") else 0
 
     def _is_whole(self, stamp: _Stamp) -> bool:
-        """Whether the file is there in its size; `faults` reads it."""
+        """Whether the file exists with the right size; `faults` reads it."""
         path = self._folder / stamp.file
         return path.exists() and path.stat().st_size == stamp.size
 
 
 class _Lists:
-    """IVF: the vectors in lists around centres; a query looks into those nearest to it.
+    """IVF: the vectors in lists around centres; a query looks into the nearest lists.
 
-    Searches give keys (n_queries, n_found), -1 where there are no more, by the codes of most of
-    the nearest vectors or of all.
+    Searches give keys (n_queries, n_found), -1 where there are no more: `nearest` looks at most of
+    the nearest vectors' codes, `of_all` at all.
     """
 
     def __init__(self, index: Any) -> None:
@@ -415,8 +415,8 @@ class _Graph:
     def nearest(self, queries: Floats, n_found: int, accepted: Accepted | None) -> Keys:
         import faiss
 
-        # It walks through the others too, and keeps those accepted. Each step looks at some
-        # neighbours: where these are more than all that is accepted, that is looked at instead.
+        # The walk visits passages that are not accepted too. If its steps would look at more
+        # neighbours than there are accepted passages, these are compared directly.
         share = accepted.share if accepted else 1.0
         width = math.ceil(max(WIDTH, n_found) / max(share, 1 / max(1, self.n)))
         if width * LINKS > share * self.n:
@@ -445,7 +445,7 @@ class _Graph:
 
 
 def _only(accepted: Accepted | None) -> dict[str, Any]:
-    """FAISS's word for a filter."""
+    """A filter as FAISS's search parameter."""
     import faiss
 
     bitmap: Any = faiss.IDSelectorBitmap  # as faiss wraps it, it takes an array

@@ -29,7 +29,7 @@ from pincite.errors import CorpusError, CorpusInUse
 Tell: TypeAlias = Callable[[str, int, int], None]  # progress: what, how much is done, of how much
 
 SEAL = "stamp_sha256"  # a stamp's checksum of its other fields
-READ_MOMENTS, READ_SECONDS = 20, 0.01  # how often, and after what time, a refused rename is tried
+READ_MOMENTS, READ_SECONDS = 20, 0.01  # retries of a refused rename, and the pause between them
 
 
 @contextmanager
@@ -84,7 +84,7 @@ def _replace(part: Path, path: Path) -> None:
 
 
 def read_stamp(path: Path) -> dict[str, Any] | None:
-    """The JSON object in `path`; None if there is none or it is not what was written."""
+    """The JSON object in `path`; None if there is none or its checksum is wrong."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -133,8 +133,8 @@ def n_bytes(path: Path) -> int:
     return total
 
 
-# A reader that brings a lagging index up to date holds the lock for a moment; who opens a corpus
-# for writing waits as long before it is refused.
+# A reader that updates a lagging index holds the lock for a moment; opening for writing waits this
+# long before it is refused.
 PATIENCE_SECONDS = 2.0
 
 
@@ -154,7 +154,7 @@ class WriterLock:
         """Take the lock, waiting a little.
 
         Raises:
-            CorpusInUse: Another process (or another object in this one) goes on holding it.
+            CorpusInUse: Another process (or another object in this one) holds it.
             CorpusError: The folder cannot be written.
         """
         deadline = time.monotonic() + PATIENCE_SECONDS
@@ -162,7 +162,7 @@ class WriterLock:
             while not self._try():
                 if time.monotonic() > deadline:
                     raise CorpusInUse(
-                        f"{self._path.parent} is being written by process {self._holder()}, and a "
+                        f"{self._path.parent} is being written by process {self._holder()}; a "
                         "corpus has one writer at a time. Wait until it is done, or stop it."
                     )
                 time.sleep(0.02)
@@ -173,27 +173,24 @@ class WriterLock:
             ) from error
 
     def release(self) -> None:
-        """Give the lock back; nothing happens if it is not held."""
+        """Release the lock if it is held."""
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
 
     @contextmanager
     def attempt(self) -> Iterator[bool]:
-        """Hold the lock if it is free and the folder can be written; says whether it is held."""
+        """Hold the lock if it is free and the folder can be written; yields whether it is held."""
         if self.held:
             yield True
             return
+        held = False
+        with contextlib.suppress(OSError):  # a corpus that may only be read cannot be locked
+            held = self._try()
         try:
-            yield self._try_quietly()
+            yield held
         finally:
             self.release()
-
-    def _try_quietly(self) -> bool:
-        try:
-            return self._try()
-        except OSError:  # a corpus that may only be read: it is not locked, and cannot be
-            return False
 
     def _try(self) -> bool:
         handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)

@@ -1,9 +1,9 @@
-"""A folder with documents that can be searched by words and by meaning: the embedded corpus.
+"""The embedded corpus: a folder with documents that can be searched by words and by meaning.
 
 One process writes, any number read meanwhile and see each batch at their next call (by words a
-little later while a writer is `indexing_behind`). What a kill left behind is brought up to date by
-whoever opens the corpus next. This module opens, locks and answers; `store`, `lexical` and `dense`
-keep, and `ranking` decides what is best.
+little later while a writer is `indexing_behind`). The next process that opens the corpus repairs
+what a kill left. This module opens, locks and answers; `store`, `lexical` and `dense` hold the
+data, and `ranking` orders results.
 """
 
 import contextlib
@@ -53,9 +53,16 @@ class EmbeddedCorpus(Searchable):
         self._mutex = threading.RLock()
         self._is_same = False  # whether the encoder was seen to be the one that built it
         self._generation, self._name = _open(folder, encoder, write=lock.held)
-        writes = lock.held  # a reader does not keep writers waiting until an index is rebuilt
+        purge = lock.held  # a reader does not make writers wait for an index to be rebuilt
         with self._lock.attempt() as held:
-            self._catch_up(held, purge=writes)
+            if not held:
+                self._generation.lexical.open()
+                return
+            sweep(self._folder, self._name)
+            # A damaged document must not lock out the user who comes to delete it: what can be
+            # searched is searched, and the rest reports why it cannot.
+            with contextlib.suppress(CorpusError):
+                self._generation.catch_up(purge=purge)
 
     @classmethod
     def create(cls, folder: Path, encoder: Encoder | None) -> "EmbeddedCorpus":
@@ -107,7 +114,7 @@ class EmbeddedCorpus(Searchable):
             raise
 
     def close(self) -> None:
-        """Close all files and let the next writer in."""
+        """Close all files and release the lock."""
         with self._mutex:
             self._generation.close()
             self._lock.release()
@@ -152,10 +159,7 @@ class EmbeddedCorpus(Searchable):
 
     @contextmanager
     def indexing_behind(self) -> Iterator[None]:
-        """Inside, batches are committed as ever, and searches find them a little later.
-
-        For many batches: the next is encoded while a thread writes the indexes of the last.
-        """
+        """Inside, searches by words find what is committed a little later."""
         with self._generation.indexing_behind():
             yield
 
@@ -192,7 +196,7 @@ class EmbeddedCorpus(Searchable):
             return catalogue.listed(generation.store, which, limit, after)
 
     def contents(self) -> catalogue.Contents:
-        """What the documents are, counted; reads every document's row."""
+        """Counts of documents by kind, language and date; reads every document's row."""
         with self._current() as generation:
             return catalogue.contents(generation.store)
 
@@ -206,9 +210,9 @@ class EmbeddedCorpus(Searchable):
             return document, catalogue.spans_of(generation.store, document.url)
 
     def nearest(self, question: str, urls: Sequence[str], k: int) -> list[list[Passage]]:
-        """Of each document at most `k` passages, the nearest to the question in meaning first.
+        """The top-k passages of each document, the nearest in meaning to the question first.
 
-        None of a document that is not there, nor of a corpus that has no vectors.
+        None of a document that does not exist, or of a corpus without vectors.
         """
         if self.encoder is None or not self._generation.has_vectors or not urls:
             return [[] for _ in urls]
@@ -217,17 +221,17 @@ class EmbeddedCorpus(Searchable):
             return [catalogue.nearest(generation.store, url, asked, k) for url in urls]
 
     def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
-        """How many passages there are; for each word its form and how many of them have it."""
+        """The number of passages; for each word its form and how many of them have it."""
         with self._current() as generation:
             return generation.lexical.counted(words)
 
     def manifest(self) -> Mapping[str, str]:
-        """What results must record to be repeatable: rules, encoder, versions, corpus digest."""
+        """What results record to be repeatable: rules, encoder, versions, corpus digest."""
         with self._current() as generation:
             return {**generation.store.manifest(), "lexical_rule": LEXICAL_RULE}
 
     def status(self) -> CorpusStatus:
-        """Counts, sizes, and whether anything is still to be done."""
+        """Counts, sizes, and whether anything is unfinished."""
         with self._current() as generation:
             manifest = generation.store.manifest()
             unfinished = self._folder / following(self._name)
@@ -293,7 +297,7 @@ class EmbeddedCorpus(Searchable):
         return best(search, places_of, len(queries), k)
 
     def _check_encoder(self) -> None:
-        """Once, before its first use: whether a server still runs the encoder that built it."""
+        """Check once that a server still runs the encoder that built the corpus."""
         if self.encoder and not self._is_same:
             with self._current() as generation:
                 check_same(generation.store, self.encoder)
@@ -313,16 +317,6 @@ class EmbeddedCorpus(Searchable):
                     break
             with self._generation.store.snapshot():
                 yield self._generation
-
-    def _catch_up(self, held: bool, *, purge: bool = False) -> None:
-        if held:
-            sweep(self._folder, self._name)
-            # A document that is damaged must not lock out who comes to delete it: what can be
-            # searched is searched, and the rest says why it cannot be.
-            with contextlib.suppress(CorpusError):
-                self._generation.catch_up(purge=purge)
-        else:
-            self._generation.lexical.open()
 
     def _require_write(self) -> None:
         if not self._lock.held:
@@ -360,7 +354,7 @@ def _require_room(folder: Path) -> None:
     if holds_documents(folder):
         raise CorpusError(
             f"{folder} holds documents, but {POINTER}, which names the build in use, is missing. "
-            f"Mend it: pincite corpus verify {folder} --repair"
+            f"Repair it: pincite corpus verify {folder} --repair"
         )
     if others := sorted(f.name for f in folder.iterdir() if f.name not in ("lock", "g1")):
         raise CorpusError(

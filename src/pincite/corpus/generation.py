@@ -1,9 +1,9 @@
 """One complete build of a corpus: a store with its two derived indexes, in one folder.
 
-A corpus folder holds a pointer to its current generation. Rebuilding a corpus, or making it
-compact, writes the next generation beside it and moves the pointer, which is one rename: until then
-the old one serves. A generation that `optimize` is filling carries a mark, since it holds nothing
-that the current one does not; an unfinished rebuild may hold hours of encoding and is kept.
+A corpus folder holds a pointer to its current generation. Rebuilding or compacting a corpus writes
+the next generation beside it and moves the pointer, which is one rename: until then the old one
+serves. A generation that `optimize` is filling carries a mark, since it holds nothing that the
+current one does not; an unfinished rebuild may hold hours of encoding and is kept.
 """
 
 import platform
@@ -37,7 +37,7 @@ COMPACTING = "compacting"  # the mark
 _POINTED = {"pincite-corpus", "generation"}
 _MANIFEST = {"format", "identity", "created", "passage_rule", "encoded_text", "encoder", "dim"}
 _MANIFEST |= {"versions", "sequence", "digest"}
-# A new, empty store takes 120 kB with its log. A larger one that cannot be read was in use.
+# A new, empty store takes 120 kB with its log. A larger one that cannot be read had documents.
 EMPTY_BYTES = 256 << 10
 NO_ENCODER = "none"  # in the manifest of a corpus that is searched by words only
 INDEX_EVERY = 60.0  # seconds between two updates of the derived indexes in a long run
@@ -72,7 +72,7 @@ class Generation:
         self._indexed_at: float | None = None  # while indexing is deferred
 
     def close(self) -> None:
-        """Close the store and let go of mapped files, which Windows would not let be moved."""
+        """Close the store and the indexes' mapped files, which Windows would not let be moved."""
         self.lexical.close()
         self.dense.close()
         self.store.close()
@@ -119,7 +119,7 @@ class Generation:
             self._indexed_at = time.monotonic()
 
     def catch_up(self, tell: Tell = silent, *, purge: bool = True) -> None:
-        """Replay on the derived indexes what they miss; needs the writer's lock."""
+        """Bring the derived indexes up to date; needs the writer's lock."""
         self.lexical.catch_up(tell, purge=purge)
         if self.has_vectors and self.dense.is_due():
             self.dense.build(tell)
@@ -147,7 +147,7 @@ def new_generation(folder: Path, encoder: Encoder | None, index: str = "ivf") ->
 
 
 def check_fit(folder: Path, manifest: dict[str, str], encoder: Encoder | None) -> None:
-    """Whether the corpus can be used with these rules and this encoder.
+    """Check that the corpus can be used with these rules and this encoder.
 
     Raises:
         StaleCorpus: It cannot; the message names the command that rebuilds it.
@@ -177,7 +177,7 @@ def encoder_of(folder: Path) -> str:
 
 
 def check_format(folder: Path, manifest: dict[str, str]) -> None:
-    """Whether this Pincite can read the corpus at all; raises `CorpusError` if not."""
+    """Check that this Pincite can read the corpus; raises `CorpusError` if not."""
     if manifest["format"] != FORMAT:
         raise CorpusError(
             f"{folder} has format {manifest['format']}, this Pincite reads {FORMAT}. "
@@ -198,7 +198,7 @@ def current_name(folder: Path) -> str:
     if (folder / POINTER).exists() or holds_documents(folder):
         raise CorpusError(
             f"{folder / POINTER}, which names the build in use, is missing or damaged. "
-            f"Mend it: pincite corpus verify {folder} --repair"
+            f"Repair it: pincite corpus verify {folder} --repair"
         )
     what = "is not a corpus" if folder.exists() else "does not exist"
     raise CorpusError(f"{folder} {what}. Make one: pincite corpus add {folder} PATH…")
@@ -226,14 +226,14 @@ def generations(folder: Path) -> list[Path]:
 
 
 def holds_documents(folder: Path) -> bool:
-    """Whether some generation in the folder was ever filled, or is too large to be a beginning."""
+    """Whether some generation in the folder has documents, or is too large to be an empty one."""
     return any(_was_filled(path) for path in generations(folder))
 
 
 def sweep(folder: Path, current: str) -> None:
     """Remove the generations before the current one, and later ones that `optimize` left.
 
-    Needs the writer's lock. Another later generation is an unfinished rebuild, which goes on.
+    Needs the writer's lock. Any other later generation is an unfinished rebuild, and is kept.
     """
     for other in generations(folder):
         older = int(other.name[1:]) < int(current[1:])
@@ -295,12 +295,12 @@ def version_of(name: str) -> str:
 
 
 def passage_text(passage: Passage) -> str:
-    """What an encoder reads of a passage: its document's title, which names what "it" is, first."""
+    """What an encoder reads of a passage: its document's title, for "it" and "he", and its text."""
     return f"{passage.title}\n{passage.text}" if passage.title else passage.text
 
 
 def encoding_with(encoder: Encoder) -> Encode:
-    """Passages to vectors, checked: an encoder that gives nonsense must not spoil a corpus."""
+    """Passages to vectors, checked for shape and finite numbers."""
 
     def encode(batch: Sequence[Passage]) -> Floats:
         vectors = encoder.encode([passage_text(passage) for passage in batch], "passage")
@@ -332,12 +332,12 @@ def reusing(
 
 
 def check_same(store: Store, encoder: Encoder) -> None:
-    """Whether an encoder that a server runs still gives a stored passage its vector.
+    """Check that an encoder on a server still gives a stored passage its vector.
 
-    The fingerprint of such an encoder is no more than a name. One that is a file's needs no look.
+    The fingerprint of such an encoder is only a name; that of a local one is a checksum.
 
     Raises:
-        StaleCorpus: Another model answers there under that name.
+        StaleCorpus: The server runs another model under that name.
     """
     keys = [key for (key,) in store.rows("SELECT MIN(passage) FROM vectors") if key is not None]
     if not keys or not getattr(encoder, "is_served", False):

@@ -1,9 +1,9 @@
 """Words: an inverted index of the passages (tantivy), with Lucene's BM25.
 
-Queries are built by hand, one clause for each different word, boosted by how often it stands in the
-query and with which weight: tantivy's own query parser drops repeated words (engines.md, B2).
-Only the passages' keys are stored. The index follows the store's log of changes: the stamp names
-the last sequence number it holds; replaying is harmless: keys are deleted before they are added.
+Queries are built by hand, one clause for each distinct word, boosted by its weight and how often it
+occurs in the query: tantivy's own query parser drops repeated words. Only the passages' keys are
+stored. The index follows the store's log of changes, and its stamp names the last sequence number
+that it holds. Replaying twice is harmless: keys are deleted before they are added.
 
 Tantivy counts deleted passages in the word statistics until their segment is merged. So that scores
 do not depend on what a corpus held before, an index with deletions is rebuilt: a small one at
@@ -27,7 +27,7 @@ import numpy as np
 
 from pincite.corpus.catalogue import Accepted
 from pincite.corpus.durable import Tell, checksum, read_stamp, silent, sync, write_stamp
-from pincite.corpus.store import Place, Store, folded, miscounted
+from pincite.corpus.store import Store, folded, miscounted
 from pincite.errors import CorpusError
 from pincite.protocols import Query
 
@@ -42,7 +42,6 @@ WRITER_BYTES = 64 << 20  # of memory for new passages; one thread, so segments c
 # Scores are sums of float32 whose order differs between segments: beyond four decimals (of scores
 # around 20) equal passages would differ, and not tie.
 SCORE_DECIMALS = 4
-TOLD_EVERY = 1_024  # passages between two words of progress
 KEYS_AT_ONCE = 1 << 15  # of a check: some MB of tantivy's addresses
 MORE = 1.5  # times the depth that a filter's share of all passages asks for
 # The time of a search grows with the passages that its words stand in. In an index this large,
@@ -76,35 +75,18 @@ class LexicalIndex:
         self._identity = store.manifest()["identity"]
         self._stamp: _Stamp | None = None
         self._index: tantivy.Index | None = None
-        self._trouble = ""  # why the last attempt to bring it up to date failed
 
     def open(self) -> None:
         """Read what a writer committed; without a sound index there is nothing to search."""
-        stamp = self._read_stamp()
-        if stamp == self._stamp:
-            return
-        same = stamp and self._stamp and stamp.folder == self._stamp.folder
-        if not (same and os.access(self._folder, os.W_OK) and self._reloaded()):
+        while (stamp := self._read_stamp()) != self._stamp:
             self._index = self._open_sound(stamp) if stamp else None
-            if self._index is None and self._read_stamp() != stamp:
-                self._stamp = None  # a writer replaced it while we looked
-                self.open()
-                return
-        self._stamp = stamp if self._index is not None else None
+            self._stamp = stamp if self._index is not None else None
+            if self._stamp is None and self._read_stamp() == stamp:
+                return  # it is damaged; else a writer replaced it while we looked
 
     def close(self) -> None:
-        """Let go of its files."""
+        """Close its files."""
         self._stamp, self._index = None, None
-
-    def _reloaded(self) -> bool:
-        """Whether the open index could go on with what was committed since."""
-        if self._index is None:
-            return False
-        try:
-            self._index.reload()
-        except (ValueError, OSError):  # removed meanwhile, or damaged
-            return False
-        return True
 
     @property
     def sequence(self) -> int:
@@ -119,11 +101,12 @@ class LexicalIndex:
         self.open()
         if self.sequence != self._store.sequence:
             try:
-                self._catch_up(tell)
-            except CorpusError as error:
-                self._trouble = f" ({error})"
-                raise
-            self._trouble = ""
+                self._follow(tell)
+            except CorpusError:
+                if self._stamp is None:
+                    raise
+                self.close()  # what a kill left can be in the way of a replay: start over
+                self._follow(tell)
             self.open()
         if purge and self._is_worn():
             self.close()
@@ -147,15 +130,6 @@ class LexicalIndex:
         (self._folder / STAMP).unlink(missing_ok=True)
         self.close()
 
-    def _catch_up(self, tell: Tell) -> None:
-        try:
-            self._follow(tell)
-        except CorpusError:
-            if self._stamp is None:
-                raise
-            self._stamp, self._index = None, None  # what a kill left can be in the way of a replay
-            self._follow(tell)
-
     def _follow(self, tell: Tell) -> None:
         folder = self._stamp.folder if self._stamp else f"lexical-{uuid.uuid4().hex[:8]}"
         with _reported(self._folder):
@@ -171,25 +145,25 @@ class LexicalIndex:
     def search(
         self, queries: Sequence[Query], depth: int, accepted: Accepted | None = None
     ) -> list[list[tuple[int, float]]]:
-        """For each query (passage key, score), best first; fewer than `depth` only if none is left.
+        """For each query (passage key, score), best first; fewer than `depth` if none is left.
 
-        Keys of deleted passages may be among them; others than those `accepted`, if given, not.
+        Keys of deleted passages may be among them. With `accepted` only these passages are found.
 
         Raises:
-            CorpusError: There is no index, and none could be made (see `open`).
+            CorpusError: There is no sound index.
         """
         if self._index is None:
             raise CorpusError(
-                f"{self._folder} has no sound word index, and another process holds the corpus, it "
-                f"cannot be written, or a document is damaged{self._trouble}. Open it again when "
-                f"it is free, or see: pincite corpus verify {self._folder.parent}"
+                f"{self._folder} has no sound word index, and it could not be rebuilt: another "
+                "process is writing the corpus, it cannot be written, or a document is damaged. "
+                f"Try again later, or run: pincite corpus verify {self._folder.parent}"
             )
         with _reported(self._folder):
             ask = _Searcher(self._index)
             return [ask.best(query, depth, accepted) for query in queries]
 
     def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
-        """How many passages there are; for each word its form here and how many have it."""
+        """The number of passages; for each word its form here and how many passages have it."""
         forms = [next(iter(words_of(word)), "") for word in words]
         if self._index is None:
             return 0, [(form, 0) for form in forms]
@@ -215,24 +189,20 @@ class LexicalIndex:
                     index.schema, "key", tantivy.FieldType.Integer, first, last
                 )
                 writer.delete_documents_by_query(span)
-            n_all = self._store.n_passages()
-            for n_done, (place, text) in enumerate(self._added(changes.added)):
-                if n_done % TOLD_EVERY == 0:
-                    tell("indexing words", n_done, n_all)
-                document = tantivy.Document()
-                document.add_integer("key", place.key)  # signed: unsigned ones kill the writer
-                document.add_text("text", _clean(text))
-                document.add_text("title", _clean(place.title))
-                writer.add_document(document)
+            n_done, n_all = 0, self._store.n_passages()
+            portions = (p for span in changes.added for p in self._store.places_between(*span))
+            for places in portions:
+                tell("indexing words", n_done, n_all)
+                n_done += len(places)
+                for place, passage in zip(places, self._store.passages(places), strict=True):
+                    document = tantivy.Document()
+                    document.add_integer("key", place.key)  # signed: unsigned ones kill the writer
+                    document.add_text("text", _clean(passage.text))
+                    document.add_text("title", _clean(place.title))
+                    writer.add_document(document)
         writer.commit()
         writer.wait_merging_threads()
         return sequence
-
-    def _added(self, ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[Place, str]]:
-        for first, last in ranges:
-            for places in self._store.places_between(first, last):
-                for place, passage in zip(places, self._store.passages(places), strict=True):
-                    yield place, passage.text
 
     def _read_stamp(self) -> _Stamp | None:
         """The stamp, if it belongs to this store and rule and does not run ahead of the store."""
@@ -303,13 +273,13 @@ class LexicalIndex:
 
 
 class _Searcher:
-    """One state of an index, which queries are put to."""
+    """One committed state of an index."""
 
     def __init__(self, index: "tantivy.Index") -> None:
         self._searcher, self._schema = index.searcher(), index.schema
 
     def best(self, query: Query, depth: int, accepted: Accepted | None) -> list[tuple[int, float]]:
-        """The best of the accepted passages, with the scores that they have among all."""
+        """The best of the accepted passages; scores are those among all passages."""
         words = weights(query)
         telling = self._telling(words)
         found = self._ranked(telling, depth, accepted)
@@ -318,7 +288,7 @@ class _Searcher:
         return found
 
     def _telling(self, words: Mapping[str, float]) -> Mapping[str, float]:
-        """In a large index the words that tell passages apart, if there are any; else all."""
+        """In a large index the rarer words, if there are any; otherwise all."""
         n_passages = self._searcher.num_docs
         if n_passages < LARGE:
             return words
@@ -335,7 +305,7 @@ class _Searcher:
         if accepted is None:
             return self._hits(asked, depth)
         if not accepted.is_small:
-            # As deep as to find enough if the words do not care for the filter.
+            # Deep enough if the words are independent of the filter.
             deeper = math.ceil(MORE * depth / accepted.share)
             found = self._hits(asked, deeper)
             held = accepted.holds(np.array([key for key, _ in found], dtype=np.int64))
@@ -386,7 +356,7 @@ def _opened(folder: Path) -> "tantivy.Index":
 
 
 def _prepared(index: "tantivy.Index") -> "tantivy.Index":
-    """With our analyzer, and re-read only when we say so: no thread watches the folder."""
+    """With our analyzer, and without a thread that watches the folder."""
     index.register_tokenizer(_ANALYZER, _analyzer())
     index.config_reader("manual")
     index.reload()
@@ -409,12 +379,12 @@ def _analyzer() -> "tantivy.TextAnalyzer":
 
 
 def words_of(text: str) -> list[str]:
-    """The words by which a text is found, in order, as they stand in the index."""
+    """The words of a text as the index has them, in order."""
     return _analyzer().analyze(_clean(text))
 
 
 def weights(query: Query) -> dict[str, float]:
-    """Words with their weight, each time they stand in the query; none without any."""
+    """The query's words with their weights, summed over occurrences; only positive ones."""
     found: dict[str, float] = defaultdict(float)
     for text, weight in ((query, 1.0),) if isinstance(query, str) else query:
         for word, count in Counter(words_of(text)).items():
@@ -437,7 +407,7 @@ def _query(schema: "tantivy.Schema", counts: Mapping[str, float]) -> "tantivy.Qu
 
 
 def _among(schema: "tantivy.Schema", query: "tantivy.Query", accepted: Accepted) -> "tantivy.Query":
-    """The query among these passages only; what says so adds nothing to a score."""
+    """The query among these passages only, with the same scores."""
     import tantivy
 
     keys = tantivy.Query.term_set_query(schema, "key", accepted.keys().tolist())

@@ -14,7 +14,7 @@ import dataclasses
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing, nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
@@ -53,9 +53,9 @@ TOLD_EVERY = 16  # documents
 
 
 def flaws(store: Store, tell: Tell) -> Iterator[Finding]:
-    """What is wrong with a store, in one committed state; nothing if it is sound."""
+    """What is wrong with a store, in one committed state."""
     folder = store.path.parent.parent
-    for check in (_schema, _pages, _references, _documents, _counters, _vectors):
+    for check in (_schema, _pages, _documents, _counters, _vectors):
         try:
             yield from check(store, folder, tell)
         except CorpusError as error:  # so damaged that this check cannot go on; others may
@@ -63,7 +63,7 @@ def flaws(store: Store, tell: Tell) -> Iterator[Finding]:
 
 
 def _schema(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
-    """What a store does not have: a trigger or a view would run when the store is searched."""
+    """Find foreign triggers and views, which would run when the store is searched."""
     sql = "SELECT type, name, tbl_name, sql FROM sqlite_master"
     with closing(connect("file::memory:")) as fresh:
         fresh.executescript(TABLES)
@@ -79,11 +79,8 @@ def _pages(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
     for (problem,) in store.rows(f"PRAGMA integrity_check({NAMED})"):
         if problem != "ok":
             yield Finding("store", str(store.path), str(problem), _restore(folder))
-
-
-def _references(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
     for table, row, parent, _ in store.rows("PRAGMA foreign_key_check")[:NAMED]:
-        problem = f"row {row} of {table} refers to one of {parent} that is not there"
+        problem = f"row {row} of {table} refers to one of {parent} that does not exist"
         yield Finding("store", str(store.path), problem, _restore(folder))
 
 
@@ -180,7 +177,7 @@ def verify(folder: Path, *, repair: bool = False, tell: Tell = silent) -> list[F
     """
     if not holds_documents(folder):
         current_name(folder)  # says what is wrong
-    with _alone(folder):
+    with WriterLock(folder) if os.access(folder, os.W_OK) else nullcontext():
         pointer, name = _pointer(folder, repair)
         if name is None:
             return pointer
@@ -194,10 +191,6 @@ def verify(folder: Path, *, repair: bool = False, tell: Tell = silent) -> list[F
                 found = list(flaws(generation.store, tell))
             found += _derived(generation, repair, tell)
             return [*pointer, *found, *_leftovers(folder, generation, repair)]
-
-
-def _alone(folder: Path) -> AbstractContextManager[object]:
-    return WriterLock(folder) if os.access(folder, os.W_OK) else nullcontext()
 
 
 def _pointer(folder: Path, repair: bool) -> tuple[list[Finding], str | None]:
@@ -259,7 +252,7 @@ def _checked(
 
 
 def _leftovers(folder: Path, generation: Generation, repair: bool) -> list[Finding]:
-    """What killed processes left, and an unfinished rebuild, which is worth going on with."""
+    """Leftovers of killed processes, and an unfinished rebuild, which can be resumed."""
     gone = [path for path in generations(folder) if _is_left(path, generation.folder)]
     gone += [*folder.glob("*.part"), *generation.folder.glob("*.part")]
     gone += [*generation.lexical.leftovers(), *generation.dense.leftovers()]
@@ -274,7 +267,7 @@ def _leftovers(folder: Path, generation: Generation, repair: bool) -> list[Findi
         Finding("leftover", str(path), problem, remedy, repair and not path.exists())
         for path in gone
     ]
-    going_on = f"Go on with it: pincite corpus rebuild {folder}"
+    going_on = f"Resume it: pincite corpus rebuild {folder}"
     return found + [
         Finding("leftover", str(path), "is an unfinished rebuild", going_on)
         for path in generations(folder)
@@ -295,11 +288,11 @@ _WHAT_COSTS = ("encoder", "passage_rule", "encoded_text")  # what makes vectors 
 
 
 def optimize(folder: Path, tell: Tell = silent, index: Kind | None = None) -> tuple[int, int]:
-    """Make the corpus compact and remove what killed processes left; needs no encoder.
+    """Compact the corpus and remove leftovers of killed processes; needs no encoder.
 
     Returns its bytes before and after.
 
-    `index`: the kind of its vector index from now on; None leaves it.
+    `index`: the new kind of its vector index; None keeps it.
 
     Raises:
         CorpusError: It is no corpus, is damaged, another process is writing it, an unfinished
@@ -326,7 +319,7 @@ def optimize(folder: Path, tell: Tell = silent, index: Kind | None = None) -> tu
 
 
 def _make_room(target: Path, old: Generation) -> None:
-    """Drop an unfinished rebuild, unless it holds vectors that the current generation has not."""
+    """Drop an unfinished rebuild, unless it has vectors that the current generation lacks."""
     if not target.exists():
         return
     try:
@@ -382,9 +375,9 @@ def rebuild(
 ) -> None:
     """Rebuild the corpus with `encoder` and the current rules; resumes an unfinished rebuild.
 
-    Vectors are taken over where encoder and passages are the same. Readers keep the old generation
-    until the new one is complete, and follow at their next call. `index` is the kind of the vector
-    index; None leaves it.
+    Vectors are reused where encoder and passages are the same. Readers keep the old generation
+    until the new one is complete, and follow at their next call. `index` is the new kind of the
+    vector index; None keeps it.
 
     Raises:
         CorpusError: It is no corpus, its store is damaged, or another process is writing it.

@@ -1,8 +1,8 @@
-"""Several corpora that are searched as one, each with its own encoder and its name in the results.
+"""Several corpora searched as one, each with its own encoder and its name in the results.
 
-They are ranked as one corpus would be: words are as rare as they are in all together, and vectors
-of one encoder are compared. Only what different encoders find is merged by rank within each. Of an
-address that several have the first corpus's copy counts.
+They are ranked as one corpus would be: word frequencies are those of all together, and vectors of
+one encoder are compared. Hits of different encoders are merged by rank within each. If several
+corpora have an address, the first one's document counts.
 """
 
 import re
@@ -33,7 +33,7 @@ class Corpora:
 
     @property
     def n_documents(self) -> int:
-        """Of all together."""
+        """The documents of all corpora."""
         return sum(each.status().n_documents for each in self.named.values())
 
     def versions(self) -> dict[str, str]:
@@ -84,7 +84,7 @@ class Corpora:
 
 @dataclass(frozen=True, slots=True)
 class _ByWords:
-    """BM25 over several indexes with one idf: each is asked with the weights that make it so."""
+    """BM25 over several indexes with one idf: each is queried with weights that correct its own."""
 
     corpora: Sequence[Corpus]
     searches: Sequence[WordRetriever]
@@ -106,7 +106,7 @@ class _ByWords:
 
 @dataclass(frozen=True, slots=True)
 class _ByMeaning:
-    """Vectors of one encoder are compared; what different ones find, by rank within each."""
+    """Vectors of one encoder are compared; hits of different ones are merged by rank."""
 
     corpora: Sequence[Corpus]
     searches: Sequence[Retriever]
@@ -133,9 +133,9 @@ def _words(query: Query) -> Iterator[tuple[str, float]]:
 
 
 def _of_first(corpora: Sequence[Corpus], found: Sequence[list[list[Hit]]]) -> list[list[list[Hit]]]:
-    """Each corpus's hits without those of addresses at which an earlier one has another text.
+    """Each corpus's hits without addresses for which an earlier corpus has another text.
 
-    `Corpora.get` gives the earlier one's document, in whose text the passage does not stand.
+    `Corpora.get` gives the earlier one's document, which does not contain the passage.
     """
     kept = []
     for number, runs in enumerate(found):

@@ -1,7 +1,7 @@
 """Which files a corpus's documents came from: `origins.sqlite` in the corpus folder.
 
-Nothing that is searched depends on it. It is written after the documents are committed, so a kill
-between the two costs reading a file once more, and without it the next update reads all files.
+Searches do not depend on it. It is written after the documents are committed, so a kill between the
+two costs reading a file once more; without it the next update reads all files.
 """
 
 import os
@@ -36,10 +36,10 @@ class Origins:
     """Files by their full path, each with a signature and the addresses of its documents."""
 
     def __init__(self, corpus: Path, *, write: bool = True) -> None:
-        """Opens the file in the corpus folder, made if it is missing; without `write` a copy.
+        """Open the file in the corpus folder, or make it; without `write`, work on a copy.
 
         Raises:
-            CorpusError: it cannot be opened, or is no such file; says what to do.
+            CorpusError: it cannot be opened, or is no such file.
         """
         self._path = corpus / NAME
         with self._reported():
@@ -64,17 +64,17 @@ class Origins:
         self._connection.close()
 
     def signature(self, path: Path) -> str:
-        """What the file was like when it was last read; empty if it never was, or not wholly."""
+        """The file's signature when it was last read; empty if it was never read to the end."""
         rows = self._rows("SELECT signature FROM files WHERE path = ?", (_key(path),))
         return str(rows[0][0]) if rows else ""
 
     def addresses(self, path: Path) -> list[str]:
-        """Of the documents that the file gave."""
+        """The addresses of the documents that came from the file."""
         rows = self._rows("SELECT url FROM documents WHERE path = ? ORDER BY url", (_key(path),))
         return [_text(url) for (url,) in rows]
 
     def said_by(self, url: str) -> list[Path]:
-        """The files that gave the document at `url`, or withdrew it."""
+        """The files that contained the document at `url`, or withdrew it."""
         key = raw(url)
         return [Path(os.fsdecode(path)) for (path,) in self._rows(_SAID_BY, (key, key))]
 
@@ -89,15 +89,15 @@ class Origins:
         return [Path(os.fsdecode(path)) for rows in found for (path,) in rows]
 
     def gone(self, paths: Iterable[Path]) -> list[str]:
-        """Addresses that files below `paths` gave once, and that no known file gives now."""
+        """Addresses that files below `paths` once had, and that no known file has now."""
         found = {url for path in paths for (url,) in self._rows(_GONE_BELOW, _range(path))}
         held = "SELECT 1 FROM documents WHERE url = ? LIMIT 1"
         return sorted(_text(url) for url in found if not self._rows(held, (url,)))
 
     def record(self, read: Sequence[tuple[Path, str, Sequence[str]]]) -> None:
-        """Files with their signatures and the addresses of what they gave, in one transaction.
+        """Record files with their signatures and addresses, in one transaction.
 
-        Addresses that a file gave before and gives no more are `gone`.
+        Addresses that a file no longer has are `gone`.
         """
         with self._reported(), self._connection:
             for path, signature, urls in read:
@@ -112,20 +112,20 @@ class Origins:
                     self._connection.executemany(statement, rows)
 
     def withdraw(self, withdrawn: Sequence[tuple[str, Path]]) -> None:
-        """Addresses whose documents a file says are no more: what earlier files give is no news."""
+        """Record documents that a file withdraws: earlier files must not bring them back."""
         rows = [(raw(url), _key(path)) for url, path in withdrawn]
         with self._reported(), self._connection:
             self._connection.executemany("INSERT OR IGNORE INTO withdrawn VALUES (?, ?)", rows)
 
     def lose(self, paths: Iterable[Path]) -> None:
-        """Files that are no longer there: what they gave is `gone`."""
+        """Forget files that were deleted: their addresses are `gone`."""
         with self._reported(), self._connection:
             for key in map(_key, paths):
                 self._connection.execute(_LOSE, (key,))
                 self._connection.execute("DELETE FROM files WHERE path = ?", (key,))
 
     def forget(self, urls: Iterable[str]) -> None:
-        """Addresses that are gone from the corpus too."""
+        """Forget addresses that were deleted from the corpus too."""
         with self._reported(), self._connection:
             self._connection.executemany(
                 "DELETE FROM gone WHERE url = ?", ((raw(url),) for url in urls)

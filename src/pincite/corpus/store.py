@@ -77,15 +77,15 @@ def share_of_digest(doc_id: str) -> int:
 
 
 def damaged(path: Path, detail: str) -> str:
-    """The message about a store that can be trusted no more."""
+    """The error message for a damaged store."""
     return (
-        f"{path} is damaged ({detail}). It holds the documents themselves, so it cannot be derived "
-        f"again. What is affected says: pincite corpus verify {path.parent.parent}"
+        f"{path} is damaged ({detail}). It holds the documents themselves and cannot be rebuilt. "
+        f"To see what is affected, run: pincite corpus verify {path.parent.parent}"
     )
 
 
 def folded(text: str) -> str:
-    """One form of each letter, its case folded as Unicode does: of what is searched and asked."""
+    """The text normalised and case-folded, for comparing searched and stored words."""
     if text.isascii():
         return text.lower()
     composed = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
@@ -205,8 +205,8 @@ def connect(uri: str) -> sqlite3.Connection:
 def selected(connection: sqlite3.Connection, sql: str, arguments: Sequence[object]) -> list[Any]:
     """The rows of a statement. Texts may hold half a surrogate pair, left by a broken page.
 
-    SQLite's own way of reading texts refuses those, and takes a tenth of a search less time: it is
-    left for good at the first.
+    SQLite's own decoder refuses those but makes a search a tenth faster: it is used until the first
+    such text.
     """
     try:
         return connection.execute(sql, arguments).fetchall()
@@ -218,7 +218,7 @@ def selected(connection: sqlite3.Connection, sql: str, arguments: Sequence[objec
 
 
 def mode(path: Path, write: bool) -> str:
-    """A reader needs SQLite's two side files; where it may not make them, the file stands still."""
+    """A reader needs SQLite's two side files; where it may not make them, nobody can be writing."""
     if write:
         return "mode=rw"
     log = path.with_name(f"{path.name}-wal")
@@ -228,7 +228,7 @@ def mode(path: Path, write: bool) -> str:
 
 
 def failed(path: Path, error: sqlite3.OperationalError) -> str:
-    """The message about a file that could not be read or written now."""
+    """The error message for a file that could not be read or written."""
     return (
         f"{path}: {error}. What was committed before stays, and nothing else was written. Is the "
         "disk full, or the file on a medium that cannot be written or read?"
@@ -264,7 +264,7 @@ CREATE INDEX changes_in_order ON changes (sequence);
 
 
 class Changes(NamedTuple):
-    """What happened after some sequence number: closed ranges of passage keys, oldest first."""
+    """The changes after some sequence number: closed ranges of passage keys, oldest first."""
 
     added: list[tuple[int, int]]
     deleted: list[tuple[int, int]]
@@ -308,7 +308,7 @@ class Store:
         return store
 
     def close(self) -> None:
-        """Close the file; the last one to close a written file folds its log into it."""
+        """Close the file."""
         self._connection.close()
 
     # ── What stands in it ────────────────────────────────────────────────────────────────────────
@@ -334,7 +334,7 @@ class Store:
         return int(self._value(sql, (after, int(bound))))
 
     def last_key(self) -> int:
-        """The highest passage key ever given; 0 if none was."""
+        """The highest passage key ever used; 0 if none was."""
         sql = "SELECT COALESCE(MAX(seq), 0) FROM sqlite_sequence WHERE name = 'passages'"
         return int(self._value(sql))
 
@@ -460,7 +460,7 @@ class Store:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Everything read inside belongs to one committed state, whatever a writer does."""
+        """Everything read inside belongs to one committed state."""
         if self._connection.in_transaction:
             yield
             return
@@ -497,7 +497,7 @@ class Store:
         self._run_many("INSERT INTO vectors VALUES (?, ?)", rows)
 
     def note(self, name: str, value: str) -> None:
-        """Put into the manifest what was chosen after the store was made; a batch of its own."""
+        """Set a value in the manifest, in its own transaction."""
         with self._transaction():
             self._run("INSERT OR REPLACE INTO manifest VALUES (?, ?)", (name, value))
 
@@ -573,7 +573,7 @@ class Store:
     # ── SQL goes through here, so that SQLite's errors leave as ours ─────────────────────────────
 
     def rows(self, sql: str, arguments: Sequence[object] = ()) -> list[Any]:
-        """The rows that a statement gives; for what only one caller asks."""
+        """The rows of a statement that only one caller needs."""
         with self._reported():
             return selected(self._connection, sql, arguments)
 
@@ -635,7 +635,7 @@ class Store:
 
     @contextmanager
     def _readable(self, what: str) -> Iterator[None]:
-        """Rows that are not what this class writes are damage, not a mistake of the caller."""
+        """Report rows that this class cannot have written as damage."""
         try:
             yield
         except (ValueError, TypeError, KeyError, zlib.error) as error:
