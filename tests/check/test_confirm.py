@@ -141,17 +141,6 @@ def test_an_unreadable_reply_is_asked_again_then_fails_and_is_no_zero(server: Se
     assert judge.calls.usage.n_unreadable == 2 * ATTEMPTS
 
 
-def test_a_second_reply_may_be_readable(server: Server) -> None:
-    first = [good("Hm."), good('{"answer": "')]
-
-    def reply(request: Any) -> Answer:
-        return first.pop() if first else choice(request, (0.8, 0.1, 0.1))
-
-    server.by_request = Model(instead={"multiple_choice_confirmation_analysis": reply})
-    (found,) = judged(judge_of(server, at_once=1))
-    assert isinstance(found, Evidence)
-
-
 def test_a_server_without_log_probabilities_fails_and_says_so(server: Server) -> None:
     server.by_request = Model(layout="none")
     (found,) = judged(judge_of(server))
@@ -169,21 +158,6 @@ def test_a_refusal_that_lasts_ends_the_asking(server: Server, status: int, word:
     assert word in found[0].detail
     assert KEY not in str(found)
     assert len(server.asked) == 1
-
-
-def test_a_busy_server_is_asked_again(server: Server) -> None:
-    model, busy = Model(), [refusal(429, "slow down")] * 3
-
-    def reply(request: dict[str, Any]) -> Answer:
-        return busy.pop() if busy else model(request)
-
-    server.by_request = reply
-    judge = ModelJudge(
-        Calls({"": ChatClient(server.url, "tiny", KEY, Limits(first_wait=0.01))}),
-        Templates.load("en", "en"),
-        Asking(at_once=1),
-    )
-    assert isinstance(judged(judge)[0], Evidence)
 
 
 @pytest.mark.parametrize("budget", [Budget(calls=5), Budget(tokens=5_000)])
@@ -284,17 +258,6 @@ def test_the_seeds_steps(server: Server) -> None:
         + [f"list_{k}_statements" for k in StatementType]
         + ["negate_claim"] * 2
     )
-
-
-@pytest.mark.parametrize(
-    "written",
-    ['{"claims":["A is."]}', '```json\n{"claims": ["A is."]}\n```', "Yes:\n- A is.", '["A is."]'],
-)
-def test_lists_however_they_are_written(server: Server, written: str) -> None:
-    model = Model(instead={"list_ascriptive_statements": lambda _: good(written)})
-    server.by_request = model
-    found = interpreter_of(server).interpret("A.")
-    assert "A is." in [r.text for r in found.readings if r.kind == "ascriptive"]
 
 
 def test_a_step_that_fails_costs_its_readings_alone(server: Server) -> None:

@@ -19,8 +19,7 @@ from rich.console import Console
 from support.check_values import readings
 
 from pincite import codec
-from pincite.cli.check import deliver
-from pincite.errors import ConfigError, PinciteError
+from pincite.errors import ConfigError
 from pincite.report import yaml_text
 from pincite.verbs.check import render, terminal
 from pincite.verbs.check.report import CheckReport
@@ -81,13 +80,6 @@ def test_a_page_shows_both_sides_and_what_failed() -> None:
     assert "stopped after 1 of 2 statements" in page.text
 
 
-def test_a_page_shows_the_result_before_how_to_read_it() -> None:
-    page = render.to_html(check_report())
-    assert (
-        page.index("<article") < page.index("there is no overall verdict") < page.index("</html>")
-    )
-
-
 def test_a_page_can_be_read_aloud() -> None:
     """In English around quotes of any language, its headings without gaps, no colour alone."""
     page = render.to_html(check_report())
@@ -113,22 +105,6 @@ def test_markdown_shows_text_and_nothing_more(text: str, url: str) -> None:
     page = Page()
     page.feed(MarkdownIt("commonmark").render(written))
     assert page.tags <= {"h1", "h2", "p", "em", "strong", "ul", "li"}
-
-
-def test_a_template_of_a_user(tmp_path: Path) -> None:
-    """The names are those of EvidenceSeeker's result template."""
-    template = tmp_path / "own.md.j2"
-    template.write_text(
-        "{{ statement }} {{ time }}\n{% for claim in claims %}{{ claim.text }}|"
-        "{{ claim.negation }}|{{ claim.average_confirmation }}|{{ claim.evidential_uncertainty }}|"
-        "{{ claim.n_evidence }}|"
-        "{{ confirmation_level[claim.confirmation_level] }}|{{ claim.statement_type }}"
-        "{% if show_documents %}{% for document in claim.documents %} "
-        "{{ claim.confirmation_by_document[document.uid] }}{% endfor %}{% endif %}\n{% endfor %}"
-        "{{ feedback.binary }}{{ translation }}"
-    )
-    written = render.to_markdown(check_report(), template)
-    assert "Varde|Not so: Varde|-0.5|0.0|1|disconfirmation|descriptive -0.5" in written
 
 
 def test_a_template_written_for_evidence_seeker(tmp_path: Path) -> None:
@@ -224,11 +200,6 @@ def test_yaml_of_a_text_says_that_it_is_one(text: str) -> None:
     assert re.fullmatch(r'- "[^\n]*"\n', yaml_text.to_yaml([text]))
 
 
-def test_yaml_repeats_what_occurs_twice() -> None:
-    same = {"quote": "Opened in 1911."}
-    assert "&" not in yaml_text.to_yaml([same, same])
-
-
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_csv_has_no_formula(text: str, url: str) -> None:
     rows = list(csv.reader(io.StringIO(render.to_csv(check_report(text, url)))))
@@ -316,15 +287,3 @@ def test_a_terminal_shows_a_strong_contradiction_whatever_the_limit() -> None:
     shown = out.getvalue()
     assert re.search(r"against +−0.80", shown)
     assert "stopped after 1 of 2 statements" in shown
-
-
-def test_a_format_that_cannot_be_made_costs_itself(tmp_path: Path) -> None:
-    """Without versions there is no page; the JSON does not need them."""
-    bare = replace(check_report(), versions=None)  # type: ignore[arg-type]
-    paths: dict[str, Path | None] = {
-        **dict.fromkeys("json html csv markdown yaml claimreview".split()),
-        **{name: tmp_path / name for name in ("html", "json")},
-    }
-    with pytest.raises(PinciteError, match="html"):
-        deliver(bare, paths, template=None, limit=3, quiet=True)
-    assert [path.name for path in tmp_path.iterdir()] == ["json"]

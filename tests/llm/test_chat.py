@@ -1,0 +1,556 @@
+"""The chat client against a server on this machine that says what each test wants."""
+
+import json
+import os
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from models.chat_server import Answer, Server, good, refusal, serving
+from support.laws import check_generator
+
+from pincite.completions import Completion, Guidance, Prompt, TokenChoice
+from pincite.errors import (
+    BadReply,
+    ConfigError,
+    ServerBusy,
+    ServerError,
+    ServerRefused,
+    ServerUnreachable,
+)
+from pincite.llm.chat import ChatClient, Dialect, Streamed, guided
+from pincite.llm.client import Limits
+
+KEY = "sk-very-secret"
+FAST = Limits(seconds=5, first_wait=0.01, longest_wait=0.5, reply_bytes=10_000)
+ASKED = Prompt("What is it?", "You guess.", max_tokens=9)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as found:
+        yield found
+
+
+def ask(server: Server, limits: Limits = FAST, key: str = KEY) -> Completion | ServerError:
+    (reply,) = ChatClient(server.url, "tiny", key, limits).generate([ASKED])
+    return reply
+
+
+def failed(server: Server, kind: type[ServerError], limits: Limits = FAST) -> str:
+    reply = ask(server, limits)
+    assert isinstance(reply, kind), reply
+    assert KEY not in str(reply)
+    return str(reply)
+
+
+def test_a_good_reply(server: Server) -> None:
+    assert ask(server) == Completion("A bridge", True, 7, 2)
+    assert server.paths == ["/v1/chat/completions"]
+    assert server.headers[0]["authorization"] == f"Bearer {KEY}"
+    assert server.asked == [
+        {
+            "model": "tiny",
+            "messages": [
+                {"role": "system", "content": "You guess."},
+                {"role": "user", "content": "What is it?"},
+            ],
+            "stream": False,
+            "max_tokens": 9,
+            "temperature": 0.0,
+            "seed": 13,
+        }
+    ]
+
+
+def test_without_a_key_none_is_sent(server: Server) -> None:
+    ask(server, key="")
+    assert "authorization" not in server.headers[0]
+
+
+def test_the_laws_of_a_generator(server: Server) -> None:
+    server.by_prompt = lambda text: good(text[::-1])
+    check_generator(ChatClient(server.url, "tiny", KEY, FAST), [Prompt(t) for t in "abcdef"])
+
+
+def test_what_a_model_thinks_is_no_reply(server: Server) -> None:
+    server.answers = [good("<think>Hm,\na bridge?</think>\nA mill")]
+    assert ask(server) == Completion("A mill", True, 7, 2)
+    server.answers = [good("<think>too long</think>", finish_reason="length")]
+    assert "It was cut: raise max_tokens" in failed(server, BadReply)
+
+
+def test_too_many_requests_then_a_good_reply(server: Server) -> None:
+    server.answers = [Answer(429, headers={"Retry-After": "0.3"}), good()]
+    assert isinstance(ask(server), Completion)
+    assert server.times[1] - server.times[0] >= 0.3
+
+
+def test_a_server_that_asks_for_too_much_patience_is_not_waited_for(server: Server) -> None:
+    server.answers = [Answer(429, headers={"Retry-After": "3600"})]
+    assert "answered 429" in failed(server, ServerBusy)
+    assert len(server.asked) == 1
+
+
+def test_a_failing_server_is_asked_so_many_times(server: Server) -> None:
+    server.answers = [refusal(500, "out of memory")]
+    assert "answered 500 (out of memory). Ask for less" in failed(server, ServerBusy)
+    assert len(server.asked) == FAST.attempts
+
+
+@pytest.mark.parametrize(
+    ("answer", "advice"),
+    [
+        (refusal(401, f"Incorrect API key: {KEY}"), "(Incorrect API key: [key]). Set the server's"),
+        (refusal(402), "no credit left"),
+        (refusal(403), "may not use this model"),
+        (refusal(404, "no model 'tiny'"), "(no model 'tiny'). Check chat.url"),
+        (refusal(429, "You have no quota", code="insufficient_quota"), "no credit left"),
+        (Answer(302, headers={"Location": "http://127.0.0.1:1/"}), "Redirects are not followed"),
+        (Answer(418, b"I am\x1b[31m a\nteapot"), "answered 418 (I am [31m a teapot)"),
+        (Answer(400, json.dumps({"error": "too long " * 99}).encode()), "too long to…). See"),
+    ],
+)
+def test_a_refusal_says_what_to_do_and_is_not_repeated(
+    server: Server, answer: Answer, advice: str
+) -> None:
+    server.answers = [answer]
+    assert advice in failed(server, ServerRefused)
+    assert len(server.asked) == 1
+
+
+def test_after_a_lasting_refusal_the_rest_is_not_sent(server: Server) -> None:
+    server.answers = [refusal(401)]
+    limits = Limits(at_once=1)
+    replies = ChatClient(server.url, "tiny", "", limits).generate([ASKED] * 5)
+    assert [type(reply) for reply in replies] == [ServerRefused] * 5
+    assert len(server.asked) == 1
+
+
+def test_a_refused_prompt_does_not_stop_the_others(server: Server) -> None:
+    server.by_prompt = lambda text: refusal(400) if text == "b" else good(text)
+    client = ChatClient(server.url, "tiny", "", FAST)
+    replies = client.generate([Prompt(t) for t in "abc"])
+    assert [getattr(reply, "text", "") for reply in replies] == ["a", "", "c"]
+
+
+def test_fields_that_a_model_does_not_take_are_left_out(server: Server) -> None:
+    def picky(request: dict[str, Any]) -> Answer:
+        wrong = [field for field in ("max_tokens", "temperature") if field in request]
+        return refusal(400, "unsupported", param=wrong[0]) if wrong else good()
+
+    server.by_request = picky
+    client = ChatClient(server.url, "tiny", "", FAST)
+    assert [type(reply) for reply in client.generate([ASKED] * 8)] == [Completion] * 8
+    assert server.asked[-1]["max_completion_tokens"] == 9
+    assert not {"max_tokens", "temperature"} & set(server.asked[-1])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"", b"not json", b"[" * 5000, b"[]", b"null", b'{"choices": []}', b'{"choices": [{}]}',
+        b'{"choices": [{"message": {"content": null}}]}', b'{"choices": [{"message": null}]}',
+        b'{"choices": [{"message": {"content": "  "}}]}', b"\xff\xfe",
+    ],
+)  # fmt: skip
+def test_what_is_no_chat_completion(server: Server, body: bytes) -> None:
+    server.answers = [Answer(body=body)]
+    assert "The reply" in failed(server, BadReply)
+    assert len(server.asked) == 1
+
+
+def test_a_reply_that_is_too_large(server: Server) -> None:
+    server.answers = [good("x" * 20_000)]
+    assert "more than 10,000 bytes" in failed(server, BadReply)
+
+
+def test_a_reply_in_another_encoding_is_not_unpacked(server: Server) -> None:
+    import gzip
+
+    packed = gzip.compress(good().body)
+    server.answers = [Answer(body=packed, headers={"Content-Encoding": "gzip"})]
+    failed(server, BadReply)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(body=b"{}", pause=5),
+        Answer(body=b"x" * 400, pause=0.05, pieces=400),
+        Answer(body=b"x" * 400, pause=0.05, pieces=400, headers={"Content-Length": ""}),
+        Answer(before_headers=0.05),
+    ],
+    ids=["silent", "slow body", "slow body of unknown length", "slow headers"],
+)
+def test_a_reply_has_its_time_and_no_more(server: Server, answer: Answer) -> None:
+    server.answers = [answer]
+    began = time.monotonic()
+    assert "no whole reply within 0.4 s" in failed(server, ServerUnreachable, Limits(seconds=0.4))
+    assert time.monotonic() - began < 3
+    assert len(server.asked) == 1
+
+
+def test_where_nobody_answers() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+    (reply,) = ChatClient(url, "tiny", KEY, FAST).generate([ASKED])
+    assert isinstance(reply, ServerUnreachable)
+    assert "Is the server running there?" in str(reply)
+
+
+def test_not_more_requests_at_once_than_allowed(server: Server) -> None:
+    def slow(text: str) -> Answer:
+        return Answer(body=good(text).body, pause=0.05)
+
+    server.by_prompt = slow
+    client = ChatClient(server.url, "tiny", "", Limits(at_once=2))
+    replies = client.generate([Prompt(str(n)) for n in range(7)])
+    assert [getattr(reply, "text", None) for reply in replies] == [str(n) for n in range(7)]
+    assert server.most_busy == 2
+
+
+def test_proxies_of_the_environment_are_ignored(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    assert isinstance(ask(server), Completion)
+
+
+def test_the_key_comes_from_the_environment_and_is_never_shown(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PINCITE_CHAT_KEY", f"  {KEY}\n")
+    client = ChatClient.from_environment(server.url, "tiny", FAST)
+    client.generate([ASKED])
+    assert server.headers[0]["authorization"] == f"Bearer {KEY}"
+    assert KEY not in repr(client) + client.fingerprint
+    assert client.fingerprint == f"tiny@{server.url.removeprefix('http://').removesuffix('/v1')}"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "localhost:8080", "ftp://a.example/", "http://", "http://[::1/v1", "",
+        "http://me:secret@a.example/v1", "http://a.example/v1?key=secret",
+    ],
+)  # fmt: skip
+def test_addresses_that_are_refused(url: str) -> None:
+    with pytest.raises(ConfigError, match=r"chat\.url") as raised:
+        ChatClient(url, "tiny")
+    assert "secret" not in str(raised.value)
+
+
+def test_a_key_or_model_that_cannot_be_one() -> None:
+    with pytest.raises(ConfigError, match=r"chat\.model is empty"):
+        ChatClient("http://a.example/v1", "")
+    with pytest.raises(ConfigError, match="characters that no key has"):
+        ChatClient("http://a.example/v1", "tiny", "a\nb")
+
+
+def test_ctrl_c_ends_all_waiting_at_once(server: Server) -> None:
+    server.answers = [Answer(body=b"{}", pause=20)]
+    client = ChatClient(server.url, "tiny", "", Limits(seconds=30))
+    began = time.monotonic()
+    server.when_asked(1, lambda: os.kill(os.getpid(), signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        client.generate([ASKED] * 6)
+    assert time.monotonic() - began < 5
+    assert len(server.asked) <= 4
+
+
+# ── Log probabilities and guided replies ─────────────────────────────────────────────────────────
+
+SCHEMA = {"type": "object", "properties": {"answer": {"enum": ["A", "B"]}}}
+RULES = {
+    "json": Guidance("json", json.dumps(SCHEMA)),
+    "regex": Guidance("regex", "[AB]"),
+    "grammar": Guidance("grammar", 'root ::= "A" | "B"'),
+}
+CHAT = {
+    "content": [
+        {
+            "token": "B",
+            "logprob": -0.2,
+            "bytes": None,
+            "top_logprobs": [{"token": "B", "logprob": -0.2}, {"token": "A", "logprob": -1.7}],
+        }
+    ]
+}
+LEGACY = {"tokens": ["B"], "token_logprobs": [-0.2], "top_logprobs": [{"B": -0.2, "A": -1.7}]}
+OTHERS_ONLY = {"tokens": ["B"], "token_logprobs": [-0.2], "top_logprobs": [{"A": -1.7}]}
+FOUND = (TokenChoice("B", (("B", -0.2), ("A", -1.7))),)
+
+
+def asked(server: Server, prompt: Prompt, dialect: Dialect = "openai") -> Completion:
+    (reply,) = ChatClient(server.url, "tiny", KEY, FAST, dialect).generate([prompt])
+    assert isinstance(reply, Completion), reply
+    return reply
+
+
+@pytest.mark.parametrize("layout", [CHAT, LEGACY, OTHERS_ONLY])
+def test_both_layouts_of_log_probabilities(server: Server, layout: dict[str, Any]) -> None:
+    server.answers = [good("B", logprobs=layout)]
+    assert asked(server, Prompt("A or B?", top_logprobs=5)).tokens == FOUND
+    assert server.asked[0]["logprobs"] is True
+    assert server.asked[0]["top_logprobs"] == 5
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        None,
+        3,
+        {},
+        {"content": None},
+        {"content": [{"logprob": -1}]},
+        {"content": [{"token": "B", "top_logprobs": [{"token": "B", "logprob": "NaN"}]}]},
+        {"tokens": ["B"], "top_logprobs": [{}, {}]},
+        {"tokens": ["B"], "top_logprobs": [["B"]]},
+    ],
+)
+def test_what_cannot_be_read_is_not_there(server: Server, broken: object) -> None:
+    server.answers = [good("B", logprobs=broken)]
+    reply = asked(server, Prompt("A or B?", top_logprobs=5))
+    assert (reply.text, reply.tokens) == ("B", ())
+
+
+@pytest.mark.parametrize(
+    ("dialect", "kind", "fields"),
+    [
+        (
+            "openai",
+            "json",
+            {
+                "response_format": {
+                    "type": "json_schema",
+                    "json_schema": {"name": "reply", "schema": SCHEMA, "strict": True},
+                }
+            },
+        ),
+        ("tgi", "json", {"response_format": {"type": "json", "value": SCHEMA}}),
+        ("tgi", "regex", {"response_format": {"type": "regex", "value": "[AB]"}}),
+        ("nim", "json", {"nvext": {"guided_json": SCHEMA}}),
+        ("llamacpp", "grammar", {"grammar": 'root ::= "A" | "B"'}),
+        ("vllm", "regex", {"guided_regex": "[AB]", "structured_outputs": {"regex": "[AB]"}}),
+    ],
+)
+def test_guidance_as_each_server_wants_it(
+    server: Server, dialect: Dialect, kind: str, fields: dict[str, Any]
+) -> None:
+    asked(server, Prompt("A or B?", guidance=RULES[kind]), dialect)
+    assert {name: server.asked[0].get(name) for name in fields} == fields
+
+
+def test_what_a_server_cannot_enforce_is_said_at_once() -> None:
+    with pytest.raises(ConfigError, match=r"'regex'.*'openai'.*one of: json, prompted"):
+        guided(RULES["regex"], "openai")
+    assert guided(None, "openai") == {}
+
+
+def test_a_reply_that_repeats_the_key(server: Server) -> None:
+    layout = {"tokens": ["sk-very", "-secret"], "token_logprobs": [-1, -1]}
+    server.answers = [good(f"Your key is {KEY}.", logprobs=layout)]
+    reply = asked(server, Prompt("What is my key?", top_logprobs=1))
+    assert (reply.text, reply.tokens) == ("Your key is [key].", ())
+
+
+def test_a_client_is_stopped_from_another_thread(server: Server) -> None:
+    server.answers = [Answer(body=b"x" * 300, pieces=300, pause=0.1)]
+    client = ChatClient(server.url, "tiny", KEY, Limits(seconds=60))
+    server.when_asked(2, client.stop)
+    replies = client.generate([Prompt("one"), Prompt("two")])
+    assert all(isinstance(reply, ServerUnreachable) for reply in replies)
+    (later,) = client.generate([Prompt("three")])
+    assert "was stopped" in str(later)
+    assert len(server.asked) == 2
+
+
+# ── Replies in pieces ────────────────────────────────────────────────────────────────────────────
+
+EVENTS = {"Content-Type": "text/event-stream"}
+
+
+def event(given: object) -> bytes:
+    return f"data: {given if isinstance(given, str) else json.dumps(given)}\n\n".encode()
+
+
+def piece(text: str | None, **more: Any) -> bytes:
+    return event({"choices": [{"index": 0, "delta": {"content": text}, **more}]})
+
+
+END = event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+USAGE = event({"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 2}})
+DONE = event("[DONE]")
+
+
+def streamed(*parts: bytes, **more: Any) -> Answer:
+    return Answer(body=b"".join(parts), headers=EVENTS, **more)
+
+
+def got(server: Server, limits: Limits = FAST) -> tuple[list[str], Completion | ServerError]:
+    """The pieces, and what ended them."""
+    client = ChatClient(server.url, "tiny", KEY, limits)
+    *pieces, last = client.stream(Prompt("What is it?"))
+    assert not isinstance(last, str)
+    assert KEY not in f"{pieces} {last}"
+    return [str(each) for each in pieces], last
+
+
+def test_pieces_then_the_whole(server: Server) -> None:
+    first = event({"choices": [{"delta": {"role": "assistant", "content": None}}]})
+    comment, ping = b": waiting\n\n", b"event: ping\ndata: {}\n\n"
+    server.answers = [
+        streamed(
+            first, comment, piece("\n A"), ping, piece(" bridge\n"), END, USAGE, DONE, pieces=9
+        )
+    ]
+    assert got(server) == (["A", " bridge"], Completion("A bridge", True, 7, 2))
+    assert server.asked[0]["stream"] is True
+    assert server.asked[0]["stream_options"] == {"include_usage": True}
+
+
+def test_a_reply_that_was_cut_says_so(server: Server) -> None:
+    server.answers = [streamed(piece("A bri", finish_reason="length"), DONE)]
+    assert got(server) == (["A bri"], Completion("A bri", False))
+
+
+def test_a_server_that_says_no_done(server: Server) -> None:
+    server.answers = [streamed(piece("A"), END)]
+    assert got(server) == (["A"], Completion("A"))
+
+
+def test_a_server_that_does_not_stream(server: Server) -> None:
+    server.answers = [good("A bridge")]
+    assert got(server) == (["A bridge"], Completion("A bridge", True, 7, 2))
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "said"),
+    [
+        (streamed(piece("A"), event("{broken")), BadReply, "no JSON: {broken"),
+        (streamed(piece("A"), event("[]")), BadReply, "no chat completion"),
+        (streamed(piece("A"), event({"choices": 3})), BadReply, "no chat completion"),
+        (streamed(piece("A"), event({"choices": [{"delta": 3}]})), BadReply, "no chat completion"),
+        (streamed(piece("A")), ServerUnreachable, "broke off in the middle of its reply"),
+        (
+            Answer(body=piece("A"), headers={**EVENTS, "Content-Length": "900"}),
+            ServerUnreachable,
+            "broke off in the middle of its reply",
+        ),
+        (
+            streamed(piece("A"), event({"error": {"message": f"no {KEY}", "code": 401}})),
+            ServerRefused,
+            "answered 401 (no [key]). Set the server's key",
+        ),
+        (streamed(piece("A"), event({"error": "out of memory"})), ServerBusy, "(out of memory)"),
+        (
+            streamed(piece("A"), b"event: error\n", event({"error": {"message": "gone"}})),
+            ServerBusy,
+            "answered 500 (gone)",
+        ),
+        (streamed(piece("A"), piece("x" * 20_000)), BadReply, "more than 10,000 bytes"),
+        (streamed(piece("A"), *[piece("x" * 200)] * 60), BadReply, "more than 10,000 bytes"),
+        (streamed(piece("A"), b"data: " + b"x" * 20_000), BadReply, "more than 10,000 bytes"),
+    ],
+)
+def test_what_came_before_an_error_stays(
+    server: Server, answer: Answer, kind: type[ServerError], said: str
+) -> None:
+    server.answers = [answer]
+    pieces, error = got(server)
+    assert pieces[0] == "A"
+    assert isinstance(error, kind)
+    assert said in str(error)
+    assert len(server.asked) == 1, "what was shown is not asked for again"
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "said"),
+    [
+        (refusal(401, f"Wrong key {KEY}"), ServerRefused, "(Wrong key [key])"),
+        (streamed(END, DONE), BadReply, "holds no text"),
+        (streamed(piece("<think>Hm", finish_reason="length"), DONE), BadReply, "raise max_tokens"),
+        (Answer(body=b"", headers={**EVENTS, "Content-Encoding": "gzip"}), BadReply, "compressed"),
+        (Answer(body=b"Hello"), BadReply, "no chat completion: Hello"),
+    ],
+)
+def test_an_error_without_a_piece(
+    server: Server, answer: Answer, kind: type[ServerError], said: str
+) -> None:
+    server.answers = [answer]
+    pieces, error = got(server)
+    assert (pieces, type(error)) == ([], kind)
+    assert said in str(error)
+
+
+def test_before_the_first_piece_it_is_asked_again(server: Server) -> None:
+    busy = streamed(event({"error": {"message": "loading", "code": 503}}))
+    server.answers = [refusal(503), busy, streamed(piece("A"), END, DONE)]
+    assert got(server) == (["A"], Completion("A"))
+    assert len(server.asked) == 3
+
+
+def test_a_field_that_it_does_not_take_is_left_out(server: Server) -> None:
+    server.answers = [refusal(400, "no", param="stream_options"), streamed(piece("A"), END)]
+    assert got(server) == (["A"], Completion("A"))
+    assert "stream_options" not in server.asked[1]
+
+
+def test_the_whole_reply_has_one_limit_of_time(server: Server) -> None:
+    server.answers = [streamed(*[piece("A ")] * 50, pieces=50, pause=0.05)]
+    pieces, error = got(server, Limits(seconds=0.5))
+    assert isinstance(error, ServerUnreachable)
+    assert "no whole reply within 0.5 s" in str(error)
+    assert len(pieces) < 20
+
+
+def test_stopped_from_another_thread(server: Server) -> None:
+    server.answers = [streamed(*[piece("A ")] * 50, pieces=50, pause=0.05)]
+    client = ChatClient(server.url, "tiny", KEY, FAST)
+    stream = client.stream(Prompt("What is it?"))
+    next(stream)
+    client.stop()
+    assert isinstance(list(stream)[-1], ServerUnreachable)
+
+
+def test_closing_it_ends_the_request(server: Server) -> None:
+    server.answers = [streamed(*[piece("A ")] * 90, pieces=90, pause=0.05)]
+    stream = ChatClient(server.url, "tiny", KEY, FAST).stream(Prompt("What is it?"))
+    assert isinstance(stream, Iterator)
+    next(stream)
+    stream.close()  # type: ignore[attr-defined]
+    server.answers = [streamed(piece("B"), END)]
+    assert got(server)[0] == ["B"]
+
+
+@given(
+    st.sampled_from(["", "<think>Hm </think", "<think>a < b</think>\n\n", "\n<think>no end"]),
+    st.text(st.sampled_from(f"{KEY[:6]} <>th\n") | st.just("x"), max_size=30),
+    st.booleans(),
+    st.lists(st.integers(1, 9), min_size=1, max_size=8),
+)
+def test_wherever_it_is_cut(before: str, text: str, has_key: bool, sizes: list[int]) -> None:
+    """The pieces together are the reply without thoughts and key, in any cut."""
+    sent = before + (text + KEY + text if has_key else text)
+    whole, cut, at, n = Streamed(KEY), "", 0, 0
+    while at < len(sent):
+        size = sizes[n % len(sizes)]
+        cut += whole.add({"choices": [{"delta": {"content": sent[at : at + size]}}]})
+        at, n = at + size, n + 1
+    cut += whole.done()
+    assert KEY not in cut
+    at_once = Streamed(KEY)
+    all_of_it = at_once.add({"choices": [{"delta": {"content": sent}}]}) + at_once.done()
+    assert cut == all_of_it
+    if "no end" in before or before.endswith("</think"):
+        assert "Hm" not in cut
