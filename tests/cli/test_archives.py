@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from cli.test_cli import run
-from wiki.wiki_server import Wiki, WikiPage, serving
+from support.wiki_server import Wiki, WikiPage, serving
 
 from pincite.cli.options import Display
 from pincite.cli.verify import fetched

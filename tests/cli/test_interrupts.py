@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from cli.test_cli import PAGE
-from wiki.wiki_server import Wiki, WikiPage, serving
+from support.wiki_server import Wiki, WikiPage, serving
 
 from conftest import write_model
 

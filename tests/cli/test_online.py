@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from cli.check_runs import prepare
 from cli.test_cli import BETTER, PAGE, run
-from wiki.wiki_server import Canned, Wiki, WikiPage, serving
+from support.wiki_server import Canned, Wiki, WikiPage, serving
 
 from pincite.library import web_pages
 from pincite.settings import WebSettings
@@ -120,7 +120,7 @@ def test_no_article_is_said_clearly(home: Wiki) -> None:
     assert "Near it: Varde Bridge." in run("verify", "Varde Brigde", "--online", code=3).stderr
     home.first = [Canned(200, b"<html>", {"Content-Type": "text/html"})]
     assert "not a MediaWiki API" in run("verify", "Town", "--online", code=3).stderr
-    assert "no title" in run("verify", "a|b", "--online", code=3).stderr
+    assert "not a title" in run("verify", "a|b", "--online", code=3).stderr
 
 
 def rows(folder: str) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ import pytest
 from cli.test_archives import CLAIM, NOW, THEN, checked, cites, html, wiki
 from cli.test_cli import run
 from support.check_values import readings
-from wiki.wiki_server import Wiki
+from support.wiki_server import Wiki
 
 __all__ = ["wiki"]  # a fixture
 

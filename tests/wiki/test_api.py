@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from wiki.wiki_server import Canned, Got, PlainWeb, Wiki, WikiPage, api_error, serving
+from support.wiki_server import Canned, Got, PlainWeb, Wiki, WikiPage, api_error, serving
 
 from pincite.errors import FetchError, InputError
 from pincite.wiki.addresses import (
