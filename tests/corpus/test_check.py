@@ -107,13 +107,6 @@ def test_what_is_wrong_in_the_store_is_named_and_never_dropped(
     assert [f for f in verify(folder) if f.kind == kind] == found
 
 
-def test_damaged_page_of_the_store(folder: Path) -> None:
-    path = folder / "g1" / "store.sqlite"
-    content = path.read_bytes()
-    path.write_bytes(content[:8192] + b"\x55" * 4096 + content[12288:])
-    assert "store" in kinds(verify(folder))
-
-
 def words(folder: Path) -> Path:
     [path] = (folder / "g1").glob("lexical-*")
     return path

@@ -11,7 +11,6 @@ from support.laws import FakeEncoder, check_corpus, check_encoder, check_retriev
 
 from pincite.corpus import dense, durable, generation
 from pincite.corpus.embedded import EmbeddedCorpus, is_corpus
-from pincite.corpus.lexical import LexicalIndex
 from pincite.corpus.maintenance import verify
 from pincite.corpus.protocol import Corpus
 from pincite.errors import ConfigError, CorpusError, StaleCorpus
@@ -54,15 +53,6 @@ def test_laws(folder: Path) -> None:
     check_encoder(FakeEncoder())
     check_corpus(make, reopen)
     opened.pop().close()
-
-
-def test_laws_are_noticed_when_broken(corpus: EmbeddedCorpus) -> None:
-    class Forgetful:
-        def retrieve(self, queries: list[str], k: int) -> list[object]:
-            return []
-
-    with pytest.raises(AssertionError, match="k=0 should give empty lists"):
-        check_retriever(Forgetful(), ["q"])  # type: ignore[arg-type]
 
 
 def test_documents_come_back_equal(corpus: EmbeddedCorpus) -> None:
@@ -182,12 +172,6 @@ def test_reader_sees_each_batch_at_its_next_call(corpus: EmbeddedCorpus, folder:
             assert titles == [f"p{i}"]
 
 
-def test_repeated_query_words_count(corpus: EmbeddedCorpus) -> None:
-    corpus.add([page("a", "apple apple pear"), page("b", "apple pear pear")])
-    assert found(corpus, "apple apple apple pear") == ["a", "b"]
-    assert found(corpus, "apple pear pear pear") == ["b", "a"]
-
-
 def test_wrong_use_is_refused_with_what_to_do(
     corpus: EmbeddedCorpus, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -280,23 +264,6 @@ def test_indexes_that_follow_are_left_by_an_error_and_made_later(folder: Path) -
         assert corpus.status().n_documents == 1
     with EmbeddedCorpus.open(folder, FakeEncoder()) as corpus:
         assert found(corpus, "kept") == ["a"]
-
-
-def test_indexes_that_cannot_follow_say_so_at_the_end(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object, **__: object) -> None:
-        raise CorpusError("the disk is full")
-
-    with EmbeddedCorpus.create(folder, FakeEncoder()) as corpus:
-        monkeypatch.setattr(LexicalIndex, "catch_up", full)
-        behind = corpus.indexing_behind()
-        behind.__enter__()
-        corpus.add([page("a", "Kept.")])
-        corpus.add([page("b", "Kept too.")])
-        with pytest.raises(CorpusError, match="disk is full"):
-            behind.__exit__(None, None, None)
-        assert corpus.status().n_documents == 2
 
 
 def test_status(corpus: EmbeddedCorpus, folder: Path) -> None:

@@ -156,9 +156,3 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_nothing_acknowledged_is_lost_by_25_kills(folder: Path, nursery: Nursery) -> None:
     jobs = ["add", "optimize", "rebuild", "add", "delete"] * 5
     assert run(folder, nursery, jobs, seed=int(time.time()))
-
-
-@pytest.mark.slow
-def test_nothing_acknowledged_is_lost_by_50_kills(folder: Path, nursery: Nursery) -> None:
-    jobs = ["add", "optimize", "add", "rebuild", "delete"] * 10
-    assert run(folder, nursery, jobs, seed=int(time.time()))

@@ -113,11 +113,3 @@ def test_right_or_clear(folder: Path, kind: str) -> None:
     expected = answers(folder, write=False)
     for seed in range(3):
         check(folder, kind, seed, expected)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_right_or_clear_often(folder: Path, kind: str) -> None:
-    expected = answers(folder, write=False)
-    for seed in range(1000, 1060):
-        check(folder, kind, seed, expected)

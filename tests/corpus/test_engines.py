@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.laws import FakeEncoder
 
-from pincite import api, runtime
+from pincite import runtime
 from pincite.corpus import embedded, engines
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import ConfigError, MissingExtra
@@ -74,11 +74,6 @@ def test_other_packages_bring_engines(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.setattr(engines, "entry_points", lambda group: [point])
     with engines.open("elsewhere://kb", None) as corpus:
         assert corpus.name == "kb"
-
-
-def test_api_takes_addresses() -> None:
-    with pytest.raises(ConfigError, match="no engine opens"):
-        api.open_corpus("elsewhere://host/name")
 
 
 # ── Copying ──────────────────────────────────────────────────────────────────────────────────────

@@ -143,13 +143,6 @@ def test_an_encoder_that_pools_otherwise_is_refused(tmp_path: Path, endpoint: st
     assert "NAME@URL" in failed.stderr
 
 
-def test_a_repository_that_is_not_there(tmp_path: Path, endpoint: str) -> None:
-    failed = pincite(tmp_path, endpoint, "models", "fetch", "nobody/nothing")
-    assert failed.returncode == 6
-    assert "nobody/nothing" in failed.stderr
-    assert "Traceback" not in failed.stderr
-
-
 @pytest.mark.parametrize("reachable", [True, False], ids=["broken", "no-network"])
 def test_a_hub_that_does_not_answer(tmp_path: Path, endpoint: str, reachable: bool) -> None:
     """One message: what happened, what was expected, what to do; and no half-full folder."""

@@ -31,15 +31,6 @@ def long_row() -> LabelledClaim:
     return LabelledClaim("long", "The lighthouse of Nesby is green.", " ".join(filler), "support")
 
 
-def test_short_evidence_is_one_passage() -> None:
-    row = LabelledClaim("1", "A claim.", "One sentence of evidence.", "support")
-    assert g.cut(row, 3) == g.Cut(("One sentence of evidence.",))
-
-
-def test_evidence_without_words_stays_as_it_is() -> None:
-    assert g.cut(LabelledClaim("1", "A claim.", "", "nei"), 3) == g.Cut(("",))
-
-
 def test_of_long_evidence_the_passages_that_share_words_are_kept_in_order() -> None:
     row = long_row()
     kept = g.cut(row, 2).latent
@@ -144,11 +135,6 @@ def test_a_retrieved_passage_of_the_own_evidence_is_no_negative(rows_of: Rows) -
     assert {x.negatives for x in groups} == {("Elsewhere.",)}
 
 
-def test_a_set_that_is_not_searched_gets_no_negatives(rows_of: Rows) -> None:
-    rows, plain = labelled(rows_of(3)), SetRecipe("towns")
-    assert {x.negatives for x in g.groups_of(rows, plain, RECIPE, lambda _: ["x"])} == {()}
-
-
 def test_groups_come_back_as_they_were_written(tmp_path: Path) -> None:
     groups = [
         g.Group("s", "1", "Ærø „x“\u2028", "support", ("a", "b"), ("n",), (("c", "refute"),), 0.5),
@@ -224,12 +210,6 @@ def test_what_is_held_back_stands_in_no_group() -> None:
     assert not [row for row in held if row.claim in told]
 
 
-def test_passages_are_as_wide_as_the_recipe_says() -> None:
-    found = g.cut(long_row(), 3, 40).latent
-    assert len(found) == 3
-    assert all(25 < len(text.split()) <= 40 for text in found)
-
-
 FILES = Recipe(sets=(SetRecipe("towns", retrieve=True), SetRecipe("more")), negatives=1.0)
 
 
@@ -278,12 +258,6 @@ def test_groups_are_made_once(data: Path, tmp_path: Path) -> None:
         g.prepared(data, FILES, None, run, silent, silent)
 
 
-def test_too_many_bad_rows_refuse_the_run(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="more than 0 bad rows"):
-        g.prepared(data, FILES, None, tmp_path, silent, silent, max_bad=0)
-    assert not (tmp_path / GROUPS).exists()
-
-
 def rows(*pairs: tuple[str, str]) -> list[LabelledClaim]:
     return [LabelledClaim(str(n), c, e, "support") for n, (c, e) in enumerate(pairs)]
 
@@ -303,18 +277,6 @@ def test_the_first_hits_are_skipped_and_own_evidence_never_comes(
         assert len(got["The mill of Gram"]) == 2
         monkeypatch.setattr(g, "SKIPPED", 3)
         assert g.negatives(corpus, found, False, silent)["The mill of Gram"] == []
-
-
-def test_an_index_that_was_cut_short_is_gone_on_with(tmp_path: Path) -> None:
-    folder, seen = tmp_path / "e", list[tuple[object, ...]]()
-    folder.mkdir()
-    (folder / "g1").mkdir()  # what a kill leaves before the corpus is one
-    evidences = ["The mill is old.", "The mill is new.", "The mill is old."]
-    with g.indexed(folder, evidences[:1], None, silent) as corpus:
-        assert corpus.status().n_documents == 1
-    with g.indexed(folder, evidences, None, lambda *a: seen.append(a)) as corpus:
-        assert corpus.status().n_documents == 2
-    assert seen == [("indexing evidence", 2, 2)]
 
 
 def test_rows_of_ones_own_come_after_the_recipes(

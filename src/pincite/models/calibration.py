@@ -108,14 +108,13 @@ def calibration_for(folder: Path, n_labels: int) -> Calibration:
             tuple(map(float, found["support"])),
             tuple(map(float, found["refute"])),
             str(found["name"]),
-            # Files before 2026-11-25 have a bound of another measure: it does not count.
-            float(found.get("contrary_from", NEVER)),
+            float(found["contrary_from"]),
             tuple((float(t), float(caught), float(false)) for t, caught, false in found["flags"]),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise MissingModel(
             f"{path} is no calibration that this version reads ({error}); expected one made by "
-            "tools/calibrate.py. Make it anew, or delete it to use the network uncalibrated."
+            "tools/calibrate.py. Make it again, or delete it to use the network uncalibrated."
         ) from error
 
 

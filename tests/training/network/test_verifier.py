@@ -192,18 +192,6 @@ def test_a_teacher_is_imitated(
     assert not same(told, alone)
 
 
-def test_a_network_of_roberta_type_trains(
-    groups: list[Group], tiny_roberta: Path, tmp_path: Path
-) -> None:
-    recipe = replace(RECIPE, frozen_layers=1)
-    before = network.load(str(tiny_roberta))[0].state_dict()
-    after, means = trained(groups, recipe, tiny_roberta, tmp_path / "run")
-    assert means[-1] < means[2]
-    moved = {name for name in before if not torch.equal(before[name], after[name])}
-    assert "roberta.encoder.layer.1.output.dense.weight" in moved
-    assert not [n for n in moved if "embeddings" in n or "layer.0" in n]
-
-
 def test_more_layers_than_there_are_cannot_be_frozen(tiny_bert: Path) -> None:
     model, _ = network.load(str(tiny_bert))
     with pytest.raises(ConfigError, match=r"frozen_layers is 3.*2 layers"):
@@ -478,16 +466,6 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(
     train("--run", "cut")
     whole, cut = (home / name / "model" / "model.safetensors" for name in ("whole", "cut"))
     assert whole.read_bytes() == cut.read_bytes()
-
-
-def test_another_recipe_or_base_in_the_same_run_is_refused(
-    home: Path, train: Callable[..., str], tiny_roberta: Path
-) -> None:
-    train("-q")
-    (home / "recipe.toml").write_text(f"seed = 5\n{TOML}")
-    assert "recipe.seed was 13, is 5" in train(code=2)
-    (home / "recipe.toml").write_text(TOML)
-    assert "pincite-train holds another run: base was" in train("--base", tiny_roberta, code=2)
 
 
 def test_a_trained_model_can_be_base_and_teacher_of_the_next(
