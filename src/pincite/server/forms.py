@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ValidationError
-from starlette.datastructures import FormData, UploadFile
+from starlette.datastructures import FormData
 
 from pincite.server.identity import Identity
 from pincite.server.problems import Problem
@@ -50,14 +50,6 @@ def text(form: FormData, name: str) -> str:
     """A field without surrounding space; empty if it is missing."""
     value = form.get(name)
     return value.strip() if isinstance(value, str) else ""
-
-
-def file(form: FormData, name: str) -> tuple[str, bytes] | None:
-    """Name and content of a chosen file; None if there is none."""
-    value = form.get(name)
-    if not isinstance(value, UploadFile) or not value.filename:
-        return None
-    return value.filename, value.file.read()
 
 
 def checked(model: type[Model], values: Mapping[str, object]) -> Model:

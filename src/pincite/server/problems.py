@@ -1,7 +1,7 @@
 """Errors over HTTP: `application/problem+json` (RFC 9457) for programs, a page for people.
 
-`code` is stable, for programs; `retryable` says whether the same request may succeed later;
-`request_id` is in the log too.
+`code` is stable, for programs; `retryable` states whether the same request may succeed later;
+`request_id` is also in the log.
 """
 
 import logging
@@ -21,14 +21,14 @@ from pincite.server.database import DatabaseError
 
 MEDIA_TYPE = "application/problem+json"
 LOG = logging.getLogger("pincite.server")
-_CODES = {413: "too_large"}  # where Python's names differ from version to version
+_CODES = {413: "too_large"}  # Python's name differs between versions
 _RETRYABLE = (408, 425, 429, 500, 502, 503, 504, 507)
-# Errors of the stores that are the answer to a request: status, code and headers of each.
+# Errors of the stores that answer a request: the status, code and headers of each.
 Refusals = Mapping[type[PinciteError], tuple[int, str, Mapping[str, str]]]
 
 
 class ProblemBody(BaseModel):
-    """What went wrong (RFC 9457), with what programs ask for."""
+    """An error (RFC 9457)."""
 
     type: str = "about:blank"
     title: str
@@ -42,7 +42,7 @@ class ProblemBody(BaseModel):
 
 
 class Problem(Exception):
-    """A request that cannot be answered as it was meant."""
+    """An error that answers a request."""
 
     def __init__(
         self,
@@ -61,21 +61,48 @@ class Problem(Exception):
 def not_found(
     what: str = "There is nothing at this address, or nothing that you may see.",
 ) -> Problem:
-    """404: for what is not there, and for what is somebody else's, alike."""
+    """404, both for what does not exist and for what belongs to others."""
     return Problem(404, "not_found", what)
 
 
 def install(app: FastAPI, refusals: Refusals) -> None:
     """Answer every error of the application as a problem."""
-    app.state.refusals = refusals
-    app.add_exception_handler(Problem, _of_problem)
-    app.add_exception_handler(RequestValidationError, _of_validation)
-    app.add_exception_handler(HTTPException, _of_http)
-    app.add_exception_handler(PinciteError, _of_pincite)
+
+    async def answered(request: Request, error: Exception) -> Response:
+        return response(request, _problem(error, refusals))
+
+    for kind in (Problem, RequestValidationError, HTTPException, PinciteError):
+        app.add_exception_handler(kind, answered)
+
+
+def _problem(error: Exception, refusals: Refusals) -> Problem:
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, RequestValidationError):
+        errors = [
+            {"where": ".".join(map(str, each["loc"])), "what": str(each["msg"])}
+            for each in error.errors()
+        ]
+        first = errors[0] if errors else {"where": "body", "what": "invalid"}
+        detail = f"{first['where']}: {first['what']}."
+        return Problem(422, "invalid_request", detail, errors=errors)
+    if isinstance(error, HTTPException):
+        code = _CODES.get(error.status_code) or HTTPStatus(error.status_code).name.lower()
+        return Problem(error.status_code, code, str(error.detail), headers=error.headers)
+    if isinstance(error, DatabaseError):
+        LOG.error("%s", error)  # with the address, which the answer does not show
+        detail = "The database does not answer. Try again later."
+        return Problem(503, "database_unavailable", detail, headers={"Retry-After": "10"})
+    for kind, (status, code, headers) in refusals.items():
+        if isinstance(error, kind):
+            return Problem(status, code, str(error), headers=headers)
+    is_setting = isinstance(error, ConfigError)
+    status, code = (422, "invalid_setting") if is_setting else (500, "internal")
+    return Problem(status, code, str(error))
 
 
 def response(request: Request, problem: Problem) -> Response:
-    """As JSON, or as a page for a browser that asked for one."""
+    """A problem as JSON, or as a page for a browser that asks for one."""
     body = ProblemBody(
         title=HTTPStatus(problem.status).phrase,
         status=problem.status,
@@ -86,57 +113,15 @@ def response(request: Request, problem: Problem) -> Response:
         request_id=getattr(request.state, "request_id", ""),
         errors=problem.errors,
     )
-    if problem.code == "not_logged_in" and request.method == "GET" and _wants_a_page(request):
+    is_api = request.url.path.startswith("/api/")
+    wants_page = not is_api and "text/html" in request.headers.get("accept", "")
+    if wants_page and problem.code == "not_logged_in" and request.method == "GET":
         there = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         return RedirectResponse(f"/login?{urlencode({'next': there})}", 303)
     page = getattr(request.app.state, "problem_page", None)
-    if page and _wants_a_page(request):
+    if wants_page and page:
         shown: Response = page(request, body)
         shown.headers.update(problem.headers)
         return shown
     content = body.model_dump(exclude_none=True)
     return JSONResponse(content, problem.status, problem.headers, MEDIA_TYPE)
-
-
-def _wants_a_page(request: Request) -> bool:
-    if request.url.path.startswith("/api/"):
-        return False
-    return "text/html" in request.headers.get("accept", "")
-
-
-async def _of_problem(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Problem)
-    return response(request, error)
-
-
-async def _of_validation(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
-    errors = [
-        {"where": ".".join(map(str, each["loc"])), "what": str(each["msg"])}
-        for each in error.errors()
-    ]
-    first = errors[0] if errors else {"where": "body", "what": "not understood"}
-    detail = f"{first['where']}: {first['what']}."
-    return response(request, Problem(422, "invalid_request", detail, errors=errors))
-
-
-async def _of_http(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    code = _CODES.get(error.status_code) or HTTPStatus(error.status_code).name.lower()
-    problem = Problem(error.status_code, code, str(error.detail), headers=error.headers)
-    return response(request, problem)
-
-
-async def _of_pincite(request: Request, error: Exception) -> Response:
-    if isinstance(error, DatabaseError):
-        LOG.error("%s", error)
-        away = "The database does not answer. Try again later."  # its address is nobody's business
-        again = {"Retry-After": "10"}
-        return response(request, Problem(503, "database_unavailable", away, headers=again))
-    refusals: Refusals = request.app.state.refusals
-    for kind, (status, code, headers) in refusals.items():
-        if isinstance(error, kind):
-            return response(request, Problem(status, code, str(error), headers=headers))
-    status = 422 if isinstance(error, ConfigError) else 500
-    code = "invalid_setting" if status == 422 else "internal"
-    return response(request, Problem(status, code, str(error)))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import anyio
 from anyio.to_thread import run_sync
@@ -31,13 +31,12 @@ from pincite.server.requests import (
     read_cursor,
 )
 from pincite.server.routes.jobs import FILE, form_of, form_schema, readable, start_job
-from pincite.server.routes.verify import Handed, finding_page
+from pincite.server.routes.verify import Handed, finding_page, verified_in
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.tables import whole
 from pincite.server.uploads import Form as SentForm
-from pincite.types import Citation, Unchecked
-from pincite.verbs.verify.report import Report
+from pincite.types import Unchecked
 from pincite.verbs.verify.wording import STEPS
 
 api = Router(prefix="/api/v1", tags=["copies"])
@@ -58,14 +57,6 @@ FORM = form_schema(
     ["claim_id", "citation_id"],
     "Either `file` or `text`.",
 )
-
-
-class Given(NamedTuple):
-    """A file as it came."""
-
-    path: Path
-    name: str  # as its sender calls it; only its ending says something
-    pages: tuple[int, int] | None  # printed on its first and last page
 
 
 class CopyBody(Shown):
@@ -102,10 +93,7 @@ async def add_copy(job_id: str, request: Request, who: Runner, site: Stores) -> 
 
     Your later jobs read it first. Nobody else can read it: results quote at most 300 characters.
     """
-    kept = await handed_in(site, job_id, who, request)
-    if isinstance(kept, Unchecked):
-        raise refused(kept)
-    return CopyBody.model_validate(kept)
+    return CopyBody.model_validate(await handed_in(site, job_id, who, request))
 
 
 @api.get("/copies", operation_id="list_copies")
@@ -128,18 +116,14 @@ async def handed_in(
     who: Identity,
     request: Request,
     cited: tuple[str, str] | None = None,
-) -> OwnCopy | Unchecked:
-    """The copy that a request's form brings, or why it cannot be used.
+) -> OwnCopy:
+    """Store the copy that a request's form brings.
 
-    Args:
-        site: stores it.
-        job_id: of the report that cites the source.
-        who: hands it in.
-        request: with the form.
-        cited: ids of the claim and its citation; None: they are fields of the form.
+    `cited` has the ids of the claim and its citation; None: they are fields of the form.
 
     Raises:
-        Problem: no such job or citation, no form, no file, or impossible page numbers.
+        Problem: no such job or citation, no form, no file, impossible page numbers, or a file that
+            cannot be read (its error has a `reason`).
         DiskFull, AccountFull
     """
     job = await run_sync(readable, site, job_id, who)
@@ -148,14 +132,62 @@ async def handed_in(
         async with form_of(request, who, site, {"text": TEXT_BYTES}) as (upload_id, form):
             fields = form.fields
             cited = cited or (fields.get("claim_id", ""), fields.get("citation_id", ""))
-            source = await run_sync(_source, site, job, *cited)
-            given = await run_sync(_given, form, site.library.uploads.at(upload_id))
-            n_bytes = given.path.stat().st_size
-            await run_sync(site.quotas.check_account, who.account_id, n_bytes)
-            return await run_sync(_kept, site, who, source, given, limiter=READERS)
+            source = _source(request, site, job, *cited)
+            folder = site.library.uploads.at(upload_id)
+            return await run_sync(_kept, site, who, source, form, folder, limiter=READERS)
     finally:
         if upload_id:
             await run_sync(site.library.uploads.remove, upload_id)
+
+
+def _source(request: Request, site: Site, job: Job, claim_id: str, citation_id: str) -> Named:
+    """The source of a citation; 404 without such a finding, 422 if it cannot be identified."""
+    verified = verified_in(request, site, job)
+    citations = [
+        each.citation
+        for finding in (verified.report.findings if verified else ())
+        for each in finding.citations
+        if (finding.claim.claim_id, each.citation.citation_id) == (claim_id, citation_id)
+    ]
+    if not citations:
+        raise not_found("The report has no such citation.")
+    try:
+        named = private_copies.of_citation(citations[0], one_line(job.title) or "an article")
+    except InputError as error:
+        raise Problem(422, "unknown_source", whole(str(error))) from error
+    return Named(whole(named.ref), tuple(map(whole, named.keys)))
+
+
+def _kept(site: Site, who: Identity, source: Named, form: SentForm, folder: Path) -> OwnCopy:
+    """The copy of a form, stored."""
+    text, pages = form.fields.get("text", ""), form.fields.get("pages", "").strip()
+    if len(form.files) + bool(text.strip()) != 1:
+        raise Problem(422, "no_file", "Expected either a file or a text.")
+    path, name = folder / PASTED, PASTED
+    if form.files:
+        path, name = form.files[0].path, form.files[0].name
+    else:
+        path.write_text(text, encoding="utf-8")
+    site.quotas.check_account(who.account_id, path.stat().st_size)
+    try:
+        printed = private_copies.printed_pages(pages) if pages else None
+        own = site.own.of(who.account_id)
+        kept = private_copies.attach(own, source, path, printed, name=name)
+    except InputError as error:
+        raise Problem(422, "invalid_pages", str(error)) from error
+    except ConfigError as error:  # the message names the server's folder
+        raise Problem(503, "not_kept", "The copy could not be stored. Try again later.") from error
+    if isinstance(kept, Unchecked):
+        why = whole(one_line(kept.detail)) or REASONS[kept.reason]
+        step = STEPS[kept.reason]
+        detail = f"The copy was not stored: {why}. {step[0].upper()}{step[1:]}."
+        errors = [{"where": "file", "what": why, "reason": kept.reason.value, "step": step}]
+        raise Problem(422, "unreadable_copy", detail, errors=errors)
+    if site.server.mode == "server" and site.people.accounts.get(who.account_id) is None:
+        site.own.mark_deleted(who.account_id)  # deleted while the copy was read
+        site.tidy()
+        raise not_found()
+    return kept
 
 
 def of_file(site: Site, who: Identity, sha256: str) -> list[OwnCopy]:
@@ -166,15 +198,6 @@ def of_file(site: Site, who: Identity, sha256: str) -> list[OwnCopy]:
     return found
 
 
-def refused(unchecked: Unchecked) -> Problem:
-    """Why a file cannot be used, in the words of `pincite source attach`."""
-    why = whole(one_line(unchecked.detail)) or REASONS[unchecked.reason]
-    step = STEPS[unchecked.reason]
-    detail = f"The copy was not stored: {why}. {step[0].upper()}{step[1:]}."
-    errors = [{"where": "file", "what": why, "reason": unchecked.reason.value, "step": step}]
-    return Problem(422, "unreadable_copy", detail, errors=errors)
-
-
 def listed(
     site: Site, who: Identity, limit: int, cursor: str | None
 ) -> tuple[Sequence[OwnCopy], str | None]:
@@ -182,63 +205,6 @@ def listed(
     (after,) = read_cursor(cursor, (int,)) or (0,)
     found = [copy for copy in site.own.of(who.account_id).all() if copy.copy_id > after]
     return page_of(found, limit, lambda copy: (copy.copy_id,))
-
-
-def _source(site: Site, job: Job, claim_id: str, citation_id: str) -> Named:
-    """The source of a citation; 404 without such a finding, 422 if it cannot be identified."""
-    citation = _citation(site, job, claim_id, citation_id)
-    try:
-        named = private_copies.of_citation(citation, one_line(job.title) or "an article")
-    except InputError as error:
-        raise Problem(422, "unknown_source", whole(str(error))) from error
-    return Named(whole(named.ref), tuple(map(whole, named.keys)))
-
-
-def _citation(site: Site, job: Job, claim_id: str, citation_id: str) -> Citation:
-    result = site.jobs.result(job.job_id) if job.kind == "verify" else None
-    try:
-        findings = Report.from_json(result).findings if result else ()
-    except InputError:  # another version of Pincite wrote it
-        findings = ()
-    for finding in findings:
-        for each in finding.citations:
-            if (finding.claim.claim_id, each.citation.citation_id) == (claim_id, citation_id):
-                return each.citation
-    raise not_found("The report has no such citation.")
-
-
-def _given(form: SentForm, folder: Path) -> Given:
-    """The file, or the text as a file; 422 for neither or both, or invalid page numbers."""
-    text = form.fields.get("text", "")
-    if len(form.files) + bool(text.strip()) != 1:
-        raise Problem(422, "no_file", "Expected either a file or a text.")
-    asked = form.fields.get("pages", "").strip()
-    try:
-        pages = private_copies.printed_pages(asked) if asked else None
-    except InputError as error:
-        raise Problem(422, "invalid_pages", str(error)) from error
-    if form.files:
-        return Given(form.files[0].path, form.files[0].name, pages)
-    path = folder / PASTED
-    path.write_text(text, encoding="utf-8")
-    return Given(path, PASTED, pages)
-
-
-def _kept(site: Site, who: Identity, source: Named, given: Given) -> OwnCopy | Unchecked:
-    try:
-        kept = private_copies.attach(
-            site.own.of(who.account_id), source, given.path, given.pages, name=given.name
-        )
-    except InputError as error:
-        raise Problem(422, "invalid_pages", str(error)) from error
-    except ConfigError as error:
-        # The message names the server's folder.
-        raise Problem(503, "not_kept", "The copy could not be stored. Try again later.") from error
-    if site.server.mode == "server" and site.people.accounts.get(who.account_id) is None:
-        site.own.mark_deleted(who.account_id)  # deleted while the copy was read
-        site.tidy()
-        raise not_found()
-    return kept
 
 
 @pages.post(
@@ -253,13 +219,10 @@ async def hand_in(
     except Problem as problem:
         if problem.status != 422:
             raise
-        failed = Handed(citation_id, wrong=problem.detail)
-    else:
-        if isinstance(kept, OwnCopy):
-            return forms.to(f"/jobs/{job_id}/findings/{claim_id}/copies/{kept.sha256}")
-        failed = Handed(citation_id, unchecked=kept)
-    look = Look(await run_sync(readable, site, job_id, who), who)
-    return await run_sync(finding_page, request, look, site, claim_id, None, failed)
+        look = Look(await run_sync(readable, site, job_id, who), who)
+        handed = Handed(citation_id, problem=problem)
+        return await run_sync(finding_page, request, look, site, claim_id, None, handed)
+    return forms.to(f"/jobs/{job_id}/findings/{claim_id}/copies/{kept.sha256}")
 
 
 @pages.get("/jobs/{job_id}/findings/{claim_id}/copies/{sha256}")

@@ -257,12 +257,11 @@ def _form(request: Request, who: Identity, site: Site, **again: Any) -> HTMLResp
 
 
 class Handed(NamedTuple):
-    """The result of handing in a private copy: one of the last three is set."""
+    """The result of handing in a private copy: the copy, or what is wrong with it."""
 
     citation_id: str = ""
     copy: OwnCopy | None = None
-    unchecked: Unchecked | None = None
-    wrong: str = ""
+    problem: Problem | None = None
 
 
 class Around(NamedTuple):
