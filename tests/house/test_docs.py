@@ -2,11 +2,13 @@
 
 import json
 import re
+import shlex
 from pathlib import Path
 
+import click
 import pytest
 
-from pincite.cli import VERBS
+from pincite.cli import PLUGINS, VERBS, cli
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -88,9 +90,22 @@ def test_anchors_exist(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
-def test_commands_that_are_shown_exist(page: Path) -> None:
-    shown = re.findall(r"^    pincite (\w+)", page.read_text(encoding="utf-8"), re.MULTILINE)
-    assert set(shown) <= set(VERBS)
+def test_commands_that_are_shown_take_the_options_that_are_shown(page: Path) -> None:
+    for line in re.findall(r"^    pincite (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE):
+        words = shlex.split(re.split(r" #| && | \| | &$", line)[0].rstrip("\\"))
+        command: click.Command = cli
+        while isinstance(command, click.Group) and words:
+            found = command.get_command(click.Context(command), words[0])
+            if found is None and command.name == "feedback":  # short for `feedback add`
+                words.insert(0, "add")
+                continue
+            assert found or words[0].startswith("-") or words[0] in PLUGINS, line
+            if found is None:
+                break
+            command, words = found, words[1:]
+        known = {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
+        options = {word for word in words if re.match(r"-[a-z-]", word)}
+        assert options <= known | {"--help", "--version", "--debug"}, line
 
 
 def test_every_verb_is_in_the_changelog() -> None:
