@@ -99,15 +99,14 @@ def command(
     settings = options.settings_of(given)
     if wants_wayback and not settings.web.online:
         raise click.UsageError("--wayback asks archive.org: it needs --online.")
-    _refuse_ray(on, dump, settings)
+    _check_dump_options(dump, titles or category or only_estimate, on, settings)
     corpora = [*corpus] or settings.library.places or None
     if titles or category or dump:
         if article or not (out or only_estimate):
             raise click.UsageError("Expected --out FOLDER, and no ARTICLE beside a list of them.")
         batch = Batch(settings, corpora, sources, out, quiet)
         if dump:
-            wrong = titles or category or only_estimate or str(dump) == "-"
-            batch.check_dump(None if wrong else dump, on, workers)
+            batch.check_dump(_local(dump, quiet), on, workers)
         elif only_estimate:
             _print_estimate(batch.estimate(titles, category), settings, outputs["json"])
         else:
@@ -143,11 +142,16 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-def _refuse_ray(on: str, dump: Any, settings: Settings) -> None:
+def _check_dump_options(dump: Any, others: Any, on: str, settings: Settings) -> None:
     if on != "local" and (not dump or settings.web.online or settings.judge.url):
         raise click.UsageError(
             "--on ray is for --dump, without --online and --judge: only one process may count and "
             "pace requests."
+        )
+    if dump and (others or str(dump) == "-"):
+        raise click.UsageError(
+            "Expected --dump FILE without --titles, --category and --estimate. The file is read "
+            "twice, so it cannot be stdin."
         )
 
 
@@ -287,18 +291,13 @@ class Batch:
                             folder.take(str(address), name, found)
                         display("articles", number, len(addresses))
 
-    def check_dump(self, place: Path | str | None, on: str, workers: int | None) -> None:
+    def check_dump(self, dump: Path, on: str, workers: int | None) -> None:
         """Check every article of a dump, here or by Ray's workers; the reports are the same."""
         from pincite.library.parallel import OnRay
         from pincite.verbs.verify import build
         from pincite.wiki.article import read_pages_of
 
-        if place is None:
-            raise click.UsageError(
-                "Expected --dump FILE without --titles, --category and --estimate. The file is "
-                "read twice, so it cannot be stdin."
-            )
-        dump, n_done = _local(place, self.quiet), 0
+        n_done = 0
         total = sum(1 for _ in read_pages_of(dump, None))
         with (
             options.parallel(on, workers) as parallel,
