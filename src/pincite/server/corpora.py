@@ -13,6 +13,7 @@ import logging
 import shutil
 import threading
 import time
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -295,14 +296,12 @@ MOST_ELSEWHERE, ALONE_SECONDS = 16, 30.0
 _OTHER = "It was built with an encoder other than this server's."
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class Opened:
     """An open corpus; `no_meaning`: why it can be searched by words only, empty if by both."""
 
     corpus: Corpus
     no_meaning: str
-    readers: int = 0
-    is_dropped: bool = False
     counted: tuple[int, Contents] | None = None  # the batch after which it was counted
 
     @property
@@ -321,7 +320,10 @@ class Opened:
 
 
 class CorpusPool:
-    """The open corpora of one process. Safe to use from several threads."""
+    """The open corpora of one process. Safe to use from several threads.
+
+    A corpus that leaves the pool is closed when the last request that reads it lets go of it.
+    """
 
     def __init__(self, encoder: Callable[[], Encoder], most: int = MOST) -> None:
         """`encoder`: loads the server's encoder; called once, when it is needed."""
@@ -339,109 +341,69 @@ class CorpusPool:
         Raises:
             CorpusError: there is none, it is damaged, or its server does not answer.
         """
-        with self._among_few(address):
-            opened = self._taken(address) or self._put(address, self._opened(address))
-            try:
-                yield opened
-            except CorpusError:  # opening it again may help
-                self._drop(address, opened)
-                raise
-            finally:
-                self._give_back(opened)
-
-    def drop(self, address: Address) -> None:
-        """Close a corpus as soon as no request reads it."""
-        with self._mutex:
-            opened = self._open.get(address)
-        if opened:
-            self._drop(address, opened)
-
-    def close(self) -> None:
-        """Close all corpora that no request reads."""
-        for address in list(self._open):
-            self.drop(address)
-
-    @contextmanager
-    def _among_few(self, address: Address) -> Iterator[None]:
-        counted = isinstance(address, str)
-        if counted and not self._elsewhere.acquire(blocking=False):
+        is_elsewhere = isinstance(address, str)
+        if is_elsewhere and not self._elsewhere.acquire(blocking=False):
             raise CorpusError(
                 f"{address}: {MOST_ELSEWHERE} requests already wait for such corpora."
             )
         try:
-            yield
+            opened = self._found(address)
+            yield opened
+        except CorpusError:  # opening it again may help
+            self.drop(address)
+            raise
         finally:
-            if counted:
+            if is_elsewhere:
                 self._elsewhere.release()
 
-    def _taken(self, address: Address) -> Opened | None:
+    def drop(self, address: Address) -> None:
+        """Close a corpus as soon as no request reads it."""
         with self._mutex:
-            opened = self._open.get(address)
-            if opened:
+            self._open.pop(address, None)
+
+    def close(self) -> None:
+        """Close all corpora that no request reads."""
+        with self._mutex:
+            self._open.clear()
+
+    def _found(self, address: Address) -> Opened:
+        with self._mutex:
+            if address in self._open:
                 self._open.move_to_end(address)
-                opened.readers += 1
-            return opened
+                return self._open[address]
+        opened = self._opened(address)
+        with self._mutex:
+            first = self._open.setdefault(address, opened)  # another thread may have been quicker
+            while len(self._open) > self._most:
+                self._open.popitem(last=False)
+        return first
 
     def _opened(self, address: Address) -> Opened:
         until, failure = self._failed.get(address, (0.0, ""))
         if time.monotonic() < until:
             raise CorpusError(failure)
         try:
-            return self._tried(address)
+            opened = self._tried(address)
         except (ConfigError, MissingExtra) as error:  # the engine's, not the user's
             raise CorpusError(str(error)) from error
         except CorpusError as error:
             if isinstance(address, str):
                 self._failed[address] = time.monotonic() + ALONE_SECONDS, str(error)
             raise
+        weakref.finalize(opened, opened.corpus.close).atexit = False
+        return opened
 
     def _tried(self, address: Address) -> Opened:
         try:
-            return Opened(engines.open(address, self._the_encoder()), "")
+            with self._loading:
+                self._encoder = self._encoder or self._load()
+            return Opened(engines.open(address, self._encoder), "")
         except StaleCorpus as error:
             corpus = engines.open(address, None)
             why = _OTHER if isinstance(address, str) else without_places(error, [address], "It")
             return Opened(corpus, why)
         except MissingModel as error:
             return Opened(engines.open(address, None), str(error))
-
-    def _the_encoder(self) -> Encoder:
-        with self._loading:
-            self._encoder = self._encoder or self._load()
-            return self._encoder
-
-    def _put(self, address: Address, opened: Opened) -> Opened:
-        """Put it into the pool, unless another thread was quicker; the oldest are closed."""
-        with self._mutex:
-            first = self._open.setdefault(address, opened)
-            first.readers += 1
-            fallen = [
-                self._open.popitem(last=False)[1] for _ in range(len(self._open) - self._most)
-            ]
-            if first is not opened:
-                fallen.append(opened)
-            for each in fallen:
-                each.is_dropped = True
-            unread = [each for each in fallen if not each.readers]
-        for each in unread:
-            each.corpus.close()
-        return first
-
-    def _drop(self, address: Address, opened: Opened) -> None:
-        with self._mutex:
-            if self._open.get(address) is opened:
-                del self._open[address]
-            was_dropped, opened.is_dropped = opened.is_dropped, True
-            is_unread = not opened.readers and not was_dropped
-        if is_unread:
-            opened.corpus.close()
-
-    def _give_back(self, opened: Opened) -> None:
-        with self._mutex:
-            opened.readers -= 1
-            is_last = opened.is_dropped and not opened.readers
-        if is_last:
-            opened.corpus.close()
 
 
 @dataclass(frozen=True, slots=True)
