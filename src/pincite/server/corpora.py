@@ -445,9 +445,6 @@ def removed(folder: Path) -> bool:
     return is_free
 
 
-COUNTED_SECONDS = 60.0  # after which the size of all corpora is counted again
-
-
 class DiskFull(PinciteError):
     """The disk has less free space than the settings reserve."""
 
@@ -457,27 +454,17 @@ class AccountFull(PinciteError):
 
 
 class Quotas:
-    """Limits on a server's disk. Safe to use from several threads."""
+    """Limits on a server's disk."""
 
     def __init__(self, server: ServerSettings, library: Library, own: AccountCopies) -> None:
         """`server`: how much stays free, and how much an account may take."""
         self._folder, self._library, self._own = server.folder, library, own
         self._spare = server.disk_free_megabytes * 1e6
         self._each = server.account_megabytes * 1e6 if server.mode == "server" else 0.0
-        self._mutex = threading.Lock()
-        self._counted: tuple[float, int] | None = None  # when, and how many bytes
 
     def free_bytes(self) -> int:
         """Free bytes of the data folder's file system."""
         return shutil.disk_usage(self._folder).free
-
-    def corpora_bytes(self) -> int:
-        """Bytes of all corpora that are not linked, as of a minute ago at most."""
-        with self._mutex:
-            if self._counted is None or time.monotonic() - self._counted[0] > COUNTED_SECONDS:
-                total = sum(map(self._bytes_of, self._library.register.listed()))
-                self._counted = time.monotonic(), total
-            return self._counted[1]
 
     def check_disk(self) -> None:
         """Refuse new jobs and files while the disk is nearly full.

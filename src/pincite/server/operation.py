@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,6 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Histogram
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
-    HistogramMetricFamily,
     Metric,
 )
 from prometheus_client.exposition import generate_latest
@@ -112,8 +110,7 @@ def _copies(root: Path) -> Part:
 # ── Metrics ──────────────────────────────────────────────────────────────────────────────────────
 
 Key = tuple[str, str]  # what is counted, and its label
-VERDICTS, UNCHECKED, STAGE, STAGE_UNDER = "verdicts", "unchecked", "stage", "stage_under"
-STAGE_BUCKETS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)  # seconds
+VERDICTS, UNCHECKED = "verdicts", "unchecked"
 
 
 class Tallies:
@@ -156,7 +153,6 @@ class Now:
     oldest_seconds: float = 0.0  # that the oldest waiting job has waited
     tallies: Mapping[Key, float] = field(default_factory=dict)
     disk_free_bytes: int = 0
-    corpora_bytes: int = 0  # as of a minute ago at most
 
 
 class Metrics:
@@ -201,14 +197,11 @@ class _OfJobs(Collector):
         yield GaugeMetricFamily("pincite_queue_oldest_seconds", what, now.oldest_seconds)
         what = "Free bytes on the disk of the data folder."
         yield GaugeMetricFamily("pincite_disk_free_bytes", what, now.disk_free_bytes)
-        what = "Bytes of all corpora that are not linked, counted once a minute at most."
-        yield GaugeMetricFamily("pincite_corpora_bytes", what, now.corpora_bytes)
         what = "Resident memory of the server's process, without its jobs."
         yield GaugeMetricFamily("pincite_resident_bytes", what, _resident_bytes())
         yield _counter("pincite_verdicts", "Verdicts by verb.", ["verb", "verdict"], now, VERDICTS)
         why = "Citations that could not be checked, by reason."
         yield _counter("pincite_unchecked", why, ["reason"], now, UNCHECKED)
-        yield _stages(now.tallies)
 
 
 def _counter(name: str, what: str, labels: list[str], now: Now, tally: str) -> Metric:
@@ -216,23 +209,6 @@ def _counter(name: str, what: str, labels: list[str], now: Now, tally: str) -> M
     for (kind, label), value in sorted(now.tallies.items()):
         if kind == tally:
             family.add_metric(label.split(" "), value)
-    return family
-
-
-def _stages(tallies: Mapping[Key, float]) -> Metric:
-    what = "Seconds that jobs spent in each of their stages."
-    family = HistogramMetricFamily("pincite_stage_seconds", what, labels=["verb", "stage"])
-    under: defaultdict[str, dict[str, float]] = defaultdict(dict)
-    for (kind, label), value in tallies.items():
-        if kind == STAGE_UNDER:
-            stage, _, limit = label.rpartition(" ")
-            under[stage][limit] = value
-    for stage, counts in sorted(under.items()):
-        so_far, buckets = 0.0, []
-        for limit in [*(f"{limit:g}" for limit in STAGE_BUCKETS), "+Inf"]:
-            so_far += counts.get(limit, 0.0)
-            buckets.append((limit, so_far))
-        family.add_metric(stage.split(" "), buckets, tallies.get((STAGE, stage), 0.0))
     return family
 
 

@@ -20,7 +20,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,12 +33,12 @@ from pincite.server.corpora import CorpusRegister, removed, without_places
 from pincite.server.database import Database, DatabaseError
 from pincite.server.jobs import Job, JobStore, Status
 from pincite.server.middleware import configure_logs
-from pincite.server.operation import STAGE, STAGE_BUCKETS, STAGE_UNDER, Key, Tallies
+from pincite.server.operation import Tallies
 from pincite.server.requests import corpora_in
 from pincite.server.settings import ServerSettings
 from pincite.server.settings import load as load_server_settings
 from pincite.server.site import copies_of
-from pincite.server.tables import Kind, new_id, now
+from pincite.server.tables import new_id, now
 from pincite.server.uploads import Uploads
 from pincite.settings import Settings
 
@@ -274,24 +273,18 @@ INTERNAL = {
     "code": "internal",
     "detail": "An error in the program; the server's log has it under this job's id.",
 }
-# The event that ends a stage of a job; after the last of them comes the job's last stage.
-ENDS = {"article": "read", "fetching": "fetch", "readings": "interpret"}
-LAST: dict[Kind, str] = {"verify": "judge", "check": "judge", "ask": "answer", "ingest": "index"}
 
 
 class Progress:
-    """Takes a job's events: writes them to the database and times the job's stages."""
+    """Writes a job's events to the database, every few tenths of a second."""
 
     def __init__(self, store: JobStore, job: Job, worker: str) -> None:
         self._store, self._job, self._worker = store, job, worker
         self._waiting: list[tuple[str, Mapping[str, Any]]] = []
-        self._written, self._stage_began = 0.0, time.monotonic()
-        self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._written = 0.0
 
     def __call__(self, kind: str, data: Mapping[str, Any]) -> None:
         """Add an event, which is written soon; if the database is away it waits, not the job."""
-        if stage := ENDS.get(kind):
-            self._end_stage(stage)
         if kind in PROGRESS and self._waiting and self._waiting[-1][0] == kind:
             self._waiting.pop()
         self._waiting.append((kind, data))
@@ -311,22 +304,6 @@ class Progress:
         if self._waiting:
             self._store.tell(self._job.job_id, self._worker, self._waiting)
         self._waiting = []
-
-    def stages(self) -> dict[Key, float]:
-        """Seconds of the job's stages, as tallies; the last stage ends now."""
-        self._end_stage(LAST[self._job.kind])
-        found: dict[Key, float] = {}
-        for stage, seconds in self._seconds.items():
-            label = f"{self._job.kind} {stage}"
-            found[STAGE, label] = seconds
-            bucket = next((f"{limit:g}" for limit in STAGE_BUCKETS if seconds <= limit), "+Inf")
-            found[STAGE_UNDER, f"{label} {bucket}"] = 1
-        return found
-
-    def _end_stage(self, stage: str) -> None:
-        at = time.monotonic()
-        self._seconds[stage] += at - self._stage_began
-        self._stage_began = at
 
 
 class Runner:
@@ -364,7 +341,6 @@ class Runner:
             LOG.exception("job %s", job.job_id)
             problem = INTERNAL
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the result is written in any case
-        stages = progress.stages() if done else {}
 
         def finish(problem: Mapping[str, Any] | None, done: work.Done | None) -> None:
             if done is None:
@@ -384,7 +360,7 @@ class Runner:
                 files=done.files,
             )
             if ended:
-                self._tallies.add({**done.counts, **stages})
+                self._tallies.add(done.counts)
 
         try:
             _patiently(lambda: finish(problem, done))

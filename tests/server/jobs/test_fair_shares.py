@@ -12,7 +12,6 @@ from server.corpora_of_tests import BRIDGE, C, run_next, send, uploads
 from server.people_of_tests import SERVER, somebody
 
 from pincite.corpus.durable import n_bytes
-from pincite.server import corpora
 from pincite.server.app import create_app
 from pincite.server.identity import Role
 from pincite.server.site import Site
@@ -90,26 +89,6 @@ def test_a_disk_that_is_nearly_full_takes_nothing_new(make_site: Callable[..., S
         page = client.post("/verify", files={"article": (None, VERIFY["text"])}, headers=PAGE)
         assert page.status_code == 507
         assert "disk is nearly full</h1>" in page.text
-
-
-def test_room_is_measured_and_corpora_are_counted_once_a_minute(
-    make_site: Callable[..., Site], settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    site = make_site(settings)
-    with client_of(site) as client:
-
-        def gauge(name: str) -> float:
-            lines = client.get("/metrics").text.splitlines()
-            return next(float(line.split()[1]) for line in lines if line.startswith(f"{name} "))
-
-        assert gauge("pincite_disk_free_bytes") > 0
-        assert gauge("pincite_corpora_bytes") == 0
-        corpus_id = new_corpus(client)
-        send(client, corpus_id, ("a.txt", BRIDGE))
-        run_next(site)
-        assert gauge("pincite_corpora_bytes") == 0
-        monkeypatch.setattr(corpora, "COUNTED_SECONDS", -1.0)
-        assert gauge("pincite_corpora_bytes") == n_bytes(site.corpora.folder_of(corpus_id)) > 0
 
 
 # ── What an account keeps ────────────────────────────────────────────────────────────────────────

@@ -10,11 +10,11 @@ from fastapi.testclient import TestClient
 from server.conftest import client_of
 
 from pincite.server.database import Database
-from pincite.server.jobs import JobStore, Status
+from pincite.server.jobs import Status
 from pincite.server.middleware import configure_logs
-from pincite.server.operation import STAGE_BUCKETS, STAGE_UNDER, Tallies
+from pincite.server.operation import Tallies
 from pincite.server.site import Site
-from pincite.server.worker import Progress, Runner
+from pincite.server.worker import Runner
 from pincite.settings import Settings
 
 SECRET = "Nobody may read this claim"
@@ -65,21 +65,10 @@ def test_a_job_is_counted_when_it_ends(site: Site, client: TestClient) -> None:
     assert number(text, 'pincite_jobs{status="done"}') == 2
     assert 0 < number(text, "pincite_queue_oldest_seconds") < 60
     assert number(text, "pincite_resident_bytes") > 1e6
-    assert number(text, 'pincite_stage_seconds_count{stage="judge",verb="verify"}') == 2
-    assert number(text, 'pincite_stage_seconds_sum{stage="read",verb="verify"}') > 0
     route = '{method="GET",route="/api/v1/jobs/{job_id}",status="200"}'
     assert number(text, f"pincite_request_seconds_count{route}") == 1
     assert SECRET not in text
     assert job.job_id not in text
-
-
-def test_stages_are_timed_by_the_events_that_end_them(store: JobStore) -> None:
-    job, _ = store.submit("local", "verify", "t", {})
-    progress = Progress(store, job, "w")
-    for event in ("article", "fetching", "fetching", "judged", "judged"):
-        progress(event, {})
-    under = [label for name, label in progress.stages() if name == STAGE_UNDER]
-    assert under == [f"verify {stage} {STAGE_BUCKETS[0]:g}" for stage in ("read", "fetch", "judge")]
 
 
 def test_a_line_for_each_request_with_its_id_and_no_address(

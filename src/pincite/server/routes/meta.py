@@ -88,7 +88,6 @@ def get_metrics(request: Request, site: Stores) -> Response:
         oldest_seconds=site.jobs.oldest_seconds(),
         tallies=site.tallies.all(),
         disk_free_bytes=site.quotas.free_bytes(),
-        corpora_bytes=site.quotas.corpora_bytes(),
     )
     text, media_type = metrics.text(now)
     return Response(text, media_type=media_type)
