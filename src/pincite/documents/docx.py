@@ -1,12 +1,10 @@
 """A Word file (.docx) → its text: paragraphs, tables, text boxes, foot- and endnotes.
 
 As a reader sees it with all changes accepted: what was inserted and what stands in a form's fields
-is text, what was deleted or hidden is not; comments, headers and footers are no part of it.
+is text, what was deleted or hidden is not; comments, headers and footers are left out.
 
-Written on lxml alone: python-docx 1.2 leaves out inserted text and content controls, and a sentence
-lost here can never support a claim; mammoth 1.12 keeps them, but takes 11.6 s where `read_bytes`
-takes 1.9 with cleaning and language (50,000 paragraphs, 7 MB of XML). A file is a ZIP that
-strangers packed, so every part is bounded.
+Written on lxml alone: python-docx 1.2 leaves out inserted text and content controls; mammoth 1.12
+keeps them, but is six times slower. The ZIP is not trusted, so every part is bounded.
 """
 
 import io
@@ -72,7 +70,14 @@ class _Parts:
         root = parsed_xml(self._read(self._entries[name]))
         if root is None:
             raise _Refused(Reason.UNDECODABLE, f"{name} is no XML as Word writes it")
+        for element in root.iter():  # Word has an old namespace and a strict one
+            element.tag = str(element.tag).rpartition("}")[2]
         return root
+
+    def children(self, name: str) -> list[Any]:
+        """The elements below the root of a part; none if there is no such part."""
+        root = self.tree(name)
+        return [] if root is None else list(root)
 
     def _read(self, entry: zipfile.ZipInfo) -> bytes:
         if entry.flag_bits & 1:
@@ -95,7 +100,11 @@ class _Parts:
 
 
 def _document(body: Body, parts: _Parts) -> Document | Unchecked:
-    main = _main_part(parts)
+    main = _MAIN  # Word 365 may call it document2.xml
+    for relation in parts.children("_rels/.rels"):
+        if relation.get("Type", "").endswith("/officeDocument"):
+            main = str(relation.get("Target", _MAIN)).lstrip("/")
+            break
     tree = parts.tree(main)
     if tree is None:
         return Unchecked(body.url, Reason.UNDECODABLE, f"there is no {main} in the Word file")
@@ -105,42 +114,23 @@ def _document(body: Body, parts: _Parts) -> Document | Unchecked:
     text = cleaned("\n\n".join(block for block in blocks if block.strip()))
     if not text:
         return Unchecked(body.url, Reason.EMPTY, "the Word file has no words")
-    known = _properties(parts)
+    stated = {child.tag: one_line(child.text) for child in parts.children("docProps/core.xml")}
+    # The day of its creation is not the day the text was published.
+    meta = {"author": stated.get("creator", ""), "created": stated.get("created", "")[:10]}
     return Document(
         url=body.url,
-        title=_styled(tree, _TITLE) or known.pop("title", "") or _styled(tree, _HEADING),
+        title=_styled(tree, _TITLE) or stated.get("title", "") or _styled(tree, _HEADING),
         text=text,
         kind="docx",
         fetched=body.fetched,
-        meta={name: value for name, value in known.items() if name != "title"},
+        meta={name: value for name, value in meta.items() if value},
     )
-
-
-def _main_part(parts: _Parts) -> str:
-    """The part that the package names as the document; Word 365 may call it document2.xml."""
-    relations = parts.tree("_rels/.rels")
-    for relation in relations if relations is not None else ():
-        if relation.get("Type", "").endswith("/officeDocument"):
-            return str(relation.get("Target", _MAIN)).lstrip("/")
-    return _MAIN
-
-
-def _properties(parts: _Parts) -> dict[str, str]:
-    """Title, author and day of creation, which is not the day the text was published."""
-    core = parts.tree("docProps/core.xml")
-    stated = {_name(child): one_line(child.text) for child in (core if core is not None else ())}
-    fields = {
-        "title": stated.get("title", ""),
-        "author": stated.get("creator", ""),
-        "created": stated.get("created", "")[:10],
-    }
-    return {name: value for name, value in fields.items() if value}
 
 
 def _blocks(element: Any) -> Iterator[str]:
     """The paragraphs below an element, each before its text boxes; a table as lines of cells."""
     for child in element:
-        name = _name(child)
+        name = child.tag
         if name in _SKIPPED:
             continue
         if name == "p":
@@ -149,27 +139,26 @@ def _blocks(element: Any) -> Iterator[str]:
             for box in boxes:
                 yield from _blocks(box)
         elif name == "tbl":
-            rows = (map(one_line, _cells(row)) for row in _inside(child, "tr"))
-            yield "\n".join(" | ".join(filter(None, row)) for row in rows)
+            rows = list[str]()
+            for row in _inside(child, "tr"):
+                cells = (one_line(" ".join(_blocks(cell))) for cell in _inside(row, "tc"))
+                rows.append(" | ".join(filter(None, cells)))
+            yield "\n".join(rows)
         else:
             yield from _blocks(child)
 
 
-def _cells(row: Any) -> Iterator[str]:
-    return (" ".join(_blocks(cell)) for cell in _inside(row, "tc"))
-
-
 def _inside(element: Any, wanted: str) -> Iterator[Any]:
     for child in element:
-        if _name(child) == wanted:
+        if child.tag == wanted:
             yield child
-        elif _name(child) not in _SKIPPED:
+        elif child.tag not in _SKIPPED:
             yield from _inside(child, wanted)
 
 
 def _inline(element: Any, boxes: list[Any]) -> Iterator[str]:
     for child in element:
-        name = _name(child)
+        name = child.tag
         if name == "txbxContent":
             boxes.append(child)
         elif name == "t":
@@ -177,15 +166,15 @@ def _inline(element: Any, boxes: list[Any]) -> Iterator[str]:
         elif name in _SIGNS:
             yield _SIGNS[name]
         elif name not in _SKIPPED:
-            properties = (p for p in child if name == "r" and _name(p) == "rPr")
-            hides = (_value(c) for p in properties for c in p if _name(c) == "vanish")
+            properties = (p for p in child if name == "r" and p.tag == "rPr")
+            hides = (_value(c) for p in properties for c in p if c.tag == "vanish")
             if next(hides, "off") in ("0", "false", "off"):
                 yield from _inline(child, boxes)
 
 
 def _styled(tree: Any, style: re.Pattern[str]) -> str:
     for mark in tree.iter():
-        if _name(mark) == "pStyle" and style.fullmatch(_value(mark)):
+        if mark.tag == "pStyle" and style.fullmatch(_value(mark)):
             found = one_line("".join(_inline(mark.getparent().getparent(), [])))
             if found:
                 return found
@@ -194,9 +183,3 @@ def _styled(tree: Any, style: re.Pattern[str]) -> str:
 
 def _value(element: Any) -> str:
     return next((v for key, v in element.items() if key.endswith("}val") or key == "val"), "")
-
-
-def _name(element: Any) -> str:
-    """An element's name without its namespace, of which Word has an old and a strict one."""
-    tag = element.tag
-    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
