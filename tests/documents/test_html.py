@@ -378,72 +378,41 @@ NEXT = "Nobody spoke for the engineers who had asked to keep it."
 EXTRACTED = f"{FIRST}\n{NEXT}"
 
 
-def between(*blocks: Block, title: str = "") -> str:
-    """The article after a page with these blocks between its two lines."""
-    return filled(EXTRACTED, [Block(FIRST), *blocks, Block(NEXT)], title)
+SECOND = "A museum had offered twice as much for it."
+MIDDLE = "A vote was then put off until the engineers had been heard."
+TEASER = Block("Also today: a bakery on the square closes after ninety years.")
+STORIES = [Block(f"Story number {n} has these few words") for n in range(MAX_LEAD_WORDS // 6)]
+ENDS = (Block(FIRST), Block(NEXT))
+HEADLINE = Block("Crane sold", headline=True)
 
 
 @pytest.mark.parametrize(
-    "lost", [[LEFT_OUT], [LEFT_OUT, "A museum had offered twice as much for it."]]
-)
-def test_paragraphs_between_two_neighbours_are_put_back_in_their_place(lost: list[str]) -> None:
-    found = between(*map(Block, lost), Block("Advert"))
-    assert found.split("\n") == [FIRST, *lost, NEXT]
-
-
-@pytest.mark.parametrize(
-    "block",
+    ("blocks", "expected"),
     [
-        Block("Share this story"),  # a label
-        Block("Read more: the crane that nobody wanted to buy", linked=0.8),
-        Block(LEFT_OUT, comment=True),
-        Block(FIRST),  # said twice on the page
+        ([Block(FIRST), Block(LEFT_OUT), Block("Advert"), Block(SECOND), Block(NEXT)],
+         f"{FIRST}\n{LEFT_OUT}\n{SECOND}\n{NEXT}"),
+        ([Block(FIRST), Block("Share this story"), Block(NEXT)], EXTRACTED),
+        ([Block(FIRST), Block("Read more: the crane nobody bought", linked=0.8), Block(NEXT)],
+         EXTRACTED),
+        ([Block(FIRST), Block(LEFT_OUT, comment=True), Block(NEXT)], EXTRACTED),
+        ([Block(FIRST), *ENDS], EXTRACTED),  # said twice on the page
+        ([TEASER, *ENDS, TEASER], EXTRACTED),  # outside of the article
+        ([TEASER, HEADLINE, Block(LEFT_OUT), *ENDS], f"{LEFT_OUT}\n{EXTRACTED}"),
+        ([TEASER, Block("The sale of the crane"), Block(LEFT_OUT), *ENDS],
+         f"{LEFT_OUT}\n{EXTRACTED}"),
+        ([HEADLINE, *STORIES, *ENDS], EXTRACTED),
+        ([], EXTRACTED),
     ],
-)
-def test_what_is_no_running_text_of_the_article_stays_out(block: Block) -> None:
-    assert between(block) == EXTRACTED
+)  # fmt: skip
+def test_what_is_put_back_into_an_article(blocks: list[Block], expected: str) -> None:
+    assert filled(EXTRACTED, blocks, "The sale of the crane | Lindvik Post") == expected
 
 
 def test_nothing_comes_back_where_lines_of_the_article_stand_between() -> None:
-    middle = "A vote was then put off until the engineers had been heard."
-    blocks = [Block(FIRST), Block(LEFT_OUT), Block(NEXT), Block(middle)]
-    assert filled(f"{FIRST}\n{middle}\n{NEXT}", blocks, "") == f"{FIRST}\n{middle}\n{NEXT}"
-
-
-def test_text_outside_of_the_article_stays_out() -> None:
-    teaser = "Also today: a bakery on the square closes after ninety years."
-    blocks = [Block(teaser), Block(FIRST), Block(NEXT), Block(teaser)]
-    assert filled(EXTRACTED, blocks, "The harbour") == EXTRACTED
-
-
-@pytest.mark.parametrize(
-    ("headline", "title"),
-    [
-        (Block("Crane sold", headline=True), "Something else"),
-        (Block("The sale of the crane"), "The sale of the crane | Lindvik Post"),
-    ],
-)
-def test_the_lead_below_the_headline_comes_back(headline: Block, title: str) -> None:
-    blocks = [Block("Advertise with us on this page today"), headline, Block(LEFT_OUT)]
-    assert (
-        filled(EXTRACTED, [*blocks, Block(FIRST), Block(NEXT)], title) == f"{LEFT_OUT}\n{EXTRACTED}"
-    )
-
-
-def test_a_list_of_other_stories_below_the_headline_is_no_lead() -> None:
-    stories = [Block(f"Story number {n} has these few words") for n in range(MAX_LEAD_WORDS // 6)]
-    blocks = [Block("Crane", headline=True), *stories, Block(FIRST), Block(NEXT)]
-    assert filled(EXTRACTED, blocks, "") == EXTRACTED
-
-
-def test_a_paragraph_of_characters_without_spaces_is_known_again() -> None:
-    first, lost, following = (
-        "委员会星期二开会讨论港口。",
-        "起重机在秋天被卖掉了。",
-        "没有人为工程师说话。",
-    )
-    blocks = [Block(first), Block(lost), Block(following)]
-    assert filled(f"{first}\n{following}", blocks, "").split("\n") == [first, lost, following]
+    blocks = [Block(FIRST), Block(LEFT_OUT), Block(NEXT), Block(MIDDLE)]
+    assert filled(f"{FIRST}\n{MIDDLE}\n{NEXT}", blocks, "") == f"{FIRST}\n{MIDDLE}\n{NEXT}"
+    texts = ["委员会星期二开会讨论港口。", "起重机在秋天被卖掉了。", "没有人为工程师说话。"]
+    assert filled(f"{texts[0]}\n{texts[2]}", list(map(Block, texts)), "").split("\n") == texts
 
 
 def linked_data(*things: object) -> Statements:
