@@ -46,11 +46,11 @@ def test_files_go_in_are_found_and_go_again(watch: Watch, tmp_path: Path) -> Non
     with watch() as seen:
         page = seen.page("/corpora")
         page.get_by_label("Name").fill("Bridges of Varde")
-        page.get_by_role("button", name="Make it").click()
+        page.get_by_role("button", name="Create").click()
         page.locator("input[type=file]").set_input_files([tmp_path / name, tmp_path / "noise.png"])
         page.get_by_role("button", name="Add", exact=True).click()
         expect(page.get_by_text("Could not be read")).to_be_visible()
-        page.get_by_role("link", name="To the corpus").click()
+        page.get_by_role("link", name="Go to the corpus").click()
         page.get_by_role("searchbox").fill("when was the bridge opened")
         page.keyboard.press("Enter")
         page.locator(".hits a").click()

@@ -32,7 +32,7 @@ def test_a_result_is_shared_without_scripts(visit: Watch, there: Furnished) -> N
         log_in(page, "Ada", f"/jobs/{job}")
         page.get_by_role("link", name="Share this result").click()
         page.get_by_label("Days until").fill("3")
-        page.get_by_role("button", name="Make a link").click()
+        page.get_by_role("button", name="Create link").click()
         address = page.locator("pre").inner_text()
         assert address.startswith(f"{seen.base}/s/")
         with visit(java_script_enabled=False) as stranger:

@@ -62,7 +62,7 @@ def test_keys(watch: Watch, article: str) -> None:
         page.locator("h1").click()
         page.keyboard.press("?")
         expect(page.locator("#keys")).to_be_visible()
-        page.get_by_label("Use these keys").uncheck()
+        page.get_by_label("Enable keyboard shortcuts").uncheck()
         page.keyboard.press("Escape")
         page.keyboard.press("j")
         page.wait_for_timeout(300)

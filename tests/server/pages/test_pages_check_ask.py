@@ -307,7 +307,7 @@ def test_a_check_shows_each_outcome_apart_and_no_verdict_over_them(
     assert {"balanced", "no_evidence", "failed"} <= set(shown)
     text = unescape(page)
     shared = ("passages strongly contradict each other", "could not be judged", "1 document in")
-    for said in (*shared, "from the web", "2 pages of the web", "behind a paywall"):
+    for said in (*shared, "from the web", "2 web pages", "behind a paywall"):
         assert said in text
     assert "Varde &lt;b&gt;" in page
     assert "Varde <b>" not in page
@@ -408,13 +408,13 @@ def test_sentences_wait_in_grey_until_they_are_verified(client: TestClient, site
 def test_a_corpus_by_forms_alone(client: TestClient, site: Site) -> None:
     made = post(client, "/corpora", name="Mine", about="Things.")
     here = made.headers["location"]
-    assert "There is nothing in it yet." in client.get(here).text
+    assert "This corpus is empty." in client.get(here).text
     parts = [("files", ("<i>.txt", io.BytesIO(BRIDGE)))]
     sent = client.post(f"{here}/documents", files=parts, follow_redirects=False)
     assert sent.status_code == 303
     assert "Files are being added" in client.get(here).text
     run_next(site)
-    assert "To the corpus" in client.get(sent.headers["location"]).text
+    assert "Go to the corpus" in client.get(sent.headers["location"]).text
     page = client.get(here, params={"q": "bridge opened"}).text
     assert "&lt;i&gt;.txt" in page
     assert "<i>.txt" not in page

@@ -185,7 +185,7 @@ def test_sources_are_read_and_what_could_not_be_used_is_said(
     assert answer.headers["location"] == f"/jobs/{job_id}"
     page = unescape(client.get(f"/jobs/{job_id}").text)
     assert "3 files sent." in page
-    assert "1 file is the copy of a citation." in page
+    assert "1 file was matched to a citation." in page
     assert "2 files could not be used:" in page
     assert UNUSED[Why.NO_MATCH] in page
     assert UNUSED[Why.NO_ZIP] in page
@@ -201,7 +201,7 @@ def test_sources_are_read_and_what_could_not_be_used_is_said(
     site.tidy()
     again = client.post(f"/jobs/{job_id}/again", data={"csrf": ""}, follow_redirects=False)
     assert run_next(site) == again.headers["location"].removeprefix("/jobs/")
-    assert "1 file is the copy of a citation." in client.get(again.headers["location"]).text
+    assert "1 file was matched to a citation." in client.get(again.headers["location"]).text
     assert not list((site.server.folder / "unpacked").iterdir())
     site.jobs.delete([job.job_id for job in site.jobs.listed(None, 5)])
     site.tidy()

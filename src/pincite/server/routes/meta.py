@@ -118,7 +118,7 @@ def _keys(request: Request) -> list[tuple[str, str]]:
         ("o", _("open the source in a new tab")),
         ("1", _("this label is right")),
         ("2", _("this label is wrong")),
-        ("3", _("say more about this label")),
+        ("3", _("add details about this label")),
         ("c", _("copy the wikitext")),
         ("?", _("these keys")),
     ]

@@ -246,7 +246,7 @@ def _form(request: Request, who: Identity, site: Site, **again: Any) -> HTMLResp
         "examples": [  # name, title, what it shows
             ("article", "Varrowmouth", _("A harbour town: wrong figures, dead links, a paywall")),
             ("inventor", "Edda Marrick", _("A life: what does the archive really say?")),
-            ("vole", "Saltfen vole", _("An animal: abstracts, a census that nobody can open")),
+            ("vole", "Saltfen vole", _("An animal: abstracts, a census that cannot be opened")),
         ],
         "megabytes": site.server.upload_megabytes,
     }
