@@ -7,8 +7,12 @@ from typing import Any
 import pytest
 from click.testing import Result
 from models.chat_server import Server
+from support.wiki_server import Wiki
 
 from conftest import write_model
+from pincite.library import web_pages
+from pincite.settings import WebSettings
+from pincite.web.fetch import WebClient, WebRules
 
 KEY = "sk-planted-and-very-secret"
 PAGES = [
@@ -47,6 +51,17 @@ def prepare(folder: Path, monkeypatch: pytest.MonkeyPatch, settings: str = "") -
     verifier = write_model(folder / "verifier", labels=3)
     models = f"models.encoder = '{encoder}'\nmodels.verifier = '{verifier}'\n"
     Path("pincite.toml").write_text(models + settings)
+
+
+def reach(wiki: Wiki, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the web be the server of a wiki on this machine, and nothing else."""
+    port = int(wiki.url.rpartition(":")[2])
+
+    def opened(settings: WebSettings) -> WebClient:
+        rules = WebRules(online=settings.online, ports=(port,), pause=0, first_wait=0.01)
+        return WebClient(rules, allow={"127.0.0.1"})
+
+    monkeypatch.setattr(web_pages, "open_web", opened)
 
 
 def llm(server: Server) -> tuple[str, ...]:

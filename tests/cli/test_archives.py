@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli.check_runs import reach
 from cli.test_cli import run
 from support.wiki_server import Wiki, WikiPage, serving
 
 from pincite.cli.options import Display
 from pincite.cli.verify import fetched
-from pincite.library import web_pages
-from pincite.settings import WebSettings
-from pincite.web.fetch import WebClient, WebRules
 from pincite.web.sources import FetchStep, State
 
 TIME = "20140305101500"
@@ -42,13 +40,7 @@ def wiki(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wiki]:
             f"verify.wiki = '{server.url}'\nweb.wayback_api = '{server.url}/wayback/available'\n"
             "web.wayback_pause = 0.0\n"
         )
-        port = int(server.url.rpartition(":")[2])
-
-        def reaches_this_machine(settings: WebSettings) -> WebClient:
-            rules = WebRules(online=settings.online, ports=(port,), pause=0, first_wait=0.01)
-            return WebClient(rules, allow={"127.0.0.1"})
-
-        monkeypatch.setattr(web_pages, "open_web", reaches_this_machine)
+        reach(server, monkeypatch)
         yield server
 
 

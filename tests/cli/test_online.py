@@ -7,14 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.check_runs import prepare
+from cli.check_runs import prepare, reach
 from cli.test_cli import BETTER, PAGE, run
 from support.wiki_server import Canned, Wiki, WikiPage, serving
 
-from pincite.library import web_pages
-from pincite.settings import WebSettings
 from pincite.verbs.verify.pipeline import VerifyPipeline
-from pincite.web.fetch import WebClient, WebRules
 
 TEXT = (
     "The '''Varde Bridge''' opened in 1911.<ref>{{cite web |url=https://varde.example/bridge "
@@ -45,13 +42,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wiki]:
     with serving(a_wiki()) as wiki:
         with (tmp_path / "pincite.toml").open("a") as file:
             file.write(f"verify.wiki = '{wiki.url}'\n")
-        port = int(wiki.url.rpartition(":")[2])
-
-        def reaches_this_machine(settings: WebSettings) -> WebClient:
-            rules = WebRules(online=settings.online, ports=(port,), pause=0, first_wait=0.01)
-            return WebClient(rules, allow={"127.0.0.1"})
-
-        monkeypatch.setattr(web_pages, "open_web", reaches_this_machine)
+        reach(wiki, monkeypatch)
         yield wiki
 
 

@@ -191,10 +191,10 @@ def test_a_link_is_read_and_not_kept(home: Path) -> None:
 
 
 def test_killed_while_it_attaches(home: Path) -> None:
-    """Killed at ten moments: attached or not, and the next command works."""
+    """Attached or not, and the next command works."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-m", "pincite", "source", "attach", ISBN, "book.pdf"]
-    for moment in range(10):
+    for moment in (0, 3, 6):
         process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
         time.sleep(0.15 + 0.1 * moment)
         process.send_signal(signal.SIGKILL)
