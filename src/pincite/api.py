@@ -1,7 +1,7 @@
 """The Python API: the functions and classes behind `import pincite`.
 
-They use the same objects as the command line, with the same defaults: without `settings=` those
-that `pincite config show` lists. So nothing is fetched from the web unless the user allowed it.
+They do what the command line does, with the same defaults: without `settings=`, those that
+`pincite config show` prints. So nothing is fetched from the web unless the user allowed it.
 """
 
 import io
@@ -47,13 +47,13 @@ Place: TypeAlias = str | Path
 Corpus: TypeAlias = Place | OpenCorpus  # a folder, an address, or one that is open
 Corpora: TypeAlias = Corpus | Sequence[Corpus] | Mapping[str, Corpus]
 
-# Signs of an article's text: neither the name of a file nor a title contains them.
+# Signs of an article's text, which no file name or title contains.
 _OF_TEXTS = ("\n", "<", "{{", "[[")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report(Generic[Record_co, Result_co]):
-    """What a function found. A notebook displays it; `print` shows it as the command line does.
+    """The result of a function. A notebook displays it; `print` shows it as the command line does.
 
     `results` are the findings of `verify`, worst first, or the checks or answers, in the order of
     the statements or questions.
@@ -63,7 +63,7 @@ class Report(Generic[Record_co, Result_co]):
     results: tuple[Result_co, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, those of the command line's `--json`."""
+        """As plain values, as in the command line's `--json`."""
         return _forms(self.record).values(self.record)
 
     def to_json(self) -> str:
@@ -71,11 +71,11 @@ class Report(Generic[Record_co, Result_co]):
         return codec.to_json(self.to_dict())
 
     def to_html(self) -> str:
-        """As one self-contained page, that of the command line's `--html`."""
+        """As one self-contained page, as in the command line's `--html`."""
         return _forms(self.record).to_html(self.record)
 
     def to_frame(self) -> "pandas.DataFrame":
-        """As a pandas table: a row a citation, a passage that was judged, or a sentence.
+        """As a pandas table with a row for each citation, judged passage, or sentence.
 
         The columns of `verify` and `check` are those of the command line's `--csv`.
 
@@ -104,7 +104,7 @@ class Report(Generic[Record_co, Result_co]):
 
 
 class _Forms(NamedTuple):
-    """The functions that write a record; the command line uses the same."""
+    """The functions that write a record, shared with the command line."""
 
     values: Callable[[Any], dict[str, Any]]  # of its JSON
     to_html: Callable[[Any], str]
@@ -155,7 +155,7 @@ def verify(
     """Check an article's citations, worst first.
 
     A source that cannot be read is a result, `Unchecked`, not an error. Judgements are cached on
-    disk: after Ctrl-C the same call soon gets back to where it was.
+    disk, so the same call soon catches up after Ctrl-C.
 
     Args:
         article: a file with wikitext, HTML or a dump; or wikitext or HTML as a string. With
@@ -170,7 +170,7 @@ def verify(
 
     Raises:
         InputError: the article or the folder is missing or cannot be read.
-        ConfigError, MissingModel, CorpusError, FetchError: as they say.
+        ConfigError, MissingModel, CorpusError, FetchError: see `pincite.errors`.
 
     Examples:
         >>> report = verify("The bridge is of stone.<ref>A book</ref>", title="Varde Bridge")
@@ -183,7 +183,7 @@ def verify(
     stored = Path(sources) if sources else None
     suggested_from = _corpora(corpus, settings)
     with (
-        _told(progress) as tell,
+        _reporting(progress) as tell,
         build.verifying(
             settings,
             suggested_from,
@@ -220,7 +220,7 @@ def check(
 
     Raises:
         InputError: a statement without words.
-        ConfigError, MissingModel, CorpusError: as they say.
+        ConfigError, MissingModel, CorpusError: see `pincite.errors`.
 
     Examples:
         >>> from tempfile import TemporaryDirectory
@@ -232,7 +232,7 @@ def check(
     """
     settings, statements = settings or load({}), _texts(statement, "statement to check")
     with (
-        _told(progress) as tell,
+        _reporting(progress) as tell,
         build_check.checking(
             settings,
             _corpora(corpus, settings),
@@ -268,7 +268,7 @@ def ask(
 
     Raises:
         InputError: a question without words.
-        ConfigError, MissingModel, CorpusError: as they say.
+        ConfigError, MissingModel, CorpusError: see `pincite.errors`.
 
     Examples:
         >>> from tempfile import TemporaryDirectory
@@ -281,7 +281,7 @@ def ask(
     """
     settings, questions = settings or load({}), _texts(question, "question to answer")
     folders, n_sentences = _corpora(corpus, settings) or [], count(1)
-    with _told(progress) as tell, build_ask.asking(settings, folders) as run:
+    with _reporting(progress) as tell, build_ask.asking(settings, folders) as run:
         record = run.ask(questions, tell, lambda _: tell("sentences", next(n_sentences), None))
     if record.stopped:
         raise KeyboardInterrupt
@@ -304,7 +304,7 @@ def open_corpus(
     Raises:
         CorpusError: it is no corpus, is damaged, or another process is writing it.
         StaleCorpus: it was built with another encoder.
-        ConfigError, MissingModel: as they say.
+        ConfigError, MissingModel: see `pincite.errors`.
 
     Examples:
         >>> from tempfile import TemporaryDirectory
@@ -341,7 +341,7 @@ class Verifier:
         """Load the `verifier` of the settings; None: those in force on this machine.
 
         Raises:
-            ConfigError, MissingModel: as they say.
+            ConfigError, MissingModel: see `pincite.errors`.
         """
         self._settings = settings or load({})
         self._model = runtime.verifier(self._settings.models, keep=False)
@@ -383,8 +383,8 @@ class Verifier:
 
 
 @contextmanager
-def _told(progress: Progress | None) -> Iterator[Progress]:
-    """Where progress is reported: the caller's function, else a notebook's bars, else nowhere."""
+def _reporting(progress: Progress | None) -> Iterator[Progress]:
+    """The caller's progress function, else a notebook's bars, else none."""
     bars = None if progress else notebook.progress()
     try:
         yield progress or bars or (lambda what, done, total: None)
@@ -415,8 +415,8 @@ def _corpora(given: Corpora | None, settings: Settings) -> runtime.Places | None
 
 
 def _texts(given: str | Sequence[str], what: str) -> list[str]:
-    """The texts with white space normalised, as on the command line."""
+    """The texts with white space normalised."""
     found = [" ".join(each.split()) for each in ([given] if isinstance(given, str) else given)]
     if not found or not all(found):
-        raise InputError(f"There is no {what}; expected a text with words, or several.")
+        raise InputError(f"There is no {what}; expected one or more texts with words.")
     return found

@@ -1,4 +1,4 @@
-"""How a notebook shows a report, and how far a call has come."""
+"""Reports and progress in notebooks."""
 
 import html
 import sys
@@ -15,7 +15,7 @@ _SANDBOX = "allow-popups allow-popups-to-escape-sandbox"  # no scripts, no forms
 
 
 def framed(page: str) -> str:
-    """The page in a frame: its style does not leak out, and no script runs in it."""
+    """The page in a sandboxed frame: its style stays inside, and no script runs."""
     for on_a_page, in_a_frame in _LINKS:
         page = page.replace(on_a_page, in_a_frame)
     whole = html.escape(page.encode("utf-8", "replace").decode("utf-8"))
@@ -25,14 +25,14 @@ def framed(page: str) -> str:
 
 
 def progress() -> "Bars | None":
-    """Progress bars below the cell that runs; None outside a notebook."""
+    """Progress bars below the running cell; None outside a notebook."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     return Bars() if hasattr(shell, "kernel") else None
 
 
 class Bars:
-    """A `Progress` that draws a bar for each thing that is done, and removes all at the end.
+    """A `Progress` that draws a bar for each task, and removes all at the end.
 
     Rich's bars need ipywidgets in a notebook; the browser's own `<progress>` needs nothing.
     """
@@ -42,7 +42,7 @@ class Bars:
         self._handle: Any = None
 
     def __call__(self, what: str, done: int, total: int | None) -> None:
-        """So many of so many are done; without `total` nobody knows of how many."""
+        """Show `done` of `total`, which may be unknown."""
         self._shown[what] = (done, total)
         self._draw("<br>".join(_bar(name, *at) for name, at in self._shown.items()))
 

@@ -1,1 +1,1 @@
-"""Pincite's parts in the shapes of other libraries; one file each, imported by whoever has them."""
+"""Adapters to other libraries, one module each; import one only if its library is installed."""

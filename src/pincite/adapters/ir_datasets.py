@@ -11,7 +11,7 @@ from pincite.wiki.wafer import claim_of
 
 
 class Doc(NamedTuple):
-    """A page of the corpus; its address is its id, as in WAFER."""
+    """A page of the corpus, identified by its address, as in WAFER."""
 
     doc_id: str
     title: str
@@ -27,7 +27,7 @@ class Query(NamedTuple):
 
 
 class Qrel(NamedTuple):
-    """A page that people cited for a claim."""
+    """A page that is cited for a claim."""
 
     query_id: str
     doc_id: str

@@ -1,4 +1,7 @@
-"""What the tools answer: short records of a report, whose types are the tools' output schemas."""
+"""The tools' results: short extracts of reports, whose types are the output schemas.
+
+Whole reports, with every passage and offset, are several times too large for an agent's context.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -259,7 +262,7 @@ def _source(result: CitationResult) -> SourceResult:
 
 
 def _why_not(unread: Unchecked) -> str:
-    """The reason; what is said of a copy that nobody supplied names folders."""
+    """The reason. The detail of a missing copy would name folders."""
     known = unread.reason is Reason.NOT_SUPPLIED
     return REASONS[unread.reason] if known else why_unchecked(unread)
 
@@ -269,7 +272,7 @@ def _shown(url: str | None) -> str | None:
 
 
 def _quotation(evidence: Evidence, corpus: str = "", place: str = "") -> Quotation:
-    """The sentence that speaks, or the passage where no sentence stands out."""
+    """The quoted sentence, or the passage if there is none."""
     passage, quote = evidence.passage, evidence.quote
     return made(
         Quotation,
