@@ -1,11 +1,12 @@
-"""What goes into a format's reader: the bytes, what is known of them, and how much is allowed.
+"""What goes into a reader: the bytes, what is known of them, how much is allowed, which format.
 
 Every limit is here, so that one line in the settings changes it for all formats. The defaults suit
-a machine with 4 GB of memory that reads pages strangers wrote.
+a machine with 4 GB of memory that reads untrusted pages.
 """
 
 import hashlib
 import re
+import zlib
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -83,6 +84,21 @@ def unusable(text: str, url: str, where: str, limits: Limits) -> Unchecked | Non
 
 def _megabytes(n_bytes: int) -> str:
     return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 100_000 else f"{n_bytes} bytes"
+
+
+def unpacked(data: bytes, limit: int) -> bytes:
+    """At most one byte more than `limit` of what gzip packed; of a broken one its beginning."""
+    unpacker = zlib.decompressobj(wbits=31)
+    parts, length = [], 0
+    try:
+        while data and length <= limit:
+            part = unpacker.decompress(data, min(1 << 16, limit + 1 - length))
+            parts.append(part)
+            length += len(part)
+            data = unpacker.unconsumed_tail
+    except zlib.error:
+        pass
+    return b"".join(parts)
 
 
 def mismatch(path: Path) -> str:

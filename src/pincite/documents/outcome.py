@@ -1,9 +1,9 @@
 """Why a page that was fetched is no source: gone, refused, behind a paywall, or without a text.
 
-Pure functions over an HTTP status, or over a page's text and what its markup gives away. A real
-page that is called dead costs more than a notice that is read as a page. So each pattern needs a
-short text beside it, and all but those of paywalls a text in which no sentence speaks of anything
-but the page itself: a page on bus 404 with "Sign in" in its margin is a page.
+Pure functions over an HTTP status, or over a page's text and its markup. Calling a real page dead
+costs more than reading a notice as a page. So each pattern counts only in a short text, and all but
+those of paywalls only in a text without a sentence about anything but the page itself: a page on
+bus 404 with "Sign in" in its margin is a page.
 """
 
 import re
@@ -216,7 +216,7 @@ def of_page(url: str, text: str, article: str, markup: Markup) -> Unchecked | No
     """
     words = n_words(text)
     kind = None
-    if words <= TEASER_WORDS and not says_something(text, markup.title):
+    if words <= TEASER_WORDS and not has_statement(text, markup.title):
         kind = _notice(words, text[:NOTICE_CHARS], markup) or _scripted(words, markup)
     found = kind or _paywall(n_words(article) or words, markup)
     if not found and words == 0:
@@ -224,17 +224,17 @@ def of_page(url: str, text: str, article: str, markup: Markup) -> Unchecked | No
     return Unchecked(url, *found) if found else None
 
 
-def says_something(text: str, title: str = "") -> bool:
-    """Whether a sentence stands in a text that speaks of more than the page itself.
+def has_statement(text: str, title: str = "") -> bool:
+    """Whether a text has a sentence about anything but the page itself.
 
-    >>> says_something("Sorry, this page was moved."), says_something("It was built in May 1874.")
+    >>> has_statement("Sorry, this page was moved."), has_statement("It was built in May 1874.")
     (False, True)
     """
     found = (span.of(text) for span in sentences(text[:NOTICE_CHARS]))
-    return any(_is_told(sentence.strip()) for sentence in found if sentence.strip() != title)
+    return any(_is_statement(sentence.strip()) for sentence in found if sentence.strip() != title)
 
 
-def _is_told(sentence: str) -> bool:
+def _is_statement(sentence: str) -> bool:
     is_whole = sentence.rstrip("\"'”’»)")[-1:] in tuple(".!?。") and n_words(sentence) >= MIN_SAID
     if not is_whole or _TO_THE_READER.search(sentence):
         return False
@@ -245,27 +245,28 @@ def _is_told(sentence: str) -> bool:
 
 
 def _notice(words: int, text: str, markup: Markup) -> tuple[Reason, str] | None:
+    """Why a page is nothing but one notice: not found, parked, a robot check, a login."""
     title = markup.title
-    said = f"{title}\n{text}"
-    if match := _PARKED.search(said):
+    whole = f"{title}\n{text}"
+    if match := _PARKED.search(whole):
         return Reason.USURPED, f"the address is parked: “{match[0].strip()}”"
     if consent := _consent(words, text):
         return consent
     if words > NOTICE_WORDS:
         return None
-    if match := _ROBOT_CHECK.search(said):
-        return Reason.REFUSED, f"the copy holds a robot check: “{match[0]}”"
-    if match := _BLOCKED.search(said):
-        return Reason.REFUSED, f"the copy holds a refusal: “{match[0].strip()}”"
+    for pattern, what in ((_ROBOT_CHECK, "robot check"), (_BLOCKED, "refusal")):
+        if match := pattern.search(whole):
+            return Reason.REFUSED, f"the copy holds a {what}: “{match[0].strip()}”"
     if gone := _gone(title, text):
         return Reason.SOFT_404, f"the page calls itself not found: “{gone}”"
-    named = (part for part in _TITLE_PARTS.split(title) if _LOGIN_TITLE.fullmatch(part.strip()))
+    parts = [part.strip() for part in _TITLE_PARTS.split(title)]
+    login = next(filter(_LOGIN_TITLE.fullmatch, parts), "")
     if words < NOTICE_WORDS // 2 and (match := _LOGIN.search(text)):
-        return Reason.LOGIN, f"the page asks for a login: “{match[0].strip()}”"
-    if markup.asks_password or (part := next(named, "")):
-        asked = "a password" if markup.asks_password else f"a login: “{part}”"
+        login = match[0].strip()
+    if login or markup.asks_password:
+        asked = f"a login: “{login}”" if login else "a password"
         return Reason.LOGIN, f"the page asks for {asked}; {words} words are readable"
-    if match := _REDIRECTING.search(said):
+    if match := _REDIRECTING.search(whole):
         return Reason.NOT_SUPPLIED, f"the copy only leads to another page: “{match[0].strip()}”"
     return None
 

@@ -64,13 +64,17 @@ def read_pdf(body: Body) -> Document | Unchecked:
     text, starts = running_text(pages)
     if not text:
         return Unchecked(url, Reason.EMPTY, f"no text layer in {len(starts)} pages: a scan?")
+    # What is printed on the pages, unless the file labels two pages alike or only counts them.
+    labels = [one_line(pdf.get_page_label(number)) for number in range(len(pdf))]
+    counted = [str(number) for number in range(1, len(labels) + 1)]
+    is_labelled = all(labels) and len(set(labels)) == len(labels) and labels != counted
     info = pdf.get_metadata_dict()
     title = one_line(info.get("Title"))
     # The day a file was made is not the day a text was published.
     created = re.match(r"(?:D:)?(\d{4})(\d\d)(\d\d)", info.get("CreationDate") or "")
     meta = {
         PAGES: json.dumps(starts),
-        LABELS: _labels([pdf.get_page_label(number) for number in range(len(pdf))]),
+        LABELS: json.dumps(labels) if is_labelled else "",
         "author": one_line(info.get("Author")),
         "created": "-".join(created.groups()) if created else "",
     }
@@ -82,14 +86,6 @@ def read_pdf(body: Body) -> Document | Unchecked:
         fetched=body.fetched,
         meta={name: value for name, value in meta.items() if value},
     )
-
-
-def _labels(labels: list[str]) -> str:
-    """What is printed on the pages, as the file says; nothing if it names two pages alike."""
-    known = [one_line(label) for label in labels]
-    counted = [str(number) for number in range(1, len(known) + 1)]
-    says = all(known) and len(set(known)) == len(known) and known != counted
-    return json.dumps(known) if says else ""
 
 
 # ── Lines as pdfium measures them ─────────────────────────────────────────────────────────────────

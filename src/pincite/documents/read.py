@@ -5,7 +5,6 @@ path that is not there is the caller's mistake, and an `InputError`.
 """
 
 import logging
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -20,6 +19,7 @@ from pincite.documents.body import (
     Limits,
     format_of,
     too_large,
+    unpacked,
 )
 from pincite.documents.outcome import of_status
 from pincite.documents.text import decoded, one_line, with_language
@@ -167,12 +167,12 @@ def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> Found:
 
 def addresses_of(data: bytes, url: str) -> list[str]:
     """The addresses that a web page states for itself in its beginning; other formats none."""
-    unpacked = _unpacked(data, HEAD_BYTES) if data.startswith(_GZIP) else data
-    if format_of(unpacked, url, None)[0] is not Format.HTML:
+    data = unpacked(data, HEAD_BYTES) if data.startswith(_GZIP) else data
+    if format_of(data, url, None)[0] is not Format.HTML:
         return []
     from pincite.documents import html
 
-    head = unpacked[:HEAD_BYTES]
+    head = data[:HEAD_BYTES]
     return html.addresses_in(decoded(head, html.declared_charset(head)) or "")
 
 
@@ -181,7 +181,7 @@ def _read(body: Body) -> Found:
     if len(body.data) > limit:
         return too_large(url, len(body.data), limit)
     if body.data.startswith(_GZIP):  # still packed, by a server's mistake or as a file
-        data = _unpacked(body.data, limit)
+        data = unpacked(body.data, limit)
         if len(data) > limit:
             return too_large(url, len(data), limit, "the unpacked file")
         if data.startswith(_GZIP):
@@ -197,18 +197,3 @@ def _read(body: Body) -> Found:
     # Plain text has no structure that could be made to take long.
     read = sandbox.read_here if found is Format.TEXT else sandbox.read
     return with_language(read(found, body)[0])
-
-
-def _unpacked(data: bytes, limit: int) -> bytes:
-    """At most one byte more than `limit` of what gzip packed; of a broken one its beginning."""
-    unpacker = zlib.decompressobj(wbits=31)
-    parts, length = [], 0
-    try:
-        while data and length <= limit:
-            part = unpacker.decompress(data, min(1 << 16, limit + 1 - length))
-            parts.append(part)
-            length += len(part)
-            data = unpacker.unconsumed_tail
-    except zlib.error:
-        pass
-    return b"".join(parts)

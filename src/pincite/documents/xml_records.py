@@ -21,7 +21,7 @@ from typing import IO, Any, NamedTuple
 
 from lxml import etree
 
-from pincite.documents.body import Limits, too_large
+from pincite.documents.body import Limits, too_large, unpacked
 from pincite.documents.text import one_line
 
 # Elements take some 150 bytes each, however short their names: a million tags are half as many
@@ -158,12 +158,7 @@ def head_of(path: Path) -> bytes:
     """The first bytes of a file, unpacked if gzip packed it; fewer if it is broken."""
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
-    if head[:2] != b"\x1f\x8b":
-        return head
-    try:
-        return zlib.decompressobj(wbits=31).decompress(head, HEAD_BYTES)
-    except zlib.error:
-        return b""
+    return unpacked(head, HEAD_BYTES) if head[:2] == b"\x1f\x8b" else head
 
 
 def records(source: Path | bytes, names: Sequence[str], limits: Limits) -> Iterator[Record]:
@@ -181,17 +176,17 @@ def _utf8(file: IO[bytes], head: bytes) -> Callable[[int], bytes]:
     packed = file.read(2) == b"\x1f\x8b"
     file.seek(0)
     # `read1` gives what there is before it finds that a packed file is cut off; `read` loses it.
-    unpacked: Callable[[int], bytes] = gzip.GzipFile(fileobj=file).read1 if packed else file.read
+    plain: Callable[[int], bytes] = gzip.GzipFile(fileobj=file).read1 if packed else file.read
     match = _ENCODING.match(head)
     encoding = match[1].decode("ascii") if match else ""
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         encoding = "utf-16"
     elif not _KNOWN_ENCODING.fullmatch(encoding):
-        return unpacked  # the parser refuses a record whose bytes are no UTF-8
+        return plain  # the parser refuses a record whose bytes are no UTF-8
     decoder = codecs.getincrementaldecoder(encoding)("replace")
 
     def read(n: int) -> bytes:
-        data = unpacked(n)
+        data = plain(n)
         return decoder.decode(data, final=not data).encode("utf-8", "replace")
 
     return read
