@@ -1,9 +1,6 @@
 """Starting a server: where it listens, and how."""
 
-import asyncio
 import signal
-import socket
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,33 +13,6 @@ from pincite.server.app import _listening
 from pincite.server.settings import ServerSettings
 from pincite.server.site import opened
 from pincite.settings import Settings
-
-
-def test_an_answer_does_not_wait_for_more_to_send() -> None:
-    """Headers and body go one after the other: held back, the second would take 40 ms longer."""
-    found = []
-
-    async def meet() -> None:
-        async def heard(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            accepted = writer.get_extra_info("socket")
-            found.append(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
-            writer.close()
-
-        listening = _listening(ServerSettings(port=0))
-        async with await asyncio.start_server(heard, sock=listening):
-            reader, writer = await asyncio.open_connection(*listening.getsockname())
-            await reader.read()
-            writer.close()
-            await writer.wait_closed()
-
-    with ThreadPoolExecutor(1) as other:  # this thread may have the browser's loop
-        other.submit(lambda: asyncio.run(meet())).result()
-    assert found == [1]
-
-
-def test_it_can_be_reached_as_soon_as_its_address_is_known() -> None:
-    with _listening(ServerSettings(port=0)) as listening:
-        socket.create_connection(listening.getsockname()).close()
 
 
 def test_a_port_that_is_taken_is_said() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from server.corpora_of_tests import BRIDGE, C, run_next
+from server.corpora_of_tests import BRIDGE, C, run_next, send
 
 from pincite.corpus import engines
 from pincite.corpus.embedded import EmbeddedCorpus
@@ -110,6 +110,13 @@ def test_a_folder_is_read_searched_and_asked(client: TestClient, site: Site, kep
     assert (state["n_documents"], state["listable"], state["kinds"]) == (1, True, {"text": 1})
     (document,) = client.get(f"{here}/documents").json()["documents"]
     assert client.get(f"{here}/documents/{document['doc_id']}").json()["url"] == URL
+    for refused in (
+        client.delete(here),
+        client.patch(here, json={"name": "Ours"}),
+        client.delete(f"{here}/documents/{document['doc_id']}"),
+        send(client, entry.corpus_id, ("a.txt", BRIDGE)),
+    ):
+        assert (refused.status_code, refused.json()["code"]) == (409, "linked")
     page = client.get(f"/corpora/{entry.corpus_id}?q=bridge").text
     assert "stored elsewhere and is read-only" in page
     assert f"/documents/{document['doc_id']}?passage=" in page

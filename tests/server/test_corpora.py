@@ -11,7 +11,6 @@ from fastapi.testclient import TestClient
 from server.corpora_of_tests import BRIDGE, NOISE, TOWER, C, as_somebody, run_next, send
 
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.models.session import OnnxEncoder
 from pincite.server.corpora import Shared
 from pincite.server.identity import Role
 from pincite.server.site import Site
@@ -246,23 +245,6 @@ def test_who_may_see_and_change_a_corpus(client: TestClient, site: Site, corpus_
     assert client.post(C, json={"name": "z"}).status_code == 403
     as_somebody(client, "root", Role.ADMIN)
     assert client.delete(here).status_code == 204
-
-
-def test_a_linked_corpus_is_read_and_never_written(
-    client: TestClient, site: Site, tiny_encoder: Path, tmp_path: Path
-) -> None:
-    with EmbeddedCorpus.create(tmp_path / "mine", OnnxEncoder(tiny_encoder)) as corpus:
-        corpus.add([Document("https://e.example/a", "A", BRIDGE.decode())])
-    corpus_id = site.corpora.add("local", "Mine", address=tmp_path / "mine").corpus_id
-    (document,) = client.get(f"{C}/{corpus_id}/documents").json()["documents"]
-    assert send(client, corpus_id, ("a.txt", BRIDGE)).json()["code"] == "linked"
-    gone = client.delete(f"{C}/{corpus_id}/documents/{document['doc_id']}")
-    assert gone.json()["code"] == "linked"
-    for answer in (
-        client.delete(f"{C}/{corpus_id}"),
-        client.patch(f"{C}/{corpus_id}", json={"name": "Ours"}),
-    ):
-        assert (answer.status_code, answer.json()["code"]) == (409, "linked")
 
 
 def test_a_job_needs_a_corpus_with_something_in_it(client: TestClient, corpus_id: str) -> None:
