@@ -58,6 +58,33 @@ def test_a_normative_statement_is_listed_and_not_judged(run: Callable[..., Resul
     assert reading["evidence"]
 
 
+def test_metadata_is_shown_and_filtered_by(run: Callable[..., Result]) -> None:
+    (reading,) = readings(written(run(*CHECK, "--where", "author == A. Berg", "--json", "-")))
+    assert [item["url"] for item in reading["evidence"]] == ["https://a.example/"]
+    assert reading["evidence"][0]["meta"]["author"] == "A. Berg"
+    nothing = ("--where", "autor == A. Berg")
+    assert "filters let through" in run("corpus", "search", "kb", "bridge", *nothing).stderr
+    (warning,) = written(run(*CHECK, *nothing, "--json", "-"))["warnings"]
+    assert "the filters let none through" in warning
+
+
+def test_labelled_statements_are_measured(run: Callable[..., Result]) -> None:
+    labelled = [
+        {"statement": STATEMENT, "label": "confirmed", "type": "descriptive"},
+        {"statement": "It should be of wood.", "label": "not_judged", "type": "normative"},
+        {"statement": "The bridge opened in 1913.", "label": "disconfirmed", "date": "2000"},
+    ]
+    Path("labelled.jsonl").write_text("\n".join(map(json.dumps, labelled)))
+    arguments = ("eval", "check", "kb", "labelled.jsonl", "-q")
+    found = json.loads(run(*arguments, "--json", "--html", "page.html").stdout)
+    assert (found["n"], set(found["by_type"])) == (3, {"descriptive", "normative"})
+    assert [row["statement"] for row in found["rows"]] == [one["statement"] for one in labelled]
+    assert found["rows"][1]["said"] == "not_judged"
+    assert found["versions"]["corpus"]
+    assert Path("page.html").stat().st_size > 1000
+    assert "accuracy" in run(*arguments).stdout
+
+
 def test_as_of_a_date(run: Callable[..., Result]) -> None:
     report = written(run(*CHECK, "--as-of", "2016", "--json", "-"))
     (reading,) = readings(report)
@@ -189,6 +216,9 @@ def test_the_key_is_in_no_output(
         server.by_request = by_request
         result = CliRunner().invoke(cli, [*CHECK, *llm(server), *outputs])
         shown += result.output + run("replay", "out.trace").output
+    run("feedback", "out.json", "--up", "--note", "good")
+    for command in (("feedback", "list", "--json"), ("config", "show", "--json")):
+        shown += run(*command).output
     for path in tmp_path.rglob("*"):
         if path.is_file():
             assert KEY.encode() not in path.read_bytes(), path
