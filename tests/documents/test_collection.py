@@ -105,7 +105,7 @@ def test_a_manifest(tmp_path: Path) -> None:
     sources = open_sources(tmp_path)
     found = sources.get("http://E.org/a/?utm_medium=mail#top")
     assert title(found) == "A"
-    assert (document(found).url, found.fetched) == ("https://e.org/a", "2020")
+    assert (document(found).url, document(found).fetched) == ("https://e.org/a", "2020")
     assert sources.get("https://e.org/a") is found
     assert reason(sources.get("https://e.org/gone")) is Reason.DEAD
     assert reason(sources.get("https://e.org/no")) is Reason.REFUSED

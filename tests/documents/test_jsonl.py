@@ -97,12 +97,9 @@ def test_the_first_record_decides(tmp_path: Path, name: str, record: Any, reader
 
 def test_ccnet(tmp_path: Path) -> None:
     path = write(tmp_path / "en_head_0000.json.gz", CCNET, "{", CCNET | {"raw_content": " "})
-    page, *unread = read_path(path)
-    assert (document(page).url, page.title, page.text) == (
-        "https://e.org/1",
-        "One",
-        CCNET["raw_content"],
-    )
+    first, *unread = read_path(path)
+    page = document(first)
+    assert (page.url, page.title, page.text) == ("https://e.org/1", "One", CCNET["raw_content"])
     assert (page.fetched, page.language) == ("2019-08-20T10:00:00Z", "en")
     assert page.meta == {"digest": "sha1:A", "bucket": "head"}
     assert [isinstance(one, Unchecked) and one.reason for one in unread] == [

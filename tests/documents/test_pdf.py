@@ -31,7 +31,7 @@ def read(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document | Unchecked:
 
 def reason(found: Document | Unchecked) -> Reason:
     assert refusal(found).detail
-    return found.reason
+    return refusal(found).reason
 
 
 def test_text_title_pages_and_paragraphs(make_pdf: Callable[..., bytes]) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from pincite.errors import ConfigError, PinciteWarning
 
@@ -108,9 +109,8 @@ class FetchCache(AbstractContextManager["FetchCache"]):
             body = None if packed is None else gzip.decompress(packed)
         except (OSError, EOFError, zlib.error):
             return None
-        known = {
-            name: tuple(v) if isinstance(v, list) else v for name, v in json.loads(reply).items()
-        }
+        known: dict[str, Any] = json.loads(reply)
+        known |= {name: tuple(known[name]) for name in ("redirects", "notes")}
         return Kept(url, body=body, reason=reason, fetched=fetched, expires=expires, **known)
 
     def put(self, kept: Kept) -> None:
