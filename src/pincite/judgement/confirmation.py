@@ -214,13 +214,13 @@ def readable_alone(reading: str, passage: Passage) -> list[Span]:
     before or behind it calls a myth.
     """
     text, all_of = passage.text, words.sentences_of(passage.text)
-    told = [span for span, _ in words.quotable(reading, text)][:SENTENCES]
-    if not told:  # a title may be all there is
-        told = [span for span in all_of if not asks(span.of(text))][:SENTENCES]
+    spans = [span for span, _ in words.quotable(reading, text)][:SENTENCES]
+    if not spans:  # a title may be all there is
+        spans = [span for span in all_of if not asks(span.of(text))][:SENTENCES]
     both = words.best_quote(reading, text)
     if both and both not in all_of:
-        told.append(both)
-    return [span for span in told if _may_confirm(reading, text, span, all_of)]
+        spans.append(both)
+    return [span for span in spans if _may_confirm(reading, text, span, all_of)]
 
 
 def _may_confirm(reading: str, text: str, span: Span, all_of: Sequence[Span]) -> bool:
@@ -535,8 +535,8 @@ def sides(items: Sequence[Weighed]) -> tuple[list[int], list[int]]:
     speaking.sort(key=lambda place: -abs(place[1]))
     said = [(_quoted(items[n], n, doc), n, doc) for n, doc in speaking]
     first = {quoted: n for quoted, n, _ in reversed(said)}
-    told = [(n, doc) for quoted, n, doc in said if first[quoted] == n]
-    return [n for n, doc in told if doc > 0], [n for n, doc in told if doc < 0]
+    listed = [(n, doc) for quoted, n, doc in said if first[quoted] == n]
+    return [n for n, doc in listed if doc > 0], [n for n, doc in listed if doc < 0]
 
 
 _SPEAKING = ("for", "against")

@@ -30,7 +30,7 @@ TITLE_WIDTH, QUOTE_WIDTH, NAME_WIDTH = 200, 300, 24  # characters before an elli
 
 
 def print_report(report: AnswerReport, console: Console) -> None:
-    """Print the answers, then what holds for all of them."""
+    """Print the answers, then what applies to all of them."""
     parts: list[RenderableType] = []
     for answer in report.answers:
         parts += shown(_answer, answer)
@@ -87,7 +87,7 @@ def _answer(answer: Answer) -> list[RenderableType]:
 
 
 def _sentence(checked: Checked, place: int | None) -> RenderableType:
-    """A sentence; what its references say is shown where they do not all support it."""
+    """A sentence, with what its references say unless they all support it."""
     lines: list[RenderableType] = [sentence_line(checked)]
     if checked.standing not in (Standing.SUPPORTED, Standing.VERBATIM):
         lines += [_verdict(verdict) for verdict in checked.verdicts]
@@ -95,7 +95,7 @@ def _sentence(checked: Checked, place: int | None) -> RenderableType:
 
 
 def _row(number: str, *parts: RenderableType) -> RenderableType:
-    """Something behind its number, whose further lines begin under its first."""
+    """A number and its text, whose lines are aligned."""
     row = Table.grid(padding=(0, 1))
     row.add_column(justify="right", min_width=3, style="dim", no_wrap=True)
     row.add_column()
@@ -118,7 +118,7 @@ def _references(answer: Answer) -> list[RenderableType]:
     if named:
         parts += [_heading("References"), *(_reference(r, answer) for r in named)]
     if unnamed:
-        parts.append(_heading("Found for the question, but no sentence names them"))
+        parts.append(_heading("Found for the question, but cited by no sentence"))
         parts += [_row(f"[{reference.number}]", _short(reference)) for reference in unnamed]
     if answer.left_out:
         parts.append(_heading(ask_wording.LEFT_OUT))
@@ -141,7 +141,7 @@ def _reference(reference: Reference, answer: Answer) -> RenderableType:
 
 
 def _short(reference: Reference) -> Text:
-    """One line or two, of a reference that the answer does not rest on."""
+    """A line or two on a reference that the answer does not rest on."""
     document = reference.document
     text = _titled(reference)
     date = bibliography.cited_date(document.published, document.meta)
@@ -171,7 +171,7 @@ def _addresses(reference: Reference) -> str:
 
 
 def _change(change: Change) -> RenderableType:
-    """Before and after on lines of their own too: not every terminal can strike through."""
+    """Before and after on separate lines too: not every terminal can strike through."""
     before, after = cells.one_line(change.before.sentence.text), cells.one_line(change.after)
     text = Text("− ", "red")
     pieces = ask_wording.difference(before, after)

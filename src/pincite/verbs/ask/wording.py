@@ -29,7 +29,7 @@ LABELS = {
     Standing.MIXED: "mixed: one reference supports it, another contradicts it",
     Standing.NO_EVIDENCE: "no evidence in its references",
     Standing.FABRICATED: "reference does not exist",
-    Standing.UNCITED: "without a reference",
+    Standing.UNCITED: "no reference",
     Standing.NOT_CHECKED: "not checked",
 }
 SHORT = {**LABELS, Standing.MIXED: "mixed"}  # where they are counted
@@ -53,33 +53,33 @@ VERDICTS = {
     Support.NOT_CHECKED: "not checked",
 }
 NO_ANSWER = "No sufficient evidence in this corpus"
-INHERITED = "has no reference of its own: checked against those of the sentence beside it"
+INHERITED = "has no reference of its own: checked against those of a neighbouring sentence"
 ADVICE = (
-    "A program compared each sentence with its references; it errs, and it gives no advice. Read "
-    "the references before you rely on a sentence."
+    "A program compared each sentence with its references. It makes mistakes, and this is not "
+    "advice: read the references before you rely on a sentence."
 )
 COPIED = (
-    "These sentences were copied word for word: what is open is whether they answer the question. "
-    "Read the references before you rely on one; this is no advice."
+    "These sentences are copied word for word; whether they answer the question is for you to "
+    "judge. This is not advice: read the references before you rely on one."
 )
 LEFT_OUT = "Left out: retracted"
 VERBATIM_FROM = "verbatim from %(numbers)s"
 ONLY_ABSTRACTS = "abstracts only, not full texts"
-ABSENT = "Nothing that was read has %(words)s: the answer may be beside the point."
-CUT = "The writer was stopped before its end: the answer breaks off."
+ABSENT = "None of the documents mentions %(words)s: the answer may miss the point."
+CUT = "The model was stopped before it finished: the answer breaks off."
 MISSING = "A part is missing: %(failure)s"
-UNKNOWN_ONE = "Whether the reference was retracted is not known here."
-UNKNOWN = "Whether %(n)s of %(all)s references was retracted is not known here."
+UNKNOWN_ONE = "It is not known whether the reference was retracted."
+UNKNOWN = "For %(n)s of %(all)s references it is not known whether they were retracted."
 
 
 def counts(sentences: Sequence[Checked]) -> list[tuple[Standing, int]]:
-    """How many sentences have each standing, those that need a person first."""
+    """How many sentences have each standing, the worst first."""
     found = Counter(sentence.standing for sentence in sentences)
     return [(each, found[each]) for each in ORDER if found[each]]
 
 
 def label(checked: Checked, say: Callable[[str], str] = str) -> str:
-    """How a sentence stands, in words; `say` may translate those of `LABELS`, `VERBATIM_FROM`.
+    """The label of a sentence; `say` may translate `LABELS` and `VERBATIM_FROM`.
 
     >>> from pincite.text.citation_marks import Sentence
     >>> copied = ReferenceVerdict(Support.VERBATIM, written="2", number=2)
@@ -100,11 +100,11 @@ def advice(answers: Sequence[Answer]) -> str:
 
 
 def written_by(answer: Answer, say: Callable[[str], str] = str) -> str:
-    """Who worded the answer, plainly."""
+    """Whether a model wrote the answer, or it was copied."""
     if answer.abstained and not answer.sentences:
         return ""
     if answer.by != EXTRACT:
-        said = say("Written by %(model)s; each sentence was then compared with its references.")
+        said = say("Written by %(model)s; each sentence was compared with its references.")
         return said % {"model": one_line(answer.by)}
     if answer.only_abstracts:
         return say("Extractive: sentences copied from the abstracts, not written by a model.")
@@ -112,7 +112,7 @@ def written_by(answer: Answer, say: Callable[[str], str] = str) -> str:
 
 
 def cautions(answer: Answer, say: Callable[[str], str] = str) -> list[str]:
-    """What a reader must know of an answer: what is missing of it, what nobody spoke of.
+    """What a reader must know of an answer: what is missing, what no document mentions.
 
     `say` may translate `ABSENT`, `CUT`, `MISSING` and the marks of a quote.
     """
@@ -130,7 +130,7 @@ def cautions(answer: Answer, say: Callable[[str], str] = str) -> list[str]:
 
 
 def searched(answer: Answer) -> list[tuple[str, str]]:
-    """Where was looked, as names and values, so that a reader can judge what was not found."""
+    """Names and values of where the answer was looked for."""
     where = answer.searched
     read = _documents(len(where.found))
     if answer.only_abstracts:
@@ -147,7 +147,7 @@ def searched(answer: Answer) -> list[tuple[str, str]]:
 
 
 def numbers(checked: Checked) -> list[str]:
-    """What stands in brackets behind a sentence: reference numbers, "?" where there is none."""
+    """What follows a sentence in brackets: reference numbers, with "?" if there is no such."""
     shown = (
         f"{one_line(v.written)}?" if v.number is None else str(v.number) for v in checked.verdicts
     )
@@ -166,7 +166,7 @@ def verdict(found: ReferenceVerdict) -> str:
 
 
 def quote_of(found: ReferenceVerdict) -> str:
-    """The closest sentence, verbatim, if its place is sound: no quote rather than a wrong one."""
+    """The closest sentence, verbatim; empty if its place is not sound."""
     span = quote_span(found.evidence)
     return span.of(found.evidence.passage.text) if span and found.evidence else ""
 
@@ -189,7 +189,7 @@ def retraction(reference: Reference) -> str:
 
 
 def unknown_retractions(references: Sequence[Reference], say: Callable[[str], str] = str) -> str:
-    """For how many references nobody knows whether they were retracted; empty for none.
+    """For how many references it is not known whether they were retracted; empty for none.
 
     `say` may translate `UNKNOWN_ONE` and `UNKNOWN`.
     """
@@ -220,7 +220,7 @@ def published_in(reference: Reference) -> str:
 
 
 def kind_of(reference: Reference) -> str:
-    """The kinds of publication, without who paid for it and what goes without saying.
+    """The kinds of publication, without funding and "Journal Article".
 
     PubMed's names hold commas ("Clinical Trial, Phase III"): a semicolon stands between them.
     """
@@ -250,14 +250,14 @@ def bears_out(reference: Reference, sentences: Sequence[Checked]) -> str:
 
 
 def places_of(reference: Reference, sentences: Sequence[Checked], support: Support) -> list[int]:
-    """The numbers of the sentences of which a reference says this."""
+    """The numbers of the sentences for which a reference has this support."""
     pairs = ((n, v) for n, s in enumerate(sentences, 1) for v in s.verdicts)
     found = (n for n, v in pairs if v.number == reference.number and v.support is support)
     return list(dict.fromkeys(found))
 
 
 def named_and_not(answer: Answer) -> tuple[list[Reference], list[Reference]]:
-    """The references that sentences of the answer name, and those that it only could have."""
+    """The references that sentences of the answer name, and the others."""
     named = {v.number for s in answer.sentences for v in s.verdicts}
     ordered = sorted(answer.references, key=lambda reference: reference.number)
     return (

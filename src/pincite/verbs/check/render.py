@@ -101,7 +101,7 @@ def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
 
 
 def sides(result: ReadingResult) -> list[dict[str, Any]]:
-    """For, against and neutral, each with its documents; empty where nothing was judged.
+    """For, against and neutral, each with its documents; empty if nothing was judged.
 
     What is counted is what is listed: documents with their passages, the strongest first.
     """
@@ -271,11 +271,10 @@ def _rounded(value: float | None) -> float | None:
 
 
 def to_claimreview(report: CheckReport) -> str:
-    """Checks as ClaimReview in JSON-LD; safe inside of a page's `<script>` too.
+    """Checks as ClaimReview in JSON-LD; safe inside a page's `<script>` too.
 
-    One review for each reading that the knowledge base speaks about: of others a rating would say
-    more than is known. Author and address, which only the publisher knows, are settings, and are
-    left out where they are not set.
+    One review per reading with evidence. Author and address are settings of the publisher, and are
+    left out unless set.
     """
     reviews = [
         review
@@ -300,7 +299,7 @@ _NAMES = ("claimreview.author", "claimreview.author_url", "claimreview.url")
 
 
 def lacking(report: CheckReport) -> str:
-    """What a publisher has to add before search engines take the document; empty if nothing."""
+    """Which settings a search engine would need in the document; empty if none is missing."""
     given = report.settings
     absent = [name for name in _NAMES if not given.get(name)]
     if not absent:
@@ -311,7 +310,7 @@ def lacking(report: CheckReport) -> str:
 
 
 def _published(report: CheckReport, anchor: str) -> dict[str, Any]:
-    """Who says so, and where: the reading's place on the page of --html."""
+    """The publisher, and the reading's place on the page of --html."""
     given = report.settings
     name, site, page = (str(given.get(name) or "") for name in _NAMES)
     author = {"name": name} if name else {}
@@ -374,7 +373,7 @@ class _Member(str):
 
 
 class _Lenient(dict[str, Any]):
-    """A table whose other keys are empty texts: not every document has a page."""
+    """A table in which missing keys are empty texts: not every document has a page."""
 
     def __missing__(self, key: str) -> str:
         return ""
@@ -398,8 +397,8 @@ def to_markdown(
     """All checks, one after another, through a template that a user can replace.
 
     The values have the names and forms that EvidenceSeeker's result template uses, so that a
-    template of it runs as it is, and more of our own. A number that there is none of, as for a
-    reading without evidence, is NaN. `translation`: texts that a template may name.
+    template of it runs as it is, and more of our own. A missing number, as of a reading without
+    evidence, is NaN. `translation`: texts that a template may name.
 
     Raises:
         ConfigError: the template cannot be read or filled in.
@@ -409,7 +408,7 @@ def to_markdown(
 
 
 def to_footnotes(report: CheckReport) -> str:
-    """All checks as text to be pasted elsewhere: each reading with its evidence as footnotes."""
+    """All checks as Markdown with the evidence in footnotes, for pasting elsewhere."""
     return _filled(report, None, {}, shipped="check_footnotes.md.j2")
 
 
@@ -429,7 +428,7 @@ def _filled(
 
 
 def uid_of(statement: str, created: str) -> str:
-    """16 hex digits that stand for one check of a statement."""
+    """The id of one check of a statement: 16 hex digits."""
     return hashlib.sha256(f"{created}\0{statement}".encode("utf-8", "replace")).hexdigest()[:16]
 
 

@@ -36,7 +36,7 @@ _SIDES = (("for", "green"), ("against", "red"))
 
 
 def print_report(report: CheckReport, console: Console, limit: int = 3) -> None:
-    """Print the checks; on each side of a reading at most `limit` passages."""
+    """Print the checks, with at most `limit` passages on each side of a reading."""
     parts: list[RenderableType] = []
     for check in report.checks:
         parts += shown(partial(_check, limit=limit), check)
@@ -85,13 +85,13 @@ def _result(result: ReadingResult, statement: str, limit: int) -> list[Renderabl
     )
     shown = [f"– {cells.shortened(detail, TEXT_WIDTH)}" for detail in failures]
     if pages := check_wording.unused_pages(result):
-        shown.append("– pages of the web that are no evidence:")
+        shown.append("– pages of the web that are not evidence:")
         shown += [f"    {cells.one_line(url)}: {cells.one_line(why)}" for url, why in pages]
     return [*parts, *(_indented(Text(line, style="yellow")) for line in shown)]
 
 
 def _items(result: ReadingResult, limit: int) -> Table:
-    """What is said for the reading, then what against it: side, degree, passage."""
+    """The passages for the reading, then those against it: side, degree, passage."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column()
     table.add_column()

@@ -27,7 +27,7 @@ LABELS = {
     Outcome.STRONG_CONFIRMATION: "strong confirmation",
     Outcome.CONFIRMATION: "confirmation",
     Outcome.WEAK_CONFIRMATION: "weak confirmation",
-    Outcome.BALANCED: "balanced: for and against about as much",
+    Outcome.BALANCED: "balanced: about as much for as against",
     Outcome.WEAK_DISCONFIRMATION: "weak disconfirmation",
     Outcome.DISCONFIRMATION: "disconfirmation",
     Outcome.STRONG_DISCONFIRMATION: "strong disconfirmation",
@@ -37,8 +37,8 @@ LABELS = {
 }
 KINDS = {
     StatementType.DESCRIPTIVE: "says how things are",
-    StatementType.ASCRIPTIVE: "says what somebody says or believes",
-    StatementType.NORMATIVE: "says how things should be, or values them",
+    StatementType.ASCRIPTIVE: "says what someone says or believes",
+    StatementType.NORMATIVE: "says how things should be, or judges them",
 }
 ADVICE = (
     "A knowledge base can be wrong, and what it lacks can be true: read the sources. Each reading "
@@ -72,20 +72,22 @@ def sentence(result: "ReadingResult", words: Language = IN_ENGLISH) -> str:
     >>> from pincite.judgement.confirmation import Weight
     >>> reading = Reading("r1", "The mill is old.", StatementType.DESCRIPTIVE)
     >>> sentence(ReadingResult(reading, (), Weight(Outcome.NO_EVIDENCE, None, 0)))
-    'nothing was found that could speak for or against it'
+    'nothing relevant was found'
     """
     say, weight, n_passages = words.say, result.weight, len(result.items)
     if weight.outcome is Outcome.NOT_JUDGED:
-        return say("left alone: it %(kind)s") % {"kind": say(KINDS[result.reading.kind])}
+        return say("not judged: it %(kind)s") % {"kind": say(KINDS[result.reading.kind])}
     if weight.outcome is Outcome.NO_EVIDENCE and not n_passages:
-        return say("nothing was found that could speak for or against it")
+        return say("nothing relevant was found")
     if weight.outcome is Outcome.NO_EVIDENCE:
         texts = _texts(weight.n_silent, words)
-        return say("%(texts)s found, none speaks for or against it") % {"texts": texts}
+        return say("%(texts)s found, none for or against it") % {"texts": texts}
     if weight.outcome is Outcome.FAILED and not n_passages:
         return say(LABELS[Outcome.FAILED])
     if weight.outcome is Outcome.FAILED:
-        said = say("%(n)s of %(all)s passages could not be judged, no other speaks")
+        said = say(
+            "%(n)s of %(all)s passages could not be judged, none of the others is for or against it"
+        )
         return said % {"n": weight.n_failed, "all": n_passages}
     values = {"doc": signed(weight.doc), "texts": _texts(weight.n_texts, words)}
     return say("%(doc)s from %(texts)s") % values + _how_sure(result, words)
@@ -127,7 +129,7 @@ def warning(result: "ReadingResult", words: Language = IN_ENGLISH) -> str:
 
 
 def unused_pages(result: "ReadingResult", say: Callable[[str], str] = str) -> list[tuple[str, str]]:
-    """The pages of the web that are no evidence, with the reason in words."""
+    """The pages of the web that are not evidence, with the reason in words."""
     unread = [(page.url, why_unchecked(page, say)) for page in result.unread]
     return [*unread, *((page.url, why_excluded(page, say)) for page in result.excluded)]
 
