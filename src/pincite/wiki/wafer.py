@@ -15,6 +15,7 @@ import hashlib
 import io
 import json
 import re
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -139,7 +140,7 @@ def read_records(
     except FileNotFoundError:
         message = f"no file {path}. Expected WAFER records as JSON lines, plain or .gz."
         raise InputError(message) from None
-    except (UnicodeDecodeError, OSError, EOFError) as error:
+    except (UnicodeDecodeError, OSError, EOFError, zlib.error) as error:
         message = f"{path}, line {number}: {error}. {_EXPECTED}"
         raise InputError(message) from error
 
