@@ -82,7 +82,7 @@ def refused(api: ActionApi, typed: str) -> Refused:
 def test_a_title_becomes_a_revision(api: ActionApi, wiki: Wiki) -> None:
     found = page(api, "varde_Bridge")
     assert (found.title, found.revision_id, found.page_id) == ("Varde Bridge", "11", "1")
-    assert (found.timestamp, found.language, found.current) == ("2026-01-01T00:00:00Z", "en", True)
+    assert (found.timestamp, found.language) == ("2026-01-01T00:00:00Z", "en")
     assert found.notes == ()
     assert found.url == f"{wiki.url}/w/index.php?oldid=11"
     article = article_of(found)
@@ -96,7 +96,7 @@ def test_a_title_becomes_a_revision(api: ActionApi, wiki: Wiki) -> None:
 def test_by_page_id_and_by_revision(api: ActionApi, wiki: Wiki) -> None:
     assert page(api, f"{wiki.url}/w/index.php?curid=1").revision_id == "11"
     old = page(api, f"{wiki.url}/wiki/Varde_Bridge?oldid=10")
-    assert (old.revision_id, old.wikitext, old.current) == ("10", "old text", False)
+    assert (old.revision_id, old.wikitext) == ("10", "old text")
     assert old.notes == ("an old revision: the newest is 11",)
 
 

@@ -10,7 +10,6 @@ from mwparserfromhell.nodes import Template
 
 from pincite.wiki.article import parse_article
 from pincite.wiki.suggest import (
-    WikiNames,
     cite_web,
     escape_parameter,
     escape_url,
@@ -94,13 +93,6 @@ def test_unknown_fields_stay_out() -> None:
     text = cite_web(url="https://a.example/x?a=1&b=2", title="The hall", access_date="1 May 2026")
     assert text == (
         "{{cite web|url=https://a.example/x?a=1&b=2|title=The hall|access-date=1 May 2026}}"
-    )
-
-
-def test_other_wikis_have_other_names() -> None:
-    names = WikiNames(failed_verification="nicht in Quelle")
-    assert failed_verification(month_year="Mai 2026", reason="x", names=names).startswith(
-        "{{nicht in Quelle|date=Mai 2026"
     )
 
 

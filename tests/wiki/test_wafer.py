@@ -65,17 +65,16 @@ def test_all_fields_are_read(tmp_path: Path) -> None:
         id="r1",
         input=LINE["input"],
         outputs=(Output("http://a.example/1", (Provenance("http://a.example/1", "3", "T", "x"),)),),
-        wikipedia_id="12",
         wikipedia_title="Alba",
-        wikipedia_section="History",
-        cit_paragraph_id=2,
-        cit_offset=31,
         sentences=("It is old.", "It seats 900.[CIT]"),
         featured=True,
         failed_verification=True,
         supporting=(frozenset({"a", "b"}), frozenset({"c"})),
         label="supported",
-        extra={"unknown": {"kept": [1]}},
+        extra={
+            "wikipedia_id": "12", "wikipedia_section": "History",
+            "cit_paragraph_id": 2, "cit_offset": 31, "unknown": {"kept": [1]},
+        },
     )
     assert record.urls == ("http://a.example/1",)
 
@@ -101,7 +100,7 @@ def test_round_trip(tmp_path: Path, name: str) -> None:
             r"outputs.0.provenance.0.url",
         ),
         ({"id": "a", "input": "b", "output": "c"}, "field outputs"),
-        ({"id": "a", "input": "b", "meta": {"cit_offset": "x"}}, "cit_offset"),
+        ({"id": "a", "input": "b", "meta": {"featured": "x"}}, "featured"),
         ({"id": "a", "input": "b", "meta": {"sentences": [["x"]]}}, "sentences"),
         ({"id": "a", "input": "b", "meta": {"supporting": ["x"]}}, "supporting"),
     ],

@@ -215,7 +215,6 @@ class Page:
     timestamp: str
     wikitext: str
     language: str
-    current: bool = True  # whether it was the newest revision when it was fetched
     notes: tuple[str, ...] = ()
 
     @property
@@ -353,7 +352,6 @@ def _read(
         str(revision.get("timestamp", "")),
         slot["content"],
         _language(api.site, query, page),
-        current,
         tuple(_notes(address, query, page, current)),
     )
 

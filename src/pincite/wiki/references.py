@@ -7,7 +7,7 @@ uses and definitions; this module joins them.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypedDict
+from typing import Any
 
 from pincite.text.identifiers import doi_in
 from pincite.types import Citation, Span
@@ -159,38 +159,19 @@ def _citation(use: Use, citation_id: str, source: Source) -> Citation:
 # ── what a citation template says ──────────────────────
 
 
-class Known(TypedDict, total=False):
-    """The fields of `types.Citation` that a template can fill."""
-
-    url: str
-    archive_url: str
-    archive_date: str
-    url_status: str
-    title: str
-    publisher: str
-    date: str
-    access_date: str
-    pages: str
-    isbn: str
-    doi: str
-    pmid: str
-    quote: str
-    authors: tuple[str, ...]
-
-
-def known_fields(given: Mapping[str, str]) -> Known:
-    """The fields that `given` (parameters in plain text) fills; the first filled alias wins.
+def known_fields(given: Mapping[str, str]) -> dict[str, Any]:
+    """The fields of `types.Citation` that `given` (plain text) fills; the first alias wins.
 
     >>> known_fields({"archiveurl": "http://a.org/1", "last": "Ito", "first": "Mei"})
     {'archive_url': 'http://a.org/1', 'authors': ('Mei Ito',)}
     """
-    known = Known()
+    known: dict[str, Any] = {}
     for ours, aliases in TABLE["fields"].items():
         value = next((given[alias] for alias in aliases if given.get(alias)), "")
         if ours.endswith("url"):
             value = address_in(value) or ""
         if value:
-            known[ours] = value  # type: ignore[literal-required]  # the fields are Known's
+            known[ours] = value
     if "url_status" in known:
         known["url_status"] = _DEAD.get(known["url_status"].lower(), known["url_status"].lower())
     url = known.get("url", "")

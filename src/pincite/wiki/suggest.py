@@ -5,7 +5,7 @@ open another template, a link or a tag, sign, or change the page.
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
 from urllib.parse import quote as percent_encode
 
 # One character each: what wikitext gives a meaning to, as the entity that only shows it. The pipe
@@ -26,40 +26,22 @@ _ADDRESS = re.compile(r"https?://[^/\s]", re.IGNORECASE)
 _SAFE_IN_URL = "%/:?#@!$&'()*+,;=-._~"
 
 
-@dataclass(frozen=True, slots=True)
-class WikiNames:
-    """The names of the suggested templates and months on a wiki. Defaults: English."""
-
-    failed_verification: str = "failed verification"
-    citation_needed: str = "citation needed"
-    cite_web: str = "cite web"
-    dead_link: str = "dead link"
-    months: tuple[str, ...] = (
-        *("January", "February", "March", "April", "May", "June", "July", "August"),
-        *("September", "October", "November", "December"),
-    )
-
-
-ENGLISH = WikiNames()
-
-
-def failed_verification(*, month_year: str, reason: str, names: WikiNames = ENGLISH) -> str:
+def failed_verification(*, month_year: str, reason: str) -> str:
     """The tag for a reference that does not support its sentence.
 
     >>> failed_verification(month_year="November 2026", reason="Source says 1911 | 1912")
     '{{failed verification|date=November 2026|reason=Source says 1911 {{!}} 1912}}'
     """
-    parameters: dict[str, str | None] = {"date": month_year, "reason": reason}
-    return _template(names.failed_verification, parameters)
+    return _template("failed verification", {"date": month_year, "reason": reason})
 
 
-def citation_needed(*, month_year: str, names: WikiNames = ENGLISH) -> str:
+def citation_needed(*, month_year: str) -> str:
     """The tag for a sentence without a reference.
 
     >>> citation_needed(month_year="November 2026")
     '{{citation needed|date=November 2026}}'
     """
-    return _template(names.citation_needed, {"date": month_year})
+    return _template("citation needed", {"date": month_year})
 
 
 def cite_web(
@@ -67,7 +49,6 @@ def cite_web(
     url: str,
     title: str,
     access_date: str,
-    website: str | None = None,
     date: str | None = None,
     quote: str | None = None,
 ) -> str:
@@ -79,12 +60,11 @@ def cite_web(
     parameters = {
         "url": escape_url(url),
         "title": title,
-        "website": website,
         "date": date,
         "access-date": access_date,
         "quote": quote,
     }
-    return _template(ENGLISH.cite_web, parameters)
+    return _template("cite web", parameters)
 
 
 def archive_parameters(*, url: str | None, date: str | None, status: str) -> str:
@@ -138,7 +118,7 @@ def escape_url(url: str) -> str:
     return special.sub(lambda run: "".join(f"%{ord(char):02X}" for char in run[0]), encoded)
 
 
-def _template(name: str, parameters: dict[str, str | None]) -> str:
+def _template(name: str, parameters: Mapping[str, str | None]) -> str:
     given = {
         key: value if key == "url" else escape_parameter(value)
         for key, value in parameters.items()

@@ -78,11 +78,7 @@ class WaferRecord:
     id: str
     input: str
     outputs: tuple[Output, ...] = ()
-    wikipedia_id: str | None = None
     wikipedia_title: str | None = None
-    wikipedia_section: str | None = None
-    cit_paragraph_id: int | None = None
-    cit_offset: int | None = None
     sentences: tuple[str, ...] = ()  # of the paragraph up to the mark; the last may hold [CIT]
     featured: bool = False
     failed_verification: bool = False
@@ -104,8 +100,8 @@ class WaferRecord:
 
 _RECORD = TypeAdapter(WaferRecord)
 _META = (
-    *("wikipedia_id", "wikipedia_title", "wikipedia_section", "cit_paragraph_id", "cit_offset"),
-    *("featured", "failed_verification", "label", "sentences", "supporting"),
+    *("wikipedia_title", "featured", "failed_verification"),
+    *("label", "sentences", "supporting"),
 )
 
 
@@ -265,10 +261,10 @@ def _of_claim(
         claim.context,
         tuple(given),
         wikipedia_title=claim.title,
-        wikipedia_section=" :: ".join(claim.section),
         sentences=(*before, claim.words + CITATION),
         featured=featured,
         failed_verification=failed,
+        extra={"wikipedia_section": " :: ".join(claim.section)},
     )
 
 
