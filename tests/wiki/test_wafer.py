@@ -72,8 +72,11 @@ def test_all_fields_are_read(tmp_path: Path) -> None:
         supporting=(frozenset({"a", "b"}), frozenset({"c"})),
         label="supported",
         extra={
-            "wikipedia_id": "12", "wikipedia_section": "History",
-            "cit_paragraph_id": 2, "cit_offset": 31, "unknown": {"kept": [1]},
+            "wikipedia_id": "12",
+            "wikipedia_section": "History",
+            "cit_paragraph_id": 2,
+            "cit_offset": 31,
+            "unknown": {"kept": [1]},
         },
     )
     assert record.urls == ("http://a.example/1",)
