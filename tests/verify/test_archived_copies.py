@@ -103,16 +103,23 @@ def citation(url: str | None = None, archive: str | None = None, **more: Any) ->
     return Citation(f"r{number}", Span(0, 1), Span(0, 1), url=url, archive_url=archive, **more)
 
 
-def text_of(found: CitedSource) -> str:
-    assert isinstance(found.source, Document)
-    return found.source.text
+def shown(found: CitedSource) -> tuple[object, ...]:
+    """What was read (THEN, NOW, or the reason why nothing was), of which kind, of which day."""
+    source, copy = found.source, found.copy
+    if isinstance(source, Unchecked):
+        return (source.reason,)
+    assert copy
+    said = next((text for text in (THEN, NOW) if text in source.text), source.text)
+    return (said, copy.kind, copy.date)
+
+
+ARCHIVED, WAYBACK = ((THEN, kind, "2014-03-05") for kind in (CopyKind.ARCHIVED, CopyKind.WAYBACK))
 
 
 def test_the_page_itself_comes_before_its_archived_copy(web: Web) -> None:
     found = web.copies().read(citation(web.live("a", NOW), web.archived("a", THEN)))
-    assert NOW in text_of(found)
+    assert shown(found)[:2] == (NOW, CopyKind.LIVE)
     assert found.copy
-    assert found.copy.kind is CopyKind.LIVE
     assert found.copy.date
     assert web.asked("web.archive.test") == []
 
@@ -120,52 +127,42 @@ def test_the_page_itself_comes_before_its_archived_copy(web: Web) -> None:
 def test_an_archived_copy_stands_in_for_a_dead_page(web: Web) -> None:
     url, archive = web.live("a", None), web.archived("a", THEN)
     found = web.copies().read(citation(url, archive, archive_date="5 March 2014"))
-    assert THEN in text_of(found)
+    assert shown(found) == ARCHIVED
     assert found.copy
-    assert (found.copy.kind, found.copy.url) == (CopyKind.ARCHIVED, archive)
-    assert found.copy.date == "2014-03-05"
+    assert found.copy.url == archive
     assert found.not_live
     assert found.not_live.reason is Reason.DEAD
 
 
-def test_the_raw_page_is_asked_for_and_dated(web: Web) -> None:
+def test_the_raw_page_is_fetched_and_dated(web: Web) -> None:
     web.wayback = True  # then the host of the service is known as a Wayback Machine
     found = web.copies().read(citation(web.live("a", None), web.archived("a", THEN)))
-    assert found.copy
-    assert found.copy.date == "2014-03-05"
+    assert shown(found) == ARCHIVED
     assert web.asked("web.archive.test")[-1].startswith(f"web.archive.test/web/{TIME}id_/")
     assert web.asked("archive.test") == []
+    alone = web.copies().read(citation(web.archived("a", THEN)))
+    assert (shown(alone), alone.not_live) == (ARCHIVED, None)
 
 
 @pytest.mark.parametrize("status", ["dead", "usurped", "unfit", "deviated", "bot: unknown"])
 def test_a_page_that_is_not_as_cited_is_read_from_the_archive(web: Web, status: str) -> None:
     cited = citation(web.live("a", NOW), web.archived("a", THEN), url_status=status)
     web.wayback = True
-    found = web.copies().read(cited)
-    assert THEN in text_of(found)
+    assert shown(web.copies().read(cited))[0] == THEN
     assert web.asked("live.test") == []
     web.archived("a", None)
-    web.cache.put(dataclasses.replace(_forgotten(web), expires=0.0))
-    found = web.copies().read(cited)
-    if status in ("usurped", "unfit"):
-        assert isinstance(found.source, Unchecked)
-        assert found.source.reason is Reason.USURPED
-        assert web.asked("live.test") == []
-    else:
-        assert NOW in text_of(found)
-
-
-def _forgotten(web: Web) -> Any:
     raw = web.zoo.url("web.archive.test", f"/web/{TIME}id_/{web.zoo.url('live.test', '/a')}")
     kept = web.cache.get(raw)
     assert kept
-    return kept
+    web.cache.put(dataclasses.replace(kept, expires=0.0))
+    other_hands = status in ("usurped", "unfit")
+    assert shown(web.copies().read(cited))[0] == (Reason.USURPED if other_hands else NOW)
+    assert bool(web.asked("live.test")) is not other_hands
 
 
 def test_a_usurped_page_is_never_opened(web: Web) -> None:
     found = web.copies().read(citation(web.live("a", NOW), url_status="usurped"))
-    assert isinstance(found.source, Unchecked)
-    assert found.source.reason is Reason.USURPED
+    assert shown(found) == (Reason.USURPED,)
     assert web.asked() == []
 
 
@@ -176,18 +173,8 @@ def test_a_stored_copy_comes_before_all_others(web: Web) -> None:
     for status in (None, "dead", "usurped"):
         cited = citation(url, web.archived("a", THEN), url_status=status)
         found = web.copies(place).read(cited)
-        assert found.source is stored
-        assert found.copy
-        assert (found.copy.kind, found.copy.date) == (CopyKind.STORED, "2020-01-02")
+        assert shown(found) == ("Stored.", CopyKind.STORED, "2020-01-02")
     assert web.asked() == []
-
-
-def test_an_archives_address_in_place_of_the_page(web: Web) -> None:
-    web.wayback = True
-    found = web.copies().read(citation(web.archived("a", THEN)))
-    assert found.copy
-    assert (found.copy.kind, found.copy.date) == (CopyKind.ARCHIVED, "2014-03-05")
-    assert found.not_live is None
 
 
 def test_a_copy_that_leads_out_of_the_archive_is_none(web: Web) -> None:
@@ -197,19 +184,18 @@ def test_a_copy_that_leads_out_of_the_archive_is_none(web: Web) -> None:
     there = web.live("b", THEN)
     web.zoo.pages["web.archive.test", raw] = reply(b"", "302 Found", Location=there)
     found = web.copies().read(citation(web.live("a", None), archive))
-    assert isinstance(found.source, Unchecked)
-    assert found.source.reason is Reason.DEAD
+    assert shown(found) == (Reason.DEAD,)
 
 
 def test_the_wayback_machine_is_asked_last_and_for_the_access_date(web: Web) -> None:
-    web.wayback = True
     url = web.live("a", None)
     web.named("a", "20140302", web.archived("a", THEN))
     cited = citation(url, access_date="2 March 2014", date="2010-01-01")
+    assert shown(web.copies().read(cited)) == (Reason.DEAD,)
+    assert web.asked("archive.test") == []  # it is off
+    web.wayback = True
     found = web.copies().read(cited, "2026-01-01T00:00:00Z")
-    assert THEN in text_of(found)
-    assert found.copy
-    assert (found.copy.kind, found.copy.date) == (CopyKind.WAYBACK, "2014-03-05")
+    assert shown(found) == WAYBACK
     assert found.not_live
     assert found.not_live.reason is Reason.DEAD
 
@@ -229,16 +215,10 @@ def test_what_came_after_a_page_was_usurped_is_not_read(web: Web) -> None:
     url = web.live("a", NOW)
     web.named("a", "20140302", web.archived("a", THEN))
     dated = citation(url, url_status="usurped", access_date="2014-03-02")
-    assert THEN in text_of(web.copies().read(dated, "2026-01-01"))
+    assert shown(web.copies().read(dated, "2026-01-01")) == WAYBACK
     undated = web.copies().read(citation(url, url_status="usurped"), "2026-01-01")
-    assert isinstance(undated.source, Unchecked)
+    assert shown(undated) == (Reason.USURPED,)
     assert len(web.asked("archive.test")) == 1
-
-
-def test_off_nothing_is_asked_of_the_wayback_machine(web: Web) -> None:
-    found = web.copies().read(citation(web.live("a", None), access_date="2014"))
-    assert isinstance(found.source, Unchecked)
-    assert web.asked("archive.test") == []
 
 
 def test_a_named_copy_inside_the_network_is_never_opened(web: Web) -> None:
@@ -246,9 +226,7 @@ def test_a_named_copy_inside_the_network_is_never_opened(web: Web) -> None:
     url = web.live("a", None)
     inner = web.zoo.url("inner.archive.test", f"/web/{TIME}/{url}")
     web.named("a", "2014", inner)  # resolves to 10.0.0.7
-    found = web.copies().read(citation(url, access_date="2014"))
-    assert isinstance(found.source, Unchecked)
-    assert found.source.reason is Reason.DEAD
+    assert shown(web.copies().read(citation(url, access_date="2014"))) == (Reason.DEAD,)
     assert web.asked("inner.archive.test") == []
 
 
@@ -261,6 +239,19 @@ def test_an_archive_that_refuses_is_left_alone(web: Web) -> None:
         cited = citation(web.live(f"{n}", None), archive)
         assert isinstance(copies.read(cited).source, Unchecked)
     assert len(web.asked("web.archive.test")) == 3  # attempts for the first page only
+
+
+def test_a_calendar_stands_for_the_day_on_which_the_page_was_archived(web: Web) -> None:
+    web.wayback = True
+    page = web.zoo.url("live.test", "/a")
+    web.archived("a", THEN)
+    moved = reply(b"", "302 Found", Location=f"/web/{TIME}id_/{page}")
+    web.zoo.pages["web.archive.test", f"/web/20140302id_/{page}"] = moved
+    archive = web.zoo.url("web.archive.test", f"/web/*/{page}")
+    found = web.copies().read(citation(web.live("a", None), archive, access_date="2 March 2014"))
+    assert shown(found) == ARCHIVED
+    assert found.copy
+    assert found.copy.url == archive.replace("*", TIME)
 
 
 # ── Changed since cited ──────────────────────────────────────────────────────────────────────────
@@ -332,21 +323,6 @@ def test_the_page_of_a_doi_is_no_later_version_of_the_page(web: Web) -> None:
     found = pipeline.finding(Claim("c", THEN, citations=(cited,)))
     assert found.label is Label.NOT_SUPPORTED
     assert web.asked("archive.test") == []
-
-
-def test_a_calendar_stands_for_the_day_on_which_the_page_was_archived(web: Web) -> None:
-    web.wayback = True
-    page = web.zoo.url("live.test", "/a")
-    web.archived("a", THEN)
-    moved = reply(b"", "302 Found", Location=f"/web/{TIME}id_/{page}")
-    web.zoo.pages["web.archive.test", f"/web/20140302id_/{page}"] = moved
-    archive = web.zoo.url("web.archive.test", f"/web/*/{page}")
-    cited = citation(web.live("a", None), archive, access_date="2 March 2014")
-    found = web.copies().read(cited)
-    assert THEN in text_of(found)
-    assert found.copy
-    assert found.copy.date == "2014-03-05"
-    assert found.copy.url == archive.replace("*", TIME)
 
 
 def test_a_page_that_bears_a_part_out_still(web: Web) -> None:
@@ -428,4 +404,4 @@ def test_what_is_stored_is_not_fetched_beforehand(web: Web) -> None:
     article = Article("Bridge", "", (Claim("c", THEN, citations=(cited,)),))
     web.copies(place).prepare(article)
     assert web.asked() == []
-    assert text_of(web.copies(place).read(cited)) == "Stored."
+    assert shown(web.copies(place).read(cited))[0] == "Stored."
