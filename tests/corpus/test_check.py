@@ -1,4 +1,4 @@
-"""`verify` finds every kind of fault and names it; what is derived is mended."""
+"""`verify` finds every kind of fault and names it; what is derived is fixed."""
 
 import shutil
 import sqlite3

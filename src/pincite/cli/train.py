@@ -359,7 +359,7 @@ def _answer(told: Mapping[str, Any], as_json: bool, quiet: bool) -> None:
         if found := told.get(name):
             click.echo(
                 f"{what}, {found['n']} rows: {found['wrong_before']} wrong before, "
-                f"{found['wrong_after']} now; {found['mended']} corrected, {found['broken']} newly "
+                f"{found['wrong_after']} now; {found['fixed']} corrected, {found['broken']} newly "
                 f"wrong; AUROC {_figure(found['auroc_before'])} → {_figure(found['auroc_after'])}"
             )
             for change, claim in found["examples"][:SHOWN]:

@@ -41,7 +41,7 @@ _MANIFEST |= {"versions", "sequence", "digest"}
 EMPTY_BYTES = 256 << 10
 NO_ENCODER = "none"  # in the manifest of a corpus that is searched by words only
 INDEX_EVERY = 60.0  # seconds between two updates of the derived indexes in a long run
-# What `passage_text` does. It stands in the manifest: change it with the function.
+# The name of what `passage_text` does, recorded in the manifest: change both together.
 ENCODED_TEXT = "title-newline-text-v1"
 # Passages encoded in one call: enough for an encoder to sort by length, and a kill costs at most
 # the batch anyway; 1,024 vectors of 384 dimensions are 1.5 MB.

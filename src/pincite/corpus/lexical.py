@@ -34,7 +34,7 @@ from pincite.protocols import Query
 if TYPE_CHECKING:
     import tantivy
 
-# How text becomes words. It stands in the stamp: an index made by another rule is rebuilt.
+# How text becomes words, recorded in the stamp: an index made by another rule is rebuilt.
 LEXICAL_RULE = "simple-casefold-english-v2"
 TITLE_BOOST = 0.2  # weight of a title's words beside the text's, on which both dev sets agree
 MAX_WORD_BYTES = 100  # what is longer is no word: encoded data, a line without spaces
@@ -44,7 +44,7 @@ WRITER_BYTES = 64 << 20  # of memory for new passages; one thread, so segments c
 SCORE_DECIMALS = 4
 KEYS_AT_ONCE = 1 << 15  # of a check: some MB of tantivy's addresses
 MORE = 1.5  # times the depth that a filter's share of all passages asks for
-# The time of a search grows with the passages that its words stand in. In an index this large,
+# The time of a search grows with the passages that contain its words. In an index this large,
 # words in more than a tenth of the passages are left out, unless the others bring too few: with a
 # million passages a search takes a quarter of the time, and the pages that claims cite are found as
 # often and as early (docs/benchmarks.md). Below, scores equal Lucene's.

@@ -127,7 +127,7 @@ class _ByMeaning:
 
 
 def _words(query: Query) -> Iterator[tuple[str, float]]:
-    """Each word of a query with its weight, as often as it stands there."""
+    """Each occurrence of a word in a query, with its weight."""
     for text, weight in ((query, 1.0),) if isinstance(query, str) else query:
         yield from ((match[0], weight) for match in _WORD.finditer(text))
 

@@ -42,7 +42,7 @@ UNIT_TOLERANCE = 2e-3  # half precision moves a unit vector's length by 0.0005 a
 
 
 class Place(NamedTuple):
-    """Where a passage stands: enough to rank it, without its text."""
+    """A passage without its text: enough to rank it."""
 
     key: int
     document: int
@@ -107,7 +107,7 @@ def listed(keys: Iterable[int]) -> str:
 
 
 def place(row: Sequence[Any]) -> Place:
-    """Where a passage stands, from a row of the passages joined with their documents."""
+    """A passage without its text, from a row of the passages joined with their documents."""
     key, document, doc_id, url, title, first, last, published, meta = row
     if not 0 <= first < last:
         raise ValueError(f"passage {key} spans {first} to {last}")
@@ -368,7 +368,7 @@ class Store:
         return None
 
     def places(self, keys: Iterable[int]) -> dict[int, Place]:
-        """Where the passages stand; keys of deleted passages are left out."""
+        """The places of the passages; keys of deleted ones are left out."""
         sql = (
             "SELECT p.key, p.document, d.doc_id, d.url, d.title, p.first, p.last,"
             " d.published, d.meta"

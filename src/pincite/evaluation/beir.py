@@ -269,7 +269,7 @@ def falling(scores: Sequence[float]) -> list[float]:
     bound = np.float32(np.inf)
     for score in scores:
         if not abs(score) <= LARGEST:  # NaN too
-            raise InputError(f"The score {score} cannot stand in a run; expected a float32 number.")
+            raise InputError(f"The score {score} cannot be in a run; expected a float32 number.")
         bound = min(np.float32(score), np.nextafter(bound, np.float32(-np.inf)))
         found.append(float(bound))
     return found
@@ -278,7 +278,7 @@ def falling(scores: Sequence[float]) -> list[float]:
 def _word(text: str) -> str:
     if text.split() != [text]:
         raise InputError(
-            f"The id {text!r} cannot stand in a TREC file, whose fields are separated by spaces."
+            f"The id {text!r} cannot be in a TREC file, whose fields are separated by spaces."
         )
     return text
 

@@ -1,4 +1,4 @@
-"""Files of claims with evidence and labels: how well are the supported ones told from the rest?
+"""Files of claims with evidence and labels: how well are supported ones told from the rest?
 
 Every system scores every row, Pincite's verifier and the baselines alike: it sees a claim with the
 passages of its evidence, cut as `verify` cuts a cited source, and gives one number, that of the
@@ -456,11 +456,11 @@ class Comparison:
     n: int
     wrong_before: int
     wrong_after: int
-    mended: int
+    fixed: int
     broken: int
     auroc_before: float | None  # None: all rows have the same label
     auroc_after: float | None
-    examples: tuple[tuple[str, str], ...] = ()  # ("mended" or "broken", the claim)
+    examples: tuple[tuple[str, str], ...] = ()  # ("fixed" or "broken", the claim)
 
 
 def compared(
@@ -487,12 +487,12 @@ def compared(
         n=n,
         wrong_before=int((~was).sum()),
         wrong_after=int((~now).sum()),
-        mended=int((~was & now).sum()),
+        fixed=int((~was & now).sum()),
         broken=int((was & ~now).sum()),
         auroc_before=auroc_before,
         auroc_after=auroc_after,
         examples=tuple(
-            ("mended" if good else "broken", row.claim)
+            ("fixed" if good else "broken", row.claim)
             for row, bad, good in zip(rows, was, now, strict=True)
             if bad != good
         ),
@@ -501,9 +501,9 @@ def compared(
 
 def refused(feedback: Comparison, guard: Comparison) -> str:
     """Why the new verifier is not better; "" if it is."""
-    if feedback.mended <= feedback.broken:
+    if feedback.fixed <= feedback.broken:
         return (
-            f"on {feedback.n} held-back rows of feedback it fixes {feedback.mended} mistakes "
+            f"on {feedback.n} held-back rows of feedback it fixes {feedback.fixed} mistakes "
             f"and makes {feedback.broken}"
         )
     before, after = guard.auroc_before, guard.auroc_after
@@ -512,9 +512,9 @@ def refused(feedback: Comparison, guard: Comparison) -> str:
             f"on {guard.n} rows that it did not learn from its AUROC falls from {before:.3f} to "
             f"{after:.3f}, by more than {MOST_LOST}"
         )
-    if guard.broken - guard.mended > MOST_BROKEN * guard.n:
+    if guard.broken - guard.fixed > MOST_BROKEN * guard.n:
         return (
             f"on {guard.n} rows that it did not learn from it makes {guard.broken} new mistakes "
-            f"and fixes {guard.mended}"
+            f"and fixes {guard.fixed}"
         )
     return ""

@@ -1,8 +1,8 @@
-"""Statements with labels of their owner: how well does `check` do on a knowledge base of one's own?
+"""Labelled statements: how well does `check` do on the user's own knowledge base?
 
 A file has one JSON object a line: `statement`, `label`, and optionally `type` (descriptive,
 ascriptive, normative) and `date` (what was known by then). Labels are the sign of a result, and the
-names of levels stand for their sign; `not_judged` is right for what should be left alone.
+names of levels stand for their sign; `not_judged` is right for statements to leave alone.
 
 `check` gives no verdict over the readings of a statement, so one reading answers for it here: the
 first that was judged, of the labelled type if there is one. That is the statement itself where no
@@ -89,7 +89,7 @@ def prediction(
     """
     of_kind = [r for r in check.results if r.reading.kind == row.kind] or list(check.results)
     judged = [r for r in of_kind if r.weight.outcome is not Outcome.NOT_JUDGED]
-    if not of_kind:  # nobody found a reading
+    if not of_kind:  # no reading was found
         return Prediction(Outcome.FAILED, None)
     if not judged:
         return Prediction(Outcome.NOT_JUDGED, None)
@@ -196,7 +196,7 @@ def _row(line: bytes, place: str) -> LabelledStatement:
         raise InputError(f"{place}: there is no statement.")
     label, kind, date = (value.get(name, "") for name in ("label", "type", "date"))
     label = said(Outcome(label)) if label in list(Outcome) else label
-    if label not in LABELS:  # nobody wishes for a failure
+    if label not in LABELS:  # `failed` is not a label
         raise InputError(f"{place}: label is {label!r}; expected one of {', '.join(LABELS)}.")
     if kind and kind not in list(StatementType):
         raise InputError(f"{place}: type is {kind!r}; expected one of {', '.join(StatementType)}.")

@@ -53,7 +53,7 @@ class Question:
 
 
 def read_questions(path: Path) -> list[Question]:
-    """The questions of a file in order, told apart by what it holds.
+    """The questions of a file in order; its content decides which format it is.
 
     Raises:
         InputError: the file cannot be read or is neither format; names the record.

@@ -263,10 +263,10 @@ def group_of(record: WaferRecord) -> str:
 
 
 def contrasted(records: Sequence[WaferRecord]) -> tuple[str, list[tuple[WaferRecord, str]]]:
-    """What those that fail are told from, and the records that are compared with their labels.
+    """What failing citations are compared with, and the records with their labels.
 
-    Featured articles, as SIDE does it; in a collection without them what people labelled, or else
-    all that was not tagged. Empty where nothing fails, or nothing else is left.
+    Featured articles, as in SIDE; without them the labelled records, or else all that were not
+    tagged. Empty if nothing fails, or nothing else is left.
     """
     labelled = [(r, "not_support" if r.failed else _LABELS.get(r.label or "", "")) for r in records]
     ways = {

@@ -46,7 +46,7 @@ FILE = "calibration.json"  # beside model.onnx
 
 
 NEVER = 99.0
-# Of a network that nobody calibrated: high, since nothing is known of it. It must give "refuted"
+# For an uncalibrated network: high, since nothing is known about it. It must give "refuted"
 # a probability of 0.9 and leave at most 0.08 to support.
 CONTRARY_FROM = 4.7
 # Log-odds of support that are lower count as this, a probability of 0.08: one that is sure of no
@@ -74,16 +74,16 @@ class Calibration:
         return support, refute
 
     def rates_at(self, threshold: float) -> tuple[float, float] | None:
-        """What was measured on dev rows: (failing ones flagged, sound ones flagged), shares.
+        """The shares of failing and of sound citations that are flagged, measured on dev rows.
 
-        None where nothing was measured, or only at higher thresholds.
+        None if nothing was measured, or only at higher thresholds.
         """
         at = bisect_right([flag[0] for flag in self.flags], threshold + 1e-9)
         return self.flags[at - 1][1:] if at else None
 
 
 _NO_RULES = (0.0,) * (len(FEATURES) - 2)
-# Networks nobody calibrated: what they say is taken as it is. One with a single logit never says
+# Uncalibrated networks: their outputs are taken as they are. One with a single logit never says
 # "refuted".
 THREE_WAY = Calibration(
     (1.0, 0.0, *_NO_RULES, 0.0), (0.0, 1.0, *_NO_RULES, 0.0), contrary_from=CONTRARY_FROM
@@ -92,7 +92,7 @@ ONE_LOGIT = Calibration((1.0, 0.0, *_NO_RULES, 0.0), (0.0, 0.0, *_NO_RULES, -20.
 
 
 def calibration_for(folder: Path, n_labels: int) -> Calibration:
-    """The calibration beside a model's weights, or that of a network nobody calibrated.
+    """The calibration beside a model's weights, or the one for uncalibrated networks.
 
     Raises:
         MissingModel: the file is there and cannot be read as a calibration with these FEATURES.
@@ -119,7 +119,7 @@ def calibration_for(folder: Path, n_labels: int) -> Calibration:
 
 
 def contrary(log_odds: Floats, supported: Floats | None = None) -> Floats:
-    """How surely the network alone reads each pair as a contradiction, (n_pairs,) log-odds.
+    """How certain the network alone is of a contradiction, (n_pairs,) log-odds.
 
     The log-odds of refutation less those of support, which count as LEAST_SUPPORT where they are
     lower. A network that confuses who did what to whom leaves more to support than one that sees a

@@ -43,7 +43,7 @@ Head = Literal["classes", "answer", "first_token", "tokens"]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """One family: what it is shown, and where its verdict stands."""
+    """One family of verifiers: its input, and where its verdict is in the output."""
 
     name: str
     ids: str  # matches its hub ids, and folders called so; without regard to case
@@ -58,7 +58,7 @@ class Layout:
 
     @property
     def runs_as_onnx(self) -> bool:
-        """Whether an ONNX file does as well as safetensors: two texts in, a logit a label out."""
+        """Whether an ONNX file is enough: two texts in, one logit per label out."""
         return self.head == "classes" and self.prompt == "{document}"
 
 
@@ -75,7 +75,7 @@ _HHEM = (
     "Hypothesis: {claim}"
 )
 # lettucedetect/models/inference.py and prompts/summary_prompt_en.txt of
-# github.com/KRLabsOrg/LettuceDetect: what it shows where nobody asked a question.
+# github.com/KRLabsOrg/LettuceDetect: its prompt without a question.
 _LETTUCE = "Summarize the following text:\npassage 1: {document}\noutput:"
 _BY_MORITZ_LAURER = (SUPPORTED, NEUTRAL, REFUTED)  # as his model cards list them
 
@@ -102,7 +102,7 @@ _BY_LABELS = Layout("nli", "", ())  # any other whose configuration names the la
 
 
 def find(name: str, config: Mapping[str, Any]) -> Layout | None:
-    """The row for a hub id or a folder, with what its config.json says; None: not in the table."""
+    """The row for a hub id or a folder with this config.json; None: not in the table."""
     known = f"{name} {config.get('_name_or_path', '')}".lower()
     for layout in LAYOUTS:
         if re.search(layout.ids, known):
@@ -231,7 +231,7 @@ def _n_words(text: str) -> int:
 # Run with torch
 
 BATCH = 4
-# Words of a claim that are told apart; of longer ones the end is judged, but not named.
+# Words of a claim that are reported one by one; later ones are judged, but not named.
 MOST_WORDS = 64
 # The answers "0" and "1" begin with these tokens of T5: minicheck/inference.py.
 ANSWERS = [3, 209]
@@ -316,7 +316,7 @@ class Transformer:
         )
 
     def _plain(self, text: str) -> str:
-        """Without the signs that end a document or a claim: a source must not write claims."""
+        """Without special tokens: a source must not be able to end itself and write the claim."""
         for token in self._tokenizer.all_special_tokens:
             text = text.replace(token, " ")
         return text

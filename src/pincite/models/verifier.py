@@ -128,8 +128,8 @@ class CrossEncoderVerifier:
         """
         if self._network.width == 1 or isinstance(self._network, MiniCheckClient):
             return list(found)
-        told = [_to_choose_from(claim, one) for claim, one in zip(claims, found, strict=True)]
-        asked = [(i, span) for i, spans in enumerate(told) for span in spans]
+        options = [_to_choose_from(claim, one) for claim, one in zip(claims, found, strict=True)]
+        asked = [(i, span) for i, spans in enumerate(options) for span in spans]
         texts = [
             replace(found[i].passage, text=span.of(found[i].passage.text)) for i, span in asked
         ]
@@ -138,7 +138,7 @@ class CrossEncoderVerifier:
         )
         said = dict(zip(asked, odds[:, 0], strict=True))
         quoted = list(found)
-        for i, spans in enumerate(told):
+        for i, spans in enumerate(options):
             if spans:
                 best = max(spans, key=lambda span: said[i, span] + spans[span])
                 quote = wording.best_quote(claims[i], found[i].passage.text, best)
@@ -248,18 +248,20 @@ def _closer(text: str) -> list[Span]:
 
 
 def _to_choose_from(claim: str, evidence: Evidence) -> dict[Span, float]:
-    """The sentences among which a network chooses the quote, with what their words are worth.
+    """The sentences from which a network chooses the quote, with the value of their words.
 
-    None where the passage does not support the claim, or a sentence has all of its words.
+    None if the passage does not support the claim, or a sentence has all of its words.
     """
     text, supports = evidence.passage.text, evidence.prob_supported >= QUOTED_FROM
-    told = (
+    options = (
         wording.quotable(claim, text)[:QUOTABLE] if supports and not evidence.prob_refuted else ()
     )
-    if not told or not wording.missing_words(claim, told[0][0].of(text)):
+    if not options or not wording.missing_words(claim, options[0][0].of(text)):
         return {}
-    most = told[0][1] or 1.0
-    return {span: SHARED * shares / most + FIRST * (not n) for n, (span, shares) in enumerate(told)}
+    most = options[0][1] or 1.0
+    return {
+        span: SHARED * shares / most + FIRST * (not n) for n, (span, shares) in enumerate(options)
+    }
 
 
 def _unsupported(pair: tuple[Claim, Passage], odds: Floats) -> tuple[Note, ...]:
@@ -329,9 +331,9 @@ def _told(seen: Contradiction) -> Note:
 def reasons(
     claim: str, passage: Passage, seen: Contradiction | None = None, covered: Span | None = None
 ) -> tuple[Note, ...]:
-    """What of the claim the passage lacks: values and names; what a witness shows is left out.
+    """Values and names of the claim that the passage lacks, except those that `seen` contradicts.
 
-    Nor is what stands outside of `covered` the passage's to say: another reference covers it.
+    What is outside `covered` is another reference's to support.
     """
     own = covered.of(claim) if covered else claim
     source = f"{passage.about}\n{passage.text}"

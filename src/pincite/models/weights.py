@@ -50,7 +50,7 @@ def locate(model: str) -> Path:
     """The folder that holds `model`: a name, a folder, or a hub id that was fetched before.
 
     Raises:
-        MissingModel: it is nowhere; the message names the places and the command to run.
+        MissingModel: it is not found; the message names the places and the command to run.
     """
     places = [PACKAGE / model, Path(model).expanduser(), cache_folder() / model]
     for place in places:
@@ -95,7 +95,7 @@ def in_use(encoder: str, encoders: Sequence[str], verifier: str) -> list[tuple[s
 
 
 def described(model: str) -> str:
-    """Its fingerprint, or of one that a server runs what is sent where; raises as `locate`."""
+    """Its fingerprint, or for a model on a server, where texts are sent; raises as `locate`."""
     if served(model):
         return f"{model} (texts are sent there)"
     return fingerprint(locate(model))
@@ -108,7 +108,7 @@ def is_public(folder: Path) -> bool:
 
 
 def in_hub_cache(model: str) -> Path | None:
-    """Where the hub's own library keeps what it once downloaded; None: nowhere."""
+    """The folder in huggingface_hub's cache that holds the model; None: it does not."""
     if not _is_hub_id(model):
         return None
     from huggingface_hub import try_to_load_from_cache
@@ -136,15 +136,15 @@ def fetch(model: str) -> Path:
         raise
     except RepositoryNotFoundError as error:
         raise MissingModel(
-            f"The Hugging Face hub shows nobody a repository {model}. Expected a public one with "
-            "an ONNX file. Is it spelt so? One that wants a login is fetched with HF_TOKEN set."
+            f"The Hugging Face hub has no public repository {model}. Expected one with an ONNX "
+            "file. Check the spelling; for a gated repository set HF_TOKEN."
         ) from error
     except Exception as error:  # of whichever HTTP client the hub's library goes through
         why = " ".join(str(error).split()) or type(error).__name__
         raise MissingModel(
-            f"{model} could not be fetched: the Hugging Face hub did not answer as it should "
+            f"{model} could not be fetched: the Hugging Face hub did not answer as expected "
             f"({why}). Expected a network. Without one, fetch it on another machine, copy its "
-            f"folder from there ({cache_folder() / model} here), and name the folder instead."
+            f"folder ({cache_folder() / model} here), and give the folder instead."
         ) from error
 
 

@@ -1,14 +1,11 @@
-"""Texts that say the same words: an article that several sites carry counts once.
+"""Near-duplicates: an article that several sites carry counts once.
 
-Copies differ in a headline, in boilerplate, in paragraphs that were cut; then passages of about 100
-words begin elsewhere, and one passage of the copy stands in two neighbours of the original. So a
-passage is a copy if nearly all of its words stand, in runs of three, in better-ranked passages of
-one page. Texts that differ in a figure, a name or a negation are never copies: that is just what a
-claim may ask about.
+Copies differ in headlines, boilerplate and cut paragraphs; passages of about 100 words then begin
+elsewhere, and one passage of the copy overlaps two neighbours in the original. So a passage is a
+copy if nearly all of its words occur, in runs of three, in better-ranked passages of one page.
+Texts that differ in a figure, a name or a negation are never copies: a claim may be about that.
 
-MinHash (Broder 1997) finds the few passages worth comparing word by word, which then decides. Of
-the libraries, rensa 0.5 (2026-09, MIT, 0.5 MB, Rust, wheels for Linux, macOS and Windows, needs
-nothing else) signs 200 passages in 1 ms; datasketch 2.0 needs SciPy, 35 MB.
+MinHash (Broder 1997, by rensa) finds the few passages worth comparing word by word.
 """
 
 import re
@@ -23,10 +20,10 @@ from pincite.text.figures import figures
 from pincite.types import Hit
 
 RUN = 3  # words: two texts about one thing share words, but few runs of three
-# Of a passage's words that stand in no shared run. Copies in which 5 % of the words were changed
+# Share of a passage's words in no shared run. Copies in which 5 % of the words were changed
 # are found 95 times in 100, with 15 % changed never (tests/text/test_copies.py).
 OTHER_WORDS = 0.10
-# A passage whose halves stand in two neighbours has a Jaccard similarity of 1/4 or more to one of
+# A passage whose halves are in two neighbours has a Jaccard similarity of 1/4 or more to one of
 # them; with 128 hashes the estimate is off by 0.04, so 0.12 misses fewer than 1 in 1,000.
 WORTH_COMPARING = 0.12
 _HASHES, _SEED = 128, 42
@@ -43,13 +40,13 @@ class _Text:
 
 
 def without_copies(hits: Sequence[Hit]) -> list[Hit]:
-    """Hits without those that say what better-ranked ones of one page say; ranks closed up."""
+    """Hits without copies of better-ranked ones; ranks are renumbered."""
     firsts = {id(group[0]) for group in grouped(hits)}
     return kept(hits, lambda hit: id(hit) in firsts)
 
 
 def grouped(hits: Sequence[Hit]) -> list[list[Hit]]:
-    """The hits that say something of their own, in order, each followed by its copies."""
+    """The distinct hits in order, each followed by its copies."""
     read: list[tuple[_Text, list[Hit]]] = []
     for hit in hits:
         text = _read(hit.passage.text, hit.passage.url)
@@ -61,14 +58,14 @@ def grouped(hits: Sequence[Hit]) -> list[list[Hit]]:
         original = next(originals, None)
         if original is None:
             read.append((text, [hit]))
-        else:  # of several passages of the page the likest one has the copy
-            likest = max(original, key=lambda known: known[0].signature.jaccard(text.signature))
-            likest[1].append(hit)
+        else:  # the most similar passage of the page gets the copy
+            _, copies = max(original, key=lambda known: known[0].signature.jaccard(text.signature))
+            copies.append(hit)
     return [group for _, group in read]
 
 
 def stands_in(paragraph: str, texts: Sequence[str]) -> bool:
-    """Whether the texts of one page together say the paragraph in its words, but for a tenth.
+    """Whether the texts of one page together contain all but a tenth of the paragraph's words.
 
     >>> stands_in("The king opened the bridge.", ["In 1911 the king opened the bridge."])
     True
@@ -80,7 +77,7 @@ def stands_in(paragraph: str, texts: Sequence[str]) -> bool:
 
 
 def n_words(text: str) -> int:
-    """As this module counts them."""
+    """The number of words, as this module counts them."""
     return len(_WORD.findall(text))
 
 
@@ -97,7 +94,7 @@ def _read(text: str, url: str = "") -> _Text:
 
 
 def _is_copy(text: _Text, originals: Sequence[_Text]) -> bool:
-    """Whether the text says no more than the originals together, and they deny nothing of it."""
+    """Whether the text adds nothing to the originals, and they deny nothing of it."""
     known = _known(text, {run for original in originals for run in original.runs})
     other = [word for i, word in enumerate(text.words) if i not in known]
     if len(other) > OTHER_WORDS * len(text.words):
@@ -112,12 +109,12 @@ def _is_copy(text: _Text, originals: Sequence[_Text]) -> bool:
 
 
 def _denies(original: _Text, text: _Text) -> bool:
-    """Whether a negation stands among the words that both share, and only in the original."""
+    """Whether the original has a negation among the words that both share."""
     known = _known(original, set(text.runs))
     between = range(min(known, default=0), max(known, default=0))
     return any(wording.is_negated(original.words[i][0]) for i in between if i not in known)
 
 
 def _known(text: _Text, runs: set[str]) -> set[int]:
-    """The numbers of the text's words that stand in one of `runs`."""
+    """The positions of the text's words that are in one of `runs`."""
     return {i + j for i, run in enumerate(text.runs) if run in runs for j in range(RUN)}

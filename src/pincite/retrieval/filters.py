@@ -1,8 +1,8 @@
-"""Which documents a search may return at all: by date, site, language, kind and metadata.
+"""Which documents a search may return: by date, site, language, kind and metadata.
 
-A filter is decided on a document's own fields, before anything is ranked, so what it leaves out
-never uses up the k. Dates may be partial on both sides: "2019" is the whole year, and a document
-that states only a year passes if some day of that year would.
+A filter depends on a document's own fields and applies before ranking, so what it leaves out never
+uses up the k. Dates may be partial on both sides: "2019" is the whole year, and a document that
+states only a year passes if some day of that year would.
 """
 
 import dataclasses
@@ -27,7 +27,7 @@ _CONDITION = re.compile(
 
 
 class Facts(NamedTuple):
-    """What filters ask of a document: the fields of `Document` with these names."""
+    """The fields of a `Document` that filters look at."""
 
     url: str
     title: str
@@ -38,7 +38,7 @@ class Facts(NamedTuple):
 
     @classmethod
     def of(cls, document: Document) -> "Facts":
-        """Those of a document."""
+        """The facts of a document."""
         return cls(*(getattr(document, name) for name in cls._fields))
 
 
@@ -47,7 +47,7 @@ class Condition:
     """A field compared with a value, or with several for `in` and `not in`.
 
     The field is one of `Facts` or a key of its metadata. Values are compared as numbers if both
-    are, else letter by letter. A document without the field fails, but for `!=` and `not in`.
+    are, otherwise as texts. A document without the field fails, except for `!=` and `not in`.
 
     Metadata may hold several values with "; " between them. `==` and `in` then hold if one of them,
     or the whole text, is equal; `!=` and `not in` if none is. The others compare the whole text.
@@ -56,7 +56,7 @@ class Condition:
     field: str
     comparison: Comparison
     values: tuple[str, ...]
-    # The values as texts and as numbers: of 10,000 ids one is looked up, not compared with each.
+    # The values as texts and as numbers, so that one of 10,000 ids is looked up in a set.
     _texts: frozenset[str] = dataclasses.field(init=False, repr=False, compare=False)
     _numbers: frozenset[float] = dataclasses.field(init=False, repr=False, compare=False)
 
@@ -68,7 +68,7 @@ class Condition:
         object.__setattr__(self, "_numbers", known)
 
     def __str__(self) -> str:
-        """As people write it."""
+        """The condition as the user writes it."""
         return f"{self.field} {self.comparison} {', '.join(self.values)}"
 
     def holds(self, facts: Facts) -> bool:
@@ -100,9 +100,9 @@ _MEETS = {
 
 
 def condition(text: str) -> Condition:
-    """A condition as people write it: `section == news`, `year >= 2015`, `kind in html, pdf`.
+    """Parse a condition: `section == news`, `year >= 2015`, `kind in html, pdf`.
 
-    A value may stand in quotes, and must if it holds a comma and is one of several.
+    A value may be quoted, and must be if it contains a comma and is one of several.
 
     Raises:
         ConfigError: It has another form.
@@ -124,9 +124,9 @@ def condition(text: str) -> Condition:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """All of these must hold; an empty one asks nothing.
+    """All of these must hold; an empty filter accepts everything.
 
-    Documents whose date is not known are left out when a date is asked for, unless `undated`.
+    Documents without a date are left out if a date is given, unless `undated`.
     """
 
     published_from: str = ""  # ISO date or its beginning, inclusive
@@ -139,7 +139,7 @@ class Filters:
     where: tuple[Condition, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse dates that are none; write hosts, languages and kinds as they are compared."""
+        """Check the dates; normalise hosts, languages and kinds."""
         for name, option in (("published_from", "--from-date"), ("published_to", "--to-date")):
             date = getattr(self, name)
             if date and not _DATE.fullmatch(date):
@@ -158,11 +158,11 @@ class Filters:
             object.__setattr__(self, name, tuple(v.lower() for v in getattr(self, name)))
 
     def __bool__(self) -> bool:
-        """Whether anything is asked."""
+        """Whether anything is filtered."""
         return any(getattr(self, f.name) for f in fields(self) if f.name != "undated")
 
     def __str__(self) -> str:
-        """As people read them; empty where nothing is asked.
+        """The filters in words; empty if there are none.
 
         >>> str(Filters(published_from="2015", where=(condition("mesh in Humans, Mice"),)))
         'from 2015; mesh in Humans, Mice'
@@ -180,7 +180,7 @@ class Filters:
 
     @property
     def leaves_out_undated(self) -> bool:
-        """Whether a document fails for having no date: whoever asks should hear of it."""
+        """Whether documents without a date are left out: the user should be told."""
         return bool(self.published_from or self.published_to) and not self.undated
 
     def accepts(self, facts: Facts) -> bool:
@@ -203,7 +203,7 @@ class Filters:
 
     @staticmethod
     def date_in(published: str | None) -> str:
-        """The date that filters read of what a page states: 2019-05-14, 2019-05, 2019 or none."""
+        """The date at the start of what a page states: 2019-05-14, 2019-05, 2019 or ""."""
         match = _DATE.match(published or "")
         return match[0] if match else ""
 
@@ -232,20 +232,20 @@ def _field(facts: Facts, name: str) -> str | None:
 
 
 def fields_of(facts: Facts) -> Iterator[tuple[str, str]]:
-    """All that conditions can ask for by name, with what they find there."""
+    """All field names that conditions can use, with their values."""
     names = dict.fromkeys((*_SINGLE, "date", *facts.meta))
     found = ((name, _field(facts, name)) for name in names)
     yield from ((name, value) for name, value in found if value is not None)
 
 
 def forms_of(field: str, value: str) -> list[str]:
-    """What a condition on a field's equality compares: the whole text, and its several values."""
+    """What `==` compares with: the whole text, and each of its several values."""
     several = SEPARATOR in value and field not in _SINGLE
     return [value, *(value.split(SEPARATOR) if several else ())]
 
 
 def number_of(text: str) -> float | None:
-    """The number that a text is, by which conditions then compare it."""
+    """The text as a number, if it is one."""
     try:
         return float(text)
     except ValueError:
@@ -253,7 +253,7 @@ def number_of(text: str) -> float | None:
 
 
 def _values(text: str) -> list[str]:
-    """What stands between commas that are not in quotes."""
+    """The parts between commas outside quotes."""
     found, at = [], 0
     while at <= len(text):
         match = _VALUE.match(text, at)
@@ -280,7 +280,7 @@ def _compared(found: str, value: str) -> int:
 
 
 def _padded(date: str) -> str:
-    """The last day that a partial date may mean, or a text that sorts behind it."""
+    """A text that sorts after all days of a partial date."""
     return date + "-99-99"[len(date) - 4 :] if len(date) < 10 else date
 
 

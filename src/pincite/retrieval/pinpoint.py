@@ -1,7 +1,7 @@
 """Where in its source a citation points: a page, a section, a highlighted text.
 
-What it points at is always read, and wins where another passage is hardly better. It is no filter:
-editors cite wrong pages, and evidence elsewhere counts and is told.
+That passage is always read, and wins if another is hardly better. It is no filter: editors cite
+wrong pages, and evidence elsewhere counts and is reported.
 """
 
 import re
@@ -20,9 +20,9 @@ from pincite.text.page_numbers import (
 )
 from pincite.types import Citation, Document, Evidence, Place, Span
 
-# Log-odds by which a passage that is pointed at may be weaker and still be shown. An assumption,
-# small beside what separates verdicts: no collection says which passage an editor meant. It never
-# changes a verdict (`preferred`).
+# Log-odds by which the cited passage may be weaker and still be shown. An assumption, small beside
+# what separates verdicts: no collection says which passage an editor meant. It never changes a
+# verdict (`preferred`).
 LEANING = 0.25
 SECTION_CHARS = 3_000  # of a section from its anchor on: where it ends is not known
 MAX_DIRECTIVES = 10  # text fragments in one address
@@ -38,7 +38,7 @@ class Aim:
     exact: bool  # whether all else is elsewhere; of a section the end is not known
 
     def meets(self, span: Span) -> bool:
-        """Whether some of `span` is pointed at."""
+        """Whether the citation points at some of `span`."""
         return any(map(span.overlaps, self.spans))
 
 
@@ -52,9 +52,9 @@ class TextDirective(NamedTuple):
 
 
 def aim_of(citation: Citation, document: Document) -> Aim | None:
-    """What `citation` points at in `document`; None if nothing, or nothing that is found there.
+    """What `citation` points at in `document`; None if nothing, or if it is not found there.
 
-    The address's fragment counts before the template's pages: it was made for this very copy.
+    The address's fragment has priority over the template's pages: it was made for this very copy.
     """
     fragment = (citation.url or "").partition("#")[2]
     return (
@@ -66,12 +66,12 @@ def aim_of(citation: Citation, document: Document) -> Aim | None:
 
 
 def place_of(evidence: Evidence, document: Document, aim: Aim | None) -> Place | None:
-    """The page of what is quoted and whether it was pointed at; None if neither is known."""
-    stands = quoted_span(evidence)
-    number = number_at(document, stands.start)
+    """The page of the quote and whether the citation points there; None if neither is known."""
+    quoted = quoted_span(evidence)
+    number = number_at(document, quoted.start)
     if number is None and aim is None:
         return None
-    elsewhere = aim is not None and aim.exact and not aim.meets(stands)
+    elsewhere = aim is not None and aim.exact and not aim.meets(quoted)
     return Place(
         page=number.label if number else None,
         printed=number.printed if number else False,
@@ -81,9 +81,9 @@ def place_of(evidence: Evidence, document: Document, aim: Aim | None) -> Place |
 
 
 def preferred(evidence: Sequence[Evidence], chosen: Evidence, aim: Aim | None) -> list[Evidence]:
-    """What may be shown in place of `chosen`, best first: nearly as good, and pointed at.
+    """Evidence nearly as good as `chosen`, and where the citation points; the best comes first.
 
-    Empty if `chosen` is pointed at itself. Whether the verdict stays is for the caller to see.
+    Empty if the citation points at `chosen` itself. The caller checks that the verdict stays.
     """
     if aim is None or aim.meets(quoted_span(chosen)):
         return []
@@ -92,7 +92,7 @@ def preferred(evidence: Sequence[Evidence], chosen: Evidence, aim: Aim | None) -
 
 
 def quoted_span(evidence: Evidence) -> Span:
-    """Where the quote, or the passage without one, stands in the document."""
+    """The span of the quote, or of the passage without one, in the document."""
     start, quote = evidence.passage.span.start, evidence.quote
     return Span(start + quote.start, start + quote.end) if quote else evidence.passage.span
 
@@ -130,9 +130,9 @@ def _highlighted(fragment: str, document: Document) -> Aim | None:
 
 
 def _found(directive: TextDirective, text: str) -> Span | None:
-    """The first place of a highlighted text; white space and case make no difference.
+    """The first occurrence of a highlighted text, whatever its white space and case.
 
-    Where only the words around it differ, as menus that a reader does not see, it counts too.
+    It counts even if the words around it differ, such as menus that are not in the text.
     """
     for prefix, suffix in dict.fromkeys(((directive.prefix, directive.suffix), ("", ""))):
         before = f"{_pattern(prefix)}[^\\w]{{0,20}}" if prefix else r"(?<!\w)"
@@ -176,8 +176,8 @@ def _section(fragment: str, document: Document) -> Aim | None:
 def _pages(text: str, document: Document) -> Aim | None:
     """The named pages of a document that has pages; None if they are most of it.
 
-    A paper's template names all of its pages: that is where it stands, not what is meant. Nor is
-    anything known of page 812 of a file of 20 pages without printed numbers.
+    A paper's template names all of its pages: that locates the paper, not the passage. Page 812
+    of a file of 20 pages without printed numbers means nothing.
     """
     cited, n_pages = cited_pages(text), len(page_starts(document))
     labels = page_labels(document) or [str(number) for number in range(1, n_pages + 1)]

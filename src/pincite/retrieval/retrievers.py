@@ -22,7 +22,7 @@ BEFORE_WEIGHT = 0.1
 
 
 class Asked(NamedTuple):
-    """A query in two forms: its words, which may be weighed, and the text that is encoded."""
+    """A query in two forms: its words, which may be weighted, and the text to encode."""
 
     words: Query
     meaning: str
@@ -58,7 +58,7 @@ class Fused:
 
 
 def _same_corpus(lexical: object, dense: object) -> Any:
-    """Of two searches of one corpus that corpus, which reads texts when it has merged; or None."""
+    """The corpus of both searches, if it is one: it then reads texts only after merging."""
     corpus = getattr(lexical, "corpus", None)
     return corpus if corpus is getattr(dense, "corpus", None) else None
 

@@ -1,8 +1,8 @@
 """`pincite train encoder`: a bi-encoder, trained by sentence-transformers.
 
-As in DPR (Karpukhin et al. 2020) a claim's passage is told from all others of its batch; beside
-them stands one that words or meaning find for the claim in another document. The model's cosine is
-the dense retriever's score.
+As in DPR (Karpukhin et al. 2020) a claim's passage is told from all others of its batch, and from
+one that a search finds for the claim in another document. The model's cosine is the dense
+retriever's score.
 """
 
 import gzip

@@ -38,7 +38,7 @@ _URL = "evidence:"
 _WORD, _DIGIT = re.compile(r"\w+"), re.compile(r"\d")
 _POSSIBLE = re.compile(r"\b(?:may|might|could)\b")  # "may not" does not deny "may"
 
-Tell = Callable[[str, int, int], None]  # what, done, in all
+Tell = Callable[[str, int, int | None], None]  # what, done, in all
 Warn = Callable[[str], None]
 Read = Callable[[Path, Callable[[InputError], None]], Iterator[LabelledClaim]]
 

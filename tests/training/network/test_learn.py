@@ -136,7 +136,7 @@ def test_the_better_one_is_taken_and_given_back(home: Path, learn: Learn) -> Non
     feedback = told["feedback"]
     assert feedback["wrong_after"] <= feedback["wrong_before"] / 2
     assert (
-        feedback["wrong_before"] - feedback["mended"] + feedback["broken"]
+        feedback["wrong_before"] - feedback["fixed"] + feedback["broken"]
         == (feedback["wrong_after"])
     )
     assert told["n_learnt"] + feedback["n"] == 120
