@@ -104,7 +104,7 @@ def unpacked(data: bytes, limit: int) -> bytes:
 def mismatch(path: Path) -> str:
     """What is wrong with a file according to `FILE.md5`; empty if nothing is, or there is none.
 
-    NLM writes `MD5(name)= digest`, md5sum `digest  name`; both are read. It tells a broken
+    NLM writes `MD5(name)= digest`, md5sum `digest  name`; both are read. This finds a broken
     download, not a forged one.
     """
     side = path.with_name(path.name + CHECKSUM)
@@ -131,7 +131,7 @@ class Format(StrEnum):
     MARKDOWN = "markdown"
     JATS = "jats"
     UNSUPPORTED = "unsupported"
-    MISLABELLED = "mislabelled"  # said to be a PDF, but is none
+    MISLABELLED = "mislabelled"  # labelled as a PDF, but is none
 
 
 _UNSUPPORTED = {
@@ -173,7 +173,7 @@ _TYPES = {
     "text/css": Format.UNSUPPORTED,
     "text/javascript": Format.UNSUPPORTED,
     "text/calendar": Format.UNSUPPORTED,
-    "text/xml": Format.UNSUPPORTED,  # XHTML and SVG are told by their bytes
+    "text/xml": Format.UNSUPPORTED,  # XHTML and SVG are recognised by their bytes
 }
 _NO_LABEL = frozenset({"", "application/octet-stream", "binary/octet-stream", "unknown/unknown"})
 _ENDINGS = {
@@ -245,9 +245,9 @@ def _by_label(head: bytes, url: str, content_type: str | None) -> tuple[Format, 
         found = _TYPES.get(label, other)
     if found is Format.TEXT and _ENDINGS.get(ending) is Format.MARKDOWN:
         found = Format.MARKDOWN
-    if found is Format.PDF:  # real ones were told by their bytes
+    if found is Format.PDF:  # real ones are recognised by their bytes
         found = Format.MISLABELLED
-        label = f"said to be a PDF ({label}), but it does not begin as one"
+        label = f"labelled as a PDF ({label}), but it does not begin as one"
     return found, label
 
 

@@ -62,7 +62,7 @@ _PAYWALL_NAME = re.compile(
     re.IGNORECASE,
 )
 _NOT_FREE = re.compile(r'"isAccessibleForFree"\s*:\s*"?false', re.IGNORECASE)
-# What browsers leave in a page they save: Chrome and its kin, then the SingleFile extension.
+# What browsers leave in a page they save: Chrome and the like, then the SingleFile extension.
 _SAVED_FROM = re.compile(
     r"<!-- saved from url=\(\d+\)(\S+)|Page saved with SingleFile\s+url: (\S+)"
 )

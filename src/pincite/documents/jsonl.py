@@ -323,7 +323,7 @@ def document_in(record: Record, where: str, limits: Limits, kind: str = "jsonl")
         kind=field_of(record, "kind") or kind,
         published=field_of(record, "published", "date"),
         fetched=field_of(record, "fetched", _CCNET_DATE),
-        # Whoever wrote the record knew more than the words say.
+        # What the record states counts before what is detected.
         language=code_of(field_of(record, "language", "lang")) or language_of(text),
         meta=meta | (_fields_of(record, *_IDS) if _stated_url(record) else {}),
     )

@@ -55,7 +55,7 @@ _ROBOT_CHECK = re.compile(
     r"|vérifie[rz] que vous êtes (un )?humain|verifica(r)? que (eres|es) humano",
     re.IGNORECASE,
 )
-# We are not let in, though nobody takes us for a robot: by region, by law, for a while.
+# Access is refused for another reason than a robot check: region, law, maintenance.
 _BLOCKED = re.compile(
     r"(unavailable|blocked|not available) (due to|for) legal reasons"
     r"|(content|site|page|service|video|article) is (currently |not |no longer )*"
@@ -136,7 +136,7 @@ _GONE = re.compile(
     r"|pagina (non trovata|niet gevonden)|página não encontrada|(nothing|dead end|got) (here|lost)",
     re.IGNORECASE | re.MULTILINE,
 )
-# A title, or the part of one before or after the site's name, that says so without a doubt …
+# A title, or the part of one before or after the site's name, that can mean nothing else …
 _GONE_TITLE = re.compile(
     rf"(http )?(error |fehler |erreur )?(404\W+)?(error\W+)?(the |this |requested )*({_THING} )?"
     r"((was |is |could |can )*not (be )?found|(does not|doesn['’]t) exist"
@@ -153,8 +153,8 @@ _PERHAPS_GONE = re.compile(
     re.IGNORECASE,
 )
 _TITLE_PARTS = re.compile(r"\s+[|–—:·»«-]+\s*|\s*[|:»]\s+")
-# What notices speak of: the page, the site, and whoever reads it. A sentence without any of these
-# words says something, and a page with such a sentence is one.
+# What notices speak of: the page, the site, and its reader. A page with a sentence without any of
+# these words is a real page.
 _OF_NOTICES = re.compile(
     r"\b(pages?|urls?|links?|linked|(?:web)?sites?|web|webmaster|online|internet|address(?:es)?"
     r"|search(?:es|ing|ed)?|browsers?|cookies?|javascript|scripts?|sorry|apologi[sz]e|oops"
@@ -175,10 +175,10 @@ _TO_THE_READER = re.compile(
     r"|vous|votre|nous|nos|veuillez|usted|por favor|você)\b",
     re.IGNORECASE,
 )
-# One such word may stand in a sentence that names a year or somebody: "In 404 the harbour froze".
+# One such word may stand in a sentence with a year or a name: "In 404 the harbour froze".
 _DETAIL = re.compile(r"\b(1\d\d\d|20\d\d)\b|(?<=[a-z,] )[A-Z][a-z]{2,}")
 GONE_CHARS = 400  # in which a page that is nothing else says that it is gone
-MIN_SAID = 6  # words of a sentence that says something; "Page not found." has three
+MIN_STATEMENT_WORDS = 6  # "Page not found." has three
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,10 @@ def has_statement(text: str, title: str = "") -> bool:
 
 
 def _is_statement(sentence: str) -> bool:
-    is_whole = sentence.rstrip("\"'”’»)")[-1:] in tuple(".!?。") and n_words(sentence) >= MIN_SAID
+    is_whole = (
+        sentence.rstrip("\"'”’»)")[-1:] in tuple(".!?。")
+        and n_words(sentence) >= MIN_STATEMENT_WORDS
+    )
     if not is_whole or _TO_THE_READER.search(sentence):
         return False
     of_notices = {word.lower() for word in _OF_NOTICES.findall(sentence)}

@@ -23,7 +23,7 @@ from pincite.documents.text import cleaned, one_line
 from pincite.text.page_numbers import LABELS, PAGES
 from pincite.types import Document, Reason, Unchecked
 
-# What word processors write into the title field when nobody does.
+# What word processors write into the title field by default.
 _NO_TITLE = re.compile(
     r"microsoft (word|powerpoint)\b|untitled|.*\.(docx?|indd|qxd|pdf|tex|dvi|rtf|odt)$|\W*$",
     re.IGNORECASE,

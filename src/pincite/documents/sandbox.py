@@ -332,7 +332,7 @@ def limit(what: int, amount: int) -> None:
 
 
 def _bytes_held() -> int:
-    """The memory that this process has; where no file says so, the most that it has had.
+    """The memory that this process has; where the system does not show it, the most it has had.
 
     Linux counts as the most what the process that started this one had, too. Windows says nothing.
     """

@@ -28,7 +28,7 @@ from pincite.types import Document, Reason, Unchecked
 _BREAKS = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 # Control characters, soft hyphens, zero-width spaces, direction marks (they can make a text read
 # otherwise than it is stored), byte order marks and non-characters. Joiners (U+200C/D) stay: they
-# are letters' business in Persian and the Indic scripts.
+# are needed in Persian and the Indic scripts.
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\xad\u200b\u200e\u200f\u202a-\u202e"
     "\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff]"
@@ -397,7 +397,7 @@ def make_ready() -> None:
 
 
 def _identifier() -> Any:
-    with _LOADING:  # whoever needs it meanwhile waits, and loads nothing twice
+    with _LOADING:  # loaded once, however many threads ask for it
         return _loaded()
 
 

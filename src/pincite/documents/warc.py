@@ -37,7 +37,7 @@ class Record:
     status: int | None = None
     fetched: str | None = None  # WARC-Date
     location: str | None = None  # where a redirect leads
-    converted: bool = False  # a text that somebody else extracted, its first line the title
+    converted: bool = False  # a text that was extracted elsewhere, its first line the title
 
 
 class _Bomb(Exception):
@@ -88,7 +88,7 @@ def _records(
 ) -> Generator[Record | Unchecked, None, tuple[int | None, int]]:
     """The pages from here on, until something is broken; returns where, and the record's number.
 
-    `known`: the record before the first is broken too, and that was said.
+    `known`: the record before the first is broken too, and was reported.
     """
     offset, first = file.tell(), number
     archive = _archive(file)

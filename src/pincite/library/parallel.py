@@ -26,7 +26,7 @@ Where = Literal["local", "ray"]
 RETRIES = 10  # of a task whose worker died; one that broke so many is broken by what it is given
 PART_CHARS = 100_000  # of text that travels together; the driver commits after four times as much
 PART_ITEMS = 64
-WAITING_PARTS = 2  # of a stream that nobody took yet: then its reader pauses
+WAITING_PARTS = 2  # of a stream that were not taken yet: then its reader pauses
 ENCODED_TOGETHER = 16  # texts: half a second of one core, against 1 ms for the way there and back
 STORE_BYTES = 500_000_000  # of shared memory, in a cluster of our own; Ray would take 30 % of all
 

@@ -83,7 +83,7 @@ class WebCandidates:
         return [self._read.get(url) for url in urls]
 
     def _barred(self, page: WebResult, exclusions: Exclusions) -> Exclusion | None:
-        """Why a page is not worth fetching: its address alone says so."""
+        """Why a page is not worth fetching, judged by its address alone."""
         if why := exclusions.of_site(page.url, page.title):
             return why
         sites = self.filters.domains

@@ -244,7 +244,7 @@ def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
 
 @dataclass(frozen=True, slots=True)
 class WebRules:
-    """Politeness and limits. Complete when constructed; `online` is false unless a user says so."""
+    """Politeness and limits. Complete when constructed; `online` is false by default."""
 
     online: bool = False
     contact: str = ""  # an e-mail or web address, for the administrators of the hosts

@@ -229,7 +229,7 @@ class WebClient:
                 raise type(first)(str(first), target.url, first.status)
             if self._stopped.wait(max(0.0, lane.free_at - time.monotonic())):
                 raise FetchStopped("The run was stopped.", target.url)
-            # Behind a proxy names are the proxy's business, numbers are ours.
+            # A proxy resolves names; numbers are checked here.
             addresses = list[str]()
             if not (target.is_name and proxy_of(target, self.rules)):
                 seconds = self.rules.connect_seconds

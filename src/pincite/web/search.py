@@ -62,7 +62,7 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
         """
         self._base, host, port = _checked(url)
         self._cache, self._warnings = cache, dict[str, None]()
-        # Its own addresses, private or not, and nobody else's: it may not lead on.
+        # Only its own addresses, private or not; redirects are not followed.
         own = replace(rules, ports=(port,), redirects=0, body_bytes=REPLY_BYTES)
         allowed = list[str]()
         with contextlib.suppress(OSError):  # a name without addresses fails when it is asked

@@ -84,7 +84,7 @@ class Unpacker:
         return not self._n_packed or not self._names or bool(self._zlib and self._zlib.eof)
 
     def _unpacker(self, data: bytes) -> "zlib._Decompress":
-        if self._zlib is None:  # of deflate, some send it bare: the first byte tells
+        if self._zlib is None:  # some send deflate without its header, as the first byte shows
             self._zlib = zlib.decompressobj(wbits=15 if data[0] & 0x0F == 8 else -15)
         return self._zlib
 
@@ -229,7 +229,7 @@ class Wire:
 
 
 def _beginning(pieces: Iterable[bytes]) -> bytes:
-    """What came of a page that nobody reads, however it ended."""
+    """What came of a page that will not be read, however it ended."""
     parts, size = [], 0
     with contextlib.suppress(*_BROKEN):
         for piece in pieces:
