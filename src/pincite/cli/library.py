@@ -40,11 +40,11 @@ def import_list(file: Path, name: str, wiki: str | None) -> None:
     pincite reliability import our-list.csv --name house
     """
     from pincite.judgement.reliability import LABELS
-    from pincite.library import reliability
+    from pincite.library import exclusions
     from pincite.wiki.addresses import LANGUAGES, site_at, wikipedia
 
     site = site_at(wiki) if wiki else wikipedia(name if name in LANGUAGES else "en")
-    found, kept = reliability.import_list(file, name, site)
+    found, kept = exclusions.import_list(file, name, site)
     click.echo(f"{found.n_rows} entries read, {len(found.entries)} sites: {kept}")
     counted = Counter(entry.reliability for entry in found.entries)
     for label, words in LABELS.items():
@@ -63,10 +63,10 @@ def show_listed(urls: tuple[str, ...], name: str, as_json: bool) -> None:
     """Print what the list says about each of URLS: label, entry, and discussion."""
     from rich.console import Console
 
-    from pincite.library import reliability
+    from pincite.library import exclusions
     from pincite.verbs.verify import terminal
 
-    rules = reliability.load(name).rules
+    rules = exclusions.load_list(name).rules
     found = [(url, rules.listing_of(url if "://" in url else f"https://{url}")) for url in urls]
     if not as_json:
         Console().print(terminal.listed(found), soft_wrap=True, end="")
@@ -79,10 +79,10 @@ def show_listed(urls: tuple[str, ...], name: str, as_json: bool) -> None:
 @reliability.command("list")
 def list_lists() -> None:
     """Print the imported lists."""
-    from pincite.library import reliability
+    from pincite.library import exclusions
 
-    for name in reliability.imported():
-        click.echo(reliability.load(name).fingerprint)
+    for name in exclusions.imported_lists():
+        click.echo(exclusions.load_list(name).fingerprint)
 
 
 @click.group("source")

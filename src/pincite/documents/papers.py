@@ -2,8 +2,8 @@
 
 PubMed: baseline and update files, and what E-utilities send. A document is a record's abstract,
 with the labels of its sections and with abstracts in other languages. A record with a title only is
-no source and is passed over with its own reason; so is one that PubMed deleted. `documents.collection`
-orders the files.
+no source and is passed over with its own reason; so is one that PubMed deleted.
+`documents.collection` orders the files.
 
 JATS and NLM's older DTDs, as PMC, PLOS and other publishers give them away: one article, or PMC's
 sets of them. The text is the abstract and then the body as a reader sees it; references, reviewers'

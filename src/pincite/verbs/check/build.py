@@ -18,8 +18,7 @@ from pincite.corpus.multi_corpus import Corpora
 from pincite.errors import ConfigError
 from pincite.judgement.confirmation import Outcome
 from pincite.judgement.reliability import ReliabilityList
-from pincite.library import reliability
-from pincite.library.exclusions import Exclusions
+from pincite.library.exclusions import Exclusions, chosen_list
 from pincite.library.web_pages import web_candidates, web_pages
 from pincite.llm.calls import Calls
 from pincite.llm.judge import WithSecondOpinion
@@ -181,7 +180,7 @@ def checking(
                 tokens=settings.chat.tokens_of_steps,
                 on_progress=tell,
             )
-        listed = reliability.chosen(settings.library.reliability, settings.language)
+        listed = chosen_list(settings.library.reliability, settings.language)
         rules = listed.rules if listed else None
         web = _web(settings, stack, rules, languages, fetching) if online else None
         pipeline = CheckPipeline(

@@ -18,8 +18,8 @@ from pincite.corpus.multi_corpus import Corpora
 from pincite.documents import text as document_text
 from pincite.documents.collection import Problem, Sources, open_sources
 from pincite.judgement import aggregation
-from pincite.library import judges, reliability
-from pincite.library.exclusions import Exclusions
+from pincite.library import judges
+from pincite.library.exclusions import Exclusions, chosen_list
 from pincite.library.parallel import once
 from pincite.library.private_copies import OwnCopies, OwnSources, folder_of
 from pincite.library.web_pages import web_candidates, web_pages
@@ -187,7 +187,7 @@ def verifying(
             stack.enter_context(web_pages(settings.web, fetching)) if settings.web.online else None
         )
         own = OwnSources(OwnCopies(folder_of(settings.library.own_copies))) if own_copies else None
-        listed = reliability.chosen(settings.library.reliability, settings.language)
+        listed = chosen_list(settings.library.reliability, settings.language)
         exclusions = Exclusions(settings.filters.exclude_hosts, listed.rules if listed else None)
         hosts = exclusions.hosts()
         pipeline = VerifyPipeline(
