@@ -53,59 +53,53 @@ ENGLISH: Mapping[str, str] = {
     # References of an answer.
     "retracted": "reference %(n)s was retracted",
     "retracted_partly": "reference %(n)s was retracted in part",
-    "concern": "of reference %(n)s its journal expressed concern",
+    "concern": "the journal of reference %(n)s expressed concern",
     "corrected": "reference %(n)s was corrected",
     "no_such_reference": "there is no reference %(written)s",
     "reference_in_other_language": ("it is in %(language)s, the verifier reads %(languages)s"),
-    "no_abstract": "it has no abstract here",
+    "no_abstract": "no abstract is available",
     "other_figure": "the sentence says “%(sentence)s”, the reference “%(reference)s”",
     # Why a sentence of an answer was changed or struck out.
     "references_do_not_exist": "its references do not exist",
-    "references_silent": "its references say nothing of it",
-    "references_still_silent": "its references say nothing of it, rewritten or not",
+    "references_silent": "its references do not mention it",
+    "references_still_silent": "its references do not mention it, rewritten or not",
     "rewritten": "rewritten to what its references say",
     # Why there is no answer.
-    "nothing_found": "nothing in this corpus has words or meaning in common with the question",
-    "nothing_filtered": (
-        "nothing that the filters let through has words or meaning in common with the question"
-    ),
-    "nothing_relevant": "nothing that was found bears on the question closely enough",
-    "nothing_answers": "no sentence of what was found answers the question",
-    "all_retracted": "all that was found for the question was retracted",
+    "nothing_found": "nothing in this corpus shares words or meaning with the question",
+    "nothing_filtered": "nothing that passes the filters shares words or meaning with the question",
+    "nothing_relevant": "no document found is relevant enough to the question",
+    "nothing_answers": "none of the sentences found answers the question",
+    "all_retracted": "all documents found for the question were retracted",
     # Warnings about a whole run.
     "unused_file": "%(file)s: %(problem)s",
     "unused_line": "%(file)s line %(line)s: %(problem)s",
     "undated_not_suggested": (
         "Pages without a known date are never suggested while a date is asked for (see undated)."
     ),
-    "undated_not_read": "Pages without a known date are not read while a date is asked for.",
-    "undated_not_weighed": (
-        "Pages without a known date are no evidence while a date is asked for."
-    ),
+    "undated_not_read": "Pages without a known date are not read when a date is required.",
+    "undated_not_weighed": "Pages without a known date are not evidence when a date is required.",
     "german_questions": "%(n)s of %(all)s questions look German; the models read English.",
     "german_statements": (
-        "%(n)s of %(all)s statements are German: their readings are found by the German rules, but "
-        'the verifier reads English. Use a model (confirmation = "model").'
+        "%(n)s of %(all)s statements are German: their readings follow the German rules, but "
+        'the verifier reads English. Use a language model (confirmation = "model").'
     ),
     "unread_statements": (
         "The statements are in %(language)s, the verifier reads %(languages)s: its probabilities "
         'mean little here. Use a model (confirmation = "model").'
     ),
     "unread_passages": (
-        "Passages in a language that the verifier does not read were left out: %(n)s."
+        "Passages left out because the verifier does not read their language: %(n)s."
     ),
     "long_statements": (
-        "%(n)s of %(all)s statements have more than %(most)s words: the verifier does not read to "
-        "their end, or not to that of the passage. Give it single sentences."
+        "%(n)s of %(all)s statements have more than %(most)s words, more than the verifier "
+        "reads together with a passage. Use single sentences."
     ),
     "few_repetitions": (
-        "Probabilities are estimated from %(n)s repetitions: of fewer than %(few)s they are rough."
+        "Probabilities estimated from %(n)s repetitions are rough: use at least %(few)s."
     ),
-    "no_negation_rules": "No rules for negation in %(language)s; readings have none.",
-    "filters_excluded_all": (
-        "No document of the knowledge base was looked at: the filters let none through."
-    ),
-    "empty_corpus": "No document of the knowledge base was looked at: it is empty.",
+    "no_negation_rules": "There are no negation rules for %(language)s; readings have no negation.",
+    "filters_excluded_all": "No document of the knowledge base passes the filters.",
+    "empty_corpus": "The knowledge base is empty.",
 }
 
 

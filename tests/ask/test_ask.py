@@ -312,7 +312,7 @@ def test_a_paper_in_another_language_or_without_text_is_not_checked(
     assert found.standing is Standing.NOT_CHECKED
     assert [verdict.why for verdict in found.verdicts] == [
         "it is in 'de', the verifier reads en",
-        "it has no abstract here",
+        "no abstract is available",
     ]
 
 
@@ -392,7 +392,7 @@ def test_repair_strikes_out_and_drops_in_sight(
     assert [change.after for change in answer.changes] == ["", ""]
     assert [change.why for change in answer.changes] == [
         "its references do not exist",
-        "its references say nothing of it",
+        "its references do not mention it",
     ]
     assert [s.standing for s in answer.sentences] == [Standing.SUPPORTED]
 
