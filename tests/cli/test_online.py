@@ -87,7 +87,7 @@ def test_an_article_from_the_wikis_html(home: Wiki) -> None:
 
 def test_offline_nothing_is_asked(home: Wiki) -> None:
     done = run("verify", "Joe Hipp", code=2)
-    assert f"would be asked for at {home.url}/w/api.php" in done.stderr
+    assert f"would be fetched from {home.url}/w/api.php" in done.stderr
     assert "--online" in done.stderr
     assert "set web.online" in run("verify", "https://de.wikipedia.org/wiki/X", code=2).stderr
     Path("titles.txt").write_text("Varde Bridge\n")

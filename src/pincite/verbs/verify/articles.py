@@ -46,7 +46,7 @@ class NoArticle(InputError):
 
 
 def is_file(given: str) -> bool:
-    """Whether the argument names a file, be it one that is missing."""
+    """Whether the argument names a file, even one that is missing."""
     if given == "-" or given.startswith(("./", "../", "/", "~")) or _exists(given):
         return True
     return "://" not in given and given.lower().endswith(_FILES)
@@ -72,7 +72,7 @@ def require_online(settings: Settings, what: str, site: Site) -> None:
     """
     if not settings.web.online:
         message = (
-            f"{what} is no file here. As an article it would be asked for at {site.api}, but "
+            f"{what} is not a file. As an article it would be fetched from {site.api}, but "
             "nothing leaves this machine unless you allow it: give --online, or set web.online."
         )
         raise FetchingIsOff(message, site.api)
@@ -166,7 +166,7 @@ def opened(
     *,
     language: str | None = None,
 ) -> Article:
-    """The article of a file, else of a wiki; `tell` hears of its revision.
+    """The article of a file, else of a wiki; `tell` is called with its revision.
 
     Args:
         given: names a file; a text that names none is a title or an address.
@@ -184,11 +184,11 @@ def opened(
     otherwise = settings.language
     for article in read_articles(given, title=title, language=language, otherwise=otherwise):
         return article
-    raise InputError(f"{given} holds no article: redirects, or nothing. Check the file.")
+    raise InputError(f"{given} has no article in it, only redirects or nothing. Check the file.")
 
 
 def about(page: Page) -> str:
-    """One line for a person: which revision it is, and what happened on the way."""
+    """Which revision it is, and what happened on the way."""
     head = f"{page.title}: revision {page.revision_id} of {page.timestamp[:10]}, {page.site.host}"
     return "\n".join((head, *(f"  {note}" for note in page.notes)))
 

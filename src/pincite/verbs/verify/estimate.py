@@ -212,18 +212,14 @@ def lines(found: Estimate, settings: Settings) -> list[str]:
     """What is to be done, and how long it may take."""
     counted = f"{n_of(found.n_claims, 'claim')}, {n_of(found.n_citations, 'citation')}, "
     counted += f"{found.n_with_address} with an address ({n_of(found.n_sources, 'source')}"
-    copies = [f"{found.n_at_hand} at hand"]
-    if found.n_known_to_fail:
-        copies.append(f"{found.n_known_to_fail} known to fail")
-    if found.n_fetched_before:
-        copies.append(f"{found.n_fetched_before} fetched before")
-    if found.n_to_fetch:
-        hosts = n_of(len(found.hosts), "host")
-        copies.append(f"{found.n_to_fetch} to fetch from {hosts}")
-    if found.n_missing:
-        copies.append(f"{found.n_missing} missing: hand in copies, or give --online")
-    if found.n_never_opened:
-        copies.append(f"{found.n_never_opened} at no public web address")
+    others = {
+        "known to fail": found.n_known_to_fail,
+        "fetched before": found.n_fetched_before,
+        f"to fetch from {n_of(len(found.hosts), 'host')}": found.n_to_fetch,
+        "missing: supply copies, or give --online": found.n_missing,
+        "without a public web address": found.n_never_opened,
+    }
+    copies = [f"{found.n_at_hand} at hand", *(f"{n} {words}" for words, n in others.items() if n)]
     times = f"Takes {length(found.seconds)}"
     if found.n_to_fetch:
         times += f": fetching {length(found.fetching)}, judging {length(found.judging)}"
@@ -250,12 +246,12 @@ def _opinions(found: Estimate, settings: Settings) -> str:
     price = f", about {cost:.2f} at the price that is set" if cost else ""
     return (
         f"{judge.model} at {host_of(judge.url)} is asked for at most {n_of(calls, 'opinion')}"
-        f"{asked}: at most {tokens:,} tokens{price}. It is sent the claims and their sources."
+        f"{asked}: at most {tokens:,} tokens{price}. It receives the claims and their sources."
     )
 
 
 def length(seconds: Seconds) -> str:
-    """A length of time that is not known well.
+    """A rough length of time.
 
     >>> length((0.4, 3)), length((3, 41)), length((50, 100)), length((9e3, 2e4))
     ('a few seconds', 'up to 40 s', 'about 1 to 2 min', 'about 2 to 6 h')

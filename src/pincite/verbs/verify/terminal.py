@@ -234,7 +234,7 @@ def _excluded(report: Report) -> Text:
             text.append(f"\n{rank:3} {cells.one_line(left_out.url)}", style="")
             _indented(text, [why_excluded(left_out)])
     if not any(finding.excluded for finding in report.findings):
-        text.append("\n    nothing was", style="dim")
+        text.append("\n    none", style="dim")
     return text
 
 
