@@ -384,9 +384,12 @@ def weighed_together(
     """
     degrees = [item.doc for item in items]
     known = [(item.text_id, item.doc) for item in items if item.doc is not None]
-    texts = [[doc] for _, doc in known] if each else _of_texts(known)
-    speaking = [_vote(docs) for docs in texts if any(abs(doc) > threshold for doc in docs)]
-    n_failed = sum(_failed(item) for item in items)
+    texts: dict[int, list[float]] = {}
+    for n, (text_id, doc) in enumerate(known):
+        texts.setdefault(n if each else text_id, []).append(doc)
+    speaking = [_vote(docs) for docs in texts.values() if any(abs(doc) > threshold for doc in docs)]
+    failed = [item.outcome for item in items if isinstance(item.outcome, Failed)]
+    n_failed = sum(why.step != "language" for why in failed)  # others could have been judged
     n_silent = len(texts) - len(speaking)
     if not speaking:
         # What could not be judged may have spoken: "no evidence" would be a guess.
@@ -419,19 +422,6 @@ def _is_verbatim(reading: str, item: Weighed, threshold: float) -> bool:
     same = words.missing_words(reading, quote) <= NEAR_VERBATIM
     sound = words.is_negated(reading) == words.is_negated(quote)
     return bool(reading) and same and sound and not quantities.unstated(reading, quote)
-
-
-def _failed(item: Weighed) -> bool:
-    """Whether a passage could have been judged and was not; one in another language could not."""
-    return isinstance(item.outcome, Failed) and item.outcome.step != "language"
-
-
-def _of_texts(known: Sequence[tuple[int, float]]) -> list[list[float]]:
-    """The degrees of each document's passages."""
-    texts: dict[int, list[float]] = {}
-    for text_id, doc in known:
-        texts.setdefault(text_id, []).append(doc)
-    return list(texts.values())
 
 
 def _vote(docs: Sequence[float]) -> float:
