@@ -163,7 +163,7 @@ def test_refusals(home: Path) -> None:
         (["r9", "book.pdf", "--article", "article.wiki"], "no citation r9"),
         (["article.wiki#x", "book.pdf"], "such as r7"),
         ([ISBN, "book.pdf", "--pages", "120-135"], "are 16 pages"),
-        ([ISBN, "none.pdf"], "not there"),
+        ([ISBN, "none.pdf"], "missing"),
         (["r1", "book.pdf", "--article", "a", "--report", "b"], "Expected one of"),
         (["r1", "book.pdf", "--article", "Nowhere Town"], "nothing leaves this machine"),
     ):

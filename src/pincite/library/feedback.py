@@ -167,7 +167,7 @@ class Opinions(AbstractContextManager["Opinions"]):
 
 
 def file_of(setting: str) -> Path:
-    """Where opinions are kept: as library.feedback_file says, else in the user's data."""
+    """The file of opinions: library.feedback_file, or one in the user's data folder."""
     if setting:
         return Path(setting).expanduser()
     return Path(platformdirs.user_data_dir("pincite")) / "feedback.sqlite"
@@ -203,13 +203,13 @@ def _odds(share: float) -> float:
     return math.log(kept / (1 - kept))
 
 
-# ── Rows that evaluation and training read ───────────────────────────────────────────────────────
+# ── Rows for evaluation and training ─────────────────────────────────────────────────────────────
 
 
 def claims(given: Iterable[Opinion]) -> list[dict[str, object]]:
-    """Rows of `documents.jsonl`; of several opinions on one passage the last counts.
+    """Labelled claims (`documents.jsonl`); the last opinion on a passage counts.
 
-    A label is taken as it is, a thumb up confirms what was said; a thumb down makes no row.
+    A thumb up confirms the verdict; a thumb down makes no row.
     """
     rows: list[dict[str, object]] = []
     for each in _latest(one for one in given if one.passage):
@@ -229,10 +229,10 @@ def claims(given: Iterable[Opinion]) -> list[dict[str, object]]:
 
 
 def scifact(given: Iterable[Opinion]) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
-    """The same as SciFact has it (Wadden et al. 2020): claims with rationales, and a corpus.
+    """The same in SciFact's format (Wadden et al. 2020): claims with rationales, and a corpus.
 
-    Its labels are SUPPORT and CONTRADICT; a claim whose document says neither has no evidence
-    there. `partial` has no place in it. A rationale is the quote's sentences, else all of them.
+    Its labels are SUPPORT and CONTRADICT; a claim with neither has no evidence, and `partial` is
+    left out. A rationale is the quote's sentences, or all of the passage's.
     """
     texts: dict[tuple[str, str], int] = {}
     rows: list[dict[str, object]] = []
@@ -263,7 +263,7 @@ def scifact(given: Iterable[Opinion]) -> tuple[list[dict[str, object]], list[dic
 
 
 def statements(given: Iterable[Opinion]) -> list[dict[str, object]]:
-    """Rows for `pincite eval check`, from labels of readings; of several on one the last counts."""
+    """Rows for `pincite eval check` from labels of readings; the last on each counts."""
     return [
         {"statement": each.statement, "label": each.given, "type": each.statement_type}
         for each in _latest(g for g in given if g.kind == "check" and g.item_id and not g.passage)
@@ -272,9 +272,9 @@ def statements(given: Iterable[Opinion]) -> list[dict[str, object]]:
 
 
 def answers(given: Iterable[Opinion]) -> list[dict[str, object]]:
-    """What was said of answers (`1`: its question stands there) and of their sentences (`1.s2`).
+    """Opinions on answers (`1`) and on their sentences (`1.s2`).
 
-    With the report itself, `pincite train rows` makes training data of the same opinions.
+    `pincite train rows` makes training data of the same opinions and the report.
     """
     said = _latest(g for g in given if g.kind == "ask" and g.item_id and not g.passage)
     names = ("result", "item_id", "statement", "said", "given", "correction", "note", "created")

@@ -54,14 +54,14 @@ _FORMS = (
 
 
 class Named(NamedTuple):
-    """A source as a person called it, and its keys."""
+    """A source as the user named it, and its keys."""
 
     ref: str
     keys: tuple[str, ...]
 
 
 def keys_of(citation: Citation) -> tuple[str, ...]:
-    """Every key that the citation has, none twice; the surest first."""
+    """The keys of a citation's source, surest first."""
     keys = []
     if doi := doi_of(citation.doi or ""):
         keys.append(f"doi:{doi}")
@@ -81,7 +81,7 @@ def named(ref: str) -> Named:
     """The source that an address, a DOI, a PMID or an ISBN names.
 
     Raises:
-        InputError: it is none of these; lists the forms.
+        InputError: it names none.
     """
     ref = one_line(ref)
     if re.match(r"https?://", ref, re.IGNORECASE):
@@ -92,7 +92,7 @@ def named(ref: str) -> Named:
         return Named(f"ISBN {isbn}", (f"isbn:{isbn}",))
     digits = re.sub(r"[\s-]|^isbn:?", "", ref.lower())
     if ref.lower().startswith("isbn") or re.fullmatch(r"[0-9]{9}[0-9x]|97[89][0-9]{10}", digits):
-        raise InputError(f"{ref!r} is no ISBN: its check digit is wrong. Compare it with the book.")
+        raise InputError(f"{ref!r} is not an ISBN: its check digit is wrong. Check it in the book.")
     pmid = pmid_of(ref)
     if pmid and not _NUMBER.fullmatch(ref):  # 7 alone is more likely the number of a citation
         return Named(f"PMID {pmid}", (f"pmid:{pmid}",))
@@ -103,14 +103,14 @@ def of_citation(citation: Citation, place: str) -> Named:
     """The source of a citation of `place`.
 
     Raises:
-        InputError: the citation says too little to know its source again.
+        InputError: the citation has no key.
     """
     keys = keys_of(citation)
     what = one_line(citation.title or citation.text or citation.url or "")
     if not keys:
         raise InputError(
             f"{citation.citation_id} of {place} ({what or 'no title'}) has no address, DOI, PMID, "
-            "ISBN, nor title with author, by which it could be known again."
+            "ISBN, nor title with author, by which the source could be recognised."
         )
     return Named(f"{what} ({citation.citation_id} of {place})", keys)
 
@@ -119,15 +119,15 @@ def cited(citations: Iterable[Citation], number: str, place: str) -> Named:
     """The source of the citation that `pincite claims` and reports call `number`, as r7.
 
     Raises:
-        InputError: the number is none, or no such citation is among them.
+        InputError: there is no such citation.
     """
     wanted = citation_id(number)
     for citation in citations:
         if citation.citation_id == wanted:
             return of_citation(citation, place)
     raise InputError(
-        f"{place} has no citation {wanted}. pincite claims lists those of an article, the column "
-        "citation_id of the CSV those of a report."
+        f"{place} has no citation {wanted}. `pincite claims` lists those of an article; the CSV of "
+        "a report has them in its column citation_id."
     )
 
 
@@ -139,7 +139,7 @@ def citation_id(number: str) -> str:
     """
     match = _NUMBER.match(number.strip())
     if not match:
-        raise InputError(f"{number!r} is no citation of an article; expected a number such as r7.")
+        raise InputError(f"{number!r} is not a citation's number; expected a number such as r7.")
     return f"r{match[1]}"
 
 
@@ -355,7 +355,7 @@ _PAGES = re.compile(r"([0-9]{1,6})(?:\s*[-\u2010-\u2015]\s*([0-9]{1,6}))?\Z")
 
 
 def folder_of(chosen: str) -> Path:
-    """The folder of own copies: the setting, else one in the user's data folder."""
+    """The folder of own copies: the setting, or one in the user's data folder."""
     if chosen:
         return Path(chosen).expanduser()
     return Path(platformdirs.user_data_dir("pincite")) / "own"
@@ -363,21 +363,21 @@ def folder_of(chosen: str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class OwnSources:
-    """Called with a citation: the user's copy of its source, why it cannot be read, or None."""
+    """Finds and reads the user's copies of citations' sources."""
 
     copies: OwnCopies
     limits: Limits = DEFAULT_LIMITS
     _read: dict[str, Document | Unchecked] = field(default_factory=dict)
 
     def __call__(self, citation: Citation) -> Document | Unchecked | None:
-        """What the user has of the citation's source; None if that is nothing."""
+        """The user's copy of a citation's source, or why it cannot be read; None: there is none."""
         found = self.copies.of(keys_of(citation))
         if not found:
             return None
         chosen = chosen_by_pages(found, citation.pages or "")
         if not chosen:
             had = ", ".join(f"{c.pages[0]}–{c.pages[1]}" for c in found if c.pages)
-            detail = f"your copy has the pages {had}, the citation names {citation.pages}"
+            detail = f"your copy has pages {had}; the citation names {citation.pages}"
             return Unchecked("", Reason.NOT_SUPPLIED, detail)
         documents = [self._document(copy) for copy in chosen]
         failed = next((d for d in documents if isinstance(d, Unchecked)), None)
@@ -393,7 +393,7 @@ class OwnSources:
                 else Unchecked(
                     f"{OWN_SCHEME}{copy.sha256}",
                     Reason.UNDECODABLE,
-                    "your own copy is gone or damaged; attach it again",
+                    "your own copy is missing or damaged; attach it again",
                 )
             )
         return self._read[key]
@@ -408,15 +408,15 @@ def attach(
     *,
     name: str = "",
 ) -> OwnCopy | Unchecked:
-    """Read a file and keep it as the user's copy of a source, or say why it is of no use.
+    """Read a file and keep it as the user's copy of a source; or return why it cannot be used.
 
     Args:
-        copies: where it is kept.
-        source: what it is a copy of.
+        copies: the store.
+        source: the source.
         path: the file.
-        pages: numbers printed on its first and last page, if they are not those of the file.
+        pages: numbers printed on its first and last page.
         limits: of its size.
-        name: what it is called, if it lies there under another name.
+        name: its name, if the file has another one.
 
     Raises:
         InputError: there is no such file, or it has another number of pages.
@@ -452,7 +452,7 @@ def attach(
 def read_copy(
     data: bytes, name: str, pages: tuple[int, int] | None, limits: Limits
 ) -> Document | Unchecked:
-    """The document in a copy, its pages numbered from `pages` on; its address is its content's."""
+    """The document in a copy, with printed page numbers; its address is its content's hash."""
     ending = _ENDING.search(name.lower())
     found = read_bytes(data, url=f"file:///copy{ending[0] if ending else ''}", limits=limits)
     found = replace(found, url=f"{OWN_SCHEME}{hashlib.sha256(data).hexdigest()}")
@@ -476,10 +476,7 @@ def printed_pages(text: str) -> tuple[int, int]:
 
 
 def chosen_by_pages(copies: Sequence[OwnCopy], cited: str) -> list[OwnCopy]:
-    """The copies that may hold the cited pages: those that say so, else those that do not say.
-
-    None if all say which pages they have, and none has a cited one.
-    """
+    """The copies with a cited page, or else those without known pages."""
     wanted = [pages for pages in cited_pages(cited) if isinstance(pages, PageRange)]
     if not wanted:
         return list(copies)
@@ -492,7 +489,7 @@ def chosen_by_pages(copies: Sequence[OwnCopy], cited: str) -> list[OwnCopy]:
 
 
 def joined(documents: Sequence[Document]) -> Document:
-    """Several files of one source as one document; one alone is itself."""
+    """Several files of one source as one document."""
     if len(documents) == 1:
         return documents[0]
     starts: list[int] = []
@@ -504,7 +501,7 @@ def joined(documents: Sequence[Document]) -> Document:
         length += len(document.text) + len(_BETWEEN)
     first = documents[0]
     meta = {key: value for key, value in first.meta.items() if key not in (PAGES, LABELS)}
-    if all(map(page_labels, documents)):  # else some pages would have two numbers
+    if all(map(page_labels, documents)):  # otherwise two pages could have one number
         meta |= {PAGES: json.dumps(starts), LABELS: json.dumps(labels)}
     return replace(
         first,
@@ -517,11 +514,11 @@ def joined(documents: Sequence[Document]) -> Document:
 
 def _bytes_of(path: Path, limits: Limits) -> bytes | Unchecked:
     if not path.is_file():
-        kind = "a folder" if path.is_dir() else "not there, or no file"
-        raise InputError(f"{path} is {kind}; a PDF, text or another document was expected.")
+        kind = "a folder" if path.is_dir() else "missing, or not a file"
+        raise InputError(f"{path} is {kind}; expected a PDF, text or another document.")
     try:
         if (size := path.stat().st_size) > limits.max_bytes:
             return too_large("", size, limits.max_bytes)
         return path.read_bytes()
     except OSError as error:
-        raise InputError(f"{path} may not be read: {error.strerror}.") from error
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
