@@ -33,6 +33,8 @@ _MEANS = {
 }  # fmt: skip
 _NLI_NAMES = {"entailment", "contradiction", "neutral", "not_entailment"}
 _UNNAMED = re.compile(r"label_\d+")
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+FOUNDATION = "foundation"  # in a verifier's folder: files of the network that it was made of
 XNLI = tuple("en ar bg de el es fr hi ru sw th tr ur vi zh".split())
 MULTI_NLI_26 = tuple(
     "en ar bn de es fa fr he hi id it ja ko mr nl pl ps pt ru sv sw ta tr uk ur vi zh".split()
@@ -109,6 +111,21 @@ def find(name: str, config: Mapping[str, Any]) -> Layout | None:
             return layout
     names = _names(config)
     return _BY_LABELS if "entailment" in names and names <= _NLI_NAMES else None
+
+
+def is_hub_id(model: str) -> bool:
+    """Whether it has the form of a hub id and is no folder here."""
+    return bool(_HUB_ID.fullmatch(model)) and not Path(model).expanduser().exists()
+
+
+def in_hub_cache(model: str) -> Path | None:
+    """The folder in huggingface_hub's cache that holds the model; None: it does not."""
+    if not is_hub_id(model):
+        return None
+    from huggingface_hub import try_to_load_from_cache
+
+    found = try_to_load_from_cache(model, "config.json")
+    return Path(found).parent if isinstance(found, str) else None
 
 
 def of_folder(folder: Path) -> Layout | None:
@@ -394,10 +411,8 @@ def _tokenizer(folder: Path, layout: Layout) -> Any:
 
 def _foundation(folder: Path, layout: Layout) -> Path:
     """Where the network that it was made of has its configuration and tokenizer."""
-    from pincite.models import weights  # which looks for public verifiers itself
-
-    own = folder / weights.FOUNDATION
-    found = own if own.is_dir() else weights.in_hub_cache(layout.foundation)
+    own = folder / FOUNDATION
+    found = own if own.is_dir() else in_hub_cache(layout.foundation)
     if found is None:
         raise MissingModel(
             f"{folder} needs config.json and tokenizer.json of {layout.foundation}, expected in "

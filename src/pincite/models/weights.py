@@ -22,7 +22,6 @@ ENCODER = "all-MiniLM-L6-v2"  # shipped in the package, as is
 VERIFIER = "pincite-verifier"
 RERANKER = "ms-marco-MiniLM-L-12-v2"  # what our verifier was trained from and is compared with
 PACKAGE = Path(__file__).parent / "weights_data"
-_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 # In this order: the first that a repository has is taken; int8 for VNNI runs twice as fast.
 _ONNX = ("onnx/model_qint8_avx512_vnni.onnx", "onnx/model_quantized.onnx", "onnx/model.onnx")
 _INDEX = "model.safetensors.index.json"
@@ -35,7 +34,6 @@ _POOLINGS = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"
 HUB_SECONDS = 30.0  # that the hub has to say which files there are
 MOST_TOKENS = 512  # of a text: a passage of 250 words has fewer, and memory grows with the square
 LEARNED = "learned"  # in the card of a verifier that `pincite learn` made
-FOUNDATION = "foundation"  # in a verifier's folder: files of the network that it was made of
 
 
 def cache_folder() -> Path:
@@ -56,12 +54,12 @@ def locate(model: str) -> Path:
     for place in places:
         if (place / "model.onnx").is_file() or is_public(place):
             return place
-    if (kept := in_hub_cache(model)) and is_public(kept):
+    if (kept := public.in_hub_cache(model)) and is_public(kept):
         return kept
     advice = "Give such a folder, or fetch one: pincite models fetch ORGANISATION/NAME"
     if model in (ENCODER, VERIFIER):
         advice = "It is part of Pincite: pip install --force-reinstall pincite"
-    elif model == RERANKER or _is_hub_id(model):
+    elif model == RERANKER or public.is_hub_id(model):
         command = "make reranker" if model == RERANKER else f"pincite models fetch {model}"
         advice = f"Get it with: {command}"
     if "bespoke-minicheck" in model.lower():
@@ -107,16 +105,6 @@ def is_public(folder: Path) -> bool:
     return stored and public.of_folder(folder) is not None
 
 
-def in_hub_cache(model: str) -> Path | None:
-    """The folder in huggingface_hub's cache that holds the model; None: it does not."""
-    if not _is_hub_id(model):
-        return None
-    from huggingface_hub import try_to_load_from_cache
-
-    found = try_to_load_from_cache(model, "config.json")
-    return Path(found).parent if isinstance(found, str) else None
-
-
 def fetch(model: str) -> Path:
     """Download a Hugging Face repository's ONNX file and tokenizer into the cache.
 
@@ -126,7 +114,7 @@ def fetch(model: str) -> Path:
         ConfigError: `model` is no hub id.
         MissingModel: the hub has no such repository, or it holds neither.
     """
-    if not _is_hub_id(model):
+    if not public.is_hub_id(model):
         raise ConfigError(f"{model!r} is no Hugging Face id. Expected the form ORGANISATION/NAME.")
     from huggingface_hub.errors import RepositoryNotFoundError  # gated ones are such too
 
@@ -233,14 +221,10 @@ def _downloaded_safetensors(model: str, layout: public.Layout, present: Collecti
     wanted = [name for name in (*_ABOUT, *stored, _INDEX) if name in present]
     if layout.foundation:
         for name in sorted({*_ABOUT} & _files(layout.foundation)):
-            hf_hub_download(layout.foundation, name, local_dir=target / FOUNDATION)
+            hf_hub_download(layout.foundation, name, local_dir=target / public.FOUNDATION)
     for name in wanted:  # the weights last: `locate` looks for them
         hf_hub_download(model, name, local_dir=target)
     return target
-
-
-def _is_hub_id(model: str) -> bool:
-    return bool(_HUB_ID.fullmatch(model)) and not Path(model).expanduser().exists()
 
 
 def _write(path: Path, content: bytes) -> None:
