@@ -18,7 +18,7 @@ from pincite.wiki.article import parse_article
 from pincite.wiki.flat import BlockKind, Flat
 from pincite.wiki.html import read_html, tokens
 from pincite.wiki.wikitext import read_wikitext
-from pincite.wiki.wikitext_tree import Kind, descendants, parse
+from pincite.wiki.wikitext_tree import Kind, Node, parse
 
 PIECES = [
     "{{", "}}", "[[", "]]", "[http://a.example x", "]", "|", "||", "\n", "\n\n", "{|", "|}",
@@ -49,6 +49,14 @@ HTML_PIECES = [
 wikitext = st.lists(st.sampled_from(PIECES), max_size=40).map("".join) | st.text(max_size=200)
 foreign = st.lists(st.sampled_from([*PIECES, *FOREIGN]), max_size=40).map("".join)
 pages = st.lists(st.sampled_from(HTML_PIECES), max_size=40).map("".join) | st.text(max_size=200)
+
+
+def descendants(nodes: list[Node]) -> Iterator[Node]:
+    """Every node of the tree in the order of the source, parents before children."""
+    for node in nodes:
+        yield node
+        for part in node.parts:
+            yield from descendants(part)
 
 
 def check_flat(flat: Flat, source: str) -> None:

@@ -640,8 +640,11 @@ def read_sources(nodes: Sequence[Node], source: str, span: Span) -> tuple[Source
         for made in _read(node, source, span):
             place = _archived_by(node, made, found)
             if place is not None:
-                found[place] = _with_archive(found[place], made)
-            elif not (_says_dead(node) and any(_is_at(work, made) for work in found)):
+                known = ("archive-url", "archive-date")
+                copy = {"archive-url": made.fields["url"]}
+                copy |= {key: made.fields[key] for key in known if key in made.fields}
+                found[place] = replace(found[place], fields=copy | dict(found[place].fields))
+            elif not (_says_dead(node) and made.fields.get("url") in _urls_of(found)):
                 found.append(made)
     if not found and nodes:
         found.append(_free_text(nodes, source, text, span))
@@ -655,9 +658,8 @@ def _says_dead(node: Node) -> bool:
     return node.kind is Kind.TEMPLATE and TAGS.get(node.name) == "dead link"
 
 
-def _is_at(work: Source, made: Source) -> bool:
-    url = made.fields.get("url")
-    return url in (work.fields.get("url"), work.fields.get("archive-url"))
+def _urls_of(works: Sequence[Source]) -> set[str | None]:
+    return {work.fields.get(key) for work in works for key in ("url", "archive-url")}
 
 
 def read_short(node: Node, source: str, span: Span) -> tuple[Source, ...]:
@@ -787,11 +789,6 @@ def _archived_by(node: Node, made: Source, works: Sequence[Source]) -> int | Non
     linked = bool(_ARCHIVE.match(url)) and made.template is None
     copies = last and (node.name in ARCHIVES or (linked and last.short_key is None))
     return len(works) - 1 if copies else None
-
-
-def _with_archive(work: Source, copy: Source) -> Source:
-    found = {k: copy.fields[k] for k in ("archive-url", "archive-date") if k in copy.fields}
-    return replace(work, fields={"archive-url": copy.fields["url"]} | found | dict(work.fields))
 
 
 def _tags(nodes: Sequence[Node], source: str) -> Iterator[str]:

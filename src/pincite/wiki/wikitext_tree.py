@@ -11,7 +11,7 @@ in `wikitext.py`.
 
 import html
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -100,14 +100,6 @@ class Node:
         if key not in self.known:
             self.known[key] = work()
         return self.known[key]
-
-
-def descendants(nodes: list[Node]) -> Iterator[Node]:
-    """Every node of the tree in the order of the source, parents before children."""
-    for node in nodes:
-        yield node
-        for part in node.parts:
-            yield from descendants(part)
 
 
 # ── parameters of templates ──────────────────────
