@@ -53,7 +53,7 @@ def test_keys(watch: Watch, article: str) -> None:
             page.keyboard.press(key)
             expect(rank).to_have_text(wanted)
         page.keyboard.press("c")
-        expect(page.locator("#finding button.copy").first).to_contain_text("✓")
+        expect(page.locator("#finding .copy-out button.copy").first).to_contain_text("✓")
         copied = page.evaluate("navigator.clipboard.readText()")
         assert copied.startswith("{{failed verification|")
         page.keyboard.press("3")
