@@ -36,7 +36,7 @@ METHODS = [
 # Words that the pages share with the reports: they stand there, and are translated here.
 SHARED: tuple[Iterable[str], ...] = (
     *(table.values() for table in (wording.LABELS, wording.LEGEND, reasons.REASONS, reasons.BARS)),
-    *(table.values() for table in (rendering.STEPS, rendering.UNUSED, LISTED, forms.LABELS)),
+    *(table.values() for table in (rendering.STEPS, LISTED, forms.LABELS)),
     *(table.values() for table in (check_wording.LABELS, check_wording.KINDS)),
     *(table.values() for table in (ask_wording.LABELS, ask_wording.SHORT, ask_wording.VERDICTS)),
     *(table.values() for table in (wording.READ, wording.ARCHIVED, wording.CHANGED)),

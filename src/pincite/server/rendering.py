@@ -32,7 +32,6 @@ from pincite.server.identity import PUBLIC, Identity
 from pincite.server.jobs import Job
 from pincite.server.problems import not_found
 from pincite.server.routing import Router, csrf_for
-from pincite.server.uploads import Why
 from pincite.server.work import SCHEME
 from pincite.types import Label, Reason
 from pincite.verbs.verify import render, wording
@@ -119,23 +118,6 @@ def _style() -> str:
 
 
 # ── Words ────────────────────────────────────────────────────────────────────────────────────────
-
-# Why a file of a source was not used, and what to do.
-UNUSED: Mapping[Why, str] = {
-    Why.NO_ZIP: "not a zip file that can be unpacked; zip the files again",
-    Why.ENCRYPTED: "locked with a password; send it unlocked",
-    Why.UNSAFE: "its name or folder is not allowed; rename it",
-    Why.LINK: "a link, not a file; send the file itself",
-    Why.NESTED: "a zip inside a zip; unpack it first",
-    Why.TOO_LARGE: "too large when unpacked; send fewer or smaller files",
-    Why.TOO_MANY: "too many files; send fewer at once",
-    Why.TWICE: "another file has the same name; only the first was used",
-    Why.UNREADABLE: "no text could be read from it; send a PDF, HTML, Word or text file",
-    Why.NO_ADDRESS: "its citation has no address; hand the file in under that citation below",
-    Why.NO_MATCH: "fits no citation of the article; name it after the last part of the cited "
-    "address, or hand it in under its citation below",
-}
-
 
 # What to do about a source that could not be checked. The pages have a form where the reports
 # name a command.
@@ -236,7 +218,6 @@ def _environment(language: str) -> Any:
         "moment": lambda text: when(datetime.fromisoformat(text).timestamp()),
         "REASONS": REASONS,
         "STEPS": STEPS,
-        "UNUSED": UNUSED,
         "called": called,
     }
     return environment
@@ -260,30 +241,7 @@ def when(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-N_ = str  # marks texts for translation
-HEADINGS = {  # of problems, by code
-    "not_found": N_("There is nothing here"),
-    "not_logged_in": N_("You are not logged in"),
-    "not_allowed": N_("You do not have permission"),
-    "foreign_origin": N_("The request came from another site"),
-    "too_large": N_("This is too large"),
-    "queue_full": N_("Too many jobs are waiting"),
-    "too_many_of_yours": N_("You have reached the limit of jobs per account"),
-    "disk_full": N_("The server's disk is nearly full"),
-    "account_full": N_("Your files have reached the limit of an account"),
-    "too_many_requests": N_("Too many requests"),
-    "login_refused": N_("You are not logged in"),
-    "login_expired": N_("This login has expired"),
-    "csrf": N_("This page has expired"),
-    "offline": N_("This server does not fetch pages from the web"),
-    "invalid_request": N_("The request is invalid"),
-    "internal": N_("Internal error"),
-}
-
-
 def problem_page(request: Request, problem: Any) -> HTMLResponse:
     """The page of an error; `problem` is a `problems.ProblemBody`."""
-    heading = HEADINGS.get(problem.code, N_("This did not work"))
     who = getattr(request.state, "identity", None)
-    values = {"problem": problem, "heading": heading}
-    return page(request, "problem.html", who, status=problem.status, **values)
+    return page(request, "problem.html", who, status=problem.status, problem=problem)

@@ -53,18 +53,11 @@ def ask(form: Form, request: Request, who: Runner, site: Stores) -> Response:
 def _form(request: Request, who: Identity, site: Site, **again: Any) -> HTMLResponse:
     tried = demo.questions(site)
     corpora = filled(site, who, "ask", tried)
-    _ = words_of(request).say
     values: dict[str, Any] = {
         "given": forms.last_used(site, who, "ask"),
         "corpora": corpora,
         "examples": demo.own(request.app.state.examples.questions, corpora) or tried,
         "tunable": forms.tunable(site, "ask"),
-        "modes": [
-            ("", _("balanced: words and meaning")),
-            ("rrf", _("equal: the place in either ranking counts")),
-            ("verifai", _("mostly meaning, as Verif.ai")),
-            ("union", _("wide: the best of each, in turn")),
-        ],
     }
     return page(request, "ask_form.html", who, **values | again)
 

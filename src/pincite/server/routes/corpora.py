@@ -46,7 +46,6 @@ from pincite.server.work import Ingested
 from pincite.types import Document, Span
 
 SHOWN_PROBLEMS = 200
-AROUND = 1_000  # characters before and after a passage
 ROWS, HITS = 25, 10  # of a page
 FILES = form_schema({"files": {"type": "array", "minItems": 1, "items": FILE}}, ["files"])
 Name = Annotated[Text, Field(min_length=1, max_length=200, pattern=r"\S")]
@@ -137,8 +136,8 @@ class DocumentQuery(Body):
     language: Words = ""
 
 
-class HeadBody(Shown):
-    """What identifies a document."""
+class ListedBody(Shown):
+    """A document without its text."""
 
     doc_id: str
     url: Whole  # "upload:name" of a file that states no address of its own
@@ -146,11 +145,6 @@ class HeadBody(Shown):
     kind: str
     published: str | None
     language: str | None
-
-
-class ListedBody(HeadBody):
-    """A document without its text."""
-
     n_passages: int
 
 
@@ -176,17 +170,6 @@ class DocumentBody(ListedBody):
     meta: dict[Whole, Whole]
     text: Whole
     passages: list[SpanBody]
-
-
-class PassageBody(HeadBody):
-    """A passage and the text around it."""
-
-    passage_id: str
-    start: int
-    end: int
-    before: Whole
-    text: Whole
-    after: Whole
 
 
 class SearchQuery(Body):
@@ -444,7 +427,12 @@ def get_document(corpus_id: str, doc_id: str, who: Reader, site: Stores) -> Docu
     """A document with its text and its passages."""
     document, spans = _document(site, readable(site, corpus_id, who), doc_id)
     return DocumentBody(
-        **HeadBody.model_validate(document).model_dump(),
+        doc_id=document.doc_id,
+        url=document.url,
+        title=document.title,
+        kind=document.kind,
+        published=document.published,
+        language=document.language,
         n_passages=len(spans),
         fetched=document.fetched,
         meta=dict(document.meta),
@@ -472,26 +460,6 @@ def delete_document(corpus_id: str, doc_id: str, who: Librarian, site: Stores) -
     except CorpusError as error:
         detail = without_places(error, [folder])
         raise Problem(503, "corpus_unreadable", detail) from error
-
-
-@api.get("/{corpus_id}/passages/{passage_id}", operation_id="get_passage")
-def get_passage(corpus_id: str, passage_id: str, who: Reader, site: Stores) -> PassageBody:
-    """A passage, by the id that evidence has, with the text around it."""
-    doc_id, _, place = passage_id.partition(":")
-    document, spans = _document(site, readable(site, corpus_id, who), doc_id)
-    span = next((span for span in spans if f"{span.start}-{span.end}" == place), None)
-    if span is None:
-        raise not_found()
-    start, end = span
-    return PassageBody(
-        **HeadBody.model_validate(document).model_dump(),
-        passage_id=passage_id,
-        start=start,
-        end=end,
-        before=document.text[max(0, start - AROUND) : start],
-        text=document.text[start:end],
-        after=document.text[end : end + AROUND],
-    )
 
 
 def _document(site: Site, entry: CorpusEntry, doc_id: str) -> tuple[Document, list[Span]]:

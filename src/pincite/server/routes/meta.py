@@ -107,21 +107,7 @@ def preferences(form: Form, site: Stores) -> RedirectResponse:
 @pages.get("/help")
 def help_page(request: Request, who: Guest) -> HTMLResponse:
     """Labels, keyboard shortcuts, and what is stored."""
-    return page(request, "help.html", who, keys=_keys(request))
-
-
-def _keys(request: Request) -> list[tuple[str, str]]:
-    _ = rendering.translations(rendering.language_of(request)).gettext
-    return [
-        ("j", _("next finding")),
-        ("k", _("previous finding")),
-        ("o", _("open the source in a new tab")),
-        ("1", _("this label is right")),
-        ("2", _("this label is wrong")),
-        ("3", _("add details about this label")),
-        ("c", _("copy the wikitext")),
-        ("?", _("these keys")),
-    ]
+    return page(request, "help.html", who)
 
 
 def _keep(answer: RedirectResponse, site: Site, name: str, value: str) -> None:

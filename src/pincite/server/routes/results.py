@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from pincite.server import forms
 from pincite.server.forms import Form, also_posted
 from pincite.server.identity import Guest, Identity, Reader, Runner
-from pincite.server.jobs import Event, Job, Status
+from pincite.server.jobs import Event, Job
 from pincite.server.middleware import noted
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import Look, language_of, page, translations
@@ -136,27 +136,7 @@ def history(
 ) -> HTMLResponse:
     """The user's own jobs, the newest first."""
     found, following = jobs.listed(site, who, ROWS, cursor, kind or ())
-    shown = {"jobs": found, "cursor": cursor, "next": following, **_words(request)}
-    return page(request, "history.html", who, **shown)
-
-
-def _words(request: Request) -> dict[str, Any]:
-    _ = translations(language_of(request)).gettext
-    return {
-        "kinds": {
-            "verify": _("Verify"),
-            "check": _("Check"),
-            "ask": _("Ask"),
-            "ingest": _("Files for a corpus"),
-        },
-        "statuses": {
-            Status.QUEUED: _("waiting"),
-            Status.RUNNING: _("running"),
-            Status.DONE: _("done"),
-            Status.FAILED: _("failed"),
-            Status.CANCELLED: _("stopped"),
-        },
-    }
+    return page(request, "history.html", who, jobs=found, cursor=cursor, next=following)
 
 
 def _progress(request: Request, site: Site, job: Job) -> dict[str, Any]:
@@ -176,7 +156,6 @@ def _progress(request: Request, site: Site, job: Job) -> dict[str, Any]:
         **(ask.so_far(events) if job.kind == "ask" else {}),
         "labels": Counter(each["label"] for each in judged),
         "failing": failing[:MAX_STEPS],
-        **_words(request),
     }
 
 

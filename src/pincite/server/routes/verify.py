@@ -239,15 +239,9 @@ def _article(fields: Mapping[str, str], file: tuple[str, bytes] | None) -> dict[
 
 
 def _form(request: Request, who: Identity, site: Site, **again: Any) -> HTMLResponse:
-    _ = words_of(request).say
     values: dict[str, Any] = {
         "online": site.settings.web.online,
         "corpora": [entry for entry in site.corpora.listed() if who.may_read(entry)],
-        "examples": [  # name, title, what it shows
-            ("article", "Varrowmouth", _("A harbour town: wrong figures, dead links, a paywall")),
-            ("inventor", "Edda Marrick", _("A life: what does the archive really say?")),
-            ("vole", "Saltfen vole", _("An animal: abstracts, a census that cannot be opened")),
-        ],
         "megabytes": site.server.upload_megabytes,
     }
     return page(request, "home.html", who, **values | again)
