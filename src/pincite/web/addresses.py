@@ -263,7 +263,6 @@ class WebRules:
     idle_seconds: float = 15.0  # without a byte
     seconds: float = 60.0  # for everything from the name to the last byte
     body_bytes: int = 10_000_000  # after unpacking: a long PDF; most pages have 100 kB
-    ratio: int = 200  # unpacked to packed: text reaches 20, a bomb 1000
     header_bytes: int = 32_000
     headers: int = 200
     # Days that the cache keeps pages and failures.

@@ -1,15 +1,14 @@
-"""One request over one connection to an address that was looked at. Knows HTTP, TLS and time.
+"""One HTTP request over a connection to an address that was checked.
 
-The connection goes to the given addresses only, whatever the name says by now; the Host header and
-the certificate check are the name's. Nothing is taken from the environment unless the rules say so,
-and no cookie is kept. It speaks through httpcore2, the lower half of httpx2: there the network
-below a request can be given, which pins the address and bounds every wait.
+The connection goes to the given addresses only, whatever the name resolves to by now; the Host
+header and the certificate check are the name's. Nothing is taken from the environment unless the
+rules say so, and no cookie is kept. httpcore2, the lower half of httpx2, lets us give the network
+below a request, which pins the address and bounds every wait.
 
-Bodies are unpacked while they come, under a limit: a few kilobytes may stand for gigabytes. Only
-what Python unpacks itself, gzip and deflate, is asked for: libraries for br and zstd hand out
-whatever one piece unpacks to, and that is where bombs go off.
+Bodies are unpacked under a limit: a few kilobytes may stand for gigabytes. Only gzip and deflate
+are asked for, which Python unpacks piece by piece; libraries for br and zstd do not bound a piece.
 
-Import it where it is needed: httpcore2 takes its time to load.
+Import it where it is needed: httpcore2 is slow to load.
 """
 
 import contextlib
@@ -38,68 +37,8 @@ from pincite.errors import (
 from pincite.web.addresses import Target, WebRules, proxy_of
 
 ACCEPTED = "gzip, deflate"
-RATIO_FROM = 1_000_000  # unpacked bytes below which the ratio means nothing: a page of blanks
-_PIECE = 1 << 16
 _GZIP = b"\x1f\x8b"
-
-
-class Unpacker:
-    """Takes a body piece by piece as sent, gives it unpacked; raises at the first byte too many."""
-
-    def __init__(self, encoding: str, url: str, rules: WebRules) -> None:
-        names = [name.strip().lower() for name in encoding.split(",")]
-        self._names = [name for name in names if name and name != "identity"]
-        if len(self._names) > 1 or any(n not in ("gzip", "x-gzip", "deflate") for n in self._names):
-            raise BadEncoding(f"{url} is packed as {encoding!r}, which was not asked for.", url)
-        self._url, self._rules = url, rules
-        gzip = self._names and self._names != ["deflate"]
-        self._zlib = zlib.decompressobj(wbits=31) if gzip else None
-        self._n_packed = self._n_unpacked = 0
-
-    def take(self, data: bytes) -> bytes:
-        """The next piece, unpacked."""
-        self._n_packed += len(data)
-        if not self._names or not data:
-            self._count(len(data))
-            return data
-        parts = []
-        while True:
-            unpacker = self._unpacker(data)
-            try:
-                part = unpacker.decompress(data, _PIECE)
-            except zlib.error as error:
-                what = f"{self._url} does not unpack as {self._names[0]}: {error}."
-                raise BadEncoding(what, self._url) from error
-            data = unpacker.unconsumed_tail
-            self._count(len(part), waiting=len(data))
-            parts.append(part)
-            if unpacker.eof and unpacker.unused_data.startswith(_GZIP):  # one more member
-                data, self._zlib = unpacker.unused_data, zlib.decompressobj(wbits=31)
-            elif unpacker.eof or not (data or len(part) == _PIECE):
-                return b"".join(parts)
-
-    @property
-    def complete(self) -> bool:
-        """Whether the packed data came to its own end."""
-        return not self._n_packed or not self._names or bool(self._zlib and self._zlib.eof)
-
-    def _unpacker(self, data: bytes) -> "zlib._Decompress":
-        if self._zlib is None:  # some send deflate without its header, as the first byte shows
-            self._zlib = zlib.decompressobj(wbits=15 if data[0] & 0x0F == 8 else -15)
-        return self._zlib
-
-    def _count(self, size: int, waiting: int = 0) -> None:
-        self._n_unpacked += size
-        rules = self._rules
-        if self._n_unpacked > rules.body_bytes:
-            limit = f"{rules.body_bytes / 1e6:g} MB"
-            raise BodyTooLarge(f"{self._url} has more than {limit}, the limit.", self._url)
-        bomb = self._n_unpacked > rules.ratio * (self._n_packed - waiting)
-        if bomb and self._n_unpacked > RATIO_FROM:
-            what = f"{self._url} unpacks to more than {rules.ratio} times what was sent"
-            raise BodyTooLarge(f"{what}: a bomb, no page.", self._url)
-
-
+MAX_MEMBERS = 100  # of a gzip body; what follows each is copied
 ERROR_BYTES = 100_000  # of an error's page: its status says it all
 OVERHEAD = 1 << 18  # bytes beside the body: headers, chunk sizes, what the last read brought
 _BROKEN = httpcore2.NetworkError, httpcore2.RemoteProtocolError
@@ -215,17 +154,51 @@ class Wire:
             limit = f"{self._rules.body_bytes / 1e6:g} MB"
             what = f"{target.url} has {int(length) / 1e6:.1f} MB, the limit is {limit}."
             raise BodyTooLarge(what, target.url, response.status)
-        unpacker = Unpacker(headers.get("content-encoding", ""), target.url, self._rules)
-        parts: list[bytes] = []
+        url, limit, body = target.url, self._rules.body_bytes, bytearray()
         try:
-            parts.extend(map(unpacker.take, response.iter_stream()))
+            for piece in response.iter_stream():
+                body += piece
+                if len(body) > limit:
+                    raise BodyTooLarge(f"{url} has more than {limit / 1e6:g} MB, the limit.", url)
         except _BROKEN as error:
             if self._network.left <= 0:  # raises if the run was stopped, which shuts connections
                 raise
-            raise BodyCut(f"{target.url} broke off ({_told(error)}).", target.url) from error
-        if not unpacker.complete:
-            raise BodyCut(f"{target.url} broke off: its packed text has no end.", target.url)
-        return b"".join(parts)
+            raise BodyCut(f"{url} broke off ({_told(error)}).", url) from error
+        encoding = headers.get("content-encoding", "")
+        return unpacked(bytes(body), encoding, url, limit)
+
+
+def unpacked(data: bytes, encoding: str, url: str, limit: int) -> bytes:
+    """A body without its content encoding; stops at the first byte over the limit.
+
+    Raises:
+        BadEncoding, BodyCut, BodyTooLarge
+    """
+    names = [name.strip().lower() for name in encoding.split(",")]
+    names = [name for name in names if name and name != "identity"]
+    if len(names) > 1 or any(name not in ("gzip", "x-gzip", "deflate") for name in names):
+        raise BadEncoding(f"{url} is packed as {encoding!r}, which was not asked for.", url)
+    if not names or not data:
+        return data
+    wbits = 31
+    if names == ["deflate"]:  # some send it without its header, as the first byte shows
+        wbits = 15 if data[0] & 0x0F == 8 else -15
+    body = bytearray()
+    for _ in range(MAX_MEMBERS):
+        unpacker = zlib.decompressobj(wbits=wbits)
+        try:
+            body += unpacker.decompress(data, limit + 1 - len(body))
+        except zlib.error as error:
+            what = f"{url} does not unpack as {names[0]}: {error}."
+            raise BadEncoding(what, url) from error
+        if len(body) > limit:
+            raise BodyTooLarge(f"{url} unpacks to more than {limit / 1e6:g} MB, the limit.", url)
+        if not unpacker.eof:
+            raise BodyCut(f"{url} broke off: its packed text has no end.", url)
+        data = unpacker.unused_data
+        if not data.startswith(_GZIP):  # other bytes behind the end are left out
+            return bytes(body)
+    raise BadEncoding(f"{url} has more than {MAX_MEMBERS} gzip members.", url)
 
 
 def _beginning(pieces: Iterable[bytes]) -> bytes:
