@@ -82,55 +82,6 @@ def test_a_dead_page_with_an_archived_copy(wiki: Wiki) -> None:
     assert "|url-status=dead\n" in Path("out.wiki").read_text()
 
 
-def test_a_dead_page_without_one_is_looked_for(wiki: Wiki) -> None:
-    cites(wiki, access_date="2 March 2014")
-    copy = archived(wiki, THEN)
-    closest = {"available": True, "status": "200", "url": copy, "timestamp": TIME}
-    answer = json.dumps({"archived_snapshots": {"closest": closest}})
-    wiki.sites["/wayback/available"] = answer.encode()
-    finding, citation = checked()
-    assert (finding["label"], citation["outcome"]["reason"]) == ("unchecked", "dead")
-    assert not [a for a in wiki.asked if a["path"].startswith("/wayback")]
-    finding, citation = checked("--wayback", "--wikitext", "out.wiki")
-    (asked,) = [a for a in wiki.asked if a["path"].startswith("/wayback")]
-    assert (asked["url"], asked["timestamp"]) == (f"{wiki.url}/bridge", "20140302")
-    assert finding["label"] == "supported"
-    assert citation["copy"] == {
-        "kind": "wayback",
-        "url": copy,
-        "date": "2014-03-05",
-        "corpus": "",
-    }
-    pasted = f"|archive-url={copy}|archive-date=2014-03-05|url-status=dead\n"
-    assert pasted in Path("out.wiki").read_text()
-
-
-def test_a_page_that_changed_since_it_was_cited(wiki: Wiki) -> None:
-    cites(wiki, archive_url=archived(wiki, THEN), archive_date="5 March 2014")
-    wiki.sites["/bridge"] = html(NOW)
-    finding, citation = checked("--wayback", "--html", "out.html", "--wikitext", "out.wiki")
-    assert (finding["label"], finding["source_changed"]) == ("supported", True)
-    assert CLAIM in citation["outcome"]["passage"]["text"]
-    assert citation["changed"]["copy"]["kind"] == "live"
-    assert citation["changed"]["label"] in ("not_supported", "refuted")
-    assert "garden furniture" in citation["changed"]["evidence"]["passage"]["text"]
-    said = "the archived copy of 2014-03-05 supports the claim, today"
-    page = Path("out.html").read_text()
-    assert said in page
-    assert "garden furniture" in page
-    assert said in run("verify", "Varde Bridge", "--online", "--wayback").stdout
-    assert "|url-status=deviated\n" in Path("out.wiki").read_text()
-
-
-def test_an_archive_that_refuses_is_told_once(wiki: Wiki) -> None:
-    cites(wiki, access_date="2 March 2014")
-    wiki.sites["/wayback/available"] = b"<html>busy</html>"
-    done = run("verify", "Varde Bridge", "--online", "--wayback", "--json", "-")
-    report = json.loads(done.stdout)
-    assert [w for w in report["warnings"] if "is not asked for further archived copies" in w]
-    assert report["findings"][0]["label"] == "unchecked"
-
-
 def test_progress_tells_of_archives() -> None:
     display = Display(quiet=True)
     step = fetched(display)

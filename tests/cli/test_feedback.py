@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import ask_samples
 import pytest
 import samples
 from click.testing import CliRunner, Result
@@ -97,14 +96,6 @@ def test_a_verify_report_s_items(home: Path) -> None:
     for item in found.items:
         assert item.quote in item.passage
         assert item.url.startswith("https://")
-
-
-def test_who_said_what_should_stand_there(home: Path) -> None:
-    run("report.json", "--down", "--by", "Ito", "--correction", "It opened in 1911.")
-    (kept,) = (json.loads(line) for line in run("list", "--json").stdout.splitlines())
-    assert (kept["who"], kept["correction"]) == ("Ito", "It opened in 1911.")
-    assert "Ito" in run("list").stdout
-    assert "→ It opened in 1911." in run("list").stdout
 
 
 def test_an_answer_s_items_and_their_rows(home: Path) -> None:
@@ -200,19 +191,6 @@ def test_the_last_word_counts(home: Path) -> None:
     run("check.json", "--down", "--item", "1.r1/e1")
     run("export", "a.jsonl")
     assert rows(home / "a.jsonl") == []
-
-
-def test_what_was_said_of_answers_leaves_with_its_corrections(home: Path) -> None:
-    (home / "ask.json").write_text(ask_samples.everything().to_json())
-    run("ask.json", "--down", "--item", "1.s1", "--correction", "It was found in 1911.")
-    run("ask.json", "--up", "--item", "1")
-    run("export", "--format", "answers", "a.jsonl")
-    found = rows(home / "a.jsonl")
-    assert [(row["item_id"], row["given"], row["correction"]) for row in found] == [
-        ("1.s1", "down", "It was found in 1911."),
-        ("1", "up", ""),
-    ]
-    assert found[1]["statement"] == ask_samples.everything().answers[0].question
 
 
 def test_a_setting_names_the_place(home: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from cli.check_runs import prepare, reach
 from cli.test_cli import BETTER, PAGE, run
-from support.wiki_server import Canned, Wiki, WikiPage, serving
+from support.wiki_server import Wiki, WikiPage, serving
 
 from pincite.verbs.verify.pipeline import VerifyPipeline
 
@@ -60,11 +60,6 @@ def test_a_title_online(home: Wiki) -> None:
     assert home.headers[0]["user-agent"].startswith("Pincite/")
 
 
-def test_an_old_revision_online(home: Wiki) -> None:
-    done = run("verify", f"{home.url}/wiki/Varde_Bridge?oldid=10", "--online", "-q", "--json", "-")
-    assert json.loads(done.stdout)["revision_id"] == "10"
-
-
 def test_an_article_from_the_wikis_html(home: Wiki) -> None:
     home.html["11"] = (
         '<p>The bridge opened in 1911.<sup class="reference" id="cite_ref-1">'
@@ -103,15 +98,6 @@ def test_a_file_wins_and_a_missing_file_is_no_title(home: Wiki) -> None:
     for name in ("missing.wiki", "./missing", "/missing", "dump.xml.bz2"):
         assert "cannot be opened" in run("verify", name, "--online", code=3).stderr
     assert home.asked == []
-
-
-def test_no_article_is_said_clearly(home: Wiki) -> None:
-    said = run("verify", "Mercury", "--online", code=3).stderr
-    assert "It lists: Mercury (planet)." in said
-    assert "Near it: Varde Bridge." in run("verify", "Varde Brigde", "--online", code=3).stderr
-    home.first = [Canned(200, b"<html>", {"Content-Type": "text/html"})]
-    assert "not a MediaWiki API" in run("verify", "Town", "--online", code=3).stderr
-    assert "not a title" in run("verify", "a|b", "--online", code=3).stderr
 
 
 def rows(folder: str) -> list[dict[str, Any]]:
@@ -169,18 +155,6 @@ def test_a_stopped_batch_goes_on(home: Wiki, monkeypatch: pytest.MonkeyPatch) ->
     run(*many)
     assert len(rows("o")) == 3
     assert texts_asked(home) == ["30"]
-
-
-def test_lists_and_articles_do_not_mix(home: Wiki) -> None:
-    Path("titles.txt").write_text("Town\n")
-    assert "--out" in run("verify", "--titles", "titles.txt", "--online", code=2).stderr
-    assert "Expected" in run("verify", code=2).stderr
-    both = ("verify", "Town", "--titles", "titles.txt", "--online", "--out", "o")
-    assert "beside" in run(*both, code=2).stderr
-    assert (
-        "no articles in the category"
-        in run("verify", "--category", "Nothing", "--online", "--out", "o", code=3).stderr
-    )
 
 
 def test_cited_pages_are_fetched_once(home: Wiki) -> None:

@@ -66,13 +66,3 @@ def test_verify_shows_labels_and_never_suggests_what_is_deprecated(imported: Pat
     assert "Better News: deprecated" in done.stdout
     assert "no_consensus" in Path("report.csv").read_text()
     assert "https://w.example/varde" in Path("report.html").read_text()
-
-
-def test_without_a_list_nothing_is_said(imported: Path) -> None:
-    run("corpus", "add", "corpus", "web.jsonl")
-    ask = ("verify", "article.wiki", "--corpus", "corpus", "--reliability", "none", "--json", "-")
-    report = json.loads(run(*ask).stdout)
-    assert "reliability" not in report["versions"]
-    assert all(c["listing"] is None for f in report["findings"] for c in f["citations"])
-    assert not any(f["excluded"] for f in report["findings"])
-    assert "none-such" in run("verify", "article.wiki", "--reliability", "none-such", code=2).stderr

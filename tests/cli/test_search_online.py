@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from cli.test_archives import CLAIM, NOW, THEN, checked, cites, html, wiki
 from cli.test_cli import run
 from support.check_values import readings
@@ -65,13 +64,6 @@ def test_an_engine_that_fails_is_a_warning(wiki: Wiki) -> None:
     done = run("verify", "Varde Bridge", "--online", "--search-url", wiki.url, "--json", "-")
     (warning,) = [w for w in json.loads(done.stdout)["warnings"] if w.startswith("search at")]
     assert "HTTP 404" in warning
-
-
-@pytest.mark.parametrize("url", ["searx", "ftp://a.example"])
-def test_an_address_that_is_none(wiki: Wiki, url: str) -> None:
-    cites(wiki)
-    said = run("verify", "Varde Bridge", "--online", "--search-url", url, code=2).stderr
-    assert "search_url is" in said
 
 
 # ── check ────────────────────────────────────────────────────────────────────────────────────────
@@ -154,9 +146,3 @@ def test_a_corpus_and_the_web_together(wiki: Wiki) -> None:
 def test_nothing_to_search(wiki: Wiki) -> None:
     for options in ((), ("--online",), ("--search-url", wiki.url)):
         assert "expected --corpus" in run("check", CLAIM, *options, code=2).stderr
-
-
-def test_an_engine_that_fails_leaves_a_check_without_evidence(wiki: Wiki) -> None:
-    done = run("check", CLAIM, "--online", "--search-url", wiki.url, "--json", "-")
-    (warning,) = json.loads(done.stdout)["warnings"]
-    assert warning.startswith("search at")

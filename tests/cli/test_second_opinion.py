@@ -128,15 +128,6 @@ def test_nothing_is_asked_twice_and_a_budget_is_kept(
     assert json.loads(run("cache", "show", "--json").output)["replies"]["replies"] == 0
 
 
-def test_an_estimate_asks_nothing_and_names_calls_and_tokens(
-    run: Callable[..., Result], server: Server
-) -> None:
-    said = run(*verify(server)[:-2], "--estimate").output
-    assert not server.asked
-    assert f"at most {N} opinions" in said
-    assert re.search(r"at most [\d,]+ tokens", said)
-
-
 @pytest.mark.parametrize(
     "answer",
     [
