@@ -15,14 +15,12 @@ import numpy as np
 import pytest
 from support.laws import FakeEncoder, check_encoder
 
-from pincite.cli import edge
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.origins import Origins
-from pincite.errors import InputError, MissingExtra
+from pincite.errors import InputError
 from pincite.library import parallel
 from pincite.library.parallel import Parallel, SpreadEncoder
 from pincite.library.update import How, Outcome, update
-from pincite.retrieval.copies import grouped
 
 HERE = str(Path(__file__).parent)
 # Ray itself leaves files open and calls what Python has deprecated.
@@ -161,30 +159,6 @@ def test_workers_fill_the_same_corpus(
     assert (len(outcome.added), len(outcome.unread)) == (79, 1)
 
 
-def test_near_duplicates_of_several_files_are_told_alike(
-    spread: Parallel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each worker sees its file only; what is a copy is decided of what a search finds."""
-    monkeypatch.setattr("pincite.library.update.BATCH_CHARS", 2_000)
-    chance, files = random.Random(5), tmp_path / "files"
-    files.mkdir()
-    report = sentences(chance, 6)
-    texts = [f"{report} Printed in the {when}." for when in ("morning", "evening", "night")]
-    for n, text in enumerate([*texts, sentences(chance, 6)]):
-        row = {"url": f"https://e{n}.example/", "text": text}
-        (files / f"{n}.jsonl").write_text(json.dumps(row))
-
-    def told(name: str, parallel: Parallel) -> list[list[str]]:
-        with EmbeddedCorpus.create(tmp_path / name, None) as corpus:
-            filled(corpus, tmp_path / name, files, parallel)
-            (hits,) = corpus.lexical().retrieve([report], 20)
-        return [[hit.passage.url for hit in group] for group in grouped(hits)]
-
-    groups = told("spread", spread)
-    assert groups == told("alone", Parallel())
-    assert [len(group) for group in groups] == [3, 1]
-
-
 def test_a_spread_encoder_keeps_the_laws(spread: Parallel) -> None:
     encoder = SpreadEncoder(FakeEncoder(), FakeEncoder, spread)
     check_encoder(encoder)
@@ -226,12 +200,6 @@ def test_a_cut_load_goes_on_and_encodes_nothing_twice(
         filled(corpus, folder, files, Parallel())
         assert held(corpus) == whole
     assert len(encoder.encoded) == len(set(encoder.encoded))
-
-
-def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(edge, "find_spec", lambda library: None)
-    with pytest.raises(MissingExtra, match=r"--on ray needs ray.*pip install 'pincite\[ray\]'"):
-        edge.require("ray")
 
 
 def test_a_file_that_breaks_every_worker_is_one_problem(files: Path, tmp_path: Path) -> None:
