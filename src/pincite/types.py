@@ -525,6 +525,10 @@ class CitationResult:
         tuple[Part, ...], Says("all that were judged; none if the claim is one clause")
     ] = ()
     missing: tuple[Part, ...] = ()  # in the order of the claim
+    lacking: Annotated[
+        tuple[Part, ...],
+        Says("figures, names and quotations that the source nowhere states, or contradicts"),
+    ] = ()
     listing: Annotated[Listing | None, Says("null: no list was given, or no address")] = None
     place: Annotated[Place | None, Says("null if nothing is known of it")] = None
     copy: Annotated[Copy | None, Says("what was read; null if nothing was")] = None
@@ -567,6 +571,7 @@ class Finding:
     suggestions: Annotated[tuple[Suggestion, ...], Says("better sources, best first")]
     n_candidates: int = 0  # passages of the corpus that were judged
     missing: Annotated[tuple[Part, ...], Says("parts that no source of the group supports")] = ()
+    lacking: Annotated[tuple[Part, ...], Says("as a citation's, of all sources together")] = ()
     excluded: Annotated[
         tuple[Exclusion, ...], Says("pages that were found and must not be suggested")
     ] = ()

@@ -84,7 +84,7 @@ def test_a_model_never_makes_a_source_contradict(
 def test_verdicts_of_both(probability: float, verdict: Verdict, label: Label) -> None:
     fused = fusion.fused(found(probability), says(verdict), THRESHOLD)
     assert fused.label is label
-    assert fusion.relabelled(fused, THRESHOLD, {}).label is label
+    assert fusion.relabelled(fused, THRESHOLD).label is label
 
 
 def test_a_failure_changes_nothing_but_is_told() -> None:

@@ -197,7 +197,7 @@ def contradicted(claim: str, outcome: Evidence | Unchecked) -> list[Part]:
     words = outcome.contradiction.claim if outcome.contradiction else ""
     start = claim.find(words) if words else -1
     span = Span(0, len(claim)) if start < 0 else Span(start, start + len(words))
-    return [Part("contradiction", span, span.of(claim), supported=False, evidence=outcome)]
+    return [_atom("contradiction", span, claim)]
 
 
 def missing(label: Label, clauses: Sequence[Part], atoms: Sequence[Part]) -> tuple[Part, ...]:

@@ -21,7 +21,6 @@ from pincite.types import (
     Finding,
     Label,
     Opinion,
-    Part,
     Reason,
     Unchecked,
     Verdict,
@@ -235,44 +234,27 @@ def is_foreign(outcome: Evidence | Unchecked) -> bool:
 
 # ── At another threshold ─────────────────────────────────────────────────────────────────────────
 
-# Parts by citation; under "" those that no source of the group states.
-Atoms = Mapping[str, Sequence[Part]]
 
-
-def relabelled(finding: Finding, threshold: float, atoms: Atoms) -> Finding:
+def relabelled(finding: Finding, threshold: float) -> Finding:
     """The finding as it would have been decided at `threshold`; nothing is judged again.
 
     Two things keep their first threshold: which passage decides on a source that does not support a
     claim (`aggregation.deciding_evidence`), and which better sources were listed.
-
-    `atoms`: figures, names and quotations that no passage of the sources states. Of a citation that
-    is not in it those are known that the finding names as missing.
     """
-    results = tuple(_relabelled(result, threshold, atoms) for result in finding.citations)
-    missing = atoms.get("", _atoms_in(finding.missing))
+    results = tuple(_relabelled(result, threshold) for result in finding.citations)
     of_group = aggregation.borne_out_by_any([result.clauses for result in results])
-    label = aggregation.group_label(results, finding.together, threshold, missing)
-    ours = replace(
-        finding,
-        citations=results,
-        label=label,
-        missing=aggregation.missing(label, of_group, missing),
-    )
+    label = aggregation.group_label(results, finding.together, threshold, finding.lacking)
+    missing = aggregation.missing(label, of_group, finding.lacking)
+    ours = replace(finding, citations=results, label=label, missing=missing)
     return decided(ours, threshold)
 
 
-def _relabelled(result: CitationResult, threshold: float, atoms: Atoms) -> CitationResult:
-    missing = atoms.get(result.citation.citation_id, _atoms_in(result.missing))
-    clauses = tuple(_judged(part, threshold) for part in result.clauses)
-    label = aggregation.label_of(result.outcome, threshold, clauses, missing)
-    named = aggregation.missing(label, clauses, missing)
-    return replace(result, label=label, clauses=clauses, missing=named)
-
-
-def _judged(clause: Part, threshold: float) -> Part:
-    assert clause.evidence
-    return replace(clause, supported=clause.evidence.prob_supported >= threshold)
-
-
-def _atoms_in(missing: Sequence[Part]) -> list[Part]:
-    return [part for part in missing if part.kind != "clause"]
+def _relabelled(result: CitationResult, threshold: float) -> CitationResult:
+    clauses = tuple(
+        replace(each, supported=each.evidence.prob_supported >= threshold)
+        for each in result.clauses
+        if each.evidence
+    )
+    label = aggregation.label_of(result.outcome, threshold, clauses, result.lacking)
+    missing = aggregation.missing(label, clauses, result.lacking)
+    return replace(result, label=label, clauses=clauses, missing=missing)

@@ -25,9 +25,7 @@ from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.origins import Origins
 from pincite.corpus.protocol import Address, Comparison, Corpus
 from pincite.errors import ConfigError, CorpusInUse, InputError
-from pincite.judgement import aggregation
 from pincite.judgement.confirmation import StatementType
-from pincite.judgement.fusion import Atoms
 from pincite.library.update import How, Outcome, update
 from pincite.models.calibration import Calibration
 from pincite.notes import Note
@@ -53,8 +51,6 @@ from pincite.types import (
     Document,
     Evidence,
     Finding,
-    Part,
-    Passage,
     Reason,
     Span,
     Unchecked,
@@ -168,8 +164,7 @@ def _verified(
             report = _without_folder(report, sources)
         calibration = getattr(run.pipeline.verifier, "calibration", None)
         quoted = _quoted(report, run.pipeline, seen)
-    documents = {document.doc_id: document for document in quoted}
-    view = beside(article, blocks, report.findings, documents, calibration)
+    view = beside(article, blocks, calibration)
     if sent:
         view["sent"] = sent
     outcomes = [each.outcome for finding in report.findings for each in finding.citations]
@@ -275,8 +270,6 @@ _SHOWN_ALWAYS = (BlockKind.PARAGRAPH, BlockKind.ITEM, BlockKind.HEADING)
 def beside(
     article: Article,
     blocks: Sequence[Mapping[str, Any]],
-    findings: Sequence[Finding],
-    seen: Mapping[str, Document],
     calibration: Calibration | None,
 ) -> dict[str, Any]:
     """The view as JSON values.
@@ -284,29 +277,16 @@ def beside(
     Args:
         article: with its claims.
         blocks: of its text, see `blocks_of`.
-        findings: on its claims.
-        seen: the documents that were read, by id.
         calibration: of the verifier; None: it was not measured.
     """
     return {
         "blocks": blocks,
-        "atoms": {
-            f.claim.claim_id: attempted(partial(_atoms, f, seen), lambda _: {}) for f in findings
-        },
         "sections": sections_of(blocks),
         "names": {c.citation_id: wording.name_of(c) for k in article.claims for c in k.citations},
         "precision": {
             f"{threshold:.2f}": flag_precision(calibration, threshold) if calibration else ()
             for threshold in THRESHOLDS
         },
-    }
-
-
-def atoms_of(stored: Mapping[str, Any], claim: str) -> Atoms:
-    """The atoms of one claim, as `beside` stored them."""
-    return {
-        citation: [Part(kind, Span(a, b), claim[a:b], supported=False) for kind, a, b in found]
-        for citation, found in stored.items()
     }
 
 
@@ -363,25 +343,6 @@ def _claims_in(block: Block, claims: Sequence[tuple[Span, str]]) -> list[tuple[i
         if start < stop:
             placed.append((start, stop, claim_id))
     return placed
-
-
-def _atoms(finding: Finding, seen: Mapping[str, Document]) -> dict[str, list[tuple[str, int, int]]]:
-    """What each citation's source states nowhere, and under "" what no source of them states."""
-    passages: dict[str, Passage] = {}
-    for result in finding.citations:
-        if isinstance(result.outcome, Evidence):
-            passage = result.outcome.passage
-            if document := seen.get(passage.doc_id):  # the whole document as one passage
-                span = Span(0, len(document.text))
-                passage = dataclasses.replace(passage, text=document.text, span=span)
-            passages[result.citation.citation_id] = passage
-    read = {citation_id: [passage] for citation_id, passage in passages.items()}
-    return {
-        citation_id: [
-            (atom.kind, *atom.span) for atom in aggregation.missing_atoms(finding.claim.text, each)
-        ]
-        for citation_id, each in (read | {"": [*passages.values()]}).items()
-    }
 
 
 # ── check ────────────────────────────────────────────────────────────────────────────────────────

@@ -6,9 +6,8 @@ import pytest
 
 from pincite.judgement.fusion import relabelled
 from pincite.server.requests import EXAMPLES, Example
-from pincite.server.work import atoms_of, beside, noting
 from pincite.settings import Settings
-from pincite.types import Document, Label
+from pincite.types import Label
 from pincite.verbs.verify import build
 from pincite.wiki.article import read_articles
 
@@ -23,16 +22,11 @@ def flag(label: Label) -> Label:
 def test_as_a_run_at_that_threshold(name: Example, threshold: float) -> None:
     example = EXAMPLES[name]
     article = next(iter(read_articles(example.article, title=example.title)))
-    seen: dict[str, Document] = {}
     with build.verifying(Settings(), None, example.sources, keep=False) as run:
-        pipeline = noting(run.pipeline, seen)
-        first = list(pipeline.findings(article))
+        first = list(run.pipeline.findings(article))
         other = dataclasses.replace(run.pipeline, threshold=threshold)
         wanted = list(other.findings(article))
-    atoms = beside(article, [], first, seen, None)["atoms"]
-    found = [
-        relabelled(f, threshold, atoms_of(atoms[f.claim.claim_id], f.claim.text)) for f in first
-    ]
+    found = [relabelled(finding, threshold) for finding in first]
     assert [(flag(f.label), f.missing) for f in found] == [
         (flag(f.label), f.missing) for f in wanted
     ]

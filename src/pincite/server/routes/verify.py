@@ -55,7 +55,7 @@ from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.uploads import Form as SentForm
 from pincite.server.uploads import Sent
-from pincite.server.work import THRESHOLDS, atoms_of
+from pincite.server.work import THRESHOLDS
 from pincite.text.hosts import host_of
 from pincite.types import CitationResult, Evidence, Finding, Suggestion, Unchecked
 from pincite.verbs.verify import render, wording
@@ -123,11 +123,7 @@ def report_at(verified: Verified, threshold: float | None) -> Report:
     report = verified.report
     if threshold is None or threshold == verified.threshold:
         return report
-    stored = verified.view.get("atoms", {})
-    findings = [
-        relabelled(f, threshold, atoms_of(stored.get(f.claim.claim_id, {}), f.claim.text))
-        for f in report.findings
-    ]
+    findings = [relabelled(finding, threshold) for finding in report.findings]
     return replace(
         report,
         findings=tuple(aggregation.ranked(findings)),

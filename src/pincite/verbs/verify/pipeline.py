@@ -109,10 +109,9 @@ class ReadSource(NamedTuple):
 
 
 class _Checked(NamedTuple):
-    """One citation, with what its label was made of."""
+    """One citation, with what was read of its source."""
 
     read: ReadSource
-    lacking: list[Part]
     result: CitationResult
 
 
@@ -247,7 +246,7 @@ class VerifyPipeline:
         results = tuple(each.result for each in checked)
         together = self._together(claim, [each.read.evidence for each in checked])
         if len(checked) == 1:
-            atoms = checked[0].lacking
+            atoms = list(checked[0].result.lacking)
         else:
             atoms = _missing_atoms(claim, [text for each in checked for text in each.read.whole])
             for result in results:
@@ -262,6 +261,7 @@ class VerifyPipeline:
             score=aggregation.group_score(results, together),
             suggestions=(),
             missing=aggregation.missing(label, of_group, atoms),
+            lacking=tuple(atoms),
         )
 
     def _with_earlier(
@@ -323,12 +323,13 @@ class VerifyPipeline:
             label=label,
             clauses=tuple(judged),
             missing=aggregation.missing(label, judged, atoms),
+            lacking=tuple(atoms),
             listing=self.exclusions.listing_of(citation.url or citation.archive_url),
             place=place,
             copy=read.cited.copy,
             not_live=read.cited.not_live,
         )
-        return _Checked(read, atoms, result)
+        return _Checked(read, result)
 
     def _as_cited(
         self, claim: Claim, checked: Sequence[_Checked], written: str | None
