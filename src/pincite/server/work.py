@@ -57,7 +57,6 @@ from pincite.types import (
 )
 from pincite.verbs.check import readings
 from pincite.verbs.check.report import Interpretation
-from pincite.verbs.verify import wording
 from pincite.verbs.verify.build import flag_precision
 from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.verbs.verify.report import Report
@@ -164,7 +163,7 @@ def _verified(
             report = _without_folder(report, sources)
         calibration = getattr(run.pipeline.verifier, "calibration", None)
         quoted = _quoted(report, run.pipeline, seen)
-    view = beside(article, blocks, calibration)
+    view = beside(blocks, calibration)
     if sent:
         view["sent"] = sent
     outcomes = [each.outcome for finding in report.findings for each in finding.citations]
@@ -267,22 +266,16 @@ THRESHOLDS = tuple(step / 20 for step in range(1, 20))  # of the slider
 _SHOWN_ALWAYS = (BlockKind.PARAGRAPH, BlockKind.ITEM, BlockKind.HEADING)
 
 
-def beside(
-    article: Article,
-    blocks: Sequence[Mapping[str, Any]],
-    calibration: Calibration | None,
-) -> dict[str, Any]:
+def beside(blocks: Sequence[Mapping[str, Any]], calibration: Calibration | None) -> dict[str, Any]:
     """The view as JSON values.
 
     Args:
-        article: with its claims.
-        blocks: of its text, see `blocks_of`.
+        blocks: of the article's text, see `blocks_of`.
         calibration: of the verifier; None: it was not measured.
     """
     return {
         "blocks": blocks,
         "sections": sections_of(blocks),
-        "names": {c.citation_id: wording.name_of(c) for k in article.claims for c in k.citations},
         "precision": {
             f"{threshold:.2f}": flag_precision(calibration, threshold) if calibration else ()
             for threshold in THRESHOLDS

@@ -41,7 +41,7 @@ def beside(texts: list[str]) -> dict[str, object]:
         {"kind": "paragraph", "text": text, "label": text, "claims": [[0, len(text), f"{n:03}0"]]}
         for n, text in enumerate(texts)
     ]
-    return {"blocks": blocks, "atoms": {}, "names": {"r1": texts[0]}, "precision": {}}
+    return {"blocks": blocks, "precision": {}}
 
 
 def source(text: str) -> dict[str, object]:

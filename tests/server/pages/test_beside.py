@@ -26,7 +26,7 @@ def test_every_claim_stands_in_the_article(name: Example) -> None:
 def test_claims_do_not_overlap_and_html_is_read_too() -> None:
     source = '<p>One thing<sup class="reference"><a href="#n">[1]</a></sup> and another.</p>'
     article = parse_article(source, "T", markup="html")
-    found = beside(article, blocks_of(article, "html"), None)
+    found = beside(blocks_of(article, "html"), None)
     for block in found["blocks"]:
         ends = [end for start, stop, _ in block["claims"] for end in (start, stop)]
         assert ends == sorted(ends)

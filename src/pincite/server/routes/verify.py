@@ -406,13 +406,9 @@ def _board(
         raise not_found()
     place = ids.index(claim_id) if claim_id else 0
     opened = report.findings[place] if ids else None
-    names = verified.view.get("names", {})  # of citations without title and address
 
     def stored(doc_id: str) -> dict[str, Any] | None:
         return file_of(site, look.job, doc_id, look.who) if look.is_own and look.who else None
-
-    def name_of(result: CitationResult) -> str:
-        return str(names.get(result.citation.citation_id) or render.name_of(result))
 
     return {
         "look": look,
@@ -439,7 +435,6 @@ def _board(
         "summary": edit_summary(opened) if opened else "",
         "around": partial(around, stored),
         "may_hand_in": keys_of,  # without keys a copy could not be matched later
-        "name_of": name_of,
         "reference": partial(render.reference, today=today),
         "to_paste": partial(render.to_paste, today=today),
     }
@@ -597,7 +592,7 @@ def get_citations(job_id: str, request: Request, who: Reader, site: Stores) -> l
     found = verified_in(request, site, readable(site, job_id, who))
     if found is None:
         raise not_found()
-    return _claims(job_id, found, found.report.findings, words_of(request))
+    return _claims(job_id, found.report.findings, words_of(request))
 
 
 @api.post(
@@ -616,7 +611,7 @@ def citation(
     for job in _before(site, who, body):
         verified = verified_in(request, site, job)
         if verified and (found := _citing(job, verified, body.note, site)):
-            return KnownOrJob(claims=_claims(job.job_id, verified, found, words), job=None)
+            return KnownOrJob(claims=_claims(job.job_id, found, words), job=None)
     if not (body.claim and body.url):
         raise not_found()
     asked = _article_of(body)
@@ -677,16 +672,11 @@ def _citing(job: Job, verified: Verified, note: str | None, site: Site) -> list[
     ]
 
 
-def _claims(
-    job_id: str, verified: Verified, findings: Iterable[Finding], words: Language
-) -> list[ClaimBody]:
-    names, today = verified.view.get("names", {}), date.today()
-    return [_claim(job_id, finding, names, words, today) for finding in findings]
+def _claims(job_id: str, findings: Iterable[Finding], words: Language) -> list[ClaimBody]:
+    return [_claim(job_id, finding, words, date.today()) for finding in findings]
 
 
-def _claim(
-    job_id: str, finding: Finding, names: Mapping[str, str], words: Language, today: date
-) -> ClaimBody:
+def _claim(job_id: str, finding: Finding, words: Language, today: date) -> ClaimBody:
     support = finding.prob_supported
     absent, _ = wording.absent_and_denied(finding.missing)
     return ClaimBody(
@@ -697,13 +687,13 @@ def _claim(
         verdict=words.say(wording.LABELS[finding.label]),
         support=None if support is None else cells.percent(support),
         missing=[part.words for part in absent],
-        citations=[_cited(result, names, words) for result in finding.citations],
+        citations=[_cited(result, words) for result in finding.citations],
         suggestions=[_suggested(each, today) for each in finding.suggestions],
         tag=render.tag(finding, today),
     )
 
 
-def _cited(result: CitationResult, names: Mapping[str, str], words: Language) -> CitedBody:
+def _cited(result: CitationResult, words: Language) -> CitedBody:
     cited, outcome, copy = result.citation, result.outcome, result.copy
     evidence = outcome if isinstance(outcome, Evidence) else None
     why = outcome if isinstance(outcome, Unchecked) else None
@@ -712,7 +702,7 @@ def _cited(result: CitationResult, names: Mapping[str, str], words: Language) ->
     return CitedBody(
         at=(cited.span.start, cited.span.end),
         label=str(result.label),
-        name=names.get(cited.citation_id) or wording.name_of(cited),
+        name=wording.name_of(cited),
         url=cells.safe_link(cited.url),
         copy_url=cells.safe_link(copy.url) if copy and copy.url != cited.url else None,
         quote=text if quoted else "",
