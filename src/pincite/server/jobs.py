@@ -188,11 +188,13 @@ class JobStore:
             self._db.one_at_a_time(
                 db, Lock.QUEUE
             )  # for requests with one key, and for the last place
-            if key and (earlier := self._keyed(db, owner, key)):
-                job_id, hashed = earlier
-                if hashed != digest:
-                    raise KeyReused("This Idempotency-Key was used for another request.")
-                return self._found(db, job_id), False
+            if key:
+                known = (jobs.c.owner == owner) & (jobs.c.idempotency_key == key)
+                wanted = sa.select(jobs.c.job_id, jobs.c.request_hash).where(known)
+                if earlier := db.execute(wanted).first():
+                    if earlier.request_hash != digest:
+                        raise KeyReused("This Idempotency-Key was used for another request.")
+                    return self._found(db, earlier.job_id), False
             self._refuse_more(db, owner)
             job_id = new_id()
             short = dict(request)
@@ -495,13 +497,6 @@ class JobStore:
         wanted = sa.select(jobs.c.status).where(jobs.c.job_id == job_id).with_for_update()
         status: str | None = db.execute(wanted).scalar()
         return status
-
-    def _keyed(self, db: sa.Connection, owner: str, key: str) -> tuple[str, str] | None:
-        wanted = sa.select(jobs.c.job_id, jobs.c.request_hash).where(
-            jobs.c.owner == owner, jobs.c.idempotency_key == key
-        )
-        row = db.execute(wanted).first()
-        return (row[0], row[1]) if row else None
 
     def _found(self, db: sa.Connection, job_id: str) -> Job:
         return _job(db.execute(sa.select(*_SHOWN).where(jobs.c.job_id == job_id)).one())

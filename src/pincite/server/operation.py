@@ -2,19 +2,13 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import sqlalchemy as sa
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Histogram
-from prometheus_client.core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    Metric,
-)
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import generate_latest
-from prometheus_client.registry import Collector
 from sqlalchemy.dialects import postgresql, sqlite
 
 from pincite.errors import PinciteError
@@ -167,8 +161,6 @@ class Metrics:
             registry=self._registry,
             buckets=BUCKETS,
         )
-        self._now = Now()
-        self._registry.register(_OfJobs(lambda: self._now))
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answered request; `route`: the route's pattern, never the address."""
@@ -177,39 +169,35 @@ class Metrics:
 
     def text(self, now: Now) -> tuple[bytes, str]:
         """The text for Prometheus, and its media type."""
-        self._now = now
-        return generate_latest(self._registry), CONTENT_TYPE_LATEST
+        registry = CollectorRegistry()
 
+        def gauge(name: str, what: str, value: float) -> None:
+            Gauge(f"pincite_{name}", what, registry=registry).set(value)
 
-class _OfJobs(Collector):
-    """The current values as families of metrics."""
-
-    def __init__(self, now: Callable[[], Now]) -> None:
-        self._now = now
-
-    def collect(self) -> Iterator[Metric]:
-        now = self._now()
-        waiting = GaugeMetricFamily("pincite_jobs", "Stored jobs by state.", None, ["status"])
+        gauge(
+            "queue_oldest_seconds",
+            "Seconds that the oldest waiting job has waited.",
+            now.oldest_seconds,
+        )
+        gauge("disk_free_bytes", "Free bytes on the disk of the data folder.", now.disk_free_bytes)
+        gauge(
+            "resident_bytes", "Memory of the server's process, without its jobs.", _resident_bytes()
+        )
+        jobs = Gauge("pincite_jobs", "Stored jobs by state.", ["status"], registry=registry)
         for status, n in now.jobs.items():
-            waiting.add_metric([status.value], n)
-        yield waiting
-        what = "Seconds that the oldest waiting job has waited."
-        yield GaugeMetricFamily("pincite_queue_oldest_seconds", what, now.oldest_seconds)
-        what = "Free bytes on the disk of the data folder."
-        yield GaugeMetricFamily("pincite_disk_free_bytes", what, now.disk_free_bytes)
-        what = "Resident memory of the server's process, without its jobs."
-        yield GaugeMetricFamily("pincite_resident_bytes", what, _resident_bytes())
-        yield _counter("pincite_verdicts", "Verdicts by verb.", ["verb", "verdict"], now, VERDICTS)
-        why = "Citations that could not be checked, by reason."
-        yield _counter("pincite_unchecked", why, ["reason"], now, UNCHECKED)
-
-
-def _counter(name: str, what: str, labels: list[str], now: Now, tally: str) -> Metric:
-    family = CounterMetricFamily(name, what, None, labels)
-    for (kind, label), value in sorted(now.tallies.items()):
-        if kind == tally:
-            family.add_metric(label.split(" "), value)
-    return family
+            jobs.labels(status.value).set(n)
+        verdicts = Counter(
+            "pincite_verdicts", "Verdicts by verb.", ["verb", "verdict"], registry=registry
+        )
+        unchecked = Counter(
+            "pincite_unchecked",
+            "Citations that could not be checked.",
+            ["reason"],
+            registry=registry,
+        )
+        for (kind, label), value in sorted(now.tallies.items()):
+            (verdicts if kind == VERDICTS else unchecked).labels(*label.split(" ")).inc(value)
+        return generate_latest(self._registry) + generate_latest(registry), CONTENT_TYPE_LATEST
 
 
 def _resident_bytes() -> int:
