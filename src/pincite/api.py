@@ -5,13 +5,12 @@ They do what the command line does, with the same defaults: without `settings=`,
 """
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from rich.console import Console
 
@@ -33,15 +32,16 @@ from pincite.verbs.check import build as build_check
 from pincite.verbs.check import render as check_render
 from pincite.verbs.check import terminal as check_terminal
 from pincite.verbs.check.report import Check, CheckReport
-from pincite.verbs.verify import articles, build, terminal
+from pincite.verbs.verify import articles, build
 from pincite.verbs.verify import render as verify_render
+from pincite.verbs.verify import terminal as verify_terminal
 from pincite.verbs.verify.report import Report as VerifyReport
 from pincite.wiki.article import article_in
 
 if TYPE_CHECKING:
     import pandas
 
-Record_co = TypeVar("Record_co", covariant=True)
+Record_co = TypeVar("Record_co", bound=VerifyReport | CheckReport | AnswerReport, covariant=True)
 Result_co = TypeVar("Result_co", covariant=True)
 Place: TypeAlias = str | Path
 Corpus: TypeAlias = Place | OpenCorpus  # a folder, an address, or one that is open
@@ -64,7 +64,7 @@ class Report(Generic[Record_co, Result_co]):
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, as in the command line's `--json`."""
-        return _forms(self.record).values(self.record)
+        return self.record.to_values()
 
     def to_json(self) -> str:
         """As indented JSON."""
@@ -72,7 +72,9 @@ class Report(Generic[Record_co, Result_co]):
 
     def to_html(self) -> str:
         """As one self-contained page, as in the command line's `--html`."""
-        return _forms(self.record).to_html(self.record)
+        render, _ = _RENDERERS[type(self.record)]
+        page: str = render.to_html(self.record)
+        return page
 
     def to_frame(self) -> "pandas.DataFrame":
         """As a pandas table with a row for each citation, judged passage, or sentence.
@@ -87,13 +89,14 @@ class Report(Generic[Record_co, Result_co]):
         except ImportError as error:
             message = "to_frame() needs pandas, which is not installed: pip install pandas"
             raise MissingExtra(message) from error
-        forms = _forms(self.record)
-        return pandas.DataFrame(list(forms.rows(self.record)), columns=list(forms.columns))
+        render, _ = _RENDERERS[type(self.record)]
+        return pandas.DataFrame(list(render.rows(self.record)), columns=list(render.COLUMNS))
 
     def __str__(self) -> str:
         shown = io.StringIO()
         console = Console(file=shown, force_terminal=False, force_jupyter=False, color_system=None)
-        _forms(self.record).show(self.record, console)
+        _, terminal = _RENDERERS[type(self.record)]
+        terminal.print_report(self.record, console)
         return shown.getvalue()
 
     def __repr__(self) -> str:
@@ -103,44 +106,12 @@ class Report(Generic[Record_co, Result_co]):
         return notebook.framed(self.to_html())
 
 
-class _Forms(NamedTuple):
-    """The functions that write a record, shared with the command line."""
-
-    values: Callable[[Any], dict[str, Any]]  # of its JSON
-    to_html: Callable[[Any], str]
-    show: Callable[[Any, Console], None]
-    columns: Sequence[str]  # of a table
-    rows: Callable[[Any], Iterable[Sequence[Any]]]  # its values
-
-
-def _forms(record: object) -> _Forms:
-    if isinstance(record, CheckReport):
-        return _Forms(
-            CheckReport.to_values,
-            check_render.to_html,
-            check_terminal.print_report,
-            check_render.COLUMNS,
-            check_render.rows,
-        )
-    if isinstance(record, AnswerReport):
-        return _Forms(
-            AnswerReport.to_values,
-            ask_render.to_html,
-            ask_terminal.print_report,
-            ask_render.COLUMNS,
-            ask_render.rows,
-        )
-    return _Forms(
-        VerifyReport.to_values,
-        _verify_page,
-        terminal.print_report,
-        verify_render.CSV_COLUMNS,
-        verify_render.csv_rows,
-    )
-
-
-def _verify_page(record: VerifyReport) -> str:
-    return verify_render.to_html(record, datetime.now(UTC).date())
+# Per record: the module that renders its page and table, and the one that prints it.
+_RENDERERS: dict[type, tuple[Any, Any]] = {
+    VerifyReport: (verify_render, verify_terminal),
+    CheckReport: (check_render, check_terminal),
+    AnswerReport: (ask_render, ask_terminal),
+}
 
 
 def verify(

@@ -105,7 +105,7 @@ def test_an_answer_s_items_and_their_rows(home: Path) -> None:
         {"number": 2, "support": "supports", "evidence": evidence},
         {"number": None, "support": "no_such_reference", "evidence": None},
     ]
-    sentence = {"sentence": {"text": "The rate fell."}, "standing": "supported"}
+    sentence: dict[str, Any] = {"sentence": {"text": "The rate fell."}, "standing": "supported"}
     answer = {"question": "Did it fall?", "abstained": "", "sentences": [sentence]}
     sentence["verdicts"] = verdicts
     report = {"answers": [answer], "versions": {}, "created": "2026-01-02T03:04:05+00:00"}

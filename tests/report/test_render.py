@@ -214,7 +214,7 @@ def test_a_finding_that_cannot_be_shown_costs_itself() -> None:
     whole, bad = report("The bridge."), broken()
     (lost,) = [each for each in bad.to_values()["findings"] if each["failed"]]
     assert lost["citations"][0]["outcome"]["reason"] == Reason.INTERNAL_ERROR
-    rows = [list(render.csv_rows(each)) for each in (whole, bad)]
+    rows = [list(render.rows(each)) for each in (whole, bad)]
     assert len(rows[0]) == len(rows[1])
     out = [io.StringIO(), io.StringIO()]
     for each, stream in zip((whole, bad), out, strict=True):
@@ -413,8 +413,8 @@ def test_wikitext_holds_exactly_the_templates_that_were_meant(text: str, url: st
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_csv_has_whole_rows_and_no_formula(text: str, url: str) -> None:
     rows = list(spreadsheet.reader(io.StringIO(render.to_csv(report(text, url)))))
-    assert {len(row) for row in rows} == {len(render.CSV_COLUMNS)}
-    numeric = {render.CSV_COLUMNS.index(name) for name in render.CSV_COLUMNS if "score" in name}
+    assert {len(row) for row in rows} == {len(render.COLUMNS)}
+    numeric = {render.COLUMNS.index(name) for name in render.COLUMNS if "score" in name}
     for row in rows[1:]:
         for column, cell in enumerate(row):
             assert column in numeric or not cell.startswith(("=", "+", "-", "@", "\t"))

@@ -230,7 +230,7 @@ def deliver(
     writers = {
         "json": report.to_json,
         "csv": lambda: render.to_csv(report),
-        "html": lambda: render.to_html(report, today),
+        "html": lambda: render.to_html(report),
         "wikitext": lambda: render.to_wikitext(report, today),
     }
 
@@ -422,7 +422,7 @@ class Folder:
         """Write the page, then the JSON: that marks the article as done."""
         from pincite.verbs.verify import render
 
-        options.write(render.to_html(report, datetime.now(UTC).date()), self._path / f"{name}.html")
+        options.write(render.to_html(report), self._path / f"{name}.html")
         options.write(report.to_json(), self._path / f"{name}.json")
         self._add(report, name)
 

@@ -8,7 +8,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from functools import partial
 from typing import Any
 
@@ -42,7 +42,7 @@ from pincite.wiki import suggest
 # ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
 
 # One row a citation. Counting `citation_reached` gives the coverage.
-CSV_COLUMNS = (
+COLUMNS = (
     "rank claim_id section claim label score citation_id citation_title citation_url "
     "citation_label citation_score unchecked_reason unchecked_detail quote reasons "
     "suggestion_url suggestion_title suggestion_score suggestion_quote "
@@ -59,14 +59,14 @@ def to_csv(report: Report) -> str:
     """The report as CSV with a header."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
-    for row in csv_rows(report):
+    writer.writerow(COLUMNS)
+    for row in rows(report):
         writer.writerow([cells.cell(value) for value in row])
     return out.getvalue()
 
 
-def csv_rows(report: Report) -> Iterator[list[Value]]:
-    """The values of `CSV_COLUMNS`; a claim without citations has one row.
+def rows(report: Report) -> Iterator[list[Value]]:
+    """The values of `COLUMNS`; a claim without citations has one row.
 
     So has a sentence that needs a citation and has none, with the probability in the last column.
     """
@@ -75,7 +75,7 @@ def csv_rows(report: Report) -> Iterator[list[Value]]:
         found += containment.shown(partial(_rows, report, rank), finding)
     found += [containment.shown_uncited(_uncited_row, each) for each in report.uncited or ()]
     for row in found:
-        yield [row.get(column) for column in CSV_COLUMNS]
+        yield [row.get(column) for column in COLUMNS]
 
 
 def _rows(report: Report, rank: int, finding: Finding) -> list[dict[str, Value]]:
@@ -307,12 +307,13 @@ MAX_BEFORE = 160  # characters of context before a claim
 MAX_NAME = 160  # characters of a source's name: some references are whole paragraphs
 
 
-def to_html(report: Report, today: date) -> str:
+def to_html(report: Report, today: date | None = None) -> str:
     """The report as one self-contained page: no script, no request, everything escaped.
 
     The page's own content-security policy forbids scripts and requests. The filter is made of
     radio buttons and style rules.
     """
+    today = today or datetime.now(UTC).date()
     shared = {**names(), "to_paste": partial(to_paste, today=today)}
     macros: Any = templates.page("finding.html.j2").make_module(shared)
     entries = [
