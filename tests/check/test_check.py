@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from check.laws import FakeJudge, check_judge
@@ -13,6 +13,7 @@ from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.judgement.confirmation import Outcome, StatementType
 from pincite.types import Document, Failed, Passage, Span
 from pincite.verbs.check import readings
+from pincite.verbs.check.confirm import VerifierJudge
 from pincite.verbs.check.pipeline import CheckPipeline, PassageFinder, WindowFinder, found_in
 from pincite.verbs.check.report import Reading
 
@@ -39,7 +40,7 @@ def corpus(tmp_path: Path) -> Iterator[EmbeddedCorpus]:
 
 def pipeline(corpus: EmbeddedCorpus, **parts: Any) -> CheckPipeline:
     finder = PassageFinder(corpus.by("hybrid"), corpus.get)
-    return replace(CheckPipeline(finder, FakeJudge()), **parts)
+    return replace(CheckPipeline(finder, cast(VerifierJudge, FakeJudge())), **parts)
 
 
 def test_a_text_that_two_pages_carry_is_found_once_with_both_addresses(

@@ -4,7 +4,7 @@ import io
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from pincite.judgement.confirmation import Outcome, StatementType, Weighed, from
 from pincite.types import Claim, Evidence, Failed, Passage, Span
 from pincite.verbs.check import render, terminal
 from pincite.verbs.check.confirm import VerifierJudge
-from pincite.verbs.check.pipeline import CheckPipeline, Found
+from pincite.verbs.check.pipeline import CheckPipeline, Found, PassageFinder
 from pincite.verbs.check.report import Check, CheckReport, Interpretation, Reading
 
 BAD = "unlucky"
@@ -61,7 +61,7 @@ class BadInterpreter:
 
 
 def pipeline(**parts: Any) -> CheckPipeline:
-    whole = CheckPipeline(FoundTexts(), VerifierJudge(WordVerifier()))
+    whole = CheckPipeline(cast(PassageFinder, FoundTexts()), VerifierJudge(WordVerifier()))
     return replace(whole, **parts)
 
 

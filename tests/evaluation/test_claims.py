@@ -21,6 +21,7 @@ from pincite.cli import cli
 from pincite.errors import InputError, MissingModel
 from pincite.evaluation import claims, plots, tables
 from pincite.evaluation.claims import Scorer, by_url_depth, by_verifier
+from pincite.models import weights
 from pincite.verbs.verify import build
 
 Write = Callable[..., Path]
@@ -180,7 +181,7 @@ def test_relevance_takes_the_best_passage() -> None:
 
 def test_relevance_on_a_real_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write_model(tmp_path / "reranker", labels=1)
-    monkeypatch.setattr(claims.weights, "locate", lambda name: folder)
+    monkeypatch.setattr(weights, "locate", lambda name: folder)
     scorer = Scorer("", partial(claims.relevance, claims.cross_encoder(1)))
     both = values(scorer, cut_row("the bridge opened in 1911"), cut_row("the town was old ."))
     assert np.isfinite(both).all()

@@ -168,7 +168,7 @@ def test_a_killed_run_ends_with_the_same_weights(
 
 @pytest.mark.parametrize("strategy", get_args(Strategy))
 def test_every_strategy_trains_and_resumes(
-    groups: list[Group], tiny_bert: Path, tmp_path: Path, strategy: str
+    groups: list[Group], tiny_bert: Path, tmp_path: Path, strategy: Strategy
 ) -> None:
     recipe = replace(RECIPE, strategy=strategy, steps=4)
     whole, means = trained(groups, recipe, tiny_bert, tmp_path / "whole")
