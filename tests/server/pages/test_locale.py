@@ -60,12 +60,16 @@ def test_the_language_is_the_chosen_or_the_browsers() -> None:
 
 
 def test_a_check_is_worded_in_each_language() -> None:
-    worded = (check_wording.sentence, check_wording.mean_degree, check_wording.warning)
     for result in check_report().checks[0].results:
-        for each in worded:
-            assert "%" not in each(result)
-            assert each(result, ENGLISH) == each(result)
-            assert each(result, GERMAN) != each(result) or not each(result)
+        weight, n, kind = result.weight, len(result.items), result.reading.kind
+        for words, *given in (
+            (check_wording.sentence, weight, n, kind),
+            (check_wording.mean_degree, weight, n),
+            (check_wording.warning, weight),
+        ):
+            assert "%" not in words(*given)
+            assert words(*given, ENGLISH) == words(*given)
+            assert words(*given, GERMAN) != words(*given) or not words(*given)
     assert check_wording.legend(0.2, GERMAN) != check_wording.legend(0.2)
 
 

@@ -116,7 +116,7 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
         rows = [Row(each.text, each.kind, each.negation) for each in found.readings]
         failures = [failure.detail for failure in found.failures]
         return _edited(request, look.who, look.job, rows, failures)
-    words, threshold = words_of(request), wording.threshold_of(report)
+    words = words_of(request)
     return page(
         request,
         "checked.html",
@@ -126,7 +126,7 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
         report=report,
         checks=render.views(report, words),
         advice=wording.ADVICE,
-        legend=wording.legend(threshold, words) if wording.has_degrees(report) else "",
+        legend=report.legend(words),
         used=cells.asked(report.usage),
         covers=corpora.covered(site, look),
         footnotes=render.to_footnotes(report),

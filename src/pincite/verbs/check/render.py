@@ -50,7 +50,7 @@ def to_html(report: CheckReport) -> str:
         checks=views(report),
         n_readings=wording.readings(n_readings),
         advice=wording.ADVICE,
-        legend=wording.legend(wording.threshold_of(report)) if wording.has_degrees(report) else "",
+        legend=report.legend(),
         used=cells.asked(report.usage),
         css=templates.style("check.css"),
     )
@@ -72,7 +72,8 @@ def _view(check: Check, words: Language) -> dict[str, Any]:
 
 
 def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
-    outcome = result.weight.outcome
+    weight, n_passages = result.weight, len(result.items)
+    outcome = weight.outcome
     rank = confirmation.rank(outcome)
     failures = [i.outcome.detail for i in result.items if isinstance(i.outcome, Failed)]
     return {
@@ -88,15 +89,16 @@ def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
         else ("partly_supported", "supported", "refuted")[(rank > 0) - (rank < 0)],
         "sign": wording.SIGNS[outcome],
         "label": words.say(wording.LABELS[outcome]),
-        "summary": wording.mean_degree(result, words) or wording.sentence(result, words),
-        "warning": wording.warning(result, words),
+        "summary": wording.mean_degree(weight, n_passages, words)
+        or wording.sentence(weight, n_passages, result.reading.kind, words),
+        "warning": wording.warning(weight, words),
         "years": [
             (year, wording.signed(then.doc), words.say(wording.LABELS[then.outcome]))
             for year, then in result.as_of
         ],
         "sides": sides(result),
         "failures": list(dict.fromkeys(failures)),
-        "unused": wording.unused_pages(result, words.say),
+        "unused": wording.unused_pages(result.unread, result.excluded, words.say),
     }
 
 
@@ -340,7 +342,7 @@ def _review(result: ReadingResult, report: CheckReport) -> dict[str, Any]:
             "worstRating": 1,
             "bestRating": 7,
             "alternateName": wording.LABELS[outcome],
-            "ratingExplanation": wording.sentence(result),
+            "ratingExplanation": result.summary,
         },
         "reviewBody": wording.ADVICE,
         "citation": [_work(item) for item in result.items if item.side in ("for", "against")],

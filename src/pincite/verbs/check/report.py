@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pincite import codec, containment
 from pincite.completions import Usage
 from pincite.judgement.confirmation import (
+    THRESHOLD,
     Outcome,
     ReadingOrigin,
     StatementType,
@@ -16,7 +17,7 @@ from pincite.judgement.confirmation import (
     Weighed,
     Weight,
 )
-from pincite.notes import Note, texts
+from pincite.notes import IN_ENGLISH, Language, Note, texts
 from pincite.types import Exclusion, Failed, Passage, Says, Span, Unchecked, written
 from pincite.verbs.check import wording
 
@@ -62,13 +63,13 @@ class ReadingResult:
     @written
     def summary(self) -> str:
         """The result in words."""
-        return wording.sentence(self)
+        return wording.sentence(self.weight, len(self.items), self.reading.kind)
 
     @property
     @written
     def warning(self) -> str:
         """What must not be overlooked beside the mean; empty if nothing."""
-        return wording.warning(self)
+        return wording.warning(self.weight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,13 @@ class CheckReport:
     def complete(self) -> bool:
         """Whether every statement was checked, and nothing failed."""
         return len(self.checks) == self.n_statements and all(c.complete for c in self.checks)
+
+    def legend(self, words: Language = IN_ENGLISH) -> str:
+        """What the degrees mean; empty if there are none."""
+        threshold = self.settings.get("check.threshold")
+        threshold = threshold if isinstance(threshold, int | float) else THRESHOLD
+        degrees = [result.weight.doc for check in self.checks for result in check.results]
+        return wording.legend(threshold, words) if any(d is not None for d in degrees) else ""
 
     def to_values(self) -> dict[str, Any]:
         """The report as its JSON has it; what cannot be written costs itself."""

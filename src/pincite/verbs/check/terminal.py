@@ -43,8 +43,8 @@ def print_report(report: CheckReport, console: Console, limit: int = 3) -> None:
     if len(report.checks) < report.n_statements:
         done = f"stopped after {len(report.checks)} of {report.n_statements} statements"
         parts.append(Text(f"… {done}", "yellow"))
-    if check_wording.has_degrees(report):
-        parts.append(Text(check_wording.legend(check_wording.threshold_of(report)), style="dim"))
+    if legend := report.legend():
+        parts.append(Text(legend, style="dim"))
     parts.append(Text(check_wording.ADVICE, style="italic"))
     if used := cells.asked(report.usage):
         parts.append(Text(used, style="dim"))
@@ -74,9 +74,9 @@ def _result(result: ReadingResult, statement: str, limit: int) -> list[Renderabl
     name = Text("as stated") if stated else Text(cells.shortened(reading.text, TEXT_WIDTH))
     head.add_row(reading.reading_id[1:], name.append(f"  ({reading.kind})", style="dim"))
     text = Text(f"{check_wording.SIGNS[outcome]} {check_wording.LABELS[outcome]}", STYLES[outcome])
-    text.append(f" · {check_wording.sentence(result)}", style="dim")
-    if warning := check_wording.warning(result):
-        text.append(f"\n⚠ {warning}", style="bold dark_orange")
+    text.append(f" · {result.summary}", style="dim")
+    if result.warning:
+        text.append(f"\n⚠ {result.warning}", style="bold dark_orange")
     parts: list[RenderableType] = [Text(), head, _indented(text)]
     if result.items:
         parts.append(_indented(_items(result, limit)))
@@ -84,7 +84,7 @@ def _result(result: ReadingResult, statement: str, limit: int) -> list[Renderabl
         item.outcome.detail for item in result.items if isinstance(item.outcome, Failed)
     )
     shown = [f"– {cells.shortened(detail, TEXT_WIDTH)}" for detail in failures]
-    if pages := check_wording.unused_pages(result):
+    if pages := check_wording.unused_pages(result.unread, result.excluded):
         shown.append("– pages of the web that are not evidence:")
         shown += [f"    {cells.one_line(url)}: {cells.one_line(why)}" for url, why in pages]
     return [*parts, *(_indented(Text(line, style="yellow")) for line in shown)]

@@ -1,15 +1,11 @@
 """The words and signs for the results of `check`."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
-from pincite.judgement import confirmation
-from pincite.judgement.confirmation import Outcome, StatementType
+from pincite.judgement.confirmation import Outcome, StatementType, Weight
 from pincite.notes import IN_ENGLISH, Language
 from pincite.report.reasons import why_excluded, why_unchecked
-
-if TYPE_CHECKING:
-    from pincite.verbs.check.report import CheckReport, ReadingResult
+from pincite.types import Exclusion, Unchecked
 
 SIGNS = {
     Outcome.STRONG_CONFIRMATION: "▲▲▲",
@@ -60,23 +56,18 @@ def legend(threshold: float, words: Language = IN_ENGLISH) -> str:
     return said % {"threshold": f"{threshold:g}"}
 
 
-def has_degrees(report: "CheckReport") -> bool:
-    """Whether any reading has a degree that `legend` should explain."""
-    return any(r.weight.doc is not None for check in report.checks for r in check.results)
-
-
-def sentence(result: "ReadingResult", words: Language = IN_ENGLISH) -> str:
+def sentence(
+    weight: Weight, n_passages: int, kind: StatementType, words: Language = IN_ENGLISH
+) -> str:
     """The result of one reading in words.
 
-    >>> from pincite.verbs.check.report import Reading, ReadingResult
     >>> from pincite.judgement.confirmation import Weight
-    >>> reading = Reading("r1", "The mill is old.", StatementType.DESCRIPTIVE)
-    >>> sentence(ReadingResult(reading, (), Weight(Outcome.NO_EVIDENCE, None, 0)))
+    >>> sentence(Weight(Outcome.NO_EVIDENCE, None, 0), 0, StatementType.DESCRIPTIVE)
     'nothing relevant was found'
     """
-    say, weight, n_passages = words.say, result.weight, len(result.items)
+    say = words.say
     if weight.outcome is Outcome.NOT_JUDGED:
-        return say("not judged: it %(kind)s") % {"kind": say(KINDS[result.reading.kind])}
+        return say("not judged: it %(kind)s") % {"kind": say(KINDS[kind])}
     if weight.outcome is Outcome.NO_EVIDENCE and not n_passages:
         return say("nothing relevant was found")
     if weight.outcome is Outcome.NO_EVIDENCE:
@@ -90,34 +81,34 @@ def sentence(result: "ReadingResult", words: Language = IN_ENGLISH) -> str:
         )
         return said % {"n": weight.n_failed, "all": n_passages}
     values = {"doc": signed(weight.doc), "texts": _texts(weight.n_texts, words)}
-    return say("%(doc)s from %(texts)s") % values + _how_sure(result, words)
+    return say("%(doc)s from %(texts)s") % values + _how_sure(weight, n_passages, words)
 
 
-def mean_degree(result: "ReadingResult", words: Language = IN_ENGLISH) -> str:
+def mean_degree(weight: Weight, n_passages: int, words: Language = IN_ENGLISH) -> str:
     """The mean degree of a reading and how sure it is; empty without evidence."""
-    doc = result.weight.doc
-    if doc is None:
+    if weight.doc is None:
         return ""
-    return words.say("mean degree %(doc)s") % {"doc": signed(doc)} + _how_sure(result, words)
+    said = words.say("mean degree %(doc)s") % {"doc": signed(weight.doc)}
+    return said + _how_sure(weight, n_passages, words)
 
 
-def _how_sure(result: "ReadingResult", words: Language) -> str:
-    weight, said = result.weight, ""
+def _how_sure(weight: Weight, n_passages: int, words: Language) -> str:
+    said = ""
     if weight.interval:
         low, high = map(signed, weight.interval)
         said += words.say(", likely %(low)s to %(high)s") % {"low": low, "high": high}
     if weight.n_failed:
-        unjudged = {"n": weight.n_failed, "all": len(result.items)}
+        unjudged = {"n": weight.n_failed, "all": n_passages}
         said += words.say("; %(n)s of %(all)s passages could not be judged") % unjudged
     return said
 
 
-def warning(result: "ReadingResult", words: Language = IN_ENGLISH) -> str:
-    """What must not be overlooked beside the mean; empty if that is nothing."""
-    n = len(result.weight.contradictions)
+def warning(weight: Weight, words: Language = IN_ENGLISH) -> str:
+    """What must not be overlooked beside the mean; empty if nothing."""
+    n = len(weight.contradictions)
     if not n:
         return ""
-    if result.weight.outcome is Outcome.BALANCED:
+    if weight.outcome is Outcome.BALANCED:
         said = words.say("%(num)d passages strongly contradict each other")  # two at least
     else:
         said = words.plural(
@@ -128,10 +119,12 @@ def warning(result: "ReadingResult", words: Language = IN_ENGLISH) -> str:
     return said % {"num": n}
 
 
-def unused_pages(result: "ReadingResult", say: Callable[[str], str] = str) -> list[tuple[str, str]]:
+def unused_pages(
+    unread: Sequence[Unchecked], excluded: Sequence[Exclusion], say: Callable[[str], str] = str
+) -> list[tuple[str, str]]:
     """The pages of the web that are not evidence, with the reason in words."""
-    unread = [(page.url, why_unchecked(page, say)) for page in result.unread]
-    return [*unread, *((page.url, why_excluded(page, say)) for page in result.excluded)]
+    why_not = [(page.url, why_unchecked(page, say)) for page in unread]
+    return [*why_not, *((page.url, why_excluded(page, say)) for page in excluded)]
 
 
 def signed(doc: float | None) -> str:
@@ -143,12 +136,6 @@ def signed(doc: float | None) -> str:
     if doc is None:
         return ""
     return f"{doc:+.2f}".replace("-", "−")
-
-
-def threshold_of(report: "CheckReport") -> float:
-    """The |DOC| at or below which a passage of this report is silent."""
-    value = report.settings.get("check.threshold", confirmation.THRESHOLD)
-    return float(value) if isinstance(value, int | float) else confirmation.THRESHOLD
 
 
 def _texts(n: int, words: Language) -> str:
