@@ -38,11 +38,11 @@ _NO_DENIAL = re.compile(
     re.IGNORECASE,
 )
 _DENIED_VERB = re.compile(r"not\b|never\b|cannot\b|\w*n['’]t\b", re.IGNORECASE)
-_LONGEST = 45  # words of a sentence: longer ones are lists and menus, or say too many things
+_LONGEST = 45  # words of a sentence: longer ones are lists and menus, or make many statements
 # "We examined whether", "Did it close?", "the hypothesis that": these assert nothing.
 _ASKS = re.compile(r"\bwhether\b|\bhypothes[ei][sz]|\?[\"”’)]*\s*\Z", re.IGNORECASE)
-_REACH = 4  # words behind a negation in which its predicate stands
-# Words that deny without a negation, or half, or only in a case: a sentence with one is left alone.
+_REACH = 4  # words after a negation that may be its predicate
+# Words that deny without a negation, in part, or on a condition: a sentence with one is skipped.
 # "Neither a nor b was better" and "no patient with asthma died" deny what comes after the names.
 _HALF_DENIED = re.compile(
     r"\b(?:first|only|before|insufficient|little|few|lack\w*|absen\w+|without|hardly|barely|unclear|unlikely|unless"
@@ -51,7 +51,7 @@ _HALF_DENIED = re.compile(
     r"|no (?:\w+ ){1,3}?(?:who|whose|that|which|with))\b",
     re.IGNORECASE,
 )
-# "Was not better" leaves "was good" as it is: both sentences must compare, or neither.
+# "Was not better" does not deny "was good": both sentences must compare, or neither.
 _COMPARED = re.compile(
     r"\b(?:more|less|fewer|further|higher|lower|greater|larger|smaller|better|worse|differ\w*)\b",
     re.IGNORECASE,
@@ -137,7 +137,7 @@ def _of_value(part: str, claim: str, read: _Read) -> Contradiction | None:
 
 
 def _differs_elsewhere(part: str, value: Value, sentence: str, rival: Value) -> bool:
-    """Whether another value of the clause differs too: the sentence is on another thing."""
+    """Whether another value of the clause differs too: the sentence is about another thing."""
     others = [v for v in values_of(part) if v != value and not v.weak]
     theirs = [v for v in values_of(sentence) if v != rival]
     return any(
@@ -201,7 +201,7 @@ def _counted(value: Value, text: str) -> list[str]:
 
 
 def _beside(value: Value, text: str) -> set[str]:
-    """The content words around a value: three before and two behind it.
+    """The content words around a value: three before and two after it.
 
     What stands beyond another value of its kind belongs to that one.
     """
@@ -241,7 +241,7 @@ def _of_negation(part: str, claim: str, read: _Read) -> Contradiction | None:
 
 
 def _is_of_another(denial: str, sentence: str, part: str) -> bool:
-    """Whether a verb is denied of a subject that the clause does not name at all.
+    """Whether a verb is denied of a subject that the clause does not name.
 
     "Distance to a road was not related to asthma" does not deny that "dust is related to asthma",
     whatever the page's title is.
@@ -277,7 +277,7 @@ def _denied(text: str) -> list[tuple[str, list[str]]]:
 
 
 def _stems(text: str) -> list[str]:
-    """Content words without their endings, so that "opened" is found where "open" stands."""
+    """Content words without their endings, so that "opened" matches "open"."""
     return [_ENDING.sub("", word) or word for word in wording.content_words(text, whole=True)]
 
 
@@ -308,7 +308,7 @@ def _like(stems: set[str], text: str) -> str:
     return " ".join(found[:3])
 
 
-# ── A word that means the contrary ───────────────────────────────────────────────────────────────
+# ── A word of the opposite meaning ───────────────────────────────────────────────────────────────
 
 
 _LITTLE = r"(?:(?:the|an?|in|at|of|by|for|with) )*"
@@ -324,7 +324,7 @@ def _of_contrary(part: str, claim: str, read: _Read) -> Contradiction | None:
         if not _is_about(mine, theirs, part, sentence) or not _at_one_time(part, sentence, read):
             continue
         if antonyms.tells_of_events(mine) and not _dates(part):
-            continue  # what was opened once may well be closed
+            continue  # what was opened once may be closed now
         rest = re.sub(rf"\b{mine}\b", " ", part, flags=re.IGNORECASE)
         if _says(rest, sentence, read, _REST_OF_TURN):
             return Contradiction("contrary", mine, theirs, span)
@@ -335,7 +335,7 @@ _IN_MONTH = re.compile(rf"\b(?i:in|last|since|until|by) (?:early |late )?({'|'.j
 
 
 def _at_one_time(part: str, sentence: str, read: _Read) -> bool:
-    """Whether the sentence is on the times of the clause: none of them differs or is missing."""
+    """Whether the sentence is about the times of the clause: none of them differs or is missing."""
     months = set(_IN_MONTH.findall(part)) - set(_IN_MONTH.findall(sentence))
     absent = quantities.unstated(part, f"{read.about}\n{sentence}")
     if months or any(value.dates for value in absent):
@@ -350,7 +350,7 @@ def _dates(text: str) -> bool:
 
 
 def _is_about(mine: str, theirs: str, part: str, sentence: str) -> bool:
-    """Whether the two contrary words stand beside the same content word, on the same side.
+    """Whether the two opposites stand next to the same content word, on the same side.
 
     Words such as "earlier" only count where both compare with the same: "earlier than planned".
     """
@@ -392,7 +392,7 @@ _UNDER = "deputy|vice|assistant|acting|former"
 
 
 def _of_degree(part: str, claim: str, read: _Read) -> Contradiction | None:
-    """What the source has with a word that makes less of it: "second longest", "nearly all"."""
+    """What the source says in a weaker form: "second longest", "nearly all"."""
     for mine, less in _degrees(part):
         if less.search(part) or _denied(part):
             continue
@@ -424,7 +424,7 @@ def _degrees(part: str) -> Iterator[tuple[str, re.Pattern[str]]]:
 
 # ── Who did what to whom ─────────────────────────────────────────────────────────────────────────
 
-# Relations that do not hold both ways, in their one form.
+# Asymmetric relations, in one form each.
 _IS = r"(?:is|was|are|were|lies|lay|stands|stood)(?: \w+ly| much| far| slightly)?"
 _DIRECTIONS = (
     r"(?:(?:north|south)(?:-?(?:east|west))?|east|west|upstream|downstream) of|above|below"
@@ -503,7 +503,7 @@ def _of_vote(part: str, claim: str, read: _Read) -> Contradiction | None:
 
 
 def _is_same_ballot(topic: set[str], vote: re.Match[str], earlier: str) -> bool:
-    """Whether a vote is on `topic`: named there, or the last thing told before "it"."""
+    """Whether a vote is on `topic`: named there, or the last thing mentioned before "it"."""
     before = vote.string[: vote.start()]
     opening = re.split(r"[;:]", before)[-1]
     if _ON_ANOTHER.search(opening) or _HALF_DENIED.search(opening.removesuffix("but ") + vote[0]):
@@ -514,7 +514,7 @@ def _is_same_ballot(topic: set[str], vote: re.Match[str], earlier: str) -> bool:
 
 
 def _votes(mine: re.Match[str], text: str) -> list[re.Match[str]]:
-    """The votes in `text` of one of those whose vote `mine` is."""
+    """The votes in `text` of anyone whose vote `mine` is."""
     return [
         vote
         for vote in _VOTE.finditer(text)
@@ -534,7 +534,7 @@ def _is_same_person(one: Sequence[str], other: Sequence[str]) -> bool:
 
 # ── A name ───────────────────────────────────────────────────────────────────────────────────────
 
-# Where one name excludes another: who made, won or led a thing, where somebody was born. "From" and
+# Where one name excludes another: who made, won or led a thing, where someone was born. "From" and
 # "in" do not: support comes from two countries, and a town lies in a district and in a state.
 _SLOTS = frozenset({"by"})
 _ONCE = re.compile(  # what happens in one place only
@@ -573,7 +573,7 @@ def _words(text: str) -> list[str]:
     return [match[0] for match in _WORD.finditer(text)]
 
 
-# ── Of the same thing ────────────────────────────────────────────────────────────────────────────
+# ── About the same thing ────────────────────────────────────────────────────────────────────────
 
 
 def _are_in(words: str, text: str) -> bool:

@@ -1,6 +1,6 @@
 """How far citations got on the way from a reference mark to a verdict, and where they were lost.
 
-Nothing here is a finding against an article: a citation that was not judged is work for a person.
+A citation that was not judged is no finding against the article, but work for a person.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

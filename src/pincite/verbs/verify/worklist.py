@@ -1,4 +1,4 @@
-"""The work-list of many articles: which one to look at first, as JSON, CSV and one HTML page.
+"""The work list of many articles, the riskiest first, as JSON, CSV and one HTML page.
 
 Risk is the expected number of claims that their sources do not support: the sum of
 1 − P(supported) over the claims that could be checked. The probabilities are the verifier's,
