@@ -1,4 +1,4 @@
-"""Shows whether a source supports a statement, down to the exact passage, and which would.
+"""Shows whether a source supports a statement, down to the exact passage, and finds a better one.
 
     import pincite
 
@@ -6,7 +6,7 @@
     report = pincite.check("The bridge is of stone.", "kb/")
     report = pincite.ask("Does sleep loss impair memory?", "papers/")
 
-Importing this package loads none of its parts: each name is looked up when it is first used.
+Importing this package loads none of its modules: each name is looked up when it is first used.
 """
 
 from importlib import import_module

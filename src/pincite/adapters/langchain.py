@@ -14,7 +14,7 @@ class CorpusRetriever(BaseRetriever):  # type: ignore[misc]  # mypy does not rea
     >>> CorpusRetriever(corpus=pincite.open_corpus("kb"), k=4)  # doctest: +SKIP
     """
 
-    corpus: Any  # a Corpus, which whoever opened it closes
+    corpus: Any  # a Corpus; the caller closes it
     k: int = 8
 
     def _get_relevant_documents(self, query: str) -> list[Document]:

@@ -45,7 +45,7 @@ class BrokenPipe(Exception):
 
 
 class _Text(click.types.StringParamType):
-    """Text from the command line, which a shell may hand over in bytes that are not UTF-8."""
+    """A text argument: a shell may pass bytes that are not UTF-8."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         text = super().convert(value, param, ctx)
@@ -54,14 +54,14 @@ class _Text(click.types.StringParamType):
         with suppress(ValueError, OSError):
             if os.path.lexists(text):  # a file's name may be any bytes
                 return text
-        try:  # in the locale C, Python takes UTF-8 for bytes without a meaning
+        try:  # in the locale C, Python reads UTF-8 as surrogates
             return os.fsencode(text).decode("utf-8")
         except UnicodeError:
-            self.fail("It is not UTF-8 text. Expected UTF-8, as terminals send it.", param, ctx)
+            self.fail("This text is not UTF-8.", param, ctx)
 
 
 def with_texts(command: click.Command) -> click.Command:
-    """The command, and those below it, with every text checked as `_Text` does."""
+    """The command and its subcommands, with every text argument checked by `_Text`."""
     for param in command.params:
         if type(param.type) is click.types.StringParamType:
             param.type = _Text()
@@ -71,9 +71,9 @@ def with_texts(command: click.Command) -> click.Command:
 
 
 class _Contained(logging.Handler):
-    """Keeps the tracebacks of items that failed alone, out of the terminal."""
+    """Writes the tracebacks of items that failed to a file, not to the terminal."""
 
-    where = ""  # the last was written to
+    where = ""  # message that names the file
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.exc_info and record.exc_info[1]:
@@ -93,7 +93,7 @@ def run(command: Callable[[list[str]], int | None], arguments: Sequence[str]) ->
     try:
         code = command([each for each in arguments if each != "--debug"])
         if contained.where:
-            _said(f"a fault of the program cost some items. {contained.where}", 0)
+            _said(f"some items are missing because of a bug. {contained.where}", 0)
         if sys.stdout is not None:
             sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:
@@ -119,18 +119,18 @@ def _reported(error: BaseException) -> int:
             error.show()
         return error.exit_code
     if isinstance(error, click.Abort | KeyboardInterrupt):
-        return _said("stopped; what was committed stays.", STOPPED)
+        return _said("stopped; everything committed so far is kept.", STOPPED)
     return _said(*_explained(error))
 
 
 def _explained(error: BaseException) -> tuple[str, int]:
-    """The message about an error that is not click's, and the exit code."""
+    """The message for an error that is not click's, and the exit code."""
     if isinstance(error, ImportError) and (absent := missing(error)):
         error = absent
     if isinstance(error, PinciteError):
         return str(error), error.exit_code
     if isinstance(error, MemoryError):
-        return "out of memory. Give it less at once, or close other programs.", UNWRITTEN
+        return "out of memory. Try a smaller input, or close other programs.", UNWRITTEN
     if isinstance(error, OSError):
         return _of_system(error)
     if isinstance(error, UnicodeError):
@@ -141,7 +141,7 @@ def _explained(error: BaseException) -> tuple[str, int]:
 
 
 def _of_system(error: OSError) -> tuple[str, int]:
-    """What the operating system refused, and the exit code."""
+    """The message for an error of the operating system, and the exit code."""
     names = dict.fromkeys(str(name) for name in (error.filename, error.filename2) if name)
     what = f"{', '.join(names)}: " if names else ""
     step = _NEXT_STEPS.get(error.errno or 0) or _logged(error)
@@ -155,7 +155,7 @@ def _line(error: BaseException) -> str:
 
 
 def _logged(error: BaseException, *, again: bool = False) -> str:
-    """Write the traceback to a file, behind another one if `again`; returns where it is."""
+    """Write the traceback to a file, after earlier ones if `again`; returns where it is."""
     from pincite.models.weights import cache_folder
 
     try:
@@ -165,8 +165,8 @@ def _logged(error: BaseException, *, again: bool = False) -> str:
         with path.open("a" if again else "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
     except (OSError, RuntimeError):
-        return "See where: repeat the command with --debug."
-    return f"See where: {path}, or --debug."
+        return "Details: repeat the command with --debug."
+    return f"Details: {path}, or --debug."
 
 
 def _said(message: str, code: int) -> int:
@@ -176,9 +176,9 @@ def _said(message: str, code: int) -> int:
 
 
 def _dropped_output(error: OSError) -> bool:
-    """Whether it was standard output (or error) that took no more; what is left for it is dropped.
+    """Whether standard output or error cannot be written; then drop the rest of the output.
 
-    Such an error has no file name: it shows in who wrote.
+    Such an error has no file name, so the writing module decides.
     """
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     writer = Path(frames[-1].f_code.co_filename) if frames else Path()
@@ -190,10 +190,10 @@ def _dropped_output(error: OSError) -> bool:
 
 
 def _prepare_streams() -> None:
-    """Piped text is UTF-8, as files are, and no character or closed stream ends a run.
+    """Make piped text UTF-8, and keep odd characters and closed streams from ending a run.
 
-    A stream that was closed gets its descriptor back, else the next opened file would get it and
-    take what is printed. What is written to a closed standard output is an error, when flushed.
+    A closed stream gets its descriptor back; otherwise the next opened file would get it, and
+    receive what is printed. Writing to a closed standard output is an error when it is flushed.
     """
     nowhere = os.devnull
     if sys.stdin is None:
