@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, TypeVar, get_type_hints
+from typing import Annotated, Any, Self, TypeAlias, TypeVar, get_type_hints
 
 from pincite.errors import InputError
 from pincite.types import Says, Span
@@ -190,6 +190,34 @@ def _strict(schema: Any) -> Any:
     }
     kind = found.get("type")
     return found | more.get(kind, {}) if isinstance(kind, str) else found
+
+
+class JsonReport:
+    """A base of dataclasses that are written to files and read from them."""
+
+    __slots__ = ()
+
+    def to_values(self) -> dict[str, Any]:
+        """The report as its JSON has it."""
+        raise NotImplementedError
+
+    def to_json(self) -> str:
+        """The report as indented JSON with a line break at its end."""
+        return to_json(self.to_values())
+
+    @classmethod
+    def from_json(cls, data: bytes | str) -> Self:
+        """The report that `to_json` wrote, but for rounding.
+
+        Raises:
+            InputError: it is no such report; the message names the first place that is wrong.
+        """
+        return from_json(cls, data)
+
+    @classmethod
+    def from_file(cls, path: Path) -> Self:
+        """The same of a file; also raises InputError if it cannot be read."""
+        return from_file(cls, path)
 
 
 # ── Described ────────────────────────────────────────────────────────────────────────────────────

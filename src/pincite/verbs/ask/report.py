@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pincite import codec, containment
@@ -127,7 +126,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerReport:
+class AnswerReport(codec.JsonReport):
     """The answers of one run, with all that is needed to repeat them."""
 
     schema_version: Literal["2"] = "2"
@@ -165,24 +164,6 @@ class AnswerReport:
             shown(partial(codec.values_of, digits=DIGITS), a) for a in self.answers
         ]
         return values | {"usage": codec.values_of(self.usage, 6), "complete": self.complete}
-
-    def to_json(self) -> str:
-        """The report as indented JSON with a line break at its end."""
-        return codec.to_json(self.to_values())
-
-    @classmethod
-    def from_json(cls, data: bytes | str) -> "AnswerReport":
-        """The report that `to_json` wrote, but for rounding.
-
-        Raises:
-            InputError: it is no such report; the message names the first place that is wrong.
-        """
-        return codec.from_json(cls, data)
-
-    @classmethod
-    def from_file(cls, path: Path) -> "AnswerReport":
-        """The same of a file; also raises InputError if it cannot be read."""
-        return codec.from_file(cls, path)
 
 
 def shown(render: Callable[[Answer], T], answer: Answer) -> T:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pincite import codec, containment
@@ -97,7 +96,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckReport:
+class CheckReport(codec.JsonReport):
     """The checks of one run, with all that is needed to repeat them."""
 
     schema_version: Literal["2"] = "2"
@@ -138,24 +137,6 @@ class CheckReport:
         values: dict[str, Any] = codec.values_of(replace(self, checks=()), DIGITS)
         values["checks"] = [shown(partial(codec.values_of, digits=DIGITS), c) for c in self.checks]
         return values | {"usage": codec.values_of(self.usage, 6), "complete": self.complete}
-
-    def to_json(self) -> str:
-        """The report as indented JSON with a line break at its end."""
-        return codec.to_json(self.to_values())
-
-    @classmethod
-    def from_json(cls, data: bytes | str) -> "CheckReport":
-        """The report that `to_json` wrote, but for rounding.
-
-        Raises:
-            InputError: it is no such report; the message names the first place that is wrong.
-        """
-        return codec.from_json(cls, data)
-
-    @classmethod
-    def from_file(cls, path: Path) -> "CheckReport":
-        """The same of a file; also raises InputError if it cannot be read."""
-        return codec.from_file(cls, path)
 
 
 def failed(reading: Reading) -> ReadingResult:
