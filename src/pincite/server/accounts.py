@@ -236,8 +236,8 @@ class Accounts:
     ) -> Account | None:
         """Set what is given, and end the account's sessions; None: there is no such account.
 
-        API keys are revoked with a new password and when the account is disabled, because whoever
-        resets a password suspects that someone else knows it.
+        API keys are revoked with a new password, which someone else may have known, and when the
+        account is disabled.
 
         Raises:
             ConfigError: the password is not valid.
@@ -294,7 +294,7 @@ class Accounts:
                 _link(db, provider, subject, account_id, name)
                 return account
         except sa.exc.IntegrityError as error:
-            raise AccountExists("This login has an account by now. Log in again.") from error
+            raise AccountExists("This login has just got an account. Log in again.") from error
 
     def link(self, provider: str, subject: str, account_id: str, name: str) -> None:
         """Let a provider's person open this account.

@@ -1,7 +1,7 @@
 """Backups: a tar archive of the SQLite database and the data folder, with a list of checksums.
 
 The database is copied as of one moment by SQLite's online backup, so the server may run; corpora
-and private copies follow, each while nobody writes it. PostgreSQL has its own tools: dump it with
+and private copies follow, each while it is locked. PostgreSQL has its own tools: dump it with
 `pg_dump` before the backup and restore it with `pg_restore`; the archive holds the folder only.
 The list of checksums is the last entry, so an archive that was cut short is recognised.
 """
@@ -180,12 +180,12 @@ def _sources(database: Database, folder: Path) -> Iterator[tuple[Path, str]]:
             except sqlite3.Error as error:
                 raise DatabaseError(f"{database.shown} cannot be copied: {error}.") from error
             yield copy, DATABASE
-        for shelf in _folders(folder / OF_ACCOUNTS):
-            with OwnCopies(shelf).still() as index:
+        for each in _folders(folder / OF_ACCOUNTS):
+            with OwnCopies(each).still() as index:
                 copy = Path(temporary) / INDEX
                 copy.write_bytes(index)
-                yield copy, _name(shelf / INDEX, folder)
-                yield from _files(shelf, folder, {INDEX, f"{INDEX}-journal"})
+                yield copy, _name(each / INDEX, folder)
+                yield from _files(each, folder, {INDEX, f"{INDEX}-journal"})
     for locked in LOCKED:
         for inside in _folders(folder / locked):
             with WriterLock(inside):

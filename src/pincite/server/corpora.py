@@ -1,12 +1,12 @@
 """The corpora of a server: the register, their folders, the pool of open ones, and quotas.
 
 A corpus of the server lies in its data folder. A linked one (`server.corpora`) lies in another
-folder or at an address that another engine opens; everybody may read it, nobody changes it through
-the server, and users never learn where it lies.
+folder or at an address that another engine opens; everybody may read it, it cannot be changed
+through the server, and users never learn where it lies.
 
-A corpus is deleted in three steps: the register hides it, its folder is removed as soon as nobody
-writes it, and then its entry goes. What a killed process leaves is finished at the next start. A
-folder that is not in the register is left alone: an older database may have been restored.
+A corpus is deleted in three steps: the register hides it, its folder is removed as soon as it is
+not being written, and then its entry goes. What a killed process leaves is finished at the next
+start. A folder that is not in the register is left alone: an older database may have been restored.
 """
 
 import logging

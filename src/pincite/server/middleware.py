@@ -365,8 +365,8 @@ def address_of(scope: Mapping[str, object], proxies: Collection[str]) -> str:
     if address in proxies:
         headers = scope["headers"]
         assert isinstance(headers, list)
-        told = b",".join(value for name, value in headers if name == b"x-forwarded-for")
-        hops = [hop.strip() for hop in told.decode("latin-1").split(",") if hop.strip()]
+        forwarded = b",".join(value for name, value in headers if name == b"x-forwarded-for")
+        hops = [hop.strip() for hop in forwarded.decode("latin-1").split(",") if hop.strip()]
         address = next((hop for hop in reversed(hops) if hop not in proxies), address)
     try:
         parsed = ipaddress.ip_address(address)

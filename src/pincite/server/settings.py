@@ -1,9 +1,7 @@
-"""Server settings: the table `[server]`, or `PINCITE_SERVER_…`, and the files that they name.
+"""Server settings: the table `[server]`, or variables `PINCITE_SERVER_…`, and the examples' files.
 
-Precedence is that of all settings (`settings.schema`). What a single request may change of the
-pipeline's settings is decided in `server.requests`, never here. The pages' own name, logo, notice
-and examples (branding) are read once, when the server starts. Texts are text, not markup; the logo
-travels inside the page, and in an image no script of an SVG runs.
+Precedence is that of all settings (`settings.schema`). `server.requests` declares which settings of
+the pipelines a request may change.
 """
 
 import re
@@ -33,7 +31,7 @@ _Texts = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """All of them with their defaults; complete and checked when constructed."""
+    """The settings of a server with their defaults; checked when constructed."""
 
     mode: Annotated[
         Mode, "One user on this machine without a login (local), or accounts (server)."
@@ -97,16 +95,15 @@ class ServerSettings:
         check(self, TABLE)
         if self.mode == "local" and self.host not in ("127.0.0.1", "::1", "localhost"):
             raise ConfigError(
-                f'server.host is {self.host!r}, and server.mode is "local", where everybody who '
-                'reaches the server may do everything. Expected 127.0.0.1, or mode = "server".'
+                f"server.host is {self.host!r}, but in local mode anyone who reaches the server "
+                'may do everything. Use 127.0.0.1, or set server.mode = "server".'
             )
 
         self._check_address()
         for origin in self.wikis:
             if not _ORIGIN.fullmatch(origin):
                 raise ConfigError(
-                    f"server.wikis holds {origin!r}; expected origins as browsers send them: "
-                    '"https://en.wikipedia.org", without a path.'
+                    f'server.wikis has {origin!r}; expected an origin: "https://en.wikipedia.org".'
                 )
 
     def _check_address(self) -> None:
@@ -118,30 +115,30 @@ class ServerSettings:
             )
         if self.oauth and not self.address:
             raise ConfigError(
-                "server.oauth needs server.address too: providers send people back there."
+                "server.oauth needs server.address, where providers send users back to."
             )
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Hosts that it answers to besides this machine's own."""
+        """Host names that it answers to besides those of the loopback."""
         own = urlsplit(self.address).hostname
         return (*self.hosts, *([own] if own else []))
 
     @property
     def folder(self) -> Path:
-        """Where everything lies that is not in a database server."""
+        """The data folder."""
         if self.data:
             return Path(self.data).expanduser()
         return Path(platformdirs.user_data_dir("pincite")) / "server"
 
     @property
     def database_url(self) -> str:
-        """As SQLAlchemy wants it."""
+        """The database's URL for SQLAlchemy."""
         return self.database or f"sqlite:///{self.folder / 'pincite.sqlite'}"
 
 
 def load(options: Mapping[str, object], config: Path | None = None) -> ServerSettings:
-    """The server's settings in force.
+    """The server's settings from options, environment, file and defaults.
 
     Raises:
         ConfigError: unknown key, wrong type, unreadable TOML; names the place.

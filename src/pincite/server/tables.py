@@ -217,7 +217,7 @@ def new_id() -> str:
 
 
 def hash_of(secret: str) -> str:
-    """What is stored of a secret of 256 random bits, which nobody can find by trying."""
+    """What is stored of a secret of 256 random bits, which cannot be found by trying."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -513,14 +513,14 @@ def ingested(
 
 def _writing(folder: Path, encoder: Encoder, tell: Tell) -> EmbeddedCorpus:
     """The corpus, open for writing; waits until no other job writes it."""
-    told = False
+    is_told = False
     while True:
         try:
             return EmbeddedCorpus.open_or_create(folder, encoder)
         except CorpusInUse:
-            if not told:
+            if not is_told:
                 tell("waiting", {"for": "corpus"})
-                told = True
+                is_told = True
             time.sleep(WAIT_SECONDS)
 
 
