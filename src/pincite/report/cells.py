@@ -1,4 +1,4 @@
-"""What every report needs: a line of text, a count with its noun, a percentage, a link, a cell."""
+"""Formatting for all reports: lines of text, counts, percentages, links, spreadsheet cells."""
 
 import math
 import re
@@ -32,7 +32,7 @@ def percent(probability: float) -> int:
 def one_line(text: str) -> str:
     r"""Text without line breaks, control characters and direction overrides.
 
-    A hostile title must neither move a terminal's cursor nor reverse what stands around it.
+    A hostile title must neither move a terminal's cursor nor reverse the text around it.
 
     >>> one_line("a\x1b[2Jb\nc")
     'a[2Jb c'

@@ -1,4 +1,4 @@
-"""JSON values as YAML that people like to read."""
+"""JSON values as readable YAML."""
 
 import functools
 import math

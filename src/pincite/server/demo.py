@@ -1,9 +1,9 @@
-"""What `pincite serve --demo` starts with: shipped documents as corpora, all of them invented."""
+"""The corpora of `pincite serve --demo`: shipped documents, all invented."""
 
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,12 +13,13 @@ from pincite.library.update import ingest
 from pincite.server.corpora import CorpusEntry, Shared
 from pincite.server.identity import LOCAL
 from pincite.server.site import Site
+from pincite.server.tables import Kind
 
 ROOT = Path(__file__).parents[1]
 WEB = "Demo: the web around Varrowmouth"
 KNOWLEDGE = "Demo: a knowledge base"
 ABSTRACTS = "Demo: sixty abstracts"
-_ASIDE = ".demo-"  # folders in which corpora are made
+_ASIDE = ".demo-"  # temporary folders
 _CORPORA = {
     WEB: (
         ROOT / "demo" / "verify" / "corpus",
@@ -30,11 +31,11 @@ _CORPORA = {
 
 
 def furnish(site: Site, say: Callable[[str], None]) -> None:
-    """Make the corpora that are not there yet; takes some seconds.
+    """Create the corpora that do not exist yet; takes some seconds.
 
-    Each is made aside and put in place whole, so that after a kill the next start makes it anew.
+    Each is created in a temporary folder and renamed, so that a kill leaves none half-made.
     """
-    for left in site.server.folder.glob(f"{_ASIDE}*"):  # by a start that was killed
+    for left in site.server.folder.glob(f"{_ASIDE}*"):  # from a start that was killed
         shutil.rmtree(left, ignore_errors=True)
     known = {entry.name: entry for entry in site.corpora.listed() if entry.owner == LOCAL}
     lacking = [name for name in _CORPORA if name not in known or site.corpora.is_empty(known[name])]
@@ -54,39 +55,29 @@ def furnish(site: Site, say: Callable[[str], None]) -> None:
             folder.rename(place)
 
 
-class Tried(NamedTuple):
-    """What can be tried on a corpus of the demo."""
+class Examples(NamedTuple):
+    """Texts to try on a corpus."""
 
     corpus_id: str
     texts: list[str]
 
 
 def web(site: Site) -> CorpusEntry | None:
-    """The corpus that the first example finds better sources in; None without `--demo`."""
+    """The corpus of better sources for the first example; None without `--demo`."""
     return _corpus(site, WEB)
 
 
-def statements(site: Site) -> Tried | None:
-    """Statements to check against the knowledge base; None without `--demo`."""
-    return _tried(site, KNOWLEDGE, ROOT / "demo" / "check", "statements", "statement")
-
-
-def questions(site: Site) -> Tried | None:
-    """Questions to the abstracts; None without `--demo`."""
-    return _tried(site, ABSTRACTS, ROOT / "demo" / "ask", "questions", "question")
-
-
-def own(texts: Sequence[str], corpora: Sequence[CorpusEntry]) -> Tried | None:
-    """Examples of whoever runs the server, on the corpus that one uses first."""
-    return Tried(corpora[0].corpus_id, [*texts]) if texts and corpora else None
-
-
-def _tried(site: Site, name: str, folder: Path, many: str, one: str) -> Tried | None:
+def examples(site: Site, kind: Kind) -> Examples | None:
+    """Statements to check, or questions to ask, with their corpus; None without `--demo`."""
+    name, many, one = {
+        "check": (KNOWLEDGE, "statements", "statement"),
+        "ask": (ABSTRACTS, "questions", "question"),
+    }[kind]
     entry = _corpus(site, name)
     if entry is None:
         return None
-    expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
-    return Tried(entry.corpus_id, [each[one] for each in expected[many]])
+    expected = json.loads((ROOT / "demo" / kind / "expected.json").read_text(encoding="utf-8"))
+    return Examples(entry.corpus_id, [each[one] for each in expected[many]])
 
 
 def _corpus(site: Site, name: str) -> CorpusEntry | None:

@@ -15,7 +15,7 @@ from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData
 
-from pincite.server.identity import Identity
+from pincite.server.jobs import Job
 from pincite.server.problems import Problem
 from pincite.server.rendering import language_of, translations
 from pincite.server.requests import Body
@@ -196,10 +196,9 @@ def tunable(site: Site, kind: Kind) -> list[Tunable]:
     ]
 
 
-def last_used(site: Site, who: Identity, kind: Kind) -> dict[str, Any]:
-    """The settings of an account's last run of this kind, for a new form."""
-    last = next(iter(site.jobs.listed(who.account_id, 1, None, (kind,))), None)
-    settings = last.request.get("settings", {}) if last else {}
+def settings_of(job: Job | None, kind: Kind) -> dict[str, Any]:
+    """The settings of a job that the form of its kind shows."""
+    settings = job.request.get("settings", {}) if job else {}
     return {name: settings[name] for name in FIELDS[kind] if name in settings}
 
 

@@ -1,10 +1,10 @@
-"""Pages of wikis that may ask this server from an editor's browser (`server.wikis`).
+"""Requests from wiki pages: the user script in an editor's browser (`server.wikis`).
 
-A user script runs on the wiki's origin, where other scripts run too. So it may do little: start
-the verification of an article, follow it, and read its result (`ALLOWED`). It proves itself with
-a token, never with a cookie: in local mode with the one that `browser_token` keeps, with accounts
-with an API key. Browsers ask beforehand whether they may (CORS preflight), also whether a public
-page may reach a private network (Private Network Access).
+A user script runs on the wiki's origin together with other scripts, so little is allowed: start
+the verification of an article, follow it, and read its result (`ALLOWED`). The script
+authenticates with a token, never with a cookie: in local mode with that of `browser_token`, in
+server mode with an API key. Browsers ask first (CORS preflight), also whether a public page may
+reach a private network.
 """
 
 import hmac
@@ -26,7 +26,7 @@ from pincite.server.problems import Problem, response
 from pincite.server.routing import bearer
 
 _JOB = r"/api/v1/jobs/[A-Za-z0-9_-]{1,64}"
-# What a page of a wiki may ask; everything else is for pages of ours, and programs.
+# What a wiki page may request; everything else is for our own pages, and for programs.
 ALLOWED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = (
     (re.compile(r"/version"), frozenset({"GET"})),
     (re.compile(r"/api/v1/(?:verify|citations)"), frozenset({"POST"})),
@@ -41,7 +41,7 @@ ITS_EDITOR = replace(LOCAL_USER, may=frozenset({May.READ, May.RUN}))
 
 
 class Wikis:
-    """An ASGI middleware before all others: answers preflights, and marks what wikis ask."""
+    """An ASGI middleware before all others: answers preflights, and marks requests of wikis."""
 
     def __init__(self, app: ASGIApp, *, origins: Collection[str]) -> None:
         """`origins`: as browsers send them, "https://en.wikipedia.org"."""
@@ -57,7 +57,7 @@ class Wikis:
         if scope["method"] == "OPTIONS":
             await _preflight(request, allowed)(scope, receive, _answering(send, origin))
         elif scope["method"] not in allowed:
-            refused = Problem(403, "not_for_wikis", "Pages of wikis may not ask this.")
+            refused = Problem(403, "not_for_wikis", "Wiki pages may not request this.")
             await response(request, refused)(scope, receive, _answering(send, origin))
         else:
             asked = {**scope, "headers": _without_cookies(scope["headers"])}
@@ -65,13 +65,13 @@ class Wikis:
             await self._app(asked, receive, _answering(send, origin))
 
     def _origin(self, request: Request) -> str:
-        """The Origin if it is one of the wikis', else empty."""
+        """The Origin if it is a wiki's, else empty."""
         given = request.headers.getlist("origin")
         return given[0] if len(given) == 1 and given[0].lower() in self._origins else ""
 
 
 def with_token(identify: Identify, token: str) -> Identify:
-    """The same, but who asks from a wiki has to send the token, and may do less."""
+    """The same, but requests from a wiki need the token, and may do less."""
 
     def identified(request: Request) -> Identity | None:
         if not is_of_a_wiki(request):
@@ -83,7 +83,7 @@ def with_token(identify: Identify, token: str) -> Identify:
 
 
 def browser_token(folder: Path) -> str:
-    """The token of a data folder, made at first; only its owner can read the file."""
+    """The token of a data folder, created if missing; only its owner can read the file."""
     path = folder / FILE
     if not path.exists():
         made_folder(folder)
@@ -110,7 +110,7 @@ def _preflight(request: Request, allowed: frozenset[str]) -> Response:
 
 
 def _answering(send: Send, origin: str) -> Send:
-    """Lets the wiki's page, and no other, read the answer; never with credentials."""
+    """Let the wiki's page, and no other, read the answer; never with credentials."""
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":

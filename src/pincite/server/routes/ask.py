@@ -10,15 +10,15 @@ from fastapi.responses import HTMLResponse
 from pincite import codec
 from pincite.errors import InputError
 from pincite.report import cells
-from pincite.server import demo, forms
+from pincite.server import forms
 from pincite.server.forms import Form
-from pincite.server.identity import Identity, Reader, Runner
+from pincite.server.identity import Reader, Runner
 from pincite.server.jobs import Event
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import Look, attachment, page, words_of
 from pincite.server.requests import AskRequest
 from pincite.server.routes import corpora
-from pincite.server.routes.check import filled
+from pincite.server.routes.check import form_page
 from pincite.server.routes.jobs import readable, start_job
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
@@ -37,7 +37,7 @@ REPORTS = {"md": ("text/markdown", render.to_markdown), "html": ("text/html", re
 @pages.get("/ask")
 def ask_form(request: Request, who: Reader, site: Stores) -> HTMLResponse:
     """A form for question and corpus."""
-    return _form(request, who, site)
+    return form_page(request, who, site, "ask")
 
 
 @pages.post("/ask", response_model=None)
@@ -46,20 +46,8 @@ def ask(form: Form, request: Request, who: Runner, site: Stores) -> Response:
     try:
         job = start_job(site, who, "ask", forms.body(AskRequest, form))
     except Problem as problem:
-        return _form(request, who, site, **forms.again(request, problem, form))
+        return form_page(request, who, site, "ask", **forms.again(request, problem, form))
     return forms.to(f"/jobs/{job.job_id}")
-
-
-def _form(request: Request, who: Identity, site: Site, **again: Any) -> HTMLResponse:
-    tried = demo.questions(site)
-    corpora = filled(site, who, "ask", tried)
-    values: dict[str, Any] = {
-        "given": forms.last_used(site, who, "ask"),
-        "corpora": corpora,
-        "examples": demo.own(request.app.state.examples.questions, corpora) or tried,
-        "tunable": forms.tunable(site, "ask"),
-    }
-    return page(request, "ask_form.html", who, **values | again)
 
 
 @pages.get("/jobs/{job_id}/answer.{ending}")

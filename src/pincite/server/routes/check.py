@@ -6,7 +6,7 @@ user kept, reworded or merged. "Check at once" starts the second one only.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
@@ -16,7 +16,6 @@ from pincite.errors import InputError
 from pincite.judgement.confirmation import StatementType
 from pincite.report import cells
 from pincite.server import demo, forms
-from pincite.server.corpora import CorpusEntry
 from pincite.server.forms import Form
 from pincite.server.identity import Identity, Reader, Runner
 from pincite.server.jobs import Job
@@ -27,7 +26,6 @@ from pincite.server.routes import corpora
 from pincite.server.routes.jobs import readable, start_job
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
-from pincite.server.tables import Kind
 from pincite.verbs.check import render, wording
 from pincite.verbs.check.report import CheckReport, Interpretation
 
@@ -54,7 +52,7 @@ class Row:
 @pages.get("/check")
 def check_form(request: Request, who: Reader, site: Stores) -> HTMLResponse:
     """A form for statement and corpus."""
-    return _form(request, who, site)
+    return form_page(request, who, site, "check")
 
 
 @pages.post("/check", response_model=None)
@@ -65,7 +63,7 @@ def check(form: Form, request: Request, who: Runner, site: Stores) -> Response:
         body = forms.body(CheckRequest, form, only_readings=only_readings)
         return forms.to(f"/jobs/{start_job(site, who, 'check', body).job_id}")
     except Problem as problem:
-        return _form(request, who, site, **forms.again(request, problem, form))
+        return form_page(request, who, site, "check", **forms.again(request, problem, form))
 
 
 @pages.post("/jobs/{job_id}/readings")
@@ -134,25 +132,29 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
     )
 
 
-def _form(request: Request, who: Identity, site: Site, **again: Any) -> HTMLResponse:
-    tried = demo.statements(site)
-    corpora = filled(site, who, "check", tried)
-    values: dict[str, Any] = {
-        "given": forms.last_used(site, who, "check"),
-        "corpora": corpora,
-        "examples": demo.own(request.app.state.examples.statements, corpora) or tried,
-        "tunable": forms.tunable(site, "check"),
-    }
-    return page(request, "check_form.html", who, **values | again)
+def form_page(
+    request: Request, who: Identity, site: Site, kind: Literal["check", "ask"], **again: Any
+) -> HTMLResponse:
+    """The form of a kind of job on a corpus: the corpus and settings that the user used last first.
 
-
-def filled(site: Site, who: Identity, kind: Kind, tried: demo.Tried | None) -> list[CorpusEntry]:
-    """The corpora with documents that the user may read, the one used last first."""
-    found = [entry for entry in site.corpora.listed() if who.may_read(entry)]
+    `again` has the values of a form with errors.
+    """
+    examples = demo.examples(site, kind)
     last = next(iter(site.jobs.listed(who.account_id, 1, None, (kind,))), None)
-    usual = last.request.get("corpus") if last else tried and tried.corpus_id
-    found = [entry for entry in found if not site.corpora.is_empty(entry)]
-    return sorted(found, key=lambda entry: entry.corpus_id not in corpora_in(usual))
+    usual = last.request.get("corpus") if last else examples and examples.corpus_id
+    readable = (entry for entry in site.corpora.listed() if who.may_read(entry))
+    filled = [entry for entry in readable if not site.corpora.is_empty(entry)]
+    corpora = sorted(filled, key=lambda entry: entry.corpus_id not in corpora_in(usual))
+    own = request.app.state.examples
+    if corpora and (texts := own.statements if kind == "check" else own.questions):
+        examples = demo.Examples(corpora[0].corpus_id, [*texts])
+    values: dict[str, Any] = {
+        "given": forms.settings_of(last, kind),
+        "corpora": corpora,
+        "examples": examples,
+        "tunable": forms.tunable(site, kind),
+    }
+    return page(request, f"{kind}_form.html", who, **values | again)
 
 
 def _report(result: bytes | None) -> CheckReport | None:

@@ -3,7 +3,7 @@
 
 const said = (text) => { document.getElementById("said").textContent = text; };
 
-// A job's page hears of each event and fetches its progress anew; if the line breaks, the browser
+// A job's page fetches its progress again after each event; if the connection breaks, the browser
 // comes back by itself with the last event's id. Where there are no events, it asks every 3 seconds.
 function follow(job) {
   const moved = () => {
@@ -36,7 +36,7 @@ async function copy(button) {
   }
 }
 
-// Where there is little room the findings come first: what is said about all of them is folded.
+// On narrow screens the findings come first: the boxes about all of them are folded.
 const narrow = matchMedia("(max-width: 40rem)");
 
 function enliven(root) {
