@@ -8,11 +8,11 @@ with a new account.
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import Depends, Query, Request, Response
-from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
+from fastapi.responses import FileResponse, HTMLResponse
 from pydantic import BaseModel, Field
 from starlette.background import BackgroundTask
 
@@ -362,116 +362,7 @@ def _account_page(request: Request, who: Identity, site: Site, new_key: str = ""
     )
 
 
-def begin_at_provider(
-    site: Site, request: Request, name: str, who: Identity | None, then: str
-) -> Response:
-    """Send a browser to a provider, to log in or to link the account `who`, and later to `then`.
-
-    Raises:
-        Problem: 404 no such provider; 403 the request comes from another site's page, or the
-            account's login is too old.
-    """
-    provider = _provider(site, name)
-    if request.headers.get("sec-fetch-site", "none") not in OWN_SITE:
-        raise Problem(403, "foreign_origin", "The request comes from a page of another site.")
-    if who and now() - who.proved > FRESH_SECONDS:
-        raise Problem(
-            403, "login_too_old", "This gives access to your account: log out and in again first."
-        )
-    url, state, verifier = oauth.begun(provider, _callback(site, name))
-    attempt = Attempt(verifier, who.account_id if who else None, then)
-    browser = site.people.attempts.begin(name, state, attempt)
-    answer = RedirectResponse(url, 303)
-    answer.set_cookie(
-        cookie_name(site.server, "login"),
-        browser,
-        max_age=int(ATTEMPT_SECONDS),
-        path="/",
-        secure=site.server.secure_cookies,
-        httponly=True,
-        samesite="lax",  # the provider sends the browser back by a link
-    )
-    return answer
-
-
-def end_at_provider(
-    site: Site, request: Request, name: str, state: str, code: str, who: Identity | None
-) -> Response:
-    """Log in a browser that comes back from a provider, or link its account.
-
-    Raises:
-        Problem: 404, 403; 400 if no login was begun in this browser, or too long ago.
-    """
-    provider = _provider(site, name)
-    browser = request.cookies.get(cookie_name(site.server, "login"), "")
-    attempt = site.people.attempts.end(name, state, browser)
-    if attempt is None:
-        detail = "The login was begun in another browser, too long ago, or was completed before."
-        raise Problem(400, "login_expired", f"{detail} Log in again.")
-    if not code:
-        raise Problem(
-            403, "login_refused", "The provider reports that you did not allow the login."
-        )
-    try:
-        person = oauth.person(provider, _callback(site, name), code, attempt.verifier)
-    except LoginFailed as error:
-        raise Problem(403, "login_refused", str(error)) from error
-    answer = RedirectResponse(attempt.next, 303)
-    answer.delete_cookie(cookie_name(site.server, "login"), path="/")
-    if attempt.account_id:
-        _link(site, request, name, attempt.account_id, person, who)
-    else:
-        account_id = _account_of(site, name, provider, person)
-        begun(request, answer, site, account_id)
-    return answer
-
-
-def _link(
-    site: Site,
-    request: Request,
-    name: str,
-    account_id: str,
-    person: Person,
-    who: Identity | None,
-) -> None:
-    if who is None or who.account_id != account_id:
-        raise Problem(
-            403, "login_refused", "You were logged out in the meantime. Nothing was linked."
-        )
-    try:
-        site.people.accounts.link(name, person.subject, account_id, person.name)
-    except AccountExists as error:
-        raise Problem(409, "name_taken", str(error)) from error
-    noted(request, account_id, {"provider": name})
-
-
-def _account_of(site: Site, name: str, provider: Provider, person: Person) -> str:
-    accounts = site.people.accounts
-    account = accounts.by_login(name, person.subject)
-    if account is None and provider.role and not accounts.has_login(name, person.subject):
-        try:
-            account = accounts.add_by_login(name, person.subject, person.name, Role(provider.role))
-        except AccountExists as error:
-            raise Problem(409, "name_taken", str(error)) from error
-    if account is None:
-        raise Problem(
-            403,
-            "login_refused",
-            "No account is linked with this login. Ask the operator of this server.",
-        )
-    return account.account_id
-
-
-def _provider(site: Site, name: str) -> Provider:
-    provider = site.people.providers.get(name)
-    if provider is None:
-        raise not_found()
-    return provider
-
-
-def _callback(site: Site, name: str) -> str:
-    return f"{site.server.address.rstrip('/')}/login/{quote(name)}/callback"
-
+# ── Logins ───────────────────────────────────────────────────────────────────────────────────────
 
 Short = Annotated[str, Query(max_length=2000)]
 
@@ -496,15 +387,47 @@ def log_in_by_form(form: Form, request: Request, site: Stores) -> Response:
     return answer
 
 
+def _login_page(
+    request: Request, site: Site, then: str, problem: Problem | None = None, name: str = ""
+) -> HTMLResponse:
+    values: dict[str, Any] = {"problem": problem, "then": then, "typed": name}
+    if problem:
+        values |= {"status": problem.status, "headers": problem.headers}
+    return page(request, "login.html", None, providers=site.people.providers, **values)
+
+
 @pages.get("/login/{provider}")
 def sent_away(
     provider: str, request: Request, who: Guest, site: Stores, next: Short = "/", link: bool = False
 ) -> Response:
-    """Log in at a provider, or link the user's account with it."""
+    """Send the browser to a provider, to log in or to link the user's account.
+
+    Raises:
+        Problem: 404 no such provider; 401, 403 the account cannot be linked now, or the request
+            comes from another site's page.
+    """
     if link and (who is None or who.key_id):
         raise Problem(401, "not_logged_in", "Log in first to link your account.")
+    known = _provider(site, provider)
+    if request.headers.get("sec-fetch-site", "none") not in OWN_SITE:
+        raise Problem(403, "foreign_origin", "The request comes from a page of another site.")
     linked = who if link else None
-    return begin_at_provider(site, request, provider, linked, forms.local(next))
+    if linked and now() - linked.proved > FRESH_SECONDS:
+        detail = "This gives access to your account: log out and in again first."
+        raise Problem(403, "login_too_old", detail)
+    url, state, verifier = oauth.begun(known, _callback(site, provider))
+    attempt = Attempt(verifier, linked.account_id if linked else None, forms.local(next))
+    answer = forms.to(url)
+    answer.set_cookie(
+        cookie_name(site.server, "login"),
+        site.people.attempts.begin(provider, state, attempt),
+        max_age=int(ATTEMPT_SECONDS),
+        path="/",
+        secure=site.server.secure_cookies,
+        httponly=True,
+        samesite="lax",  # the provider sends the browser back by a link
+    )
+    return answer
 
 
 @pages.get("/login/{provider}/callback")
@@ -516,21 +439,56 @@ def came_back(
     state: Short = "",
     code: Short = "",
 ) -> Response:
-    """The address to which a provider sends browsers back."""
-    return end_at_provider(site, request, provider, state, code, who)
+    """Log in a browser that comes back from a provider, or link its account.
+
+    Raises:
+        Problem: 404, 403; 400 if no login was begun in this browser, or too long ago.
+    """
+    known = _provider(site, provider)
+    browser = request.cookies.get(cookie_name(site.server, "login"), "")
+    attempt = site.people.attempts.end(provider, state, browser)
+    if attempt is None:
+        detail = "The login was begun in another browser, too long ago, or was completed before."
+        raise Problem(400, "login_expired", f"{detail} Log in again.")
+    if not code:
+        detail = "The provider reports that you did not allow the login."
+        raise Problem(403, "login_refused", detail)
+    answer = forms.to(attempt.next)
+    answer.delete_cookie(cookie_name(site.server, "login"), path="/")
+    try:
+        person = oauth.person(known, _callback(site, provider), code, attempt.verifier)
+        if attempt.account_id is None:
+            begun(request, answer, site, _account_of(site, provider, known, person))
+        elif who is None or who.account_id != attempt.account_id:
+            detail = "You were logged out in the meantime. Nothing was linked."
+            raise Problem(403, "login_refused", detail)
+        else:
+            site.people.accounts.link(provider, person.subject, attempt.account_id, person.name)
+            noted(request, attempt.account_id, {"provider": provider})
+    except LoginFailed as error:
+        raise Problem(403, "login_refused", str(error)) from error
+    except AccountExists as error:
+        raise Problem(409, "name_taken", str(error)) from error
+    return answer
 
 
-def _login_page(
-    request: Request, site: Site, then: str, problem: Problem | None = None, name: str = ""
-) -> HTMLResponse:
-    return page(
-        request,
-        "login.html",
-        None,
-        status=problem.status if problem else 200,
-        headers=problem.headers if problem else None,
-        problem=problem,
-        then=then,
-        typed=name,
-        providers=site.people.providers,
-    )
+def _account_of(site: Site, name: str, provider: Provider, person: Person) -> str:
+    accounts = site.people.accounts
+    account = accounts.by_login(name, person.subject)
+    if account is None and provider.role and not accounts.has_login(name, person.subject):
+        account = accounts.add_by_login(name, person.subject, person.name, Role(provider.role))
+    if account is None:
+        detail = "No account is linked with this login. Ask the operator of this server."
+        raise Problem(403, "login_refused", detail)
+    return account.account_id
+
+
+def _provider(site: Site, name: str) -> Provider:
+    provider = site.people.providers.get(name)
+    if provider is None:
+        raise not_found()
+    return provider
+
+
+def _callback(site: Site, name: str) -> str:
+    return f"{site.server.address.rstrip('/')}/login/{quote(name)}/callback"
