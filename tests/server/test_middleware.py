@@ -85,6 +85,7 @@ def test_where_cookies_need_https_pages_do_too(
     headers = {"Host": "pincite.example.org", "Origin": f"{origin}://pincite.example.org"}
     reply = client.post("/api/v1/verify", json={"example": "article"}, headers=headers)
     assert reply.status_code == status
+    assert ("secure_cookies" in reply.json()["detail"]) == (origin == "http")
 
 
 def test_people_may_follow_links_to_us_but_nobody_embeds_us(site: Site) -> None:

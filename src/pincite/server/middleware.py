@@ -151,9 +151,12 @@ class SecurityMiddleware:
             return None
         safe = request.method in SAFE
         own = _embeds_nothing(request.headers) if safe else self._own_origin(request.headers)
-        if not own:
-            return Problem(403, "foreign_origin", "The request comes from a page of another site.")
-        return None
+        if own:
+            return None
+        detail = "The request comes from a page of another site."
+        if request.headers.get("origin", "") == f"http://{request.headers['host']}":
+            detail = "This server expects https; for plain http, set server.secure_cookies = false."
+        return Problem(403, "foreign_origin", detail)
 
     def _own_origin(self, headers: Headers) -> bool:
         """Whether a program or a page of ours sends a request that changes something.
