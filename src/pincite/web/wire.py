@@ -149,17 +149,17 @@ class Wire:
         """The body unpacked; of an error, and of a redirect, at most its beginning as it came."""
         if response.status >= 300:
             return _beginning(response.iter_stream())
-        length = headers.get("content-length", "")
-        if length.isdigit() and int(length) > self._rules.body_bytes:
-            limit = f"{self._rules.body_bytes / 1e6:g} MB"
-            what = f"{target.url} has {int(length) / 1e6:.1f} MB, the limit is {limit}."
-            raise BodyTooLarge(what, target.url, response.status)
         url, limit, body = target.url, self._rules.body_bytes, bytearray()
+        allowed = f"the limit is {limit / 1e6:g} MB"
+        length = headers.get("content-length", "")
+        if length.isdigit() and int(length) > limit:
+            what = f"{url} has {int(length) / 1e6:.1f} MB, {allowed}."
+            raise BodyTooLarge(what, url, response.status)
         try:
             for piece in response.iter_stream():
                 body += piece
                 if len(body) > limit:
-                    raise BodyTooLarge(f"{url} has more than {limit / 1e6:g} MB, the limit.", url)
+                    raise BodyTooLarge(f"{url} does not end, {allowed}.", url)
         except _BROKEN as error:
             if self._network.left <= 0:  # raises if the run was stopped, which shuts connections
                 raise
