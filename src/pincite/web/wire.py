@@ -159,7 +159,7 @@ class Wire:
             for piece in response.iter_stream():
                 body += piece
                 if len(body) > limit:
-                    raise BodyTooLarge(f"{url} does not end, {allowed}.", url)
+                    raise BodyTooLarge(f"{url} is too long, {allowed}.", url)
         except _BROKEN as error:
             if self._network.left <= 0:  # raises if the run was stopped, which shuts connections
                 raise
