@@ -113,9 +113,10 @@ def run(folder: Path, *arguments: str) -> str:
 
 
 def answer(domain: str, half: str, row: dict[str, str], check: dict[str, Any]) -> Answer:
-    readings = check["readings"]
-    judged = [each for each in readings if each["outcome"] != "not_judged"]
-    first = (judged or readings or [{"outcome": "no reading", "doc": None, "evidence": []}])[0]
+    results = check["results"]
+    judged = [each for each in results if each["weight"]["outcome"] != "not_judged"]
+    nothing = {"weight": {"outcome": "no reading", "doc": None}, "items": []}
+    first = (judged or results or [nothing])[0]
     return Answer(
         row["id"],
         domain,
@@ -123,10 +124,10 @@ def answer(domain: str, half: str, row: dict[str, str], check: dict[str, Any]) -
         row["statement"],
         row["expected"],
         row["how"],
-        first["outcome"],
-        first["doc"],
-        tuple(each["outcome"] for each in readings),
-        tuple(f"{each['side']}: {each['quote']}" for each in first["evidence"]),
+        first["weight"]["outcome"],
+        first["weight"]["doc"],
+        tuple(each["weight"]["outcome"] for each in results),
+        tuple(f"{each['side']}: {each['outcome'].get('quoted', '')}" for each in first["items"]),
     )
 
 
