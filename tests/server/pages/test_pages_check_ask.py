@@ -318,14 +318,6 @@ def test_a_check_shows_each_outcome_apart_and_no_verdict_over_them(
     assert client.get(f"/jobs/{job_id}/check.exe").status_code == 404
 
 
-def test_a_reading_goes_into_a_test_set(client: TestClient, site: Site) -> None:
-    job_id = ended(site, "check", check_report().to_json())
-    fields = {"item": "1.r1", "verdict": "right", "label": "disconfirmed"}
-    assert client.post(f"/jobs/{job_id}/feedback", data=fields).status_code == 200
-    rows = client.get("/api/v1/feedback/export", params={"format": "statements"}).text
-    assert json.loads(rows)["label"] == "disconfirmed"
-
-
 # ── Ask ──────────────────────────────────────────────────────────────────────────────────────────
 
 
