@@ -45,7 +45,7 @@ def rows(report: dict[str, Any]) -> list[tuple[dict, dict]]:  # type: ignore[typ
     expected = json.loads((DEMO / "expected.json").read_text(encoding="utf-8"))["claims"]
     pairs = []
     for finding in report["findings"]:
-        claim = plain(finding["claim"]["text"])
+        claim = plain(finding["claim"])
         (match,) = (e for e in expected if claim.startswith(plain(e["starts"])))
         pairs.append((match, finding))
     assert len(pairs) == len(expected)
@@ -66,7 +66,7 @@ def test_partly_supported_claims_name_what_is_missing(rows: list[tuple[dict, dic
             assert found["missing"]
         for part in found["missing"]:
             start, end = part["span"]
-            assert found["claim"]["text"][start:end] == part["words"]
+            assert found["claim"][start:end] == part["words"]
             assert found["label"] in ("partly_supported", "supported")
 
 
@@ -80,7 +80,7 @@ def test_each_could_not_check_shows_its_reason(rows: list[tuple[dict, dict]]) ->
     unchecked = [(e, f) for e, f in rows if e["expect"] == "unchecked"]
     assert {f["label"] for _, f in unchecked} == {"unchecked"}
     for expected, found in unchecked:
-        assert [c["outcome"]["reason"] for c in found["citations"]] == [expected["reason"]]
+        assert [c["unchecked"]["reason"] for c in found["citations"]] == [expected["reason"]]
     assert [f["label"] for _, f in rows].count("unchecked") == len(unchecked)
 
 
@@ -88,7 +88,7 @@ def test_the_planted_better_sources_come_first(rows: list[tuple[dict, dict]]) ->
     better = [(e["better"], f) for e, f in rows if e.get("better")]
     assert len(better) == 11
     for url, found in better:
-        assert found["suggestions"][0]["evidence"]["passage"]["url"] == url
+        assert found["suggestions"][0]["url"] == url
 
 
 def test_wikipedia_and_mirrors_are_never_suggested(report: dict[str, object]) -> None:
@@ -103,11 +103,11 @@ def test_wikipedia_and_mirrors_are_never_suggested(report: dict[str, object]) ->
 
 def test_quotes_are_verbatim(report: dict[str, list[dict[str, object]]]) -> None:
     text = json.dumps(report)
-    assert text.count('"quoted": "') > 20
+    assert text.count('"quote": "') > 20
     for finding in report["findings"]:
         for suggestion in finding["suggestions"]:  # type: ignore[attr-defined]
             evidence = suggestion["evidence"]
-            assert evidence["quoted"] in evidence["passage"]["text"]
+            assert evidence["quote"] in evidence["passage"]
 
 
 def test_the_readme_shows_the_first_finding(report: dict[str, list[dict[str, object]]]) -> None:
@@ -117,5 +117,5 @@ def test_the_readme_shows_the_first_finding(report: dict[str, list[dict[str, obj
     finding = report["findings"][0]
     better = finding["suggestions"][0]["evidence"]  # type: ignore[index]
     page = better["passage"]
-    for text in (finding["claim"]["text"], page["title"], page["url"], better["quoted"]):  # type: ignore[index]
+    for text in (finding["claim"], page["title"], page["url"], better["quote"]):  # type: ignore[index]
         assert plain(text) in block

@@ -37,7 +37,7 @@ def places(served: Served) -> dict[str, str]:
     web = corpora[demo.WEB]
     article = served.ran("verify", example="article", corpus=web, settings={"depth": 25})
     report = served.get(f"/api/v1/jobs/{article}/result")
-    better = next(f["claim"]["claim_id"] for f in report["findings"] if f["suggestions"])
+    better = next(f["claim_id"] for f in report["findings"] if f["suggestions"])
     checked = served.ran("check", statement=STATEMENT, corpus=corpora[demo.KNOWLEDGE])
     answered = served.ran("ask", question=QUESTION, corpus=corpora[demo.ABSTRACTS])
     return {

@@ -1,7 +1,7 @@
 """Dataclasses as JSON, JSON as dataclasses, and the JSON Schema of both.
 
-A dataclass is written with its fields, but for those with `metadata=UNWRITTEN`, and its properties
-that are marked `@written` (`pincite.types`). Reading and the schema use pydantic, which is imported
+A dataclass is written with its fields, placed as their metadata says, and its properties that are
+marked `@written` (see `pincite.types`). Reading and the schema use pydantic, which is imported
 then; writing does without it.
 """
 
@@ -9,11 +9,11 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import Field, dataclass, fields, is_dataclass
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeAlias, TypeVar, get_type_hints
+from typing import Annotated, Any, Self, TypeAlias, TypeVar, get_args, get_type_hints
 
 from pincite.errors import InputError
 from pincite.types import Says, Span
@@ -75,18 +75,41 @@ def values_of(value: Any, digits: int | None = None) -> Any:
     if isinstance(value, list | tuple):
         return [values_of(each, digits) for each in value]
     if is_dataclass(value):
-        kind: Any = type(value)
-        names = _fields(kind) + tuple(computed(kind))
-        return {name: values_of(getattr(value, name), digits) for name in names}
+        return _of_dataclass(value, digits)
     if isinstance(value, Mapping):
         return {str(key): values_of(each) for key, each in value.items()}
     return str(value) if isinstance(value, StrEnum) else value
 
 
+def _of_dataclass(value: Any, digits: int | None) -> dict[str, Any]:
+    kind: Any = type(value)
+    found: dict[str, Any] = {}
+    for each in _written(kind):
+        mine = getattr(value, each.name)
+        if each.metadata.get("inline"):
+            found |= values_of(mine, digits)
+        elif keys := each.metadata.get("split"):
+            types = _types_of(kind, each.name)
+            written = values_of(mine, digits)
+            for key, one in zip(keys, types, strict=True):
+                found[key] = written if isinstance(mine, one) else None
+        else:
+            found[each.metadata.get("key", each.name)] = values_of(mine, digits)
+    for name, get in computed(kind).items():
+        found[get.written] = values_of(getattr(value, name), digits)
+    return found
+
+
 @cache
-def _fields(kind: Any) -> tuple[str, ...]:
-    """Names of the fields that are written."""
-    return tuple(f.name for f in fields(kind) if f.metadata.get("written", True))
+def _written(kind: Any) -> tuple[Field[Any], ...]:
+    return tuple(each for each in fields(kind) if each.metadata.get("written", True))
+
+
+@cache
+def _types_of(kind: Any, name: str) -> tuple[Any, ...]:
+    """The types of a field that is a union, or its one type."""
+    hint = get_type_hints(kind)[name]
+    return get_args(hint) or (hint,)
 
 
 @cache
@@ -189,7 +212,32 @@ def _strict(schema: Any) -> Any:
         "float": {"strict": True, "allow_inf_nan": False},
     }
     kind = found.get("type")
+    if kind == "dataclass" and any(map(_is_placed, fields(found["cls"]))):
+        place = partial(_nested, found["cls"])
+        ref = {"ref": found.pop("ref")} if "ref" in found else {}
+        called = {"type": "no-info", "function": place}
+        return {"type": "function-before", "function": called, "schema": found, **ref}
     return found | more.get(kind, {}) if isinstance(kind, str) else found
+
+
+def _is_placed(one: Field[Any]) -> bool:
+    return bool({"inline", "key", "split"} & set(one.metadata))
+
+
+def _nested(kind: Any, values: Any) -> Any:
+    """JSON values of a dataclass under the names of its fields, as pydantic wants them."""
+    if not isinstance(values, Mapping):
+        return values
+    found = dict(values)
+    for each in fields(kind):
+        if each.metadata.get("inline"):
+            found[each.name] = values
+        elif keys := each.metadata.get("split"):
+            given = [values[key] for key in keys if values.get(key) is not None]
+            found[each.name] = given[0] if given else None
+        elif (key := each.metadata.get("key")) in values:
+            found[each.name] = values[key]
+    return found
 
 
 class JsonReport:
@@ -248,11 +296,42 @@ def _generator() -> Any:
     class Generator(GenerateJsonSchema):
         def dataclass_schema(self, schema: Any) -> Any:
             found, kind = super().dataclass_schema(schema), schema["cls"]
-            written = {name: found["properties"][name] for name in _fields(kind)}
-            for name, get in computed(kind).items():
+            written: dict[str, Any] = {}
+            optional: set[str] = set()
+            for each in _written(kind):
+                mine = found["properties"][each.name]
+                if each.metadata.get("inline"):
+                    kinds = [self.of(one) for one in _types_of(kind, each.name)]
+                    for one in kinds:
+                        written |= one["properties"]
+                        optional |= set(one.get("optional", ()))
+                    shared = set.intersection(*(set(one["properties"]) for one in kinds))
+                    optional |= {key for one in kinds for key in one["properties"]} - shared
+                elif keys := each.metadata.get("split"):
+                    for key, one in zip(keys, _types_of(kind, each.name), strict=True):
+                        adapter = TypeAdapter(one | None)
+                        written[key] = self.generate_inner(self.opened(adapter.core_schema))
+                else:
+                    written[each.metadata.get("key", each.name)] = mine
+            for get in computed(kind).values():
                 value = TypeAdapter(get_type_hints(get, include_extras=True)["return"])
-                written[name] = self.generate_inner(value.core_schema)
-            return found | {"properties": written}
+                written[get.written] = self.generate_inner(self.opened(value.core_schema))
+            return found | {"properties": written, "optional": sorted(optional)}
+
+        def of(self, kind: Any) -> dict[str, Any]:
+            """The schema of a dataclass itself, not a reference to it."""
+            return self.dataclass_schema(self.opened(TypeAdapter(kind).core_schema))
+
+        def opened(self, schema: Any) -> Any:
+            """The schema in what pydantic wraps around it where types share others."""
+            if schema["type"] != "definitions":
+                return schema
+            known = {}
+            for one in schema["definitions"]:
+                self.generate_inner(one)
+                known[one["ref"]] = one
+            inner = schema["schema"]
+            return known[inner["schema_ref"]] if inner["type"] == "definition-ref" else inner
 
     return Generator
 
@@ -267,5 +346,7 @@ def _closed(schema: Any) -> Any:
     kept = {k: v for k, v in schema.items() if k not in names or not isinstance(v, names[k])}
     found = {key: _closed(each) for key, each in kept.items()}
     if "properties" in found and found.get("type") == "object":
-        found |= {"required": list(found["properties"]), "additionalProperties": False}
+        optional = found.pop("optional", ())
+        required = [name for name in found["properties"] if name not in optional]
+        found |= {"required": required, "additionalProperties": False}
     return found

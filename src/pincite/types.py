@@ -3,8 +3,10 @@
 All are frozen and complete when constructed. Offsets are half-open `[start, end)` counts of Unicode
 code points, never bytes. An unknown field is `None` or empty, never a guess.
 
-Reports are written as JSON as these types have them (`pincite.codec`): each field under
-its name, and each property that is marked `@written`. A field with `metadata=UNWRITTEN` stays out.
+Reports are written as JSON as these types have them (`pincite.codec`): each field under its name,
+and each property that is marked `@written`. A field's metadata may say otherwise: `UNWRITTEN`
+leaves it out, `INLINE` puts the fields of its value beside the others, `named` gives it another
+key, and `split` gives each type of a union a key of its own.
 """
 
 import hashlib
@@ -19,12 +21,33 @@ from pincite.notes import Note, texts
 
 T = TypeVar("T")
 UNWRITTEN: Mapping[str, bool] = {"written": False}
+INLINE: Mapping[str, bool] = {"inline": True}
+
+
+def named(key: str) -> Mapping[str, str]:
+    """Metadata of a field that has another key in JSON."""
+    return {"key": key}
+
+
+def split(*keys: str) -> Mapping[str, tuple[str, ...]]:
+    """Metadata of a union: a key for each of its types; all but one are null."""
+    return {"split": keys}
 
 
 def written(get: Callable[[Any], T]) -> Callable[[Any], T]:
     """Mark a property whose value is written as JSON; what is read back computes it again."""
-    get.written = True  # type: ignore[attr-defined]
+    get.written = get.__name__  # type: ignore[attr-defined]
     return get
+
+
+def written_as(key: str) -> Callable[[Callable[[Any], T]], Callable[[Any], T]]:
+    """As `written`, under another key."""
+
+    def mark(get: Callable[[Any], T]) -> Callable[[Any], T]:
+        get.written = key  # type: ignore[attr-defined]
+        return get
+
+    return mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +128,7 @@ class Passage:
     doc_id: str
     url: str
     title: str
-    text: str
+    text: str = field(metadata=named("passage"))
     span: Annotated[Span, Says("in the document's text")]
     about: Annotated[str, Says("title, author, site and year of the document")] = ""
     # All of the document's text, where known: what the passage lacks may stand elsewhere in it.
@@ -252,7 +275,7 @@ class Reliability(StrEnum):
 class Listing:
     """What a list says of an address: the most specific entries, and where they were discussed."""
 
-    reliability: Reliability
+    reliability: Reliability = field(metadata=named("label"))
     name: str = ""  # of the source, as the list calls it
     place: str = ""  # the domain, or domain and path, that matched
     scope: str = ""  # what the judgement is limited to: "politics", "2013–present"
@@ -277,7 +300,7 @@ class Exclusion:
 
     url: str
     title: str
-    bar: Bar
+    bar: Bar = field(metadata=named("reason"))
     detail: str = ""  # for a person: "Daily Example: deprecated"
 
 
@@ -323,7 +346,7 @@ class Claim:
     """
 
     claim_id: str  # 12 hex digits over title, section and text: survives renumbering
-    text: Annotated[str, Says("what is judged")]
+    text: Annotated[str, Says("what is judged")] = field(metadata=named("claim"))
     title: str = ""  # of the article
     section: Annotated[tuple[str, ...], Says("headings, outermost first; none in the lead")] = ()
     before: Annotated[str, Says("the sentences before it in its paragraph, and the lead-in")] = ""
@@ -416,12 +439,14 @@ class Contradiction:
 class Evidence:
     """What one passage says about one claim. The three probabilities sum to one."""
 
-    passage: Passage
+    passage: Passage = field(metadata=INLINE)
     prob_supported: float
     prob_refuted: float
     prob_neutral: float
     score: Annotated[float, Says("calibrated log-odds of support; ranks evidence")]
-    quote: Annotated[Span | None, Says("the best sentence, in the passage's text")] = None
+    quote: Annotated[Span | None, Says("the best sentence, in the passage's text")] = field(
+        default=None, metadata=named("quote_in_passage")
+    )
     reasons_coded: tuple[Note, ...] = ()
     analysis: str = ""  # what a language model wrote before it chose; empty of a verifier
     read: Annotated[float | None, Says("log-odds of support without any rule")] = None
@@ -434,10 +459,16 @@ class Evidence:
         return texts(self.reasons_coded)
 
     @property
-    @written
+    @written_as("quote")
     def quoted(self) -> str:
         """The words of the quote, verbatim from the stored text; empty without a quote."""
         return self.quote.of(self.passage.text) if self.quote else ""
+
+    @property
+    @written
+    def quote_span(self) -> Annotated[Span | None, Says("of the quote in the document's text")]:
+        """Where the quote stands in the document's text."""
+        return self.quote.moved(self.passage.span.start) if self.quote else None
 
 
 class Verdict(StrEnum):
@@ -518,8 +549,8 @@ class CitationResult:
     today's page.
     """
 
-    citation: Citation
-    outcome: Evidence | Unchecked
+    citation: Citation = field(metadata=INLINE)
+    outcome: Evidence | Unchecked = field(metadata=split("evidence", "unchecked"))
     label: Label
     clauses: Annotated[
         tuple[Part, ...], Says("all that were judged; none if the claim is one clause")
@@ -529,7 +560,9 @@ class CitationResult:
         tuple[Part, ...],
         Says("figures, names and quotations that the source nowhere states, or contradicts"),
     ] = ()
-    listing: Annotated[Listing | None, Says("null: no list was given, or no address")] = None
+    listing: Annotated[Listing | None, Says("null: no list was given, or no address")] = field(
+        default=None, metadata=named("reliability")
+    )
     place: Annotated[Place | None, Says("null if nothing is known of it")] = None
     copy: Annotated[Copy | None, Says("what was read; null if nothing was")] = None
     not_live: Annotated[
@@ -545,9 +578,21 @@ class Suggestion:
     evidence: Evidence
     published: str | None
     gain: Annotated[float, Says("log-odds above the existing citation")]
-    listing: Listing | None = None  # None: no list was given
+    listing: Listing | None = field(default=None, metadata=named("reliability"))
     place: Place | None = None  # None: the page has no pages
     corpus: Annotated[str, Says("that has it; empty where only one was searched")] = ""
+
+    @property
+    @written
+    def url(self) -> str:
+        """Of the page."""
+        return self.evidence.passage.url
+
+    @property
+    @written
+    def title(self) -> str:
+        """Of the page."""
+        return self.evidence.passage.title
 
 
 def sigmoid(log_odds: float) -> float:
@@ -563,7 +608,7 @@ class Finding:
     a failure while a citation of the group could not be checked.
     """
 
-    claim: Claim
+    claim: Claim = field(metadata=INLINE)
     citations: tuple[CitationResult, ...]
     together: Annotated[Evidence | None, Says("the sources' best passages, read as one text")]
     label: Label
@@ -595,7 +640,8 @@ class Finding:
 class Uncited:
     """A sentence that probably needs a citation and has none, and what could be cited for it."""
 
-    claim: Claim  # without citations; with its tag if an editor asked for a citation
+    # Without citations; with its tag if an editor asked for one.
+    claim: Claim = field(metadata=INLINE)
     probability: Annotated[float, Says("that such a sentence has a citation in Wikipedia")]
     reasons_coded: tuple[Note, ...]
     suggestions: tuple[Suggestion, ...] = ()  # best first

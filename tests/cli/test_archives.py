@@ -73,7 +73,7 @@ def test_a_dead_page_with_an_archived_copy(wiki: Wiki) -> None:
     assert citation["copy"]["kind"] == "archived"
     assert citation["copy"]["date"] == "2014-03-05"
     assert (citation["not_live"]["reason"], citation["not_live"]["detail"]) == ("dead", "HTTP 404")
-    assert "captures" not in citation["outcome"]["passage"]["text"]
+    assert "captures" not in citation["evidence"]["passage"]
     (row,) = csv.DictReader(Path("out.csv").read_text().splitlines())
     assert (row["copy"], row["not_live"]) == ("archived", "dead")
     said = "rchived copy of 2014-03-05; the page itself: dead link (HTTP 404)"

@@ -219,6 +219,6 @@ def test_summaries_are_for_the_prompt_and_verification_reads_the_papers(
     assert "by 9.9 a month (7)" in last
     (sentence,) = answer["sentences"]
     assert sentence["standing"] == "contradicted"
-    assert "by 3.1 a month" in sentence["verdicts"][0]["evidence"]["quoted"]
+    assert "by 3.1 a month" in sentence["verdicts"][0]["evidence"]["quote"]
     assert "by 3.1 a month" in answer["references"][0]["document"]["text"]
     assert "needs --llm" in run(QUESTION, "--corpus", corpus, "--summaries", code=2).output

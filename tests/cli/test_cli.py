@@ -300,7 +300,7 @@ def test_sentences_without_a_citation_on_request(home: Path) -> None:
     (home / "open.wiki").write_text(f"{ARTICLE}\n\n{UNCITED}\n")
     given = ("verify", "open.wiki", "--sources", "pages")
     report = json.loads(run(*given, "--uncited", "--json", "-").stdout)
-    assert [each["claim"]["sentence"] for each in report["uncited"]] == [UNCITED]
+    assert [each["sentence"] for each in report["uncited"]] == [UNCITED]
     assert report["settings"]["verify.uncited"] is True
     assert "Sentences without a citation: 1" in run(*given, "--uncited").stdout
     written = (home / "pincite.toml").read_text()

@@ -24,36 +24,28 @@ CHECK: dict[str, Any] = {
     "checks": [
         {
             "statement": "The tram runs to the harbour.",
-            "results": [
+            "readings": [
                 {
-                    "reading": {
-                        "reading_id": "r1",
-                        "text": "The tram runs to the harbour today.",
-                        "kind": "descriptive",
-                    },
-                    "weight": {"outcome": "confirmation"},
-                    "items": [
+                    "reading_id": "r1",
+                    "text": "The tram runs to the harbour today.",
+                    "kind": "descriptive",
+                    "outcome": "confirmation",
+                    "evidence": [
                         {
                             "side": "for",
-                            "outcome": {
-                                "passage": {"text": TRAM, "url": "https://e.org/tram"},
-                                "quoted": "The tram runs to the harbour.",
-                            },
+                            "passage": TRAM,
+                            "url": "https://e.org/tram",
+                            "quote": "The tram runs to the harbour.",
                         },
-                        {
-                            "side": "silent",
-                            "outcome": {"passage": {"text": "Nothing.", "url": "u"}, "quoted": ""},
-                        },
+                        {"side": "silent", "passage": "Nothing.", "url": "u", "quote": ""},
                     ],
                 },
                 {
-                    "reading": {
-                        "reading_id": "r2",
-                        "text": "The tram should run to the harbour.",
-                        "kind": "normative",
-                    },
-                    "weight": {"outcome": "not_judged"},
-                    "items": [],
+                    "reading_id": "r2",
+                    "text": "The tram should run to the harbour.",
+                    "kind": "normative",
+                    "outcome": "not_judged",
+                    "evidence": [],
                 },
             ],
         }
@@ -70,7 +62,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     report = samples.report().to_values()
     for number, finding in enumerate(report["findings"]):
-        finding["claim"]["claim_id"] = f"c{number}"  # those of the sample are all one
+        finding["claim_id"] = f"c{number}"  # those of the sample are all one
     (tmp_path / "report.json").write_text(json.dumps(report), encoding="utf-8")
     (tmp_path / "check.json").write_text(json.dumps(CHECK), encoding="utf-8")
     return tmp_path
@@ -99,13 +91,13 @@ def test_a_verify_report_s_items(home: Path) -> None:
 
 
 def test_an_answer_s_items_and_their_rows(home: Path) -> None:
-    passage = {"text": "The rate fell in both groups.", "url": "https://a.example"}
-    evidence = {"passage": passage, "quoted": ""}
+    passage = "The rate fell in both groups."
+    evidence = {"passage": passage, "url": "https://a.example", "quote": ""}
     verdicts = [
         {"number": 2, "support": "supports", "evidence": evidence},
         {"number": None, "support": "no_such_reference", "evidence": None},
     ]
-    sentence: dict[str, Any] = {"sentence": {"text": "The rate fell."}, "standing": "supported"}
+    sentence: dict[str, Any] = {"text": "The rate fell.", "standing": "supported"}
     answer = {"question": "Did it fall?", "abstained": "", "sentences": [sentence]}
     sentence["verdicts"] = verdicts
     report = {"answers": [answer], "versions": {}, "created": "2026-01-02T03:04:05+00:00"}
@@ -117,7 +109,7 @@ def test_an_answer_s_items_and_their_rows(home: Path) -> None:
     run("answer.json", "--down", "--item", "1", "--correction", "It did not.")
     run("export", "claims.jsonl")
     (row,) = rows(home / "claims.jsonl")
-    assert (row["claim"], row["evidence"]) == ("The rate fell.", passage["text"])
+    assert (row["claim"], row["evidence"]) == ("The rate fell.", passage)
     assert row["label"] == "nei"
     # A sentence with a label of a passage is its only reference; a thumb is for the sentence.
     assert found.chosen("1.s1").item_id == "1.s1"

@@ -70,8 +70,8 @@ def test_an_article_from_the_wikis_html(home: Wiki) -> None:
     asked = ("verify", "Varde Bridge", "--online", "--sources", "pages", "--json", "-")
     report = json.loads(run(*asked, "--article-markup", "html").stdout)
     (finding,) = report["findings"]
-    assert finding["claim"]["text"] == "The bridge opened in 1911."
-    assert finding["citations"][0]["citation"]["url"] == "https://varde.example/bridge"
+    assert finding["claim"] == "The bridge opened in 1911."
+    assert finding["citations"][0]["url"] == "https://varde.example/bridge"
     assert report["revision_id"] == "11"
     assert report["settings"]["verify.article_markup"] == "html"
     home.html.clear()
@@ -167,7 +167,9 @@ def test_cited_pages_are_fetched_once(home: Wiki) -> None:
     def outcomes() -> tuple[list[str | None], list[str]]:
         home.asked.clear()
         report = json.loads(run("verify", "Varde Bridge", "--online", "--json", "-").stdout)
-        found = [c["outcome"] for f in report["findings"] for c in f["citations"]]
+        found = [
+            c["evidence"] or c["unchecked"] for f in report["findings"] for c in f["citations"]
+        ]
         pages = [a["path"] for a in home.asked if a["path"] != "/w/api.php"]
         return sorted(outcome.get("reason", "") for outcome in found), pages
 

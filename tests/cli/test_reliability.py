@@ -55,7 +55,7 @@ def test_verify_shows_labels_and_never_suggests_what_is_deprecated(imported: Pat
     report = json.loads(Path("report.json").read_text())
     assert report["versions"]["reliability"].startswith("en, 2 rows")
     cited = [c for f in report["findings"] for c in f["citations"]]
-    by_url = {c["citation"]["url"]: c["listing"] for c in cited}
+    by_url = {c["url"]: c["reliability"] for c in cited}
     assert by_url["https://varde.example/bridge"]["reliability"] == "no_consensus"
     assert by_url["https://gone.example/"]["reliability"] == "unlisted"
     assert by_url[None] is None

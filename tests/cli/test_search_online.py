@@ -28,8 +28,8 @@ def test_a_better_source_from_the_web(wiki: Wiki) -> None:
     finding, citation = checked("--search-url", wiki.url, "--show-excluded")
     assert citation["label"] != "supported"
     (better,) = finding["suggestions"]
-    assert better["evidence"]["passage"]["url"] == f"{wiki.url}/better"
-    assert better["evidence"]["quoted"].startswith("The Varde Bridge was opened in 1911")
+    assert better["url"] == f"{wiki.url}/better"
+    assert better["evidence"]["quote"].startswith("The Varde Bridge was opened in 1911")
     (asked,) = [each for each in wiki.asked if each["path"] == "/search"]
     assert asked["q"] == CLAIM.removesuffix(".")
     assert asked["format"] == "json"

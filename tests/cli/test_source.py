@@ -74,15 +74,13 @@ def test_no_output_holds_more_than_quotes(home: Path) -> None:
         assert "Quicksilver" not in text, name
         assert str(home) not in text, name
     report = json.loads(texts["r.json"])
-    citations = {
-        c["citation"]["citation_id"]: c for f in report["findings"] for c in f["citations"]
-    }
+    citations = {c["citation_id"]: c for f in report["findings"] for c in f["citations"]}
     first = citations["r1"]
-    assert (first["label"], first["outcome"]["passage"]["text"]) == (
+    assert (first["label"], first["evidence"]["passage"]) == (
         "supported",
         "The bridge of Varde opened in 1911.",
     )
-    assert first["outcome"]["quoted"] == first["outcome"]["passage"]["text"]
+    assert first["evidence"]["quote"] == first["evidence"]["passage"]
     digest = first["copy"]["url"].removeprefix("own:")
     assert first["copy"] == {
         "kind": "own",
@@ -91,7 +89,7 @@ def test_no_output_holds_more_than_quotes(home: Path) -> None:
         "corpus": "",
     }
     assert len(digest) == 64
-    assert first["outcome"]["passage"]["url"] == first["copy"]["url"]
+    assert first["evidence"]["url"] == first["copy"]["url"]
     assert first["place"] == {
         "page": "121",
         "printed": True,
@@ -99,7 +97,7 @@ def test_no_output_holds_more_than_quotes(home: Path) -> None:
         "elsewhere": True,
     }
     assert citations["r3"]["copy"]["kind"] == "stored"
-    assert citations["r4"]["outcome"]["reason"] == "offline"
+    assert citations["r4"]["unchecked"]["reason"] == "offline"
     assert "library.own_copies" not in report["settings"]
     assert "own_copies" in report["versions"]
     for text in (done.stdout, texts["r.html"], texts["r.csv"]):
@@ -121,12 +119,10 @@ def test_a_citation_of_an_article_or_a_report(home: Path) -> None:
         assert "work:old towns|rao" in shown.stdout
     done = run("verify", "article.wiki", "-q", "--json", "-")
     found = {
-        c["citation"]["citation_id"]: c
-        for f in json.loads(done.stdout)["findings"]
-        for c in f["citations"]
+        c["citation_id"]: c for f in json.loads(done.stdout)["findings"] for c in f["citations"]
     }
-    assert found["r4"]["outcome"]["quoted"] == "The zoo of the town has nine lions and two bears."
-    assert found["r1"]["outcome"]["reason"] == "offline"
+    assert found["r4"]["evidence"]["quote"] == "The zoo of the town has nine lions and two bears."
+    assert found["r1"]["unchecked"]["reason"] == "offline"
 
 
 def test_listed_shown_and_removed(home: Path) -> None:

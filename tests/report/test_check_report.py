@@ -35,7 +35,7 @@ ALLOWED = {
 def test_json_is_valid_by_its_schema(text: str, url: str) -> None:
     given = json.loads(check_report(text, url).to_json())
     jsonschema.validate(given, codec.schema(CheckReport, "Pincite check report"))
-    outcomes = [each["weight"]["outcome"] for each in given["checks"][0]["results"]]
+    outcomes = [each["outcome"] for each in given["checks"][0]["readings"]]
     assert outcomes == "balanced no_evidence failed balanced disconfirmation".split()
     assert (given["complete"], given["n_statements"]) == (False, 2)
 

@@ -44,7 +44,7 @@ def test_computed_values_are_written_and_not_believed() -> None:
     values: Any = report().to_values()
     first = values["findings"][0]
     assert first["prob_supported"] == 0.1824
-    assert first["citations"][0]["outcome"]["quoted"] == "plain"
+    assert first["citations"][0]["evidence"]["quote"] == "plain"
     first |= {"prob_supported": 0.9, "source_changed": True}
     assert Report.from_values(values) == report()
 

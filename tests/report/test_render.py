@@ -213,7 +213,7 @@ def broken() -> Report:
 def test_a_finding_that_cannot_be_shown_costs_itself() -> None:
     whole, bad = report("The bridge."), broken()
     (lost,) = [each for each in bad.to_values()["findings"] if each["failed"]]
-    assert lost["citations"][0]["outcome"]["reason"] == Reason.INTERNAL_ERROR
+    assert lost["citations"][0]["unchecked"]["reason"] == Reason.INTERNAL_ERROR
     rows = [list(render.rows(each)) for each in (whole, bad)]
     assert len(rows[0]) == len(rows[1])
     out = [io.StringIO(), io.StringIO()]

@@ -39,11 +39,7 @@ def checked(client: TestClient, site: Site, text: str = ARTICLE) -> str:
 def cited(client: TestClient, job_id: str) -> list[tuple[str, str]]:
     """Claim and citation of each finding, in the order of the article."""
     found = client.get(f"/api/v1/jobs/{job_id}/result").json()["findings"]
-    pairs = [
-        (f["claim"]["claim_id"], c["citation"]["citation_id"])
-        for f in found
-        for c in f["citations"]
-    ]
+    pairs = [(f["claim_id"], c["citation_id"]) for f in found for c in f["citations"]]
     return sorted(pairs, key=lambda pair: int(pair[1][1:]))
 
 

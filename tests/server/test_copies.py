@@ -64,7 +64,7 @@ def test_a_copy_from_the_form_to_the_verdict(site: Site, ada: Somebody) -> None:
     assert ada.client.get(f"/api/v1/jobs/{job_id}/result").content == before
     report = ada.client.get(f"/api/v1/jobs/{new}/result").json()
     results = [c for f in report["findings"] for c in f["citations"]]
-    (result,) = [c for c in results if c["citation"]["citation_id"] == "r1"]
+    (result,) = [c for c in results if c["citation_id"] == "r1"]
     assert result["label"] == "supported", result
     assert f"own:{said['sha256']}" in json.dumps(result)
     assert SECRET not in json.dumps(report)
@@ -118,7 +118,7 @@ def with_copy(site: Site, who: Somebody) -> tuple[str, str]:
     assert sent.status_code == 201, sent.text
     job_id = checked(who.client, site)
     report = who.client.get(f"/api/v1/jobs/{job_id}/result").json()
-    outcomes = [c["outcome"] for f in report["findings"] for c in f["citations"]]
+    outcomes = [c["evidence"] or c["unchecked"] for f in report["findings"] for c in f["citations"]]
     (quoted,) = [outcome["passage"] for outcome in outcomes if "passage" in outcome]
     return job_id, quoted["doc_id"]
 

@@ -189,7 +189,10 @@ def test_sources_are_read_and_what_could_not_be_used_is_said(
     assert page.count('<span class="why">') >= 2
     assert "<img" not in client.get(f"/jobs/{job_id}").text
     findings = client.get(f"/api/v1/jobs/{job_id}/result").json()["findings"]
-    found = {f["claim"]["text"][:10]: f["citations"][0]["outcome"] for f in findings}
+    found = {
+        f["claim"][:10]: f["citations"][0]["evidence"] or f["citations"][0]["unchecked"]
+        for f in findings
+    }
     assert "passage" in found["The bridge"]
     assert found["The tram r"]["reason"] == "not_supplied"
     result = client.get(f"/api/v1/jobs/{job_id}/result").text

@@ -24,7 +24,7 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 from pincite.judgement import aggregation
 from pincite.text import quantities, words
 from pincite.text.sentences import asks
-from pincite.types import CopyKind, Evidence, Failed, Passage, Says, Span, written
+from pincite.types import INLINE, CopyKind, Evidence, Failed, Passage, Says, Span, written
 
 # Probability of support from which a passage confirms a reading; below it, and without a
 # contradiction, it is neutral. Chosen on the open half of tests/cases/gate.
@@ -63,7 +63,7 @@ ReadingOrigin = Literal["statement", "rule", "model", "user"]
 class Unjudged(Failed):
     """A passage that could not be judged, and why."""
 
-    passage: Passage
+    passage: Passage = field(metadata=INLINE)
 
 
 Side = Literal["for", "against", "silent", "failed"]
@@ -74,7 +74,7 @@ Degree: TypeAlias = Annotated[float, Says("from -1 to 1")]
 class Weighed:
     """A passage that was found for a reading: what it says, and where it comes from."""
 
-    outcome: Evidence | Unjudged
+    outcome: Evidence | Unjudged = field(metadata=INLINE)
     text_id: Annotated[int, Says("equal for passages of one document or of copies")] = 0
     side: Annotated[Side, Says("silent: neither for nor against")] = "silent"
     published: str | None = None

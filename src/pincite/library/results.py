@@ -111,29 +111,26 @@ _Values = Mapping[str, Any]
 def _of_verify(report: _Values) -> Iterator[_Values]:
     """`CLAIM/CITATION` for each citation that could be checked, `CLAIM/sN` for suggestions."""
     for finding in report["findings"]:
-        claim = finding["claim"]
         judged = [
-            (result["citation"]["citation_id"], result["label"], result["outcome"])
+            (result["citation_id"], result["label"], result["evidence"])
             for result in finding["citations"]
-            if "passage" in result["outcome"]
+            if result["evidence"]
         ]
         better = enumerate(finding["suggestions"], start=1)
         judged += [(f"s{number}", "supported", each["evidence"]) for number, each in better]
         for name, said, evidence in judged:
-            yield _item(f"{claim['claim_id']}/{name}", claim["text"], said, evidence)
+            yield _item(f"{finding['claim_id']}/{name}", finding["claim"], said, evidence)
 
 
 def _of_check(report: _Values) -> Iterator[_Values]:
     """`N.READING` for each reading of the N-th statement, and `N.READING/eM` for its evidence."""
     for number, check in enumerate(report["checks"], start=1):
-        for result in check["results"]:
-            reading, text = result["reading"], result["reading"]["text"]
-            place = f"{number}.{reading['reading_id']}"
-            outcome = result["weight"]["outcome"]
-            of_reading = {"item_id": place, "statement": text, "said": outcome}
+        for reading in check["readings"]:
+            place, text = f"{number}.{reading['reading_id']}", reading["text"]
+            of_reading = {"item_id": place, "statement": text, "said": reading["outcome"]}
             yield of_reading | {"statement_type": reading["kind"]}
-            for n, item in enumerate(result["items"], start=1):
-                yield _item(f"{place}/e{n}", text, item["side"], item["outcome"])
+            for n, item in enumerate(reading["evidence"], start=1):
+                yield _item(f"{place}/e{n}", text, item["side"], item)
 
 
 def _of_ask(report: _Values) -> Iterator[_Values]:
@@ -142,7 +139,7 @@ def _of_ask(report: _Values) -> Iterator[_Values]:
         said = "abstained" if answer["abstained"] else "answered"
         yield {"item_id": str(number), "statement": answer["question"], "said": said}
         for n, checked in enumerate(answer["sentences"], start=1):
-            place, text = f"{number}.s{n}", checked["sentence"]["text"]
+            place, text = f"{number}.s{n}", checked["text"]
             yield {"item_id": place, "statement": text, "said": checked["standing"]}
             for verdict in checked["verdicts"]:
                 if verdict["evidence"]:
@@ -150,15 +147,14 @@ def _of_ask(report: _Values) -> Iterator[_Values]:
                     yield _item(name, text, verdict["support"], verdict["evidence"])
 
 
-def _item(item_id: str, statement: str, said: str, outcome: _Values) -> _Values:
-    passage = outcome["passage"]
+def _item(item_id: str, statement: str, said: str, evidence: _Values) -> _Values:
     return {
         "item_id": item_id,
         "statement": statement,
         "said": said,
-        "passage": passage["text"],
-        "quote": outcome.get("quoted", ""),
-        "url": passage["url"],
+        "passage": evidence["passage"],
+        "quote": evidence.get("quote", ""),
+        "url": evidence["url"],
     }
 
 

@@ -10,7 +10,7 @@ from pincite.completions import Usage
 from pincite.judgement.references import ReferenceVerdict, Retraction, Standing, retraction_of
 from pincite.notes import Note, joined, texts
 from pincite.text.citation_marks import Sentence
-from pincite.types import UNWRITTEN, Document, Failed, Passage, Says, written
+from pincite.types import INLINE, UNWRITTEN, Document, Failed, Passage, Says, named, written
 
 T = TypeVar("T")
 EXTRACT = "extract"  # `Answer.by` of an answer that no model wrote
@@ -26,7 +26,7 @@ class Reference:
 
     number: Annotated[int, Says("by first use, unused ones last; 0: left out")]
     ref_id: Annotated[str, Says("PMID, else the address: what the text may call it")]
-    document: Document
+    document: Document = field(metadata=INLINE)
     relevance: Annotated[float, Says("log-odds that it bears on the question")] = 0.0
     # Of it, those of most use for the question first.
     passages: tuple[Passage, ...] = field(default=(), metadata=UNWRITTEN)
@@ -42,7 +42,7 @@ class Reference:
 class Checked:
     """A sentence of an answer, verified."""
 
-    sentence: Sentence
+    sentence: Sentence = field(metadata=INLINE)
     verdicts: Annotated[
         tuple[ReferenceVerdict, ...], Says("one per reference, in the text's order")
     ]
@@ -90,10 +90,12 @@ class Answer:
     """A question with what was found for it; an abstention has no sentences and says why."""
 
     question: str
-    text: Annotated[str, Says("as written, marks and all; spans of sentences count in it")]
+    text: Annotated[str, Says("as written, marks and all; spans of sentences count in it")] = field(
+        metadata=named("answer")
+    )
     sentences: tuple[Checked, ...]
     references: tuple[Reference, ...]  # by number
-    by: Annotated[str, Says("extract, or the model")]
+    by: Annotated[str, Says("extract, or the model")] = field(metadata=named("written_by"))
     searched: Searched
     abstained_coded: tuple[Note, ...] = ()  # why there is no answer
     dropped: Annotated[tuple[Checked, ...], Says("by verification: no longer in the text")] = ()

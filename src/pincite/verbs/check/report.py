@@ -1,7 +1,7 @@
 """The report of `check`: a statement, its readings, what was found on each, and its JSON."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -17,7 +17,7 @@ from pincite.judgement.confirmation import (
     Weight,
 )
 from pincite.notes import IN_ENGLISH, Language, Note, texts
-from pincite.types import Exclusion, Failed, Passage, Says, Span, Unchecked, written
+from pincite.types import INLINE, Exclusion, Failed, Passage, Says, Span, Unchecked, named, written
 from pincite.verbs.check import wording
 
 T = TypeVar("T")
@@ -49,9 +49,11 @@ class Interpretation:
 class ReadingResult:
     """A reading with its evidence, each passage alone and all together."""
 
-    reading: Reading
-    items: Annotated[tuple[Weighed, ...], Says("passages as they were found, best first")]
-    weight: Weight
+    reading: Reading = field(metadata=INLINE)
+    items: Annotated[tuple[Weighed, ...], Says("passages as they were found, best first")] = field(
+        metadata=named("evidence")
+    )
+    weight: Weight = field(metadata=INLINE)
     as_of: Annotated[
         tuple[tuple[str, Weight], ...], Says("year, what the texts up to it say; oldest first")
     ] = ()
@@ -76,7 +78,7 @@ class Check:
     """A statement with all its readings. Each is judged on its own; there is no overall verdict."""
 
     statement: str
-    results: tuple[ReadingResult, ...]
+    results: tuple[ReadingResult, ...] = field(metadata=named("readings"))
     interpreted_by: Annotated[str, Says("rules, user, or the model")]
     failures: Annotated[tuple[Failed, ...], Says("of the interpretation")] = ()
 
