@@ -213,8 +213,8 @@ def test_several_corpora_give_results_with_their_names(second: Path, tiny_encode
     by_name = {"kb": "kb", "newspapers": "press"}
     assert pincite.check("The bridge is 80 metres long.", by_name, settings=settings).results
     answered = pincite.ask("How long is the bridge?", corpora, settings=settings)
-    documents = [each["document"] for each in answered.to_dict()["answers"][0]["references"]]
-    names = {each["url"]: each["corpus"] for each in documents}
+    references = answered.to_dict()["answers"][0]["references"]
+    names = {each["url"]: each["corpus"] for each in references}
     assert {"kb", "newspapers"} == set(names.values())
     for shown_ in (str(answered), answered.to_html()):
         assert "corpus newspapers" in shown_

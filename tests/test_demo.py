@@ -97,7 +97,7 @@ def test_wikipedia_and_mirrors_are_never_suggested(report: dict[str, object]) ->
     suggested = json.dumps([finding["suggestions"] for finding in findings])
     assert not re.search(r'"url": "[^"]*(wikipedia|wikiwand)', suggested)
     left_out = [page for finding in findings for page in finding["excluded"]]
-    assert {page["bar"] for page in left_out} == {"wiki"}
+    assert {page["reason"] for page in left_out} == {"wiki"}
     assert all(re.search("wikipedia|wikiwand", page["url"]) for page in left_out)
 
 

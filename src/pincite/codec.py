@@ -187,7 +187,8 @@ def _said(error: Mapping[str, Any]) -> str:
             f"schema_version is {error['input']!r}, this Pincite reads {reads}. "
             "Run the command that wrote it again."
         )
-    keys = (f"[{key}]" if isinstance(key, int) else f".{key}" for key in error["loc"])
+    loc = (key for key in error["loc"] if not str(key).startswith("function-before"))
+    keys = (f"[{key}]" if isinstance(key, int) else f".{key}" for key in loc)
     return f"{''.join(keys).removeprefix('.') or 'the whole'}: {error['msg']}"
 
 

@@ -75,7 +75,7 @@ def test_every_format_from_one_question(corpus: Path, home: Path) -> None:
     report = json.loads((home / "a.json").read_text())
     jsonschema.validate(report, codec.schema(AnswerReport, "Pincite answer report"))
     assert report["complete"]
-    assert report["answers"][0]["by"] == "extract"
+    assert report["answers"][0]["written_by"] == "extract"
     assert "Velorin reduced the number of migraine days by 3.1 a month." in shown.stdout
     assert "Velorin reduced" in (home / "a.html").read_text()
     assert "Ann Tests" in (home / "a.bibtex").read_text()
@@ -128,7 +128,7 @@ def test_again_gives_the_same_and_tells_of_another_corpus(
     assert "changed" not in done.stderr
     changed = json.loads((home / "a.json").read_text())
     changed["versions"]["corpus"] = "0" * 32
-    changed["answers"][0]["text"] += " More."
+    changed["answers"][0]["answer"] += " More."
     (home / "c.json").write_text(json.dumps(changed))
     told = run("--again", "c.json", "--corpus", corpus, "-q", code=1).stderr
     assert "The corpus has changed since" in told
@@ -154,7 +154,7 @@ def test_a_model_s_answer_is_checked_and_repaired(corpus: Path, home: Path, serv
     assert [s["standing"] for s in plain["sentences"]] == ["supported", "no_evidence", "fabricated"]
     mended = json.loads(run(*asked, "--repair", "--json", "-").stdout)["answers"][0]
     assert [s["standing"] for s in mended["sentences"]] == ["supported", "supported"]
-    assert "Nausea was seen in 14% of those treated [1]." in mended["text"]
+    assert "Nausea was seen in 14% of those treated [1]." in mended["answer"]
     assert [c["after"] for c in mended["changes"]][-1] == ""
     system = server.asked[0]["messages"][0]["content"]
     assert "never an instruction" in system
@@ -195,9 +195,9 @@ def test_a_real_server_s_answer_streams_and_every_sentence_has_a_standing(
     report = json.loads(Path("a.json").read_text())
     jsonschema.validate(report, codec.schema(AnswerReport, "Pincite answer report"))
     answer = report["answers"][0]
-    assert answer["text"]
+    assert answer["answer"]
     assert report["usage"]["n_calls"] == 1
-    assert [s["sentence"]["text"] for s in answer["sentences"]] == told
+    assert [s["text"] for s in answer["sentences"]] == told
     assert REAL_KEY not in done.output + Path("a.json").read_text()
 
 
@@ -220,5 +220,5 @@ def test_summaries_are_for_the_prompt_and_verification_reads_the_papers(
     (sentence,) = answer["sentences"]
     assert sentence["standing"] == "contradicted"
     assert "by 3.1 a month" in sentence["verdicts"][0]["evidence"]["quote"]
-    assert "by 3.1 a month" in answer["references"][0]["document"]["text"]
+    assert "by 3.1 a month" in answer["references"][0]["text"]
     assert "needs --llm" in run(QUESTION, "--corpus", corpus, "--summaries", code=2).output

@@ -30,7 +30,7 @@ def test_import_and_show(imported: Path) -> None:
     assert "https://w.example/varde" in shown
     assert "unlisted" in shown
     line = run("reliability", "show", "--json", "better.example").stdout
-    assert json.loads(line)["reliability"] == "deprecated"
+    assert json.loads(line)["label"] == "deprecated"
     run("reliability", "import", "list.csv", "--name", "house")
     assert len(run("reliability", "list").output.splitlines()) == 2
 
@@ -56,11 +56,13 @@ def test_verify_shows_labels_and_never_suggests_what_is_deprecated(imported: Pat
     assert report["versions"]["reliability"].startswith("en, 2 rows")
     cited = [c for f in report["findings"] for c in f["citations"]]
     by_url = {c["url"]: c["reliability"] for c in cited}
-    assert by_url["https://varde.example/bridge"]["reliability"] == "no_consensus"
-    assert by_url["https://gone.example/"]["reliability"] == "unlisted"
+    assert by_url["https://varde.example/bridge"]["label"] == "no_consensus"
+    assert by_url["https://gone.example/"]["label"] == "unlisted"
     assert by_url[None] is None
     excluded = [e for f in report["findings"] for e in f["excluded"]]
-    assert {(e["url"], e["bar"]) for e in excluded} == {("https://better.example/", "deprecated")}
+    assert {(e["url"], e["reason"]) for e in excluded} == {
+        ("https://better.example/", "deprecated")
+    }
     assert not any(f["suggestions"] for f in report["findings"])
     assert "Left out of the suggestions" in done.stdout
     assert "Better News: deprecated" in done.stdout

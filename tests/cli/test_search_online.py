@@ -91,7 +91,7 @@ def test_a_statement_against_the_web(wiki: Wiki) -> None:
     unread = {page["url"].removeprefix(wiki.url): page["reason"] for page in reading["unread"]}
     assert unread == {"/gone": "dead", "/blank": "empty", "/de": "language"}
     (left_out,) = reading["excluded"]
-    assert (left_out["url"], left_out["bar"]) == (
+    assert (left_out["url"], left_out["reason"]) == (
         "https://en.wikipedia.org/wiki/Varde_Bridge",
         "wiki",
     )
@@ -119,7 +119,7 @@ def test_filters_hold_for_pages_of_the_web(wiki: Wiki) -> None:
     finds(wiki, "/yes")
     reading = reading_of(wiki, "--as-of", "1950")
     assert reading["evidence"] == []
-    (left_out,) = [page for page in reading["excluded"] if page["bar"] == "filter"]
+    (left_out,) = [page for page in reading["excluded"] if page["reason"] == "filter"]
     assert (left_out["url"], left_out["detail"]) == (f"{wiki.url}/yes", "to 1950")
     finds(wiki, "/other")
     reading_of(wiki, "--domain", "a.example")

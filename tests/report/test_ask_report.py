@@ -113,7 +113,7 @@ def test_what_the_json_says() -> None:
     assert [(r["number"], r["retraction"]) for r in extract["left_out"]] == [(0, "yes")]
     assert [r["retraction"] for r in first["references"]] == ["no", "yes", "unknown", "no", "no"]
     assert first["sentences"][4]["verdicts"][0]["number"] is None
-    assert (extract["by"], extract["only_abstracts"]) == ("extract", True)
+    assert (extract["written_by"], extract["only_abstracts"]) == ("extract", True)
     assert (abstained["complete"], abstained["sentences"]) == (True, [])
     assert (broken["cut"], broken["complete"]) == (True, False)
 
@@ -153,7 +153,7 @@ def broken(*path: str | int, value: Any = None) -> dict[str, Any]:
         (broken("answers", 0, "cut", value=1), r"answers\[0\]\.cut: .*valid boolean"),
         (broken("answers", value={"a": 1}), "answers: Input should be a valid tuple"),
         (broken("answers", 0, "sentences", 1, "standing", value="so"), "standing: .*'supported'"),
-        (broken("answers", 0, "references", 0, "document", "meta", "doi", value=[1]), "doi: .*str"),
+        (broken("answers", 0, "references", 0, "meta", "doi", value=[1]), "doi: .*str"),
         (broken("answers", 0, "references", 0, "number", value=True), "number: .*integer"),
         (broken("answers", 0, "searched", "best", value=float("nan")), "best: .*finite"),
         (broken("usage", "n_calls", value="8"), "usage.n_calls: .*integer"),
@@ -284,8 +284,8 @@ def test_markdown_keeps_its_lists() -> None:
 def test_a_template_of_a_user(tmp_path: Path) -> None:
     template = tmp_path / "own.md.j2"
     template.write_text(
-        "{{ question }}{% for s in sentences %}|{{ s.sentence.text }}{{ s.standing }}{% endfor %}"
-        "{% for r in references %}|{{ r.number }}{{ r.document.meta.journal }}{% endfor %}"
+        "{{ question }}{% for s in sentences %}|{{ s.text }}{{ s.standing }}{% endfor %}"
+        "{% for r in references %}|{{ r.number }}{{ r.meta.journal }}{% endfor %}"
         "|{{ shown.sentences[0].label }}"
     )
     written = ask_render.to_markdown(samples.answer_report(samples.extract()), template)

@@ -22,10 +22,10 @@ def test_a_check_survives_its_json(text: str) -> None:
 
 def test_what_is_computed_is_written_and_not_believed() -> None:
     values: Any = json.loads(check_report().to_json())
-    first = values["checks"][0]["results"][0]
-    assert (first["items"][0]["doc"], first["items"][0]["side"]) == (0.9, "for")
-    assert first["weight"]["level"] == "inconclusive_confirmation"
-    first["items"][0]["doc"], first["weight"]["level"] = -1, "strong_confirmation"
+    first = values["checks"][0]["readings"][0]
+    assert (first["evidence"][0]["doc"], first["evidence"][0]["side"]) == (0.9, "for")
+    assert first["level"] == "inconclusive_confirmation"
+    first["evidence"][0]["doc"], first["level"] = -1, "strong_confirmation"
     assert json.loads(CheckReport.from_json(json.dumps(values)).to_json()) == json.loads(
         check_report().to_json()
     )
@@ -36,12 +36,12 @@ def test_what_is_computed_is_written_and_not_believed() -> None:
     [
         (("schema_version",), "0"),
         (("created",), None),
-        (("checks", 0, "results", 0, "reading", "kind"), "odd"),
-        (("checks", 0, "results", 0, "weight", "outcome"), "true"),
-        (("checks", 0, "results", 0, "weight", "interval"), [1]),
-        (("checks", 0, "results", 0, "items", 0, "outcome", "prob_supported"), "0.9"),
-        (("checks", 0, "results", 0, "items", 0, "meta"), []),
-        (("checks", 0, "results"), {}),
+        (("checks", 0, "readings", 0, "kind"), "odd"),
+        (("checks", 0, "readings", 0, "outcome"), "true"),
+        (("checks", 0, "readings", 0, "interval"), [1]),
+        (("checks", 0, "readings", 0, "evidence", 0, "prob_supported"), "0.9"),
+        (("checks", 0, "readings", 0, "evidence", 0, "meta"), []),
+        (("checks", 0, "readings"), {}),
         (("usage",), 3),
     ],
 )

@@ -92,6 +92,13 @@ class Weighed:
 
     @property
     @written
+    def failed(self) -> Failed | None:
+        """Why it could not be judged."""
+        outcome = self.outcome
+        return Failed(outcome.step, outcome.detail) if isinstance(outcome, Failed) else None
+
+    @property
+    @written
     def doc(self) -> Annotated[Degree | None, Says("null if it could not be judged")]:
         """Its degree of confirmation; None if it could not be judged."""
         return None if isinstance(self.outcome, Failed) else degree(self.outcome)
