@@ -222,7 +222,7 @@ def _strict(schema: Any) -> Any:
 
 
 def _is_placed(one: Field[Any]) -> bool:
-    return bool({"inline", "key", "split"} & set(one.metadata))
+    return bool({"written", "inline", "key", "split"} & set(one.metadata))
 
 
 def _nested(kind: Any, values: Any) -> Any:
@@ -231,7 +231,9 @@ def _nested(kind: Any, values: Any) -> Any:
         return values
     found = dict(values)
     for each in fields(kind):
-        if each.metadata.get("inline"):
+        if not each.metadata.get("written", True):
+            found.pop(each.name, None)  # the key is another's
+        elif each.metadata.get("inline"):
             found[each.name] = values
         elif keys := each.metadata.get("split"):
             given = [values[key] for key in keys if values.get(key) is not None]

@@ -24,7 +24,16 @@ def filled(kind: Any, given: Any = ABSENT) -> Any:
     if isinstance(kind, type) and is_dataclass(kind) and (given is ABSENT or type(given) is dict):
         hints = get_type_hints(kind, include_extras=True)
         known: dict[str, Any] = given if isinstance(given, dict) else {}
-        return {f.name: filled(hints[f.name], known.get(f.name, ABSENT)) for f in fields(kind)}
+        found: dict[str, Any] = {}
+        for each in fields(kind):
+            hint, key = hints[each.name], each.metadata.get("key", each.name)
+            if each.metadata.get("inline"):
+                found |= filled(hint, known)
+            elif keys := each.metadata.get("split"):
+                found |= {name: known.get(name) for name in keys}
+            else:
+                found[key] = filled(hint, known.get(key, ABSENT))
+        return found
     if origin is tuple and isinstance(given, list):
         return [filled(args[0], each) for each in given]
     if given is not ABSENT:

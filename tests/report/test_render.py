@@ -347,7 +347,7 @@ def test_where_nothing_was_judged_no_flag_is_advised_on() -> None:
     none = of([labelled(Label.UNCHECKED)])
     assert "false alarms when" not in on_terminal(none)
     assert '<p class="advice">' not in page(none)
-    assert "no citation could be judged" in page(none)
+    assert "No citation could be judged" in page(none)
 
 
 def test_labels_are_explained_where_they_are_shown() -> None:
