@@ -323,7 +323,10 @@ def _generator() -> Any:
 
         def of(self, kind: Any) -> dict[str, Any]:
             """The schema of a dataclass itself, not a reference to it."""
-            return self.dataclass_schema(self.opened(TypeAdapter(kind).core_schema))
+            found: dict[str, Any] = self.dataclass_schema(
+                self.opened(TypeAdapter(kind).core_schema)
+            )
+            return found
 
         def opened(self, schema: Any) -> Any:
             """The schema in what pydantic wraps around it where types share others."""

@@ -250,11 +250,12 @@ def test_every_setting_is_declared_in_full() -> None:
 
 
 def test_a_request_body_is_made_from_the_declarations() -> None:
-    model = schema.body("Some", Settings, ["depth", "fusion", "where"], SHORT, BaseModel)
+    wanted = {name: DECLARED[SHORT[name]] for name in ("depth", "fusion", "where", "contact")}
+    model = schema.body("Some", wanted, BaseModel, most={"depth": 50})
     assert model(depth=5, where=["a == b"]).model_dump(exclude_none=True) == {
         "depth": 5,
         "where": ("a == b",),
     }
-    for wrong in ({"depth": 0}, {"fusion": "none"}, {"where": "a"}):
+    for wrong in ({"depth": 0}, {"depth": 51}, {"fusion": "none"}, {"where": "a"}, {"contact": 1}):
         with pytest.raises(ValidationError):
             model(**wrong)

@@ -17,9 +17,10 @@ from fastapi import Path as InPath
 from fastapi import Query
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from pincite.retrieval.fusion import Mode
 from pincite.server.problems import Problem
 from pincite.server.tables import Kind, iso
+from pincite.settings import SHORT, Settings
+from pincite.settings.schema import body, declared
 
 ROOT = Path(__file__).parents[1]
 Example = Literal["article", "inventor", "vole"]
@@ -100,34 +101,31 @@ def _moment(at: object) -> object:
 Moment = Annotated[str, BeforeValidator(_moment)]  # seconds since 1970 as an ISO timestamp, UTC
 
 
-class Tuning(Body):
-    """Settings that a request may change; omitted ones are the server's."""
+# Settings that a request may change, and lower limits for some of them.
+TUNABLE = (
+    *("threshold", "k", "verify_uncited", "depth", "judged", "fusion", "dense_share"),
+    *("published_from", "published_to", "undated", "domains", "source_languages", "kinds", "where"),
+    *("include_retracted", "documents", "top_k", "confirmation_threshold"),
+    *("temperature", "chat_model", "language"),
+)
+_MOST = {"k": 20, "depth": 1000, "judged": 500, "documents": 50, "top_k": 50, "temperature": 2}
+_TYPES = {
+    "published_from": IsoDate,
+    "published_to": IsoDate,
+    "language": Annotated[str, Field(pattern=r"^[a-z]{2,3}$")],
+}
+_DECLARED = {name: declared(Settings)[SHORT[name]] for name in TUNABLE}
 
-    threshold: Annotated[float, Field(gt=0, lt=1)] | None = None
-    k: Annotated[int, Field(ge=1, le=20)] | None = None
-    verify_uncited: bool | None = None  # sentences without a citation too
-    depth: Annotated[int, Field(ge=1, le=1000)] | None = None
-    judged: Annotated[int, Field(ge=1, le=500)] | None = None
-    fusion: Mode | None = None
-    published_from: IsoDate | None = None
-    published_to: IsoDate | None = None
-    undated: bool | None = None
-    domains: Annotated[tuple[Line, ...], Field(max_length=100)] | None = None
-    source_languages: Annotated[tuple[Line, ...], Field(max_length=20)] | None = None
-    kinds: Annotated[tuple[Line, ...], Field(max_length=20)] | None = None
-    where: Annotated[tuple[Line, ...], Field(max_length=20)] | None = None
-    include_retracted: bool | None = None  # of `ask`
-    documents: Annotated[int, Field(ge=1, le=50)] | None = None  # of `ask`
-    top_k: Annotated[int, Field(ge=1, le=50)] | None = None  # of `check`
-    confirmation_threshold: Annotated[float, Field(ge=0, lt=1)] | None = None  # of `check`
-    dense_share: Annotated[float, Field(ge=0, le=1)] | None = None
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    chat_model: Line | None = None  # one that the server offers
-    language: Annotated[str, Field(pattern=r"^[a-z]{2,3}$")] | None = None
+
+class Tuning(  # mypy cannot see the fields
+    body("Tuning", _DECLARED, Body, text=Line, most=_MOST | {"domains": 100}, instead=_TYPES)  # type: ignore[misc]
+):
+    """Settings of a run that a request may change; for the others, the server's are used."""
 
     def given(self) -> dict[str, Any]:
-        """The settings that the request sets."""
-        return self.model_dump(exclude_none=True)
+        """What was set."""
+        found: dict[str, Any] = self.model_dump(exclude_none=True)
+        return found
 
 
 class VerifyRequest(Body):

@@ -21,7 +21,7 @@ import json
 import math
 import os
 import tomllib
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
@@ -97,6 +97,11 @@ class Setting:
     def choices(self) -> tuple[Any, ...]:
         """The values of a Literal; empty for other types."""
         return get_args(self.kind) if get_origin(self.kind) is Literal else ()
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is a list of strings."""
+        return get_origin(self.kind) is tuple
 
     def refusal(self, value: Any) -> str:
         """What was expected in place of a value of the right type; empty if it is allowed."""
@@ -187,21 +192,36 @@ def check(record: Any, table: str = "") -> None:
 
 
 def body(
-    title: str, schema: type, names: Iterable[str], short: Mapping[str, str], base: Any
+    title: str,
+    settings: Mapping[str, Setting],
+    base: Any,
+    *,
+    text: Any = str,
+    most: Mapping[str, float] = MappingProxyType({}),
+    instead: Mapping[str, Any] = MappingProxyType({}),
 ) -> Any:
-    """A pydantic model in which a request can set these settings, each None by default.
+    """A pydantic model in which a request can set these settings; None: not set.
 
     Args:
         title: of the model.
-        schema: the record of settings.
-        names: their short names; an unknown one is a KeyError.
-        short: the full name of each short one.
+        settings: by the name of the field.
         base: the pydantic model to inherit from.
+        text: the type of texts, alone and in lists.
+        most: lower limits than the settings' own; for a list, of its length.
+        instead: other types.
     """
-    from pydantic import create_model
+    from pydantic import Field, create_model
 
-    settings = declared(schema)
-    fields: dict[str, Any] = {n: (settings[short[n]].annotated | None, None) for n in names}
+    fields: dict[str, Any] = {}
+    for name, setting in settings.items():
+        kind = instead.get(name, setting.annotated)
+        if name not in instead and setting.kind is str:
+            kind = text
+        elif setting.is_list:
+            kind = Annotated[tuple[text, ...], Field(max_length=int(most.get(name, 20)))]
+        elif name in most:
+            kind = Annotated[kind, Field(le=most[name])]
+        fields[name] = (kind | None, Field(None, description=setting.help))
     return create_model(title, __base__=base, **fields)
 
 
