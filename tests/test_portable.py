@@ -169,7 +169,7 @@ def test_a_corpus_with_readers_and_a_second_writer(start: Starter) -> None:
     assert writer.stdout.readline() == b"ready\n"
     refused = "try: EmbeddedCorpus.open(Path('kb'), encoder, write=True)\n"
     refused += "except CorpusError as error: print(error)"
-    assert f"is being written by process {writer.pid}," in ended(start(CORPUS + refused))
+    assert f"is being written by process {writer.pid};" in ended(start(CORPUS + refused))
     writer.send_signal(signal.SIGKILL)  # its lock dies with it
     writer.communicate()
     more = f"""{CORPUS}

@@ -172,8 +172,7 @@ def test_an_answer_from_several_corpora_names_them(
     assert sent.status_code == 202, sent.text
     job_id = run_next(site)
     (answer,) = client.get(f"/api/v1/jobs/{job_id}/result").json()["answers"]
-    documents = [each["document"] for each in answer["references"]]
-    names = {each["url"]: each["corpus"] for each in documents}
+    names = {each["url"]: each["corpus"] for each in answer["references"]}
     assert names["https://e.example/tower"] == "Towers"
     page = client.get(f"/jobs/{job_id}").text
     assert [page.count(f'in <a href="/corpora/{each}"') for each in two] == [1, 1]

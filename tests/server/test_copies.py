@@ -118,8 +118,8 @@ def with_copy(site: Site, who: Somebody) -> tuple[str, str]:
     assert sent.status_code == 201, sent.text
     job_id = checked(who.client, site)
     report = who.client.get(f"/api/v1/jobs/{job_id}/result").json()
-    outcomes = [c["evidence"] or c["unchecked"] for f in report["findings"] for c in f["citations"]]
-    (quoted,) = [outcome["passage"] for outcome in outcomes if "passage" in outcome]
+    evidence = [c["evidence"] for f in report["findings"] for c in f["citations"]]
+    (quoted,) = filter(None, evidence)
     return job_id, quoted["doc_id"]
 
 

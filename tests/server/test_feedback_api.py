@@ -19,9 +19,10 @@ F = "/api/v1/feedback"
 PASSAGE = "The bridge opened in 1911. It was built of local stone. The mayor came."
 
 
-OUTCOME = {
-    "passage": {"text": PASSAGE, "url": "https://e.example/a"},
-    "quoted": "The bridge opened in 1911.",
+EVIDENCE = {
+    "passage": PASSAGE,
+    "url": "https://e.example/a",
+    "quote": "The bridge opened in 1911.",
 }
 HEAD = {"created": "2026-01-02T03:04:05+00:00", "versions": {"pincite": "0.9", "verifier": "v@1"}}
 RESULTS: dict[Kind, dict[str, Any]] = {
@@ -29,10 +30,9 @@ RESULTS: dict[Kind, dict[str, Any]] = {
     | {
         "findings": [
             {
-                "claim": {"claim_id": "c0ffee", "text": "The bridge opened in 1913."},
-                "citations": [
-                    {"citation": {"citation_id": "r1"}, "label": "supported", "outcome": OUTCOME}
-                ],
+                "claim_id": "c0ffee",
+                "claim": "The bridge opened in 1913.",
+                "citations": [{"citation_id": "r1", "label": "supported", "evidence": EVIDENCE}],
                 "suggestions": [],
             }
         ]
@@ -41,15 +41,13 @@ RESULTS: dict[Kind, dict[str, Any]] = {
     | {
         "checks": [
             {
-                "results": [
+                "readings": [
                     {
-                        "reading": {
-                            "reading_id": "r1",
-                            "text": "The bridge is of 1911.",
-                            "kind": "descriptive",
-                        },
-                        "weight": {"outcome": "strong_confirmation"},
-                        "items": [{"side": "for", "outcome": OUTCOME}],
+                        "reading_id": "r1",
+                        "text": "The bridge is of 1911.",
+                        "kind": "descriptive",
+                        "outcome": "strong_confirmation",
+                        "evidence": [{"side": "for", **EVIDENCE}],
                     }
                 ]
             }
@@ -63,9 +61,9 @@ RESULTS: dict[Kind, dict[str, Any]] = {
                 "abstained": None,
                 "sentences": [
                     {
-                        "sentence": {"text": "It opened in 1911."},
+                        "text": "It opened in 1911.",
                         "standing": "supported",
-                        "verdicts": [{"number": 3, "support": "supports", "evidence": OUTCOME}],
+                        "verdicts": [{"number": 3, "support": "supports", "evidence": EVIDENCE}],
                     }
                 ],
             }

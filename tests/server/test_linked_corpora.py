@@ -163,7 +163,7 @@ def test_another_engine_s_is_searched_and_asked_but_not_listed(
     state = client.get(here).json()
     assert (state["n_documents"], state["listable"], state["kinds"]) == (1, False, {})
     (hit,) = client.get(f"{here}/search", params={"q": "bridge"}).json()["hits"]
-    for path in ("documents", f"documents/{hit['doc_id']}", f"passages/{hit['passage_id']}"):
+    for path in ("documents", f"documents/{hit['doc_id']}"):
         refused = client.get(f"{here}/{path}")
         assert (refused.status_code, refused.json()["code"]) == (409, "no_catalogue")
     page = client.get(f"/corpora/{entry.corpus_id}?q=bridge").text

@@ -67,7 +67,7 @@ def test_a_file_is_handed_in_and_read(chromium: Browser, served: Served, book: P
         expect(page.locator("#board")).to_be_visible()
         open_book(page)
         expect(page.locator("#finding mark")).to_have_text("The bridge of Varde opened in 1911.")
-        expect(page.locator("#finding")).to_contain_text("your own copy")
+        expect(page.locator("#finding")).to_contain_text("Your own copy")
         expect(page.locator("#finding summary", has_text="Hand in")).to_have_count(0)
         page.goto("/copies")
         expect(page.locator(".jobs li")).to_contain_text("harbour <b>.txt")
