@@ -1,6 +1,6 @@
-"""The tools' results: short extracts of reports, whose types are the output schemas.
+"""Results of the tools: short extracts of reports, whose types serve as output schemas.
 
-Whole reports, with every passage and offset, are several times too large for an agent's context.
+A whole report, with every passage and offset, is several times too large for an agent's context.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,11 +32,11 @@ from pincite.verbs.verify.report import Report
 Texts: TypeAlias = tuple[str, ...]
 Verdict: TypeAlias = Annotated[str, Says(" · ".join(wording.LABELS.values()))]
 _OUTCOMES = ", ".join(check_wording.LABELS.values())
-GIVEN = "https://source.invalid/given"  # stands for a source that has no address; never shown
-SIDES = {"for": "for", "against": "against", "failed": "could not be judged"}  # else: says neither
+GIVEN = "https://source.invalid/given"  # stands in for a missing source URL; never shown
+SIDES = {"for": "for", "against": "against", "failed": "could not be judged"}  # others are neutral
 
 
-# The records of whole answers have no slots: the SDK would take these for default values.
+# These records must not have slots: the MCP SDK would mistake the slots for default values.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,7 +201,7 @@ class CorpusList:
 
 
 def of_article(report: Report, limit: int) -> ArticleResult:
-    """The first `limit` claims of a report."""
+    """Convert a report, keeping the first `limit` claims."""
     counted = report.counts.labels
     return made(
         ArticleResult,
@@ -214,13 +214,12 @@ def of_article(report: Report, limit: int) -> ArticleResult:
 
 
 def of_claim(report: Report) -> CheckedClaim:
-    """The one claim of a report."""
+    """Convert a report on a single claim."""
     (finding,) = report.findings
     return made(CheckedClaim, of_finding(finding), report, advice=wording.ADVICE)
 
 
 def of_finding(finding: Finding) -> ClaimResult:
-    """A claim with its sources and better ones."""
     probability = finding.prob_supported
     return ClaimResult(
         claim=finding.claim.text,
@@ -262,7 +261,7 @@ def _source(result: CitationResult) -> SourceResult:
 
 
 def _why_not(unread: Unchecked) -> str:
-    """The reason. The detail of a missing copy would name folders."""
+    """Why a source was not read, without the detail of a missing copy, which names folders."""
     known = unread.reason is Reason.NOT_SUPPLIED
     return REASONS[unread.reason] if known else why_unchecked(unread)
 
@@ -272,7 +271,7 @@ def _shown(url: str | None) -> str | None:
 
 
 def _quotation(evidence: Evidence, corpus: str = "", place: str = "") -> Quotation:
-    """The quoted sentence, or the passage if there is none."""
+    """The quoted sentence, or the whole passage if no sentence is quoted."""
     passage, quote = evidence.passage, evidence.quote
     return made(
         Quotation,
@@ -286,7 +285,7 @@ def _quotation(evidence: Evidence, corpus: str = "", place: str = "") -> Quotati
 
 
 def of_statement(report: CheckReport) -> StatementResult:
-    """The one statement of a report."""
+    """Convert a report on a single statement."""
     (check,) = report.checks
     return made(
         StatementResult,
@@ -323,7 +322,7 @@ def _passage(item: Weighed) -> PassageResult:
 
 
 def of_answer(report: AnswerReport) -> AnswerResult:
-    """The one answer of a report."""
+    """Convert a report on a single question."""
     (answer,) = report.answers
     used = {verdict.number for each in answer.sentences for verdict in each.verdicts}
     return AnswerResult(
@@ -355,7 +354,7 @@ def _references(found: Sequence[Reference]) -> tuple[ReferenceResult, ...]:
 
 
 def of_hits(hits: Sequence[Hit], corpora: Sequence[str]) -> Passages:
-    """The passages of a search, each with the corpus that has it."""
+    """Convert search hits; `corpora` has the corpus of each hit."""
     found = zip(hits, corpora, strict=True)
     return Passages(
         passages=tuple(made(Quotation, hit.passage, corpus=name, place="") for hit, name in found)

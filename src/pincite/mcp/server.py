@@ -1,4 +1,4 @@
-"""The MCP server: tools and resources; the only module that imports the SDK."""
+"""The MCP server with its tools and resources. No other module imports the SDK."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ from pincite import codec
 from pincite.errors import PinciteError
 from pincite.mcp import work
 
-LINE_BYTES = 64_000_000  # of a worker's result; a hundred claims have less than one
+LINE_BYTES = 64_000_000  # of a worker's result; a hundred claims take less than one megabyte
 ABOUT = (
     "Pincite shows whether a source supports a statement: every verdict comes with the passage "
     "that it rests on, and a source that could not be read is reported as such. Verdicts are a "
@@ -37,14 +37,14 @@ ABOUT = (
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A process that does the work of calls, one at a time."""
+    """A process that runs tool calls one at a time."""
 
     process: Process
-    scratch: TemporaryDirectory[str]  # a killed process leaves temporary files
+    scratch: TemporaryDirectory[str]  # a killed process leaves temporary files behind
 
     @classmethod
     async def started(cls, served: work.Served) -> "Worker":
-        """A process that waits for its first call."""
+        """Start a process that waits for its first call."""
         scratch = TemporaryDirectory(prefix="pincite-mcp-", ignore_cleanup_errors=True)
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "pincite.mcp.work"),
@@ -59,7 +59,11 @@ class Worker:
         return worker
 
     async def answer(self, request: dict[str, Any], tell: Any) -> dict[str, Any]:
-        """The last line of its reply; the others go to `tell`."""
+        """Send a request; pass progress to `tell` and return the final message.
+
+        Raises:
+            PinciteError: the process was killed.
+        """
         assert self.process.stdout
         await self._send(json.dumps(request))
         async for line in self.process.stdout:
@@ -71,24 +75,24 @@ class Worker:
 
     async def _send(self, line: str) -> None:
         assert self.process.stdin
-        with contextlib.suppress(ConnectionError):  # it has died: its stdout ends too
+        with contextlib.suppress(ConnectionError):  # if it has died, its stdout ends too
             self.process.stdin.write(line.encode() + b"\n")
             await self.process.stdin.drain()
 
     def end(self) -> None:
-        """Kill it, and everything that it started."""
+        """Kill the process and its children."""
         with contextlib.suppress(ProcessLookupError):
             if hasattr(os, "killpg"):
-                os.killpg(self.process.pid, signal.SIGKILL)  # it leads its group
+                os.killpg(self.process.pid, signal.SIGKILL)  # the process leads its group
             else:
                 self.process.kill()
         self.scratch.cleanup()
 
 
 class Workers:
-    """Processes that are reused; a cancelled call ends its own.
+    """Worker processes that are reused; cancelling a call kills its worker.
 
-    At most `at_once` work at the same time; other calls wait.
+    At most `at_once` calls run at the same time; others wait.
     """
 
     def __init__(self, served: work.Served, at_once: int) -> None:
@@ -96,7 +100,7 @@ class Workers:
         self._idle: list[Worker] = []
 
     async def call(self, tool: str, arguments: dict[str, Any], tell: Any) -> Any:
-        """The tool's result, as plain values.
+        """Run a tool in a worker and return its result as plain values.
 
         Raises:
             PinciteError: with a message for the client.
@@ -114,14 +118,14 @@ class Workers:
         return found["result"]
 
     def close(self) -> None:
-        """End the idle ones."""
+        """Kill the idle workers."""
         while self._idle:
             self._idle.pop().end()
 
 
 @dataclass(slots=True)
 class _Notices:
-    """Converts task progress to the protocol's: one growing number over all tasks of a call."""
+    """Converts task progress to MCP progress: one increasing number across all tasks of a call."""
 
     context: Context
     _before: int = 0
@@ -141,7 +145,10 @@ class _Notices:
 
 
 def _tool(run: Callable[..., Any], workers: Workers) -> Callable[..., Any]:
-    """A tool with the arguments, result and docstring of a function of `work`, run by a worker."""
+    """Wrap a function of `work` as a tool that a worker runs.
+
+    The tool has the function's name, docstring, result type and keyword arguments.
+    """
     _, _, *arguments = inspect.signature(run).parameters.values()
     kind = inspect.signature(run).return_annotation
 
@@ -163,7 +170,7 @@ def _tool(run: Callable[..., Any], workers: Workers) -> Callable[..., Any]:
 
 
 async def _listed(workers: Workers, name: str | None) -> str:
-    """The corpora, or one of them, as JSON."""
+    """All corpora, or the one with this name, as JSON."""
 
     async def tell(*step: object) -> None:
         """Progress of a list is not reported."""
@@ -177,7 +184,7 @@ async def _listed(workers: Workers, name: str | None) -> str:
 
 
 def server(served: work.Served, at_once: int, *, quiet: bool) -> MCPServer:
-    """The server with its tools, and a resource for each corpus."""
+    """Create the server with its tools and a resource for each corpus."""
     workers = Workers(served, at_once)
 
     @asynccontextmanager
@@ -214,9 +221,9 @@ def server(served: work.Served, at_once: int, *, quiet: bool) -> MCPServer:
 def serve(
     served: work.Served, at_once: int, http: tuple[str, int] | None, hosts: Sequence[str]
 ) -> None:
-    """Serve over stdio, or over HTTP at an address and port, to requests for one of the `hosts`.
+    """Serve over stdio, or over HTTP at an address and port.
 
-    Without `hosts` those are the names of this machine's loopback.
+    Over HTTP, only requests for one of the `hosts` are accepted; by default, loopback names.
     """
     app = server(served, at_once, quiet=http is None)
     if http is None:

@@ -1,8 +1,8 @@
-"""The worker process of the tools: `python -m pincite.mcp.work`; requests in, results out.
+"""Worker process that runs the tools: `python -m pincite.mcp.work`.
 
-Each is a line of JSON. Cancelling a call kills this process. It ends by itself when its stdin does.
-`Served` decides what a request may read and ask, never the request: files below allowed folders,
-corpora by name, the network as in the settings.
+It reads requests from stdin and writes results to stdout, one JSON document per line. It exits when
+stdin ends; cancelling a call kills it. A request cannot extend its own access. `Served` determines
+what it can use: files below allowed folders, corpora by name, and the network as configured.
 """
 
 import json
@@ -32,8 +32,8 @@ from pincite.types import Article, Citation, Claim, Says, Span
 from pincite.verbs.verify import articles
 from pincite.wiki.article import article_in
 
-MAX_LINE = 2_000  # characters of a claim, a statement, a question: the HTTP API's limit
-MAX_TEXT = 1_000_000  # of a source's or an article's text; larger ones must be files
+MAX_LINE = 2_000  # characters of a claim, statement or question; same limit as the HTTP API
+MAX_TEXT = 1_000_000  # characters of a source's or article's text; longer texts must be files
 MAX_CLAIMS = 100  # of an article, in one result
 MAX_PASSAGES = 20  # of a search
 FAULT = "A bug; see the server's log."
@@ -41,14 +41,14 @@ FAULT = "A bug; see the server's log."
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What the operator lets tools use."""
+    """What the operator lets the tools use."""
 
     settings: Settings
     corpora: Mapping[str, Address]
-    allowed: Sequence[Path] = ()  # folders whose files may be read
+    allowed: Sequence[Path] = ()  # folders whose files can be read
 
     def to_json(self) -> str:
-        """One line for a worker."""
+        """Encode as one line for a worker."""
         folders = {
             n: str(p.resolve() if isinstance(p, Path) else p) for n, p in self.corpora.items()
         }
@@ -57,21 +57,20 @@ class Served:
 
     @classmethod
     def of_json(cls, line: str) -> "Served":
-        """What `to_json` wrote."""
         settings, corpora, allowed = json.loads(line)
         folders = {name: engines.address(path) for name, path in corpora.items()}
         return cls(Settings.of(**settings), folders, [Path(path) for path in allowed])
 
     def path(self, given: str) -> Path:
-        """A file or folder below an allowed one; links are followed.
+        """Resolve a path, following links, to a file or folder below an allowed folder.
 
         Raises:
-            InputError: elsewhere or missing, with the same message for both.
+            InputError: it is outside or missing; the message is the same for both.
         """
         for folder in self.allowed:
             try:
                 found = (folder / given).resolve(strict=True)
-            except (OSError, ValueError, RuntimeError):  # not there, a NUL, a loop of links
+            except (OSError, ValueError, RuntimeError):  # missing, NUL, link loop
                 continue
             if found.is_relative_to(folder.resolve()):
                 return found
@@ -80,14 +79,14 @@ class Served:
         raise InputError(f"{given!r} is not below a folder that the operator allowed.")
 
     def chosen(self, names: Sequence[str] | None) -> dict[str, Address]:
-        """The corpora of these names, or all. Raises InputError for an unknown name."""
+        """The corpora with these names, or all. Raises InputError for an unknown name."""
         if unknown := set(names or ()) - set(self.corpora):
             known = ", ".join(self.corpora) or "none"
             raise InputError(f"There is no corpus {min(unknown)!r}. Known: {known}.")
         return {n: p for n, p in self.corpora.items() if not names or n in names}
 
     def without_paths(self, message: str) -> str:
-        """A message without the folders of corpora, for a client."""
+        """Remove the folders of corpora from a message for a client."""
         for name, folder in self.corpora.items():
             message = message.replace(str(folder), f"The corpus {name!r}")
         return message
@@ -129,7 +128,7 @@ def verify_claim(
         elif file:
             _copied(served.path(file), sources, address, title)
         if not url:
-            settings = settings.replace(online=False)  # a made-up address is not fetched
+            settings = settings.replace(online=False)  # do not fetch a made-up URL
         report = api.verify(
             article,
             sources=sources if file or text else None,
@@ -141,7 +140,7 @@ def verify_claim(
 
 
 def _claimed(claim: str, url: str, title: str | None, language: str) -> Article:
-    """An article of one claim that cites the source."""
+    """Build an article with one claim that cites the source."""
     whole = Span(0, len(claim))
     citation = Citation("r1", whole, whole, url=url, title=title)
     found = replace(Claim.alone(claim), span=whole, citations=(citation,))
@@ -149,7 +148,7 @@ def _claimed(claim: str, url: str, title: str | None, language: str) -> Article:
 
 
 def _copied(file: Path, folder: Path, url: str, title: str | None) -> None:
-    """Copy the file into the folder, with a manifest that names its address."""
+    """Copy the file to the folder, with a manifest that gives its URL."""
     if not file.is_file() or file.stat().st_size > DEFAULT_LIMITS.max_bytes:
         limit = f"{DEFAULT_LIMITS.max_bytes // 1_000_000} MB"
         raise InputError(f"{file.name!r} is not a file, or larger than {limit}.")
@@ -179,7 +178,7 @@ def verify_article(
     settings = served.settings
     if len(list(filter(None, (article, file, text)))) != 1:
         raise InputError("Expected one of article, file and text.")
-    if article:  # never a file, whatever it looks like
+    if article:  # never treated as a file path
         page = articles.article_at(_line(article, "article"), settings, lambda line: None)
     elif file:
         page = articles.opened(served.path(file), title, settings, lambda line: None)
@@ -269,7 +268,7 @@ TOOLS: Mapping[str, Callable[..., object]] = {
 
 
 def _line(given: str, what: str) -> str:
-    """The text as one line, with words."""
+    """Collapse whitespace and check the length."""
     line = " ".join(_whole(given).split())
     if not line or len(line) > MAX_LINE:
         raise InputError(f"The {what} has {len(line):,} characters; expected 1 to {MAX_LINE:,}.")
@@ -283,32 +282,32 @@ def _text(given: str) -> str:
 
 
 def _whole(given: str) -> str:
-    """Without lone surrogates, which JSON could not carry."""
+    """Replace lone surrogates, which cannot be encoded in UTF-8."""
     return given.encode("utf-8", "replace").decode("utf-8")
 
 
 def answer(served: Served, request: Mapping[str, Any], tell: Progress) -> dict[str, Any]:
-    """A tool's result, or why there is none."""
+    """Run a tool and return its result or an error message."""
     try:
         return {"result": values_of(TOOLS[request["tool"]](served, tell, **request["arguments"]))}
     except PinciteError as error:
         return {"error": served.without_paths(str(error))}
     except Exception:
-        traceback.print_exc()  # for the operator: stderr
+        traceback.print_exc()  # to stderr, for the operator
         return {"error": FAULT}
 
 
 def main() -> None:
-    """Answer requests until stdin ends; the first line is a `Served`."""
+    """Answer requests until stdin ends; its first line is a `Served`."""
     wire = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # libraries may print
+    os.dup2(2, 1)  # keep what libraries print out of the results
     lines: SimpleQueue[str] = SimpleQueue()
     writing = threading.Lock()
 
     def read() -> None:
         for line in sys.stdin:
             lines.put(line)
-        os._exit(0)  # the server is gone
+        os._exit(0)  # the server has exited
 
     def write(message: object) -> None:
         with writing:

@@ -1,9 +1,9 @@
-"""Accounts and their passwords, logins by providers, the audit log, and personal data.
+"""Accounts, passwords, logins through providers, the audit log, and personal data.
 
-Passwords are checked in one place, `Accounts.proved`, which gives the same answer in the same time
-for a wrong password, a disabled account and an unknown name. Hashing takes 64 MiB and some 50 ms of
-a core (RFC 9106's second choice, the library's default), so only a few run at once. The audit log
-holds ids only: no title, no claim and no text of a user.
+Passwords are checked only in `Accounts.proved`, which gives the same answer in the same time for a
+wrong password, a disabled account and an unknown name. Hashing takes 64 MiB and about 50 ms of a
+core (RFC 9106's second choice, the library's default), so few hashes run at once. The audit log
+contains ids only, never a title, a claim or a user's text.
 """
 
 import dataclasses
@@ -46,7 +46,7 @@ from pincite.server.tables import (
 )
 
 MAX_NAME = 60
-MAX_KEY = 240  # NFKC turns a few signs into a dozen letters
+MAX_KEY = 240  # NFKC expands a few characters into a dozen letters
 MIN_LENGTH, MAX_LENGTH = 10, 1000  # characters of a password; the limit keeps hashing cheap
 AT_ONCE = 2
 _HASHER = PasswordHasher()
@@ -57,7 +57,7 @@ _SLOTS = threading.BoundedSemaphore(AT_ONCE)
 
 
 def key_of(name: str) -> str:
-    """The key that makes names unique: case and width of letters do not count.
+    """The key under which names are unique: it ignores case and letter width.
 
     >>> key_of("Ａda")
     'ada'
@@ -66,14 +66,14 @@ def key_of(name: str) -> str:
 
 
 def checked(name: str) -> str:
-    """The name, composed (NFC).
+    """Validate a name and return it in composed form (NFC).
 
     Raises:
-        ConfigError: it is too long, or holds characters that cannot be seen.
+        ConfigError: it is too long or contains invisible characters.
     """
     composed = unicodedata.normalize("NFC", name)
     if (
-        not composed.isprintable()  # rules out what changes the direction of text, too
+        not composed.isprintable()  # also excludes characters that change the text direction
         or " ".join(composed.split()) != composed
         or not 1 <= len(composed) <= MAX_NAME
         or not 1 <= len(key_of(composed).strip()) <= MAX_KEY
@@ -96,7 +96,7 @@ Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME), AfterValidator(_
 
 
 def hashed(password: str, name: str = "") -> str:
-    """The hash of a password.
+    """Hash a password.
 
     Raises:
         ConfigError: it is too short or too long, or equals the account's `name`.
@@ -110,7 +110,7 @@ def hashed(password: str, name: str = "") -> str:
 
 
 def matches(kept: str | None, password: str) -> bool:
-    """Whether this is the password; takes as long if there is none."""
+    """Check a password; takes the same time if the account has none."""
     with _SLOTS:
         try:
             _HASHER.verify(kept or _no_password(), _bytes(password[: MAX_LENGTH + 1]))
@@ -125,7 +125,7 @@ def _no_password() -> str:
 
 
 def _bytes(password: str) -> bytes:
-    """The same for all keyboards (RFC 8265: composed)."""
+    """Encode a password identically for all keyboards (RFC 8265: composed)."""
     return unicodedata.normalize("NFC", password).encode("utf-8", "surrogatepass")
 
 
@@ -146,7 +146,7 @@ class LastAdmin(PinciteError):
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A user of a server."""
+    """A user of the server."""
 
     account_id: str
     name: str
@@ -169,7 +169,7 @@ _SHOWN = [
 
 
 class Accounts:
-    """The accounts of a server, and the logins that providers vouch for.
+    """The accounts of a server, and their logins through providers.
 
     Every method is one transaction.
     """
@@ -178,7 +178,7 @@ class Accounts:
         self._db = database
 
     def add(self, name: str, role: Role, password: str | None = None) -> Account:
-        """A new account; without a password it needs a login by a provider.
+        """Create an account; without a password, it needs a login through a provider.
 
         Raises:
             ConfigError: the name or the password is not valid.
@@ -193,24 +193,22 @@ class Accounts:
             raise AccountExists(f"There is already an account called {name!r}.") from error
 
     def get(self, account_id: str) -> Account | None:
-        """An account, or None."""
         with self._db.reading() as db:
             return _first(db, accounts.c.account_id == account_id)
 
     def named(self, name: str) -> Account | None:
-        """The account of this name, or None."""
         with self._db.reading() as db:
             return _first(db, accounts.c.name_key == key_of(name))
 
     def listed(self, limit: int, after: tuple[str] | None = None) -> list[Account]:
-        """At most `limit` accounts by name; `after`: `key_of` the last name seen."""
+        """List at most `limit` accounts by name; `after` is the `key_of` the last name seen."""
         wanted = sa.select(*_SHOWN).order_by(accounts.c.name_key).limit(limit)
         if after:
             wanted = wanted.where(accounts.c.name_key > after[0])
         return [_account(row) for row in self._db.rows(wanted)]
 
     def proved(self, name: str, password: str) -> Account | None:
-        """The account that this name and password open; None: they open none."""
+        """Log in: return the enabled account with this name and password, or None."""
         named = accounts.c.name_key == key_of(name)
         wanted = sa.select(accounts.c.account_id, accounts.c.password).where(named)
         account_id, kept = self._db.first(wanted) or ("", None)
@@ -234,10 +232,10 @@ class Accounts:
         disabled: bool | None = None,
         password: str | None = None,
     ) -> Account | None:
-        """Set what is given, and end the account's sessions; None: there is no such account.
+        """Change the given fields and end the account's sessions; None if there is no such account.
 
-        API keys are revoked with a new password, which someone else may have known, and when the
-        account is disabled.
+        API keys are revoked when the account is disabled, and when its password changes because
+        someone else may have known it.
 
         Raises:
             ConfigError: the password is not valid.
@@ -267,7 +265,7 @@ class Accounts:
     # ── Logins by a provider: a person there opens the account that is linked with them ──────────
 
     def by_login(self, provider: str, subject: str) -> Account | None:
-        """The enabled account that a provider's person opens, or None."""
+        """The enabled account linked to a provider's user, or None."""
         with self._db.writing() as db:
             account_id = db.execute(_login(provider, subject)).scalar()
             enabled = (accounts.c.account_id == account_id) & accounts.c.disabled.is_(False)
@@ -275,16 +273,16 @@ class Accounts:
             return _first(db, enabled)
 
     def has_login(self, provider: str, subject: str) -> bool:
-        """Whether a provider's person has an account, disabled or not."""
+        """Whether a provider's user has an account, even a disabled one."""
         return self._db.first(_login(provider, subject)) is not None
 
     def add_by_login(self, provider: str, subject: str, name: str, role: Role) -> Account:
-        """A new account for a provider's person, under their name there if it is free.
+        """Create an account for a provider's user, with the same name if it is free.
 
-        An account that has this name already is not theirs: names prove nothing.
+        An existing account with this name is never linked, because a name does not prove identity.
 
         Raises:
-            AccountExists: the person logged in twice at once.
+            AccountExists: the user logged in twice at once.
         """
         account_id = new_id()
         try:
@@ -297,10 +295,10 @@ class Accounts:
             raise AccountExists("This login has just got an account. Log in again.") from error
 
     def link(self, provider: str, subject: str, account_id: str, name: str) -> None:
-        """Let a provider's person open this account.
+        """Link an account to a provider's user.
 
         Raises:
-            AccountExists: they open another one.
+            AccountExists: the user is linked to another account.
         """
         try:
             with self._db.writing() as db:
@@ -309,7 +307,7 @@ class Accounts:
             raise AccountExists("This login already belongs to an account.") from error
 
     def logins(self, account_id: str) -> list[tuple[str, str]]:
-        """Provider and name there of all logins that open an account."""
+        """Providers of an account's logins, and the user's name at each."""
         wanted = sa.select(logins.c.provider, logins.c.name).order_by(logins.c.provider)
         return [(*row,) for row in self._db.rows(wanted.where(logins.c.account_id == account_id))]
 
@@ -317,7 +315,7 @@ class Accounts:
         """Remove a login; False if there was none.
 
         Raises:
-            ConfigError: nothing else opens the account.
+            ConfigError: it is the only way to log in to the account.
         """
         mine = logins.c.account_id == account_id
         with self._db.writing() as db:
@@ -362,7 +360,7 @@ def _added(
 
 
 def _spare_last_admin(db: sa.Connection, account_id: str) -> None:
-    """Refuse if there is no other admin. Locks them: two must not each remove the other."""
+    """Raise `LastAdmin` for the only admin. Locks the rows, so that two admins cannot both go."""
     admins = sa.select(accounts.c.account_id).where(
         accounts.c.role == Role.ADMIN.value, accounts.c.disabled.is_(False)
     )
@@ -391,8 +389,8 @@ class AuditEntry:
 
     audit_id: str
     at: float
-    account_id: str  # "": no user was logged in, or the account has been deleted
-    action: str  # the API's name of the operation: "create_key"
+    account_id: str  # "" if no user was logged in or the account has been deleted
+    action: str  # the operation's name in the API, such as "create_key"
     target: str
     detail: Mapping[str, Any]
     request_id: str  # as in the server's log
@@ -412,7 +410,6 @@ class AuditLog:
         detail: Mapping[str, Any] | None = None,
         request_id: str = "",
     ) -> None:
-        """Add an entry."""
         row = {"audit_id": new_id(), "at": now(), "account_id": account_id}
         row |= {"action": action[:60], "target": target[:200], "detail": dict(detail or {})}
         self._db.write(audit.insert().values(**row, request_id=request_id))
@@ -425,13 +422,13 @@ class AuditLog:
         account_id: str | None = None,
         action: str | None = None,
     ) -> list[AuditEntry]:
-        """At most `limit` entries, newest first.
+        """List entries, newest first.
 
         Args:
-            limit: how many.
-            before: time and id of the last one of the page before.
-            account_id: only the actions of this account.
-            action: only these.
+            limit: the maximum number of entries.
+            before: time and id of the last entry on the previous page.
+            account_id: only actions of this account.
+            action: only this kind of action.
         """
         wanted = sa.select(*(audit.c[name] for name in AuditEntry.__slots__))
         wanted = newest_first(wanted, audit.c.at, audit.c.audit_id, before)
@@ -444,7 +441,7 @@ class AuditLog:
 
 # ── Personal data: exported, or deleted ──────────────────────────────────────────────────────────
 
-# The columns with an account's id, of every table that has one (a test compares them).
+# The columns that hold an account's id, in all tables that have one (checked by a test).
 KEPT: dict[str, sa.Column[Any]] = {
     "account": accounts.c.account_id,
     "sessions": sessions.c.account_id,
@@ -460,14 +457,14 @@ SECRET = {"password", "token_hash", "key_hash", "state_hash", "browser_hash", "v
 
 
 def personal_columns() -> dict[str, sa.Column[Any]]:
-    """The columns with an account's id, also in the tables of plugins."""
+    """The columns that hold an account's id, including those in plugin tables."""
     return KEPT | _of_plugins()
 
 
 def export(database: Database, account_id: str, copies: OwnCopies, into: IO[bytes]) -> None:
-    """Write an account's data as a ZIP file: rows as JSON lines, results of jobs, private copies.
+    """Export an account's data as a ZIP file: rows as JSON lines, job results, private copies.
 
-    Documents of corpora and sources of articles are left out: their owner has these files already.
+    Documents of corpora and sources of articles are left out: the owner already has these files.
     """
     with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, owner in personal_columns().items():
@@ -478,7 +475,7 @@ def export(database: Database, account_id: str, copies: OwnCopies, into: IO[byte
         wanted = sa.select(jobs.c.job_id).where(jobs.c.owner == account_id)
         with database.reading() as db:
             job_ids = list(db.execute(wanted).scalars())
-        for job_id in job_ids:  # one at a time, because they are large
+        for job_id in job_ids:  # one at a time, because results are large
             with database.reading() as db:
                 one = sa.select(jobs.c.result).where(jobs.c.job_id == job_id)
                 result = db.execute(one).scalar()
@@ -488,17 +485,17 @@ def export(database: Database, account_id: str, copies: OwnCopies, into: IO[byte
         lines = [f"{json.dumps(dataclasses.asdict(copy))}\n" for copy in listed]
         packed.writestr("copies.jsonl", "".join(lines))
         for sha256, copy in {copy.sha256: copy for copy in listed}.items():
-            if copies.path_of(copy).is_file():  # stored under its hash: no sent name becomes a path
+            if copies.path_of(copy).is_file():  # stored under its hash: no file name becomes a path
                 ending = PurePosixPath(copy.name).suffix.lower()
                 ending = ending if ending[1:].isascii() and ending[1:].isalnum() else ""
                 packed.write(copies.path_of(copy), f"copies/{sha256}{ending}")
 
 
 def forget(database: Database, account_id: str, copies: AccountCopies) -> bool:
-    """Delete an account and what belongs to it; False if there is none.
+    """Delete an account and its data; False if there is no such account.
 
-    Shared corpora stay, without an owner, and the audit log keeps what was done, without by whom.
-    Private corpora and copies are marked as deleted; `Site.tidy` removes their folders.
+    Shared corpora stay without an owner, and audit entries stay without the account's id. Private
+    corpora and copies are marked as deleted; `Site.tidy` removes their folders.
 
     Raises:
         LastAdmin
@@ -515,7 +512,7 @@ def forget(database: Database, account_id: str, copies: AccountCopies) -> bool:
         db.execute(corpora.update().where(private, corpora.c.deleted.is_(None)).values(gone))
         for corpus_id in db.execute(sa.select(corpora.c.corpus_id).where(mine)).scalars().all():
             entry = corpora.update().where(corpora.c.corpus_id == corpus_id)
-            db.execute(entry.values(owner=new_id()))  # the id of no account
+            db.execute(entry.values(owner=new_id()))  # no account has this id
         own = (jobs.c.owner, feedback.c.owner, login_attempts.c.account_id)
         for owner in (*own, *_of_plugins().values()):
             db.execute(sa.delete(owner.table).where(owner == account_id))
@@ -529,7 +526,7 @@ def _of_plugins() -> dict[str, sa.Column[Any]]:
 
 
 def _rows(database: Database, owner: sa.Column[Any], account_id: str) -> Iterator[dict[str, Any]]:
-    """An account's rows of a table, without secrets and without packed results."""
+    """An account's rows of a table, without secrets and compressed results."""
     shown = [
         column
         for column in owner.table.c

@@ -1,6 +1,6 @@
 """The server: the ASGI application, its OpenAPI document, and the commands that run it.
 
-Errors are `application/problem+json` everywhere, whichever part of the server answers.
+All parts of the server return errors as `application/problem+json`.
 """
 
 import asyncio
@@ -82,11 +82,11 @@ Start a job with `POST /api/v1/verify`, `/check` or `/ask`, follow its `events`,
 
 
 def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
-    """The application over the stores of a site.
+    """Create the application for a site.
 
     Args:
-        site: its stores.
-        worker: the worker in this process, if there is one, for `/readyz`.
+        site: the server's stores.
+        worker: the worker in this process, if any, for `/readyz`.
     """
     server = site.server
     app = FastAPI(
@@ -94,7 +94,7 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
         description=ABOUT,
         version="1",
         openapi_url="/api/v1/openapi.json",
-        docs_url=None,  # its pages load scripts from other sites
+        docs_url=None,  # the page would load scripts from other sites
         redoc_url=None,
         dependencies=[Depends(csrf_checked)],
     )
@@ -120,7 +120,7 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
         files = path == "/verify" or path.endswith(("/documents", "/copies"))
         return int((server.upload_megabytes if files else server.body_megabytes) * 1e6)
 
-    # Where cookies are sent over https only, an http page is not ours.
+    # If cookies require https, an http page is not ours.
     https_only = server.mode == "server" and server.secure_cookies
     app.add_middleware(
         SecurityMiddleware,
@@ -146,7 +146,7 @@ def _identify(site: Site) -> Identify:
 
 SCHEMAS = "#/components/schemas/"
 RESULT = "/api/v1/jobs/{job_id}/result"
-# A check for readings only ends with an `Interpretation`, a job of uploaded files with `Ingested`.
+# `Interpretation` is the result of a check for readings only, `Ingested` that of a file upload.
 RESULTS = (Report, CheckReport, Interpretation, AnswerReport, Ingested)
 ERRORS = {
     "403": "Not allowed, or the request comes from a page of another site.",
@@ -159,7 +159,7 @@ ERRORS = {
 
 
 def _describe(app: FastAPI) -> None:
-    """Add the results' schemas and the errors to the OpenAPI document."""
+    """Add result schemas and error responses to the OpenAPI document."""
     plain: Callable[[], dict[str, Any]] = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -193,7 +193,7 @@ def _add_errors(answers: dict[str, Any]) -> None:
 
 
 def _added(kind: type[Any], schemas: dict[str, Any]) -> dict[str, str]:
-    """A reference to the schema of a result, which is added with all that it refers to."""
+    """Add the schema of a result with its definitions; return a reference to it."""
     found = codec.described(kind, SCHEMAS)
     for name, schema in [*found.pop("$defs", {}).items(), (kind.__name__, found)]:
         if schemas.setdefault(name, schema) != schema:
@@ -206,11 +206,11 @@ def _added(kind: type[Any], schemas: dict[str, Any]) -> dict[str, str]:
 Say = Callable[[str], None]
 KEEP_ALIVE_SECONDS = 30
 BACKLOG = 2048
-SHUTDOWN_SECONDS = 5  # for open event streams, which their readers resume
-REQUEST_SECONDS = 20.0  # for a request's headers, and for a body besides the time for its bytes
-BYTES_A_SECOND = 10_000  # a slower body is given up: below the slowest mobile network
-TICKS = 5  # checks of a connection in REQUEST_SECONDS
-OWING = (h11.IDLE, h11.SEND_BODY)  # states of a client that has to send something
+SHUTDOWN_SECONDS = 5  # for open event streams, which clients resume
+REQUEST_SECONDS = 20.0  # for a request's headers, and extra time for its body
+BYTES_A_SECOND = 10_000  # slower bodies are dropped; the slowest mobile networks are faster
+TICKS = 5  # checks of a connection per REQUEST_SECONDS
+OWING = (h11.IDLE, h11.SEND_BODY)  # states in which the client has to send something
 
 
 def serve(
@@ -222,11 +222,11 @@ def serve(
         given: settings from the command line.
         config: a TOML file with other settings.
         say: called with messages for the user.
-        demo: add the shipped documents as corpora; without a data folder, everything is stored in
-            a temporary one.
+        demo: add the bundled documents as corpora; without a data folder, store everything in a
+            temporary one.
 
     Raises:
-        ConfigError: a setting is invalid, or the port is taken.
+        ConfigError: a setting is invalid, or the port is in use.
         InUse: a backup is being restored.
     """
     with contextlib.ExitStack() as stack:
@@ -235,7 +235,7 @@ def serve(
             given = {**given, "data": stack.enter_context(temporary)}
         folder = load(given, config).folder
         stack.enter_context(using(folder))
-        if demo:  # keeps invented books out of the user's own copies; the jobs' processes see it
+        if demo:  # keeps fictional sources out of the user's copies; job processes inherit it
             os.environ["PINCITE_LIBRARY_OWN_COPIES"] = str(folder / "demo-copies")
         site = _site(given, config)
         server = site.server
@@ -254,8 +254,8 @@ def serve(
             say(f"Token for {', '.join(server.wikis)}: {browser_token(server.folder)}")
         configure_logs(server.log, requests=server.log_requests)
         running = uvicorn.Server(_configured(create_app(site, worker)))
-        # When uvicorn has ended, it sends itself the signal again, which would end this process
-        # before running jobs are back in the queue.
+        # When uvicorn exits, it raises the signal again, which would end this process before
+        # running jobs have been requeued.
         signal.signal(signal.SIGTERM, lambda *_: None)
         worker.start()
         try:
@@ -290,19 +290,18 @@ def work(given: Mapping[str, object], config: Path | None, say: Say) -> None:
 class ImpatientProtocol(H11Protocol):
     """Closes a connection whose client stops sending in the middle of a request.
 
-    Only time counts in which the client owes headers, or a body that the server is ready to read.
+    Time counts only while the server waits for headers, or for a body that it is ready to read.
     """
 
     seconds: float = REQUEST_SECONDS
     _owed, _n_bytes = 0.0, 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the clock."""
         super().connection_made(transport)
         self._tick()
 
     def data_received(self, data: bytes) -> None:
-        """Stop the clock when a request is complete."""
+        """Reset the timer when a request is complete."""
         super().data_received(data)
         self._n_bytes += len(data)
         if self.conn.their_state not in OWING:
@@ -313,7 +312,7 @@ class ImpatientProtocol(H11Protocol):
             return
         if self.conn.their_state in OWING and not self.flow.read_paused:
             self._owed += self.seconds / TICKS
-        # The rest of a body that has been answered already gets no extra time.
+        # A body that has already been answered gets no extra time.
         is_body = self.cycle is not None and not self.cycle.response_complete
         if self._owed > self.seconds + is_body * self._n_bytes / BYTES_A_SECOND:
             self.transport.close()
@@ -328,7 +327,7 @@ def _configured(app: FastAPI) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # `middleware.address_of` reads them
+        proxy_headers=False,  # read by `middleware.address_of`
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         h11_max_incomplete_event_size=64_000,
@@ -341,7 +340,7 @@ def _site(given: Mapping[str, object], config: Path | None) -> Site:
 
 def _listening(settings: ServerSettings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    # asyncio sets TCP_NODELAY only if the protocol is named; without it each answer takes 40 ms.
+    # asyncio sets TCP_NODELAY only for an explicit protocol; without it, each response takes 40 ms.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -1,9 +1,9 @@
-"""Backups: a tar archive of the SQLite database and the data folder, with a list of checksums.
+"""Backups: a tar archive of the SQLite database and the data folder, with checksums.
 
-The database is copied as of one moment by SQLite's online backup, so the server may run; corpora
-and private copies follow, each while it is locked. PostgreSQL has its own tools: dump it with
-`pg_dump` before the backup and restore it with `pg_restore`; the archive holds the folder only.
-The list of checksums is the last entry, so an archive that was cut short is recognised.
+SQLite's online backup takes a consistent snapshot, so the server can keep running. Corpora and
+private copies follow, each locked while it is read. PostgreSQL has its own tools: dump it with
+`pg_dump` before the backup and restore it with `pg_restore`; the archive then contains only the
+folder. The manifest with the checksums comes last, so a truncated archive is detected.
 """
 
 import fcntl
@@ -33,37 +33,37 @@ from pincite.server.tables import now
 FORMAT = 1
 LIST = "manifest.json"
 DATABASE = "database.sqlite"
-LOCKED = ("corpora", "uploads")  # folders of folders that a writer's lock protects
-KEPT = (*LOCKED, OF_ACCOUNTS)  # of the data folder
+LOCKED = ("corpora", "uploads")  # folders whose subfolders are protected by a writer's lock
+KEPT = (*LOCKED, OF_ACCOUNTS)  # subfolders of the data folder
 IN_USE = "in-use"
 
 
 class DamagedArchive(PinciteError):
-    """The file is not a backup, or it is incomplete, changed or of another version."""
+    """The file is not a backup, or it is incomplete, modified or from another version."""
 
     exit_code = 3
 
 
 class InUse(PinciteError):
-    """A server or worker uses the data folder, or a backup is being restored into it."""
+    """A server or worker is using the data folder, or a backup is being restored into it."""
 
     exit_code = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a backup holds."""
+    """The contents of a backup."""
 
-    pincite: str  # the version that made it
+    pincite: str  # the version that created it
     created: float
-    database: bool  # whether it holds an SQLite database
+    database: bool  # whether it contains an SQLite database
     files: dict[str, str]  # name in the archive → SHA-256
     n_bytes: int
 
 
 @contextmanager
 def using(folder: Path) -> Iterator[None]:
-    """Keep backups from being restored over the folder; the lock ends with the process.
+    """Prevent a restore over the folder; the lock ends with the process.
 
     Raises:
         InUse: a backup is being restored.
@@ -73,11 +73,11 @@ def using(folder: Path) -> Iterator[None]:
 
 
 def backup(settings: ServerSettings, path: Path, *, replace: bool = False) -> Contents:
-    """Write a backup that only its owner can read; the server may run.
+    """Write a backup that only its owner can read. The server can keep running.
 
     Raises:
         InputError: the file exists, or cannot be written.
-        CorpusError: a corpus is being written.
+        CorpusError: a process is writing to a corpus.
         DatabaseError: the database cannot be read.
     """
     if path.exists() and not replace:
@@ -116,13 +116,13 @@ def backup(settings: ServerSettings, path: Path, *, replace: bool = False) -> Co
 
 
 def restore(settings: ServerSettings, path: Path, *, replace: bool = False) -> Contents:
-    """Replace a server's state by what a backup holds.
+    """Replace a server's state with the contents of a backup.
 
     Raises:
-        InputError: there is no such file, or it would replace something.
+        InputError: the file does not exist, or the restore would replace something.
         DamagedArchive: nothing was changed.
-        InUse: a server or worker runs.
-        ConfigError: it holds an SQLite database and the server has another one, or the reverse.
+        InUse: a server or worker is running.
+        ConfigError: the backup has an SQLite database and the server uses another, or vice versa.
     """
     folder = made_folder(settings.folder)
     database = Database(settings.database_url)
@@ -142,7 +142,7 @@ def restore(settings: ServerSettings, path: Path, *, replace: bool = False) -> C
         if present and not replace:
             raise InputError(f"{present[0]} exists. Add --force to replace it.")
         if database.is_sqlite:
-            for suffix in ("-wal", "-shm"):  # of the database that is replaced
+            for suffix in ("-wal", "-shm"):  # of the replaced database
                 target.with_name(target.name + suffix).unlink(missing_ok=True)
             (unpacked / DATABASE).replace(target)
         for kept in KEPT:
@@ -155,7 +155,7 @@ def restore(settings: ServerSettings, path: Path, *, replace: bool = False) -> C
 
 
 def inspect(path: Path) -> Contents:
-    """Compare a backup with its checksums.
+    """Verify the checksums of a backup.
 
     Raises:
         InputError, DamagedArchive
@@ -165,7 +165,7 @@ def inspect(path: Path) -> Contents:
 
 
 def _sources(database: Database, folder: Path) -> Iterator[tuple[Path, str]]:
-    """The files of a backup and their names in it; each folder is locked while it is read."""
+    """Yield a backup's files and their names in it; each folder is locked while it is read."""
     with tempfile.TemporaryDirectory(prefix="pincite-") as temporary:
         if database.is_sqlite:
             copy = Path(temporary) / DATABASE
@@ -176,7 +176,7 @@ def _sources(database: Database, folder: Path) -> Iterator[tuple[Path, str]]:
                     closing(sqlite3.connect(copy)) as to,
                 ):
                     db.backup(to)
-                    to.execute("PRAGMA journal_mode=DELETE")  # one file, without a log beside it
+                    to.execute("PRAGMA journal_mode=DELETE")  # a single file without a separate log
             except sqlite3.Error as error:
                 raise DatabaseError(f"{database.shown} cannot be copied: {error}.") from error
             yield copy, DATABASE
@@ -212,11 +212,11 @@ def _fields(contents: Contents) -> dict[str, Any]:
 
 
 def _unpacked(path: Path, folder: Path) -> Contents:
-    """Unpack an archive into an empty folder and compare each file with its checksum.
+    """Unpack an archive into an empty folder and verify each checksum.
 
     Raises:
-        InputError: there is no such file.
-        DamagedArchive: the folder may hold a part of it.
+        InputError: the archive does not exist.
+        DamagedArchive: part of it may have been unpacked.
     """
     try:
         with gzip.open(path) as stream, tarfile.open(fileobj=stream, mode="r:") as tar:
@@ -230,7 +230,7 @@ def _unpacked(path: Path, folder: Path) -> Contents:
                 with source, target.open("xb") as file:
                     shutil.copyfileobj(source, file)
                     os.fsync(file.fileno())
-            while stream.read(1 << 20):  # up to gzip's own checksum, after the end of the tar
+            while stream.read(1 << 20):  # up to gzip's checksum, which follows the tar's end
                 pass
         listed = json.loads((folder / LIST).read_bytes())
         if (listed.pop("format"), listed.pop("tables")) != (FORMAT, VERSION):

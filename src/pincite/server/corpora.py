@@ -1,12 +1,12 @@
-"""The corpora of a server: the register, their folders, the pool of open ones, and quotas.
+"""The corpora of a server: the register, their folders, the pool of open corpora, and quotas.
 
-A corpus of the server lies in its data folder. A linked one (`server.corpora`) lies in another
-folder or at an address that another engine opens; everybody may read it, it cannot be changed
-through the server, and users never learn where it lies.
+The server stores its own corpora in its data folder. A linked corpus (`server.corpora`) is in
+another folder, or at an address that another engine opens. Every user can read it, the server never
+changes it, and users never see its location.
 
-A corpus is deleted in three steps: the register hides it, its folder is removed as soon as it is
-not being written, and then its entry goes. What a killed process leaves is finished at the next
-start. A folder that is not in the register is left alone: an older database may have been restored.
+A corpus is deleted in three steps: the register hides it, its folder is removed once no process
+writes to it, and then its entry is removed. The next start finishes what a killed process left. A
+folder that is not in the register is kept, because an older database may have been restored.
 """
 
 import logging
@@ -48,14 +48,14 @@ from pincite.server.uploads import Uploads
 
 
 class Shared(StrEnum):
-    """Who may read a corpus besides its owner."""
+    """Who can read a corpus besides its owner."""
 
     PRIVATE = "private"
     EVERYBODY = "everybody"
 
 
 class NameTaken(PinciteError):
-    """The owner already has a corpus of this name."""
+    """The owner already has a corpus with this name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class CorpusRegister:
     """The corpora of a server. Every method is one transaction."""
 
     def __init__(self, database: Database, folder: Path) -> None:
-        """`folder`: that of new corpora."""
+        """Create new corpora in `folder`."""
         self._db, self._folder = database, folder
 
     def add(
@@ -87,14 +87,10 @@ class CorpusRegister:
         address: Address | None = None,
         shared: Shared = Shared.PRIVATE,
     ) -> CorpusEntry:
-        """Add an entry; the folder is not created here.
+        """Add an entry without creating the folder.
 
-        Args:
-            owner: an account.
-            name: unique for its owner.
-            about: a description.
-            address: of an existing corpus; None: a new one in the server's folder.
-            shared: who may read it.
+        `name` must be unique per owner. `address` is that of an existing corpus, or None for a new
+        corpus in the server's folder.
 
         Raises:
             NameTaken
@@ -103,7 +99,7 @@ class CorpusRegister:
         where = address or self.folder_of(corpus_id)
         entry = CorpusEntry(corpus_id, owner, name, about, where, shared, now())
         values = {each: getattr(entry, each) for each in CorpusEntry.__slots__ if each != "address"}
-        values["folder"] = str(address or corpus_id)  # relative: the data folder may move
+        values["folder"] = str(address or corpus_id)  # relative, because the data folder may move
         try:
             self._db.write(corpora.insert().values(values))
         except sa.exc.IntegrityError as error:
@@ -111,29 +107,27 @@ class CorpusRegister:
         return entry
 
     def folder_of(self, corpus_id: str) -> Path:
-        """The folder of a corpus that is not linked."""
         return self._folder / corpus_id
 
     def is_linked(self, entry: CorpusEntry) -> bool:
-        """Whether it lies elsewhere, so that the server does not change it."""
+        """Whether the corpus is stored elsewhere, so that the server does not change it."""
         return entry.address != self.folder_of(entry.corpus_id)
 
     def is_empty(self, entry: CorpusEntry) -> bool:
-        """Whether it has no documents yet; False for a linked one, whose engine is not asked."""
+        """Whether the corpus has no documents; False for a linked one, without opening it."""
         return not self.is_linked(entry) and not is_corpus(self.folder_of(entry.corpus_id))
 
     def get(self, corpus_id: str) -> CorpusEntry | None:
-        """An entry, or None."""
         row = self._db.first(_SEEN.where(corpora.c.corpus_id == corpus_id))
         return self._entry(row) if row else None
 
     def listed(self) -> list[CorpusEntry]:
-        """All entries by name and id; the caller decides who may see which."""
+        """All entries by name and id; the caller checks permissions."""
         found = [self._entry(row) for row in self._db.rows(_SEEN)]
         return sorted(found, key=lambda entry: (entry.name, entry.corpus_id))
 
     def change(self, corpus_id: str, **values: object) -> None:
-        """Set the name, the description, or who may read it.
+        """Change the name, the description, or who can read the corpus.
 
         Raises:
             NameTaken
@@ -146,26 +140,26 @@ class CorpusRegister:
             raise NameTaken(f"There is already a corpus called {values['name']!r}.") from error
 
     def mark_deleted(self, corpus_id: str) -> None:
-        """Hide it from everybody and free its name."""
+        """Hide the corpus from all users and free its name."""
         self.change(corpus_id, deleted=now(), name=f"deleted {corpus_id}")
 
     def deleted(self) -> list[CorpusEntry]:
-        """The entries whose folders are still to be removed."""
+        """The deleted entries whose folders still have to be removed."""
         wanted = sa.select(*_FIELDS).where(corpora.c.deleted.is_not(None))
         return [self._entry(row) for row in self._db.rows(wanted)]
 
     def remove(self, corpus_id: str) -> None:
-        """Remove an entry; its folder stays."""
+        """Remove an entry but not its folder."""
         self._db.write(corpora.delete().where(corpora.c.corpus_id == corpus_id))
 
     def note_problems(
         self, corpus_id: str, files: Sequence[str], problems: Sequence[Mapping[str, str]]
     ) -> None:
-        """Store what could not be read, in place of earlier problems of the same files.
+        """Store read failures, replacing earlier ones of the same files.
 
         Args:
-            corpus_id: of a corpus; nothing is stored if it has been deleted.
-            files: the senders' names of all files that were read.
+            corpus_id: nothing is stored if this corpus has been deleted.
+            files: original names of all files that were processed.
             problems: `file`, `place`, `reason` and `detail` of each.
         """
         mine = corpus_problems.c.corpus_id == corpus_id
@@ -184,7 +178,7 @@ class CorpusRegister:
                 db.execute(corpus_problems.insert(), rows)
 
     def problems(self, corpus_id: str, limit: int) -> tuple[int, list[dict[str, Any]]]:
-        """The number of things that could not be read, and the last `limit` of them."""
+        """The number of read failures, and the last `limit` of them."""
         mine = corpus_problems.c.corpus_id == corpus_id
         fields = [corpus_problems.c[name] for name in ("file", "place", "reason", "detail", "at")]
         wanted = sa.select(*fields).where(mine).order_by(corpus_problems.c.number.desc())
@@ -216,12 +210,9 @@ _HIDDEN = (
 
 
 def link(register: CorpusRegister, owner: str, given: Sequence[str]) -> list[CorpusEntry]:
-    """Make the register hold exactly these linked corpora; returns their entries.
+    """Replace the linked corpora in the register with these; return their entries.
 
-    Args:
-        register: the server's.
-        owner: of new entries.
-        given: folders or addresses, optionally as NAME=….
+    New entries belong to `owner`. `given` has folders or addresses, optionally as NAME=….
 
     Raises:
         ConfigError: no engine opens an address, or a name is used twice.
@@ -236,13 +227,13 @@ def link(register: CorpusRegister, owner: str, given: Sequence[str]) -> list[Cor
     for name, address in wanted.items():
         if name not in known:
             _add(register, owner, name, address)
-        elif known[name].address != address:  # it moved; jobs still name the entry
+        elif known[name].address != address:  # it moved; jobs still refer to the entry
             register.change(known[name].corpus_id, folder=str(address))
     return list(_linked(register).values())
 
 
 def fault(entry: CorpusEntry) -> str:
-    """Why a linked corpus cannot be read now, for the operator; empty if it can."""
+    """Why a linked corpus cannot be read, for the operator; empty if it can."""
     try:
         found = engines.exists(entry.address)
     except PinciteError as error:
@@ -251,10 +242,10 @@ def fault(entry: CorpusEntry) -> str:
 
 
 def without_places(error: Exception, places: Iterable[Address], instead: str = "The corpus") -> str:
-    """An error message for users, which does not say where corpora lie.
+    """An error message for users that does not reveal where corpora are stored.
 
-    An engine's message may name a server in any words, so it is only logged, as is that of a
-    missing folder, which explains how to create one.
+    An engine's message may name a server in any form, so it is only logged. So is the message about
+    a missing folder, which explains how to create one.
     """
     text, addresses = str(error), tuple(places)
     others = [each for each in addresses if isinstance(each, str) or not each.exists()]
@@ -274,7 +265,7 @@ def _add(register: CorpusRegister, owner: str, name: str, address: Address) -> N
     try:
         register.add(owner, name, address=address, shared=Shared.EVERYBODY)
     except NameTaken as error:
-        if name not in _linked(register):  # else another starting process was quicker
+        if name not in _linked(register):  # otherwise another starting process has added it
             raise ConfigError(f"{SETTING}: {error}") from error
 
 
@@ -283,26 +274,26 @@ def _named(given: Sequence[str]) -> list[tuple[str, object]]:
 
 
 def _placed(given: str) -> Address:
-    """The address as it is registered: a folder as an absolute path."""
+    """The address as registered: folders become absolute paths."""
     engines.engine(given)  # raises ConfigError if there is none
     found = engines.address(given)
     return found.expanduser().absolute() if isinstance(found, Path) else found
 
 
-MOST = 8  # open at once: an index of a million vectors takes 0.4 GB
-# An engine's server that hangs may hold up its readers for a minute, but never all 40 threads of
-# ours: at most so many read such corpora at once, and a failed one is not asked again for a while.
+MOST = 8  # open corpora: an index of a million vectors takes 0.4 GB
+# A remote engine that hangs can block its readers for a minute, but must never block all 40 of our
+# threads. So few requests read remote corpora at once, and a failed one is not retried for a while.
 MOST_ELSEWHERE, ALONE_SECONDS = 16, 30.0
 _OTHER = "It was built with an encoder other than this server's."
 
 
 @dataclass(slots=True, weakref_slot=True)
 class Opened:
-    """An open corpus; `no_meaning`: why it can be searched by words only, empty if by both."""
+    """An open corpus; `no_meaning` says why only keyword search works, if so."""
 
     corpus: Corpus
     no_meaning: str
-    counted: tuple[int, Contents] | None = None  # the batch after which it was counted
+    counted: tuple[int, Contents] | None = None  # the write sequence at the last count
 
     @property
     def catalogue(self) -> Catalogue | None:
@@ -310,7 +301,7 @@ class Opened:
         return self.corpus if isinstance(self.corpus, Catalogue) else None
 
     def contents(self) -> Contents:
-        """What its documents are; counted again only after a change."""
+        """Statistics of the documents, recounted only after a change."""
         if self.catalogue is None:
             return Contents({}, {}, None, None, 0)
         sequence = self.corpus.status().sequence
@@ -320,26 +311,26 @@ class Opened:
 
 
 class CorpusPool:
-    """The open corpora of one process. Safe to use from several threads.
+    """The open corpora of one process. Thread-safe.
 
-    A corpus that leaves the pool is closed when the last request that reads it lets go of it.
+    A corpus that leaves the pool is closed when the last request that reads it has finished.
     """
 
     def __init__(self, encoder: Callable[[], Encoder], most: int = MOST) -> None:
-        """`encoder`: loads the server's encoder; called once, when it is needed."""
+        """Load the server's encoder with `encoder`, once, when it is first needed."""
         self._load, self._most = encoder, most
         self._encoder: Encoder | None = None
         self._mutex, self._loading = threading.Lock(), threading.Lock()
         self._open: OrderedDict[Address, Opened] = OrderedDict()
-        self._failed: dict[Address, tuple[float, str]] = {}  # until when, and why
+        self._failed: dict[Address, tuple[float, str]] = {}  # expiry and message
         self._elsewhere = threading.Semaphore(MOST_ELSEWHERE)
 
     @contextmanager
     def reading(self, address: Address) -> Iterator[Opened]:
-        """The corpus at an address, open during the block.
+        """Open the corpus at an address for the duration of the block.
 
         Raises:
-            CorpusError: there is none, it is damaged, or its server does not answer.
+            CorpusError: it is missing or damaged, or its server does not respond.
         """
         is_elsewhere = isinstance(address, str)
         if is_elsewhere and not self._elsewhere.acquire(blocking=False):
@@ -349,7 +340,7 @@ class CorpusPool:
         try:
             opened = self._found(address)
             yield opened
-        except CorpusError:  # opening it again may help
+        except CorpusError:  # reopening may help
             self.drop(address)
             raise
         finally:
@@ -373,7 +364,7 @@ class CorpusPool:
                 return self._open[address]
         opened = self._opened(address)
         with self._mutex:
-            first = self._open.setdefault(address, opened)  # another thread may have been quicker
+            first = self._open.setdefault(address, opened)  # another thread may have been faster
             while len(self._open) > self._most:
                 self._open.popitem(last=False)
         return first
@@ -384,7 +375,7 @@ class CorpusPool:
             raise CorpusError(failure)
         try:
             opened = self._tried(address)
-        except (ConfigError, MissingExtra) as error:  # the engine's, not the user's
+        except (ConfigError, MissingExtra) as error:  # an operator's error, not the user's
             raise CorpusError(str(error)) from error
         except CorpusError as error:
             if isinstance(address, str):
@@ -408,7 +399,7 @@ class CorpusPool:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """The corpora of a server with what belongs to them."""
+    """The corpora of a server with their uploads, jobs and open handles."""
 
     register: CorpusRegister
     uploads: Uploads
@@ -416,7 +407,7 @@ class Library:
     pool: CorpusPool
 
     def delete(self, entry: CorpusEntry) -> None:
-        """Delete a corpus for good; the folder of a linked one stays."""
+        """Delete a corpus; the folder of a linked one is kept."""
         self.register.mark_deleted(entry.corpus_id)
         for job_id, request in self.jobs.open_requests("ingest"):
             if request["corpus"] == entry.corpus_id:
@@ -425,7 +416,7 @@ class Library:
         self.tidy()
 
     def tidy(self) -> None:
-        """Remove the folders of deleted corpora, and uploads that no job names."""
+        """Remove the folders of deleted corpora, and uploads that no job references."""
         for entry in self.register.deleted():
             folder = self.register.folder_of(entry.corpus_id)
             if self.register.is_linked(entry) or removed(folder):
@@ -436,7 +427,7 @@ class Library:
 
 
 def removed(folder: Path) -> bool:
-    """Remove the folder of a corpus; False if it is being written and stays for later."""
+    """Remove the folder of a corpus; False if a process is writing to it."""
     if not folder.is_dir():
         return True
     with WriterLock(folder).attempt() as is_free:
@@ -450,20 +441,20 @@ class DiskFull(PinciteError):
 
 
 class AccountFull(PinciteError):
-    """An account's files are as large as they may be, or would be."""
+    """The account's storage limit is reached or would be exceeded."""
 
 
 class Quotas:
-    """Limits on a server's disk."""
+    """Limits on disk usage."""
 
     def __init__(self, server: ServerSettings, library: Library, own: AccountCopies) -> None:
-        """`server`: how much stays free, and how much an account may take."""
+        """Read the reserve and the limit per account from `server`."""
         self._folder, self._library, self._own = server.folder, library, own
         self._spare = server.disk_free_megabytes * 1e6
         self._each = server.account_megabytes * 1e6 if server.mode == "server" else 0.0
 
     def free_bytes(self) -> int:
-        """Free bytes of the data folder's file system."""
+        """Free bytes on the data folder's file system."""
         return shutil.disk_usage(self._folder).free
 
     def check_disk(self) -> None:
@@ -479,7 +470,7 @@ class Quotas:
             )
 
     def check_account(self, owner: str, n_more: int = 0) -> None:
-        """Refuse `n_more` bytes of files for an account that has no room for them.
+        """Refuse `n_more` bytes of files if they would exceed the account's limit.
 
         Raises:
             AccountFull
@@ -496,7 +487,7 @@ class Quotas:
             "own copies": sum(copy.n_bytes for copy in self._own.of(owner).all()),
             "sources of articles": sum(self._library.jobs.sent_files(owner).values()),
         }
-        waiting = sum(  # files that jobs are still to add to these corpora
+        waiting = sum(  # files that queued jobs will add to these corpora
             file["n_bytes"]
             for _, request in self._library.jobs.open_requests("ingest")
             if request["corpus"] in mine

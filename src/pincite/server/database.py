@@ -1,8 +1,8 @@
-"""The server's database, SQLite or PostgreSQL: connections, transactions, and creating the tables.
+"""The server's database, SQLite or PostgreSQL: connections, transactions, and table creation.
 
-SQLite runs with a write-ahead log, so that readers never wait for writers, and writers queue
-instead of failing. A transaction that will write says so when it begins: one that turned into a
-writer halfway could only be refused.
+SQLite uses a write-ahead log, so readers never wait for writers, and writers queue instead of
+failing. A transaction that writes must declare it at the start, because SQLite may refuse to
+upgrade a read transaction.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,32 +17,32 @@ from pincite.errors import ConfigError, PinciteError
 from pincite.server import plugins
 from pincite.server.tables import metadata
 
-VERSION = 1  # of the tables; a release that changes them raises it and converts what it finds
-BUSY_SECONDS = 30.0  # for which a writer waits for the one before
-CONNECT_SECONDS = 10  # to a database server that does not answer
-# Unreachable, full, locked for too long, or cut off: worth a retry. Errors in a statement or in its
-# data are bugs of ours, and are raised as they are.
+VERSION = 1  # of the tables; a release that changes them increments it and migrates existing tables
+BUSY_SECONDS = 30.0  # how long a writer waits for another one
+CONNECT_SECONDS = 10  # how long to wait for an unresponsive database server
+# Unreachable, full, locked for too long, or disconnected: worth a retry. Errors in a statement or
+# its data are our bugs and are raised unchanged.
 _UNAVAILABLE = (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError)
 
 
 class Lock(Enum):
-    """Work that one transaction does at a time; the values are arbitrary keys of advisory locks."""
+    """Work that only one transaction may do at a time; values are arbitrary advisory-lock keys."""
 
     TABLES = 7_010_203
     QUEUE = 7_010_204
 
 
 class DatabaseError(PinciteError):
-    """The database cannot be reached, has tables of another version, or refuses."""
+    """The database is unreachable, has tables of another version, or refuses an operation."""
 
     exit_code = 7
 
 
 class Database:
-    """The database of a server. Safe to use from several threads; one for each process."""
+    """The database of a server. Thread-safe; create one per process."""
 
     def __init__(self, url: str) -> None:
-        """Opens nothing; makes the folder of an SQLite file.
+        """Create the folder of an SQLite file, without opening a connection.
 
         Raises:
             ConfigError: `url` is not the address of an SQLite or PostgreSQL database.
@@ -69,10 +69,10 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """A read-only transaction, which sees one state of the database."""
+        """A read-only transaction with a consistent snapshot."""
         with self._reported(), self._engine.connect() as plain:
             connection = plain
-            if not self.is_sqlite:  # where each statement would see a state of its own
+            if not self.is_sqlite:  # by default, each PostgreSQL statement sees a new snapshot
                 connection = plain.execution_options(
                     isolation_level="REPEATABLE READ", postgresql_readonly=True
                 )
@@ -81,19 +81,18 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
-        """A transaction that is committed when the block ends, or rolled back if it fails."""
+        """A transaction that is committed when the block ends, or rolled back if it raises."""
         with self._reported(), self._engine.connect() as plain:
             connection = plain.execution_options(pincite_writes=True)
             with connection.begin():
                 yield connection
 
     def write(self, statement: sa.Executable) -> int:
-        """Execute a statement in a transaction of its own; returns how many rows it changed."""
+        """Execute a statement in its own transaction; return the number of changed rows."""
         with self.writing() as db:
             return cast(sa.CursorResult[Any], db.execute(statement)).rowcount
 
     def rows(self, query: sa.Select[Any]) -> Sequence[Any]:
-        """All rows of a query."""
         with self.reading() as db:
             return db.execute(query).all()
 
@@ -108,15 +107,15 @@ class Database:
             return db.execute(query).scalar()
 
     def one_at_a_time(self, connection: sa.Connection, what: Lock) -> None:
-        """Wait until no other transaction holds this lock; held until the transaction ends.
+        """Wait for the lock and hold it until the transaction ends.
 
         For decisions that depend on rows that do not exist yet, which cannot be locked.
         """
-        if not self.is_sqlite:  # SQLite has one writer at a time anyway
+        if not self.is_sqlite:  # SQLite has a single writer anyway
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(what.value)))
 
     def create_tables(self) -> None:
-        """Create the tables of the server and of its plugins, unless they exist.
+        """Create missing tables of the server and its plugins.
 
         Raises:
             DatabaseError: they are of another version, or the database cannot be reached.
@@ -143,7 +142,7 @@ class Database:
             return found
 
     def faults(self) -> list[str]:
-        """Damage that SQLite finds in its file; PostgreSQL checks its pages as it reads them."""
+        """Damage that SQLite finds in its file; PostgreSQL checks pages as it reads them."""
         if not self.is_sqlite:
             return []
         with self.reading() as connection:
@@ -156,11 +155,10 @@ class Database:
 
     @property
     def shown(self) -> str:
-        """Its address without a password, for messages."""
+        """The database URL without its password, for messages."""
         return self.url.render_as_string(hide_password=True)
 
     def close(self) -> None:
-        """Close all connections."""
         self._engine.dispose()
 
     def _create(
@@ -188,7 +186,7 @@ class Database:
 
 
 def made_folder(folder: Path) -> Path:
-    """The data folder, or one in it; created if it does not exist.
+    """Create the data folder or a folder inside it, unless it exists.
 
     Raises:
         ConfigError: it is a file, or cannot be created.
@@ -202,11 +200,11 @@ def made_folder(folder: Path) -> Path:
 
 
 def _set_up(connection: Any, _record: Any) -> None:
-    connection.isolation_level = None  # `_begin` begins the transactions
+    connection.isolation_level = None  # `_begin` starts transactions
     for pragma in (
         f"busy_timeout={int(BUSY_SECONDS * 1000)}",
         "journal_mode=WAL",
-        "synchronous=FULL",  # an accepted job survives a power cut
+        "synchronous=FULL",  # an accepted job survives a power failure
         "foreign_keys=ON",
     ):
         connection.execute(f"PRAGMA {pragma}")

@@ -1,4 +1,4 @@
-"""The corpora of `pincite serve --demo`: shipped documents, all invented."""
+"""The corpora of `pincite serve --demo`: bundled documents, all fictional."""
 
 import json
 import shutil
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 WEB = "Demo: the web around Varrowmouth"
 KNOWLEDGE = "Demo: a knowledge base"
 ABSTRACTS = "Demo: sixty abstracts"
-_ASIDE = ".demo-"  # temporary folders
+_ASIDE = ".demo-"  # prefix of temporary folders
 _CORPORA = {
     WEB: (
         ROOT / "demo" / "verify" / "corpus",
@@ -31,11 +31,11 @@ _CORPORA = {
 
 
 def furnish(site: Site, say: Callable[[str], None]) -> None:
-    """Create the corpora that do not exist yet; takes some seconds.
+    """Create the missing corpora, which takes a few seconds.
 
-    Each is created in a temporary folder and renamed, so that a kill leaves none half-made.
+    Each is created in a temporary folder and renamed, so that a kill leaves no partial corpus.
     """
-    for left in site.server.folder.glob(f"{_ASIDE}*"):  # from a start that was killed
+    for left in site.server.folder.glob(f"{_ASIDE}*"):  # from a killed start
         shutil.rmtree(left, ignore_errors=True)
     known = {entry.name: entry for entry in site.corpora.listed() if entry.owner == LOCAL}
     lacking = [name for name in _CORPORA if name not in known or site.corpora.is_empty(known[name])]
@@ -56,7 +56,7 @@ def furnish(site: Site, say: Callable[[str], None]) -> None:
 
 
 class Examples(NamedTuple):
-    """Texts to try on a corpus."""
+    """Texts to try with a corpus."""
 
     corpus_id: str
     texts: list[str]
@@ -68,7 +68,7 @@ def web(site: Site) -> CorpusEntry | None:
 
 
 def examples(site: Site, kind: Kind) -> Examples | None:
-    """Statements to check, or questions to ask, with their corpus; None without `--demo`."""
+    """Example statements or questions with their corpus; None without `--demo`."""
     name, many, one = {
         "check": (KNOWLEDGE, "statements", "statement"),
         "ask": (ABSTRACTS, "questions", "question"),

@@ -1,8 +1,8 @@
-"""Forms of pages: read, validated as bodies of the API, and answered by a redirect.
+"""HTML forms: parse them, validate them as API bodies, and respond with a redirect.
 
-A form is the body of an API request in another encoding: `body` reads it as the same model, and
-`also_posted` gives the function behind an API route a form too. A form with an error comes back
-with a message beside each field that is concerned.
+A form is another encoding of an API request. `body` parses it into the same model, and
+`also_posted` lets a form call the function of an API route. A form with errors is shown again with
+a message next to each invalid field.
 """
 
 import inspect
@@ -25,16 +25,16 @@ from pincite.settings import SHORT, Settings
 from pincite.settings.schema import declared, flat
 
 MAX_FIELDS = 200
-AS_TYPED = {"password", "old", "new"}  # fields whose blanks count
+AS_TYPED = {"password", "old", "new"}  # fields whose whitespace is significant
 Model = TypeVar("Model", bound=BaseModel)
 Route = TypeVar("Route", bound=Callable[..., Any])
 
 
 async def _read(request: Request) -> FormData:
-    """The fields of a form; a file is one of them.
+    """Parse a form, including its files.
 
     Raises:
-        Problem: 422, it is no form.
+        Problem: 422, the body is not a form.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("application/x-www-form-urlencoded", "multipart/form-data"):
@@ -47,16 +47,16 @@ Form = Annotated[FormData, Depends(_read)]
 
 
 def text(form: FormData, name: str) -> str:
-    """A field without surrounding space; empty if it is missing."""
+    """A field without surrounding whitespace; empty if missing."""
     value = form.get(name)
     return value.strip() if isinstance(value, str) else ""
 
 
 def checked(model: type[Model], values: Mapping[str, object]) -> Model:
-    """The values as a body of the API.
+    """Validate the values as an API body.
 
     Raises:
-        Problem: 422, naming the fields that are wrong.
+        Problem: 422, naming the invalid fields.
     """
     try:
         return model.model_validate(values)
@@ -75,14 +75,14 @@ def checked(model: type[Model], values: Mapping[str, object]) -> Model:
 
 
 def body(model: type[Model], form: FormData, **given: object) -> Model:
-    """A form as a body of the API; `given` counts for more than the form. Raises as `checked`."""
+    """Validate a form as an API body; `given` overrides the form. Raises like `checked`."""
     return checked(model, values_of(model, form) | given)
 
 
 def values_of(model: type[BaseModel], form: FormData) -> dict[str, object]:
-    """The fields of a form that a model has; those of a model inside of it stand beside them.
+    """The form's values for a model's fields; fields of a nested model are at the same level.
 
-    Of that one (settings), an empty field is left out. A list may be sent as one text with commas.
+    Empty fields of the nested model (settings) are left out. A list may be a comma-separated text.
     """
     found: dict[str, object] = {}
     for name, field in model.model_fields.items():
@@ -105,10 +105,10 @@ def _is_list(kind: object) -> bool:
 
 
 def also_posted(router: APIRouter, path: str, then: str) -> Callable[[Route], Route]:
-    """Let a form do what a route of the API does, and send the browser to `then`.
+    """Decorator: also accept an API route's request as a form at `path`, then redirect to `then`.
 
-    The body of the route is read from the form. `then` may name parameters of the path, and
-    `result`, what the function returned.
+    The route's body is read from the form. `then` can contain path parameters, and `result` for
+    what the function returned.
     """
 
     def register(function: Route) -> Route:
@@ -146,7 +146,7 @@ def _reader(model: type[BaseModel]) -> Callable[[FormData], BaseModel]:
 
 
 def to(path: str) -> RedirectResponse:
-    """The answer to a form: go there."""
+    """Redirect after a form submission."""
     return RedirectResponse(path, 303)
 
 
@@ -176,11 +176,11 @@ class Tunable(NamedTuple):
     name: str
     label: str  # in English
     usual: Any  # the server's value
-    choices: tuple[str, ...]  # empty: a number is typed
+    choices: tuple[str, ...]  # for a selection; empty for a number field
 
 
 def tunable(site: Site, kind: Kind) -> list[Tunable]:
-    """The settings of a kind of run; those of a language model only where one is asked."""
+    """Settings for this kind of run; those of a language model only if the run uses one."""
     settings, values = site.settings, flat(site.settings)
     asks = settings.check.asks_a_model if kind == "check" else settings.ask.answer == "model"
     return [
@@ -197,14 +197,14 @@ def tunable(site: Site, kind: Kind) -> list[Tunable]:
 
 
 def settings_of(job: Job | None, kind: Kind) -> dict[str, Any]:
-    """The settings of a job that the form of its kind shows."""
+    """A job's values of the settings in its form."""
     settings = job.request.get("settings", {}) if job else {}
     return {name: settings[name] for name in FIELDS[kind] if name in settings}
 
 
 # ── A form with an error ─────────────────────────────────────────────────────────────────────────
 
-N_ = str  # marks texts for translation, which `again` looks up
+N_ = str  # marks texts for translation; `again` looks them up
 _NO_CORPUS = N_("Choose a corpus that contains documents.")
 _DATE = N_("Write a date as 2019, 2019-05 or 2019-05-31.")
 _OF_CODE = {
@@ -234,10 +234,10 @@ _TEXTS = {"text": "article", "article": "article", "statement": "statement", "qu
 def again(
     request: Request, problem: Problem, given: FormData | Mapping[str, str]
 ) -> dict[str, Any]:
-    """The values of a form's page that comes back: messages by field, and what was written.
+    """Template values for a rejected form: error messages by field, and the user's input.
 
     Raises:
-        Problem: the same, if it is not about what the form says.
+        Problem: the same one, if the form did not cause it.
     """
     if problem.status != 422 or problem.code == "account_full":
         raise problem
@@ -249,12 +249,12 @@ def again(
     faults = {field: say(message) for field, message in found or [("", problem.detail)]}
     texts = {name: value for name, value in given.items() if isinstance(value, str)}
     if isinstance(given, FormData):
-        texts["corpus"] = " ".join(map(str, given.getlist("corpus")))  # from a list, and by boxes
+        texts["corpus"] = " ".join(map(str, given.getlist("corpus")))  # from a list or checkboxes
     return {"status": 422, "faults": faults, "given": texts}
 
 
 def _fault(error: Mapping[str, Any], detail: str) -> tuple[str, str]:
-    """The field beside which a validation error is shown ("": none), and the message."""
+    """The field next to which an error is shown ("" for none), and the message."""
     field, kind = error["where"].rpartition(".")[2], error.get("kind")
     if field in ("published_from", "published_to"):
         return field, _DATE

@@ -1,11 +1,11 @@
-"""Who sends a request, and what they may do: roles, sessions of browsers, and API keys.
+"""Authentication and authorization: roles, browser sessions, and API keys.
 
-In local mode there is one user, who may do everything, because the server answers this machine
-only. In server mode a user is an account, recognised by a session cookie or an API key, of which
-only hashes are kept. Objects of other users are answered like objects that do not exist.
+Local mode has a single user with all permissions, because the server is reachable from this machine
+only. In server mode a user is an account, identified by a session cookie or an API key; only their
+hashes are stored. Other users' objects are reported as missing.
 
-Every route declares who may use it, by one of the dependencies at the end of this module: a test
-walks over all routes and fails for one that declares nothing.
+Every route must declare who can use it, with one of the dependencies at the end of this module. A
+test checks all routes.
 """
 
 import base64
@@ -26,8 +26,8 @@ from pincite.server.problems import Problem, not_found
 from pincite.server.tables import accounts, api_keys, hash_of, new_id, now, sessions
 
 LOCAL = "local"  # owner of everything in local mode
-KEY_MARK = "pincite_"  # keys begin with it, so that scanners for leaked secrets find them
-SEEN_SECONDS = 60.0  # how exact the time of last use is: each update is a write
+KEY_MARK = "pincite_"  # prefix of keys, so that scanners for leaked secrets find them
+SEEN_SECONDS = 60.0  # precision of the time of last use, because each update is a write
 DAY, HOUR = 86_400.0, 3_600.0
 
 
@@ -41,7 +41,7 @@ class May(StrEnum):
 
 
 class Role(StrEnum):
-    """The role of an account; each has the permissions of those before it."""
+    """The role of an account; each includes the permissions of the roles before it."""
 
     RATER = "rater"
     READER = "reader"
@@ -50,7 +50,7 @@ class Role(StrEnum):
 
 
 ALLOWED: dict[Role, frozenset[May]] = {
-    Role.RATER: frozenset(),  # what plugins add
+    Role.RATER: frozenset(),  # only what plugins add
     Role.READER: frozenset({May.READ}),
     Role.EDITOR: frozenset({May.READ, May.RUN, May.CORPORA}),
     Role.ADMIN: frozenset(May),
@@ -58,7 +58,7 @@ ALLOWED: dict[Role, frozenset[May]] = {
 
 
 def allowed(role: Role) -> frozenset[str]:
-    """The permissions of a role, with those that plugins add; an admin has all."""
+    """The permissions of a role, including those added by plugins; an admin has all."""
     added = {
         permission
         for plugin in plugins.loaded()
@@ -70,28 +70,27 @@ def allowed(role: Role) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The sender of a request; `account_id` owns what they make."""
+    """The sender of a request; `account_id` owns what they create."""
 
     account_id: str
     name: str
     role: Role
-    may: frozenset[str]  # of the role, and of the key if there is one
-    csrf: str = ""  # of the session, for forms; empty without one
-    session_id: str = ""  # of a browser that is logged in
-    key_id: str = ""  # of the API key that was sent
-    proved: float = 0.0  # when this session's user last gave a password or logged in by a provider
+    may: frozenset[str]  # of the role, limited to the scopes of the key if there is one
+    csrf: str = ""  # token for forms; empty without a session
+    session_id: str = ""  # of a logged-in browser
+    key_id: str = ""  # of the API key in the request
+    proved: float = 0.0  # when this session's user last logged in or entered their password
 
     @property
     def is_admin(self) -> bool:
-        """Whether everything may be seen."""
         return May.ADMIN in self.may
 
     def owns(self, owner: str) -> bool:
-        """Whether objects of this owner may be seen and changed."""
+        """Whether the sender can see and change objects of this owner."""
         return self.is_admin or owner == self.account_id
 
     def may_read(self, corpus: CorpusEntry) -> bool:
-        """Whether a corpus may be searched and its documents read."""
+        """Whether the sender can search a corpus and read its documents."""
         return self.owns(corpus.owner) or corpus.shared is Shared.EVERYBODY
 
 
@@ -100,7 +99,7 @@ Identify = Callable[[Request], Identity | None]
 
 
 def identify_local(_request: Request) -> Identity | None:
-    """In local mode, every request is the user's."""
+    """Identify every request as the local user's."""
     return replace(LOCAL_USER, may=allowed(Role.ADMIN))
 
 
@@ -108,14 +107,14 @@ def identify_local(_request: Request) -> Identity | None:
 
 
 def csrf_of(token: str) -> str:
-    """The token that a session's forms carry; computed from the session's cookie."""
+    """The CSRF token of a session, derived from its cookie."""
     digest = hmac.digest(token.encode("utf-8", "surrogatepass"), b"csrf", "sha256")
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A browser that is logged in."""
+    """A logged-in browser."""
 
     session_id: str
     created: float
@@ -125,7 +124,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """An API key, without its text."""
+    """An API key without its secret."""
 
     key_id: str
     name: str
@@ -137,16 +136,16 @@ class ApiKey:
 
 
 class Sessions:
-    """Browsers that are logged in. Every method is one transaction."""
+    """Logged-in browsers. Every method is one transaction."""
 
     def __init__(self, database: Database, *, idle_hours: float, days: float) -> None:
-        """A session ends after `idle_hours` without a request, and after `days`."""
+        """End a session after `idle_hours` without a request, and after `days` in any case."""
         self._db, self._idle, self._whole = database, idle_hours * HOUR, days * DAY
 
     def begin(self, account_id: str, agent: str, earlier: str | None = None) -> str:
-        """A new session's token, 43 characters; the browser's earlier session ends.
+        """Start a session and end the browser's earlier one; return a token of 43 characters.
 
-        The token is always a new one: one that an attacker planted in the browser opens nothing.
+        The token is always new, so a token planted by an attacker never becomes valid.
         """
         token, at = secrets.token_urlsafe(32), now()
         row = {"token_hash": hash_of(token), "session_id": new_id(), "account_id": account_id}
@@ -158,7 +157,7 @@ class Sessions:
         return token
 
     def identity(self, token: str) -> Identity | None:
-        """The user with this token; None: it opens nothing (any more)."""
+        """The user with this session token; None if it is invalid or has expired."""
         at, held = now(), sessions.c.token_hash == hash_of(token)
         wanted = (
             sa.select(sessions, accounts.c.name, accounts.c.role)
@@ -182,24 +181,24 @@ class Sessions:
         )
 
     def of(self, account_id: str) -> list[Session]:
-        """An account's sessions, the most recently used first."""
+        """An account's sessions, most recently used first."""
         wanted = sa.select(*(sessions.c[name] for name in Session.__slots__))
         mine = wanted.where(sessions.c.account_id == account_id, self.alive(now()))
         ordered = mine.order_by(sessions.c.seen.desc(), sessions.c.session_id)
         return [Session(*row) for row in self._db.rows(ordered)]
 
     def end(self, account_id: str, session_ids: Collection[str]) -> int:
-        """End these sessions of an account; returns how many there were."""
+        """End these sessions of an account; return how many existed."""
         which = (sessions.c.account_id == account_id) & sessions.c.session_id.in_(session_ids)
         return self._db.write(sessions.delete().where(which))
 
     def alive(self, at: float) -> sa.ColumnElement[bool]:
-        """The sessions that have not ended."""
+        """An SQL condition for sessions that have not ended."""
         return (sessions.c.seen > at - self._idle) & (sessions.c.created > at - self._whole)
 
 
 class ApiKeys:
-    """The API keys of programs. Every method is one transaction."""
+    """API keys for programs. Every method is one transaction."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -207,7 +206,7 @@ class ApiKeys:
     def add(
         self, account_id: str, name: str, scopes: Sequence[str], days: float
     ) -> tuple[ApiKey, str]:
-        """A new key, and its text, which is not stored."""
+        """Create a key; return it and its secret, which is not stored."""
         text, at = KEY_MARK + secrets.token_urlsafe(32), now()
         prefix, said = text[: len(KEY_MARK) + 6], tuple(map(str, scopes))
         key = ApiKey(new_id(), name, prefix, said, at, at + days * DAY, None)
@@ -217,7 +216,7 @@ class ApiKeys:
         return key, text
 
     def identity(self, text: str) -> Identity | None:
-        """The account of this key, with the permissions that its scopes leave; None: none."""
+        """The key's account, limited to the key's scopes; None if the key is invalid."""
         at, held = now(), api_keys.c.key_hash == hash_of(text)
         wanted = (
             sa.select(api_keys, accounts.c.name.label("account"), accounts.c.role)
@@ -234,14 +233,14 @@ class ApiKeys:
         return Identity(row.account_id, row.account, role, may, key_id=row.key_id)
 
     def of(self, account_id: str) -> list[ApiKey]:
-        """An account's keys, newest first; also those that have expired."""
+        """An account's keys, newest first, including expired ones."""
         wanted = sa.select(*(api_keys.c[name] for name in ApiKey.__slots__))
         mine = wanted.where(api_keys.c.account_id == account_id)
         found = self._db.rows(mine.order_by(api_keys.c.created.desc(), api_keys.c.key_id))
         return [ApiKey(**{**row._mapping, "scopes": tuple(row.scopes)}) for row in found]
 
     def revoke(self, account_id: str, key_id: str) -> bool:
-        """Delete an account's key; False if it has none of this id."""
+        """Delete an account's key; False if there is no such key."""
         this = (api_keys.c.account_id == account_id) & (api_keys.c.key_id == key_id)
         return self._db.write(api_keys.delete().where(this)) == 1
 
@@ -250,16 +249,16 @@ class ApiKeys:
 
 
 async def public() -> None:
-    """A dependency: no login is needed. Asynchronous, so that `/healthz` needs no thread."""
+    """Dependency: no login required. Asynchronous, so that `/healthz` needs no thread."""
 
 
 def identity_of(request: Request) -> Identity | None:
-    """The sender; None: an anonymous visitor. Counts towards an account's requests per minute.
+    """The sender; None for an anonymous visitor. Counts towards the account's rate limit.
 
     Raises:
         Problem: 429, too many requests.
     """
-    if hasattr(request.state, "identity"):  # found before the body was read
+    if hasattr(request.state, "identity"):  # identified before the body was read
         known: Identity | None = request.state.identity
         return known
     identify: Identify = request.app.state.identify
@@ -271,12 +270,12 @@ def identity_of(request: Request) -> Identity | None:
 
 
 def guest(request: Request) -> Identity | None:
-    """A dependency: no login is needed; gives the sender if they are logged in."""
+    """Dependency: no login required; returns the sender if they are logged in."""
     return identity_of(request)
 
 
 def anybody(request: Request) -> Identity:
-    """A dependency: any user who is logged in or sends a key, whatever their permissions.
+    """Dependency: any user with a login or an API key, whatever their permissions.
 
     Raises:
         Problem: 401
@@ -293,7 +292,7 @@ def anybody(request: Request) -> Identity:
 
 
 def in_person(request: Request) -> Identity:
-    """A dependency: any user who is logged in. Not API keys, so that a leaked one opens less.
+    """Dependency: any logged-in user. API keys are refused, to limit the damage of a leaked key.
 
     Raises:
         Problem: 401, not logged in; 403, an API key was sent.
@@ -305,7 +304,7 @@ def in_person(request: Request) -> Identity:
 
 
 def needs(may: str) -> Callable[[Request], Identity]:
-    """A dependency: a user with this permission.
+    """Dependency: a user with this permission.
 
     Raises:
         Problem: 401, not logged in; 403, no permission.
@@ -322,7 +321,7 @@ def needs(may: str) -> Callable[[Request], Identity]:
 
 
 def declares(dependency: object) -> str | None:
-    """Who may use a route, as one of its dependencies declares it; None: it declares nothing."""
+    """The access that a dependency declares for its route; None if it declares none."""
     if is_public(dependency):
         return "public"
     if dependency in (anybody, in_person):
@@ -331,7 +330,7 @@ def declares(dependency: object) -> str | None:
 
 
 def is_public(dependency: object) -> bool:
-    """Whether a dependency lets anonymous visitors in."""
+    """Whether a dependency admits anonymous visitors."""
     return dependency in (public, guest)
 
 
@@ -347,7 +346,7 @@ Thing = TypeVar("Thing", bound=Owned)
 
 
 def owned(thing: Thing | None, identity: Identity) -> Thing:
-    """The object; 404 if there is none, or the sender may not see it."""
+    """Return the object; raise 404 if it does not exist or the sender may not see it."""
     if thing is None or not identity.owns(thing.owner):
         raise not_found()
     return thing

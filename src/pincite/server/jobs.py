@@ -1,11 +1,11 @@
-"""The queue of jobs in the database: their order, events and results, share links and feedback.
+"""The job queue in the database: order, events, results, share links and feedback.
 
-The queue is a table. A worker that takes a job holds a lease and renews it; when a lease expires
-the job goes back to the queue, so a killed worker loses no job. A running job adds numbered events,
-and a reader that lost its connection continues after the last number it saw.
+The queue is a table. A worker that takes a job holds a lease and renews it. When a lease expires,
+the job returns to the queue, so killing a worker loses no job. A running job adds numbered events,
+and a client that lost its connection resumes after the last number it received.
 
-Accounts take turns. The next job is the oldest of the account whose last job began longest ago, so
-a user who queues ten articles makes others wait for one of them at most.
+Accounts take turns. The next job is the oldest one of the account whose last job started longest
+ago, so a user who queues ten articles delays other users by at most one of them.
 """
 
 import gzip
@@ -40,9 +40,9 @@ QUEUED = "queued"
 
 
 def _turns() -> sa.Subquery:
-    """Each account with a waiting job, and when its last job began; 0: never."""
+    """Each account with a waiting job, and when its last job started (0: never)."""
     waiting, begun = jobs.alias("waiting"), jobs.alias("begun")
-    last = (  # an account's jobs begin in order, so the newest that began is the last
+    last = (  # an account's jobs start in order, so its newest started job is the last
         sa.select(begun.c.started)
         .where(begun.c.owner == waiting.c.owner, begun.c.started.is_not(None))
         .order_by(begun.c.created.desc(), begun.c.job_id.desc())
@@ -58,7 +58,7 @@ def _turns() -> sa.Subquery:
 
 
 def _places() -> sa.Subquery:
-    """Each waiting job, with the number of jobs that are taken before it."""
+    """Each waiting job, with the number of jobs that will run before it."""
     waiting, turns = jobs.alias("queued"), _turns()
     age = (waiting.c.created, waiting.c.job_id)
     its_round = sa.func.row_number().over(partition_by=waiting.c.owner, order_by=age)
@@ -74,7 +74,7 @@ def _places() -> sa.Subquery:
 
 
 def following() -> sa.Select[Any]:
-    """The next job, locked; skips jobs that other workers have locked."""
+    """Select and lock the next job, skipping jobs that other workers have locked."""
     turns = _turns()
     return (
         sa.select(jobs.c.job_id)
@@ -82,7 +82,7 @@ def following() -> sa.Select[Any]:
         .where(jobs.c.status == QUEUED)
         .order_by(turns.c.begun, jobs.c.created, jobs.c.job_id)
         .limit(1)
-        .with_for_update(of=jobs, skip_locked=True)  # SQLite has one writer at a time anyway
+        .with_for_update(of=jobs, skip_locked=True)  # SQLite has a single writer anyway
     )
 
 
@@ -97,9 +97,9 @@ AHEAD = sa.case(
 
 
 LEASE_SECONDS = 20.0  # a worker renews a lease every few seconds
-MAX_ATTEMPTS = 3  # of a job whose process dies each time
+MAX_ATTEMPTS = 3  # for a job whose process dies each time
 MAX_TITLE = 300
-TEXT = "text"  # of a request: up to megabytes, so it is stored apart
+TEXT = "text"  # a key of the request; can be megabytes, so it is stored separately
 
 
 class Status(StrEnum):
@@ -109,7 +109,7 @@ class Status(StrEnum):
     RUNNING = "running"
     DONE = "done"
     FAILED = "failed"
-    CANCELLED = "cancelled"  # perhaps with a result so far
+    CANCELLED = "cancelled"  # possibly with a partial result
 
 
 ENDED = frozenset({Status.DONE, Status.FAILED, Status.CANCELLED})
@@ -120,11 +120,11 @@ class QueueFull(PinciteError):
 
 
 class TooManyOfYours(PinciteError):
-    """An account has as many waiting and running jobs as it may; retry when one has ended."""
+    """The account has reached its limit of waiting and running jobs; retry when one has ended."""
 
 
 class KeyReused(PinciteError):
-    """An idempotency key was sent again with another request."""
+    """An idempotency key was reused with a different request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,13 +148,12 @@ class Job:
 
     @property
     def ended(self) -> bool:
-        """Whether it is done, failed or cancelled."""
         return self.status in ENDED
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event of a job; `number` counts from 1 in each job."""
+    """An event of a job; `number` counts from 1 within each job."""
 
     number: int
     kind: str
@@ -166,10 +165,10 @@ _SHOWN = [*(jobs.c[name] for name in Job.__slots__ if name != "ahead"), AHEAD.la
 
 
 class JobStore:
-    """The queue and the results. Every method is one transaction."""
+    """The job queue and the results. Every method is one transaction."""
 
     def __init__(self, database: Database, *, queue: int = 100, each: int = 0) -> None:
-        """`queue`: most waiting jobs; `each`: most waiting and running jobs of an owner, 0: any."""
+        """Limit waiting jobs to `queue`, and unended jobs of each owner to `each` (0: no limit)."""
         self._db, self._queue, self._each = database, queue, each
 
     # ── For requests ─────────────────────────────────────────────────────────────────────────────
@@ -177,7 +176,9 @@ class JobStore:
     def submit(
         self, owner: str, kind: Kind, title: str, request: Mapping[str, Any], key: str | None = None
     ) -> tuple[Job, bool]:
-        """The job, and whether it is new: the same key and request return the same job.
+        """Queue a job; return it, and whether it is new.
+
+        The same key and request return the same job.
 
         Raises:
             QueueFull, TooManyOfYours, KeyReused
@@ -187,7 +188,7 @@ class JobStore:
         with self._db.writing() as db:
             self._db.one_at_a_time(
                 db, Lock.QUEUE
-            )  # for requests with one key, and for the last place
+            )  # against requests that share a key or compete for the last slot
             if key:
                 known = (jobs.c.owner == owner) & (jobs.c.idempotency_key == key)
                 wanted = sa.select(jobs.c.job_id, jobs.c.request_hash).where(known)
@@ -219,7 +220,6 @@ class JobStore:
             return self._found(db, job_id), True
 
     def get(self, job_id: str) -> Job | None:
-        """A job, or None."""
         row = self._db.first(sa.select(*_SHOWN).where(jobs.c.job_id == job_id))
         return _job(row) if row else None
 
@@ -230,13 +230,13 @@ class JobStore:
         before: tuple[float, str] | None = None,
         kinds: Sequence[str] = (),
     ) -> list[Job]:
-        """At most `limit` jobs, newest first.
+        """List jobs, newest first.
 
         Args:
-            owner: the account; None: all.
-            limit: how many.
-            before: creation time and id of the last one of the page before.
-            kinds: only these; empty: all.
+            owner: an account; None for all.
+            limit: the maximum number of jobs.
+            before: creation time and id of the last job on the previous page.
+            kinds: kinds to include; empty for all.
         """
         wanted = newest_first(sa.select(*_SHOWN), jobs.c.created, jobs.c.job_id, before)
         if owner is not None:
@@ -246,24 +246,23 @@ class JobStore:
         return [_job(row) for row in self._db.rows(wanted.limit(limit))]
 
     def result(self, job_id: str) -> bytes | None:
-        """The report's JSON, UTF-8; None if there is none (yet)."""
+        """The report's JSON in UTF-8; None if the job has no result (yet)."""
         packed = self.packed_result(job_id)
         return gzip.decompress(packed) if packed is not None else None
 
     def packed_result(self, job_id: str) -> bytes | None:
-        """The same, compressed by gzip."""
+        """The result, gzip-compressed."""
         wanted = sa.select(jobs.c.result).where(jobs.c.job_id == job_id)
         packed: bytes | None = self._db.scalar(wanted)
         return packed
 
     def file(self, job_id: str, name: str) -> dict[str, Any] | None:
-        """A file of a job: the "text" that was sent, the "article", or a document by its id."""
+        """A job's file: the submitted "text", the "article", or a document by its id."""
         named = (job_files.c.job_id == job_id) & (job_files.c.name == name)
         packed = self._db.scalar(sa.select(job_files.c.data).where(named))
         return dict(json.loads(gzip.decompress(packed))) if packed is not None else None
 
     def whole_request(self, job: Job) -> dict[str, Any]:
-        """A job's request, with its text."""
         return {**job.request, **(self.file(job.job_id, TEXT) or {})}
 
     def events(self, job_id: str, after: int = 0, limit: int = 500) -> list[Event]:
@@ -289,13 +288,13 @@ class JobStore:
             return self._found(db, job_id)
 
     def delete(self, job_ids: Sequence[str]) -> int:
-        """Delete ended jobs with their files; returns how many."""
+        """Delete those jobs that have ended, with their files; return their number."""
         with self._db.writing() as db:
             ended = jobs.c.job_id.in_(job_ids) & jobs.c.status.in_(ENDED)
             return db.execute(jobs.delete().where(ended)).rowcount
 
     def delete_older(self, before: float) -> int:
-        """Delete jobs that ended before a time; returns how many."""
+        """Delete jobs that ended before a time; return their number."""
         with self._db.writing() as db:
             old = jobs.c.status.in_(ENDED) & (jobs.c.finished < before)
             return db.execute(jobs.delete().where(old)).rowcount
@@ -308,10 +307,12 @@ class JobStore:
         return [(row[0], row[1]) for row in self._db.rows(wanted)]
 
     def sent_files(self, owner: str | None = None) -> dict[str, int]:
-        """Bytes of the uploads with sources of articles, which stay as long as their jobs.
+        """Sizes in bytes of uploads with sources of articles, by upload id.
+
+        These uploads are kept as long as their jobs.
 
         Args:
-            owner: the account; None: all.
+            owner: an account; None for all.
         """
         named = jobs.c.request["upload"].as_string().is_not(None)
         wanted = sa.select(jobs.c.request).where(jobs.c.kind == "verify", named)
@@ -321,13 +322,12 @@ class JobStore:
         return {each["upload"]: sum(f["n_bytes"] for f in each["files"]) for each in found}
 
     def counts(self) -> dict[Status, int]:
-        """The number of jobs in each state."""
         wanted = sa.select(jobs.c.status, sa.func.count()).group_by(jobs.c.status)
         found = {Status(status): n for status, n in self._db.rows(wanted)}
         return {status: found.get(status, 0) for status in Status}
 
     def oldest_seconds(self) -> float:
-        """Seconds that the oldest waiting job has waited; 0 if none waits."""
+        """How long the oldest waiting job has waited; 0 if none is waiting."""
         first = sa.select(sa.func.min(jobs.c.created)).where(jobs.c.status == Status.QUEUED)
         created = self._db.scalar(first)
         return max(0.0, now() - created) if created is not None else 0.0
@@ -340,7 +340,7 @@ class JobStore:
     # ── For workers ──────────────────────────────────────────────────────────────────────────────
 
     def take(self, worker: str) -> Job | None:
-        """The next job, which is now this worker's; None if none waits."""
+        """Assign the next job to this worker; None if none is waiting."""
         with self._db.writing() as db:
             job_id = db.execute(following()).scalar()
             if job_id is None:
@@ -361,7 +361,7 @@ class JobStore:
             return self._found(db, job_id)
 
     def renew(self, job_id: str, worker: str) -> bool:
-        """Renew the lease; False if the job was cancelled or is no longer this worker's."""
+        """Renew the lease; False if the job was cancelled or is no longer held by this worker."""
         held = (jobs.c.job_id == job_id) & (jobs.c.worker == worker)
         with self._db.writing() as db:
             alive = held & (jobs.c.status == Status.RUNNING)
@@ -372,14 +372,14 @@ class JobStore:
     def tell(
         self, job_id: str, worker: str, events: Sequence[tuple[str, Mapping[str, Any]]]
     ) -> None:
-        """Add events, unless the job is no longer this worker's."""
+        """Add events if this worker still holds the job."""
         with self._db.writing() as db:
             if self._holds(db, job_id, worker):
                 for kind, data in events:
                     self._tell(db, job_id, kind, data)
 
     def entitle(self, job_id: str, worker: str, title: str) -> None:
-        """Set a job's title, if it is this worker's."""
+        """Set a job's title if this worker still holds it."""
         with self._db.writing() as db:
             if self._holds(db, job_id, worker):
                 this = jobs.c.job_id == job_id
@@ -395,7 +395,7 @@ class JobStore:
         files: Mapping[str, Mapping[str, Any]] | None = None,
         problem: Mapping[str, Any] | None = None,
     ) -> bool:
-        """End a job; False, without a change, if it is no longer this worker's."""
+        """End a job; return False and change nothing if this worker no longer holds it."""
         packed = _packed(result) if result is not None else None
         rows = [
             {"job_id": job_id, "name": name, "data": _packed(json.dumps(data))}
@@ -410,7 +410,7 @@ class JobStore:
             return True
 
     def free_abandoned(self) -> list[str]:
-        """Put back jobs whose lease expired, or end them after `MAX_ATTEMPTS`; gives their ids."""
+        """Requeue jobs whose lease expired, or fail them after `MAX_ATTEMPTS`; return their ids."""
         lost = (jobs.c.status == Status.RUNNING) & (jobs.c.lease < now())
         wanted = sa.select(jobs.c.job_id, jobs.c.attempts, jobs.c.cancelled).where(lost)
         with self._db.writing() as db:
@@ -420,7 +420,7 @@ class JobStore:
         return [job_id for job_id, _, _ in found]
 
     def give_back(self, job_id: str, worker: str, *, died: bool) -> None:
-        """Put a job back; `died`: its process did, which counts as an attempt."""
+        """Requeue a job. It counts as an attempt if the process died."""
         with self._db.writing() as db:
             if self._holds(db, job_id, worker):
                 this = jobs.c.job_id == job_id
@@ -531,7 +531,7 @@ class ShareLinks:
         self._db = database
 
     def add(self, job_id: str, days: float) -> tuple[ShareLink, str]:
-        """A new link and its token: 43 characters of 256 random bits, shown once."""
+        """Create a link and its token: 43 characters from 256 random bits, shown once."""
         token, at = secrets.token_urlsafe(32), now()
         link = ShareLink(new_id(), job_id, at, at + days * 86_400)
         with self._db.writing() as db:
@@ -540,26 +540,26 @@ class ShareLinks:
         return link, token
 
     def job_of(self, token: str) -> str | None:
-        """The job that a token opens; None: it opens none (any more), or its owner is disabled."""
+        """The job that a token opens; None if invalid, expired, or the owner is disabled."""
         owners = sa.outerjoin(jobs, accounts, jobs.c.owner == accounts.c.account_id)
         wanted = (
             sa.select(share_links.c.job_id)
             .join_from(share_links, owners, share_links.c.job_id == jobs.c.job_id)
             .where(share_links.c.token_hash == hash_of(token), share_links.c.expires > now())
-            .where(accounts.c.disabled.is_not(True))  # in local mode there is no account
+            .where(accounts.c.disabled.is_not(True))  # there are no accounts in local mode
         )
         job_id: str | None = self._db.scalar(wanted)
         return job_id
 
     def of(self, job_id: str) -> list[ShareLink]:
-        """The links that open a job, newest first."""
+        """The unexpired links to a job, newest first."""
         fields = [share_links.c[name] for name in ShareLink.__slots__]
         mine = (share_links.c.job_id == job_id) & (share_links.c.expires > now())
         ordered = sa.select(*fields).order_by(share_links.c.created.desc(), share_links.c.link_id)
         return [ShareLink(*row) for row in self._db.rows(ordered.where(mine))]
 
     def revoke(self, job_id: str, link_id: str) -> bool:
-        """Delete a job's link; False if it has none of this id."""
+        """Delete a job's link; False if the job has no such link."""
         this = (share_links.c.job_id == job_id) & (share_links.c.link_id == link_id)
         return self._db.write(share_links.delete().where(this)) == 1
 
@@ -569,7 +569,7 @@ Verdict = Literal["right", "wrong"]
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """A user's opinion on a result, or on an item of it; it outlives the job, corpus and model."""
+    """A user's feedback on a result or one of its items; it outlives the job, corpus and model."""
 
     feedback_id: str
     owner: str
@@ -586,13 +586,11 @@ class FeedbackStore:
         self._db = database
 
     def add(self, owner: str, job_id: str, verdict: Verdict, opinion: Opinion) -> Feedback:
-        """Keep an opinion on a result of a job."""
         kept = Feedback(new_id(), owner, job_id, verdict, opinion, now())
         self._db.write(feedback.insert().values(asdict(kept)))
         return kept
 
     def get(self, feedback_id: str) -> Feedback | None:
-        """One of them, or None."""
         row = self._db.first(sa.select(feedback).where(feedback.c.feedback_id == feedback_id))
         return _feedback(row) if row else None
 
@@ -603,13 +601,9 @@ class FeedbackStore:
         before: tuple[float, str] | None = None,
         job_id: str | None = None,
     ) -> list[Feedback]:
-        """A user's feedback, newest first.
+        """List at most `limit` entries of a user's feedback, newest first.
 
-        Args:
-            owner: the user.
-            limit: at most so many.
-            before: time and id of the last one of the page before.
-            job_id: only on the results of this job.
+        `before` has the time and id of the last entry on the previous page.
         """
         columns = feedback.c.created, feedback.c.feedback_id
         wanted = newest_first(sa.select(feedback), *columns, before).limit(limit)
@@ -619,14 +613,13 @@ class FeedbackStore:
         return [_feedback(row) for row in self._db.rows(wanted)]
 
     def opinions(self, owner: str | None) -> list[Opinion]:
-        """The opinions of a user, None: of all users; oldest first."""
+        """The opinions of a user (None: of all users), oldest first."""
         wanted = sa.select(feedback.c.opinion).order_by(feedback.c.created, feedback.c.feedback_id)
         if owner is not None:
             wanted = wanted.where(feedback.c.owner == owner)
         return [Opinion(**opinion) for (opinion,) in self._db.rows(wanted)]
 
     def remove(self, feedback_id: str) -> None:
-        """Delete one."""
         self._db.write(feedback.delete().where(feedback.c.feedback_id == feedback_id))
 
 

@@ -1,8 +1,8 @@
-"""Security headers, checks of Host and Origin, limits of size and rate, the audit log, and logs.
+"""Security headers, Host and Origin checks, size and rate limits, the audit log, and logging.
 
-Requests from pages of other sites and under unknown host names (DNS rebinding) are refused, bodies
-are limited while they arrive, and each reply carries a request id and headers that keep a browser
-from executing or leaking untrusted text. In server mode requests are limited by address and
+Requests from pages of other sites and under unknown host names (DNS rebinding) are refused. Bodies
+are limited while they arrive. Each response has a request id and headers that keep a browser from
+executing or leaking untrusted text. In server mode, requests are rate-limited by address and
 account, and changes are audited.
 """
 
@@ -50,20 +50,20 @@ CSP = "; ".join(
 HEADERS = {
     "Content-Security-Policy": CSP,
     "X-Content-Type-Options": "nosniff",
-    # Other sites learn nothing; "no-referrer" would hide the Origin of our own forms, too.
+    # "no-referrer" would also remove the Origin of our own forms.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-OF_A_WIKI = "of_a_wiki"  # in the state of a request
-OWN_SITE = ("same-origin", "none")  # of Sec-Fetch-Site; none: typed, a bookmark
+OF_A_WIKI = "of_a_wiki"  # a key in the request's state
+OWN_SITE = ("same-origin", "none")  # Sec-Fetch-Site values; "none" for typed URLs and bookmarks
 NAVIGATION = ("navigate", "document")
 _HOST = re.compile(r"(\[(?P<v6>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(:[0-9]{1,5})?")
 _NUMBER = re.compile(r"[0-9]{1,15}")
 LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
-EXTRA = ("method", "route", "status", "seconds")  # of a line about a request
+EXTRA = ("method", "route", "status", "seconds")  # extra fields of a log line about a request
 Observe = Callable[[str, str, int, float], None]  # method, route, status, seconds
 LOG = logging.getLogger("pincite.server")
 REQUESTS = logging.getLogger("pincite.requests")
@@ -81,7 +81,7 @@ class SecurityMiddleware:
         body_bytes: Callable[[str], int],
         observe: Observe = lambda *_: None,
     ) -> None:
-        """`hosts`: our names; `schemes`: those of our pages; `body_bytes`: limit for a path."""
+        """Accept these host names and page schemes; `body_bytes` gives the size limit of a path."""
         self._app, self._hosts = app, frozenset(host.lower() for host in hosts)
         self._schemes = frozenset(schemes)
         self._body_bytes, self._observe = body_bytes, observe
@@ -92,7 +92,7 @@ class SecurityMiddleware:
             return
         request_id = secrets.token_hex(8)
         scope.setdefault("state", {})["request_id"] = request_id
-        REQUEST_ID.set(request_id)  # for the log; threads of this request inherit it
+        REQUEST_ID.set(request_id)  # for logging; this request's threads inherit it
         begin, status = time.perf_counter(), 500
         begun = False
 
@@ -159,10 +159,10 @@ class SecurityMiddleware:
         return Problem(403, "foreign_origin", detail)
 
     def _own_origin(self, headers: Headers) -> bool:
-        """Whether a program or a page of ours sends a request that changes something.
+        """Whether a request that changes something comes from our pages or from a program.
 
-        Programs send no Origin; browsers do. A browser too old to send one is refused, because it
-        could be on a page of another site.
+        Programs send no Origin, but browsers do. A browser too old to send one is refused, because
+        the request could come from a page of another site.
         """
         site, origins = headers.get("sec-fetch-site"), headers.getlist("origin")
         if site is not None and site not in OWN_SITE:
@@ -182,12 +182,12 @@ class _TooLarge(HTTPException):
 
 
 def is_of_a_wiki(request: Request) -> bool:
-    """Whether an allowed script of a wiki sends the request, as `server.wikis` has marked it."""
+    """Whether `server.wikis` has marked the request as coming from an allowed wiki script."""
     return bool(request.scope.get("state", {}).get(OF_A_WIKI))
 
 
 def _embeds_nothing(headers: Headers) -> bool:
-    """Whether no other site embeds the reply; its links to us may be followed."""
+    """Whether no other site embeds the response. Links from other sites are allowed."""
     if headers.get("sec-fetch-site", "same-origin") in OWN_SITE:
         return True
     return (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == NAVIGATION
@@ -208,7 +208,7 @@ def _limited(receive: Receive, limit: int) -> Receive:
 
 
 def _name(netloc: str) -> str:
-    """The host without its port, lower case; empty if it is not valid."""
+    """The host without its port, in lower case; empty if invalid."""
     found = _HOST.fullmatch(netloc.lower())
     return (found["v6"] or found["name"]) if found else ""
 
@@ -220,16 +220,16 @@ NAME_TRIES = 5
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A bucket after a token was requested."""
+    """The state of a bucket after a token was requested."""
 
     allowed: bool
     limit: int
     left: int
-    seconds: int  # until the next token, or until it is full
+    seconds: int  # until the next token if refused, otherwise until the bucket is full
 
     @property
     def headers(self) -> dict[str, str]:
-        """Headers of the reply (IETF draft-ietf-httpapi-ratelimit-headers-07)."""
+        """Response headers (IETF draft-ietf-httpapi-ratelimit-headers-07)."""
         return {
             "RateLimit-Limit": str(self.limit),
             "RateLimit-Remaining": str(self.left),
@@ -238,16 +238,16 @@ class Taken:
 
 
 class Buckets:
-    """Token buckets of one size, by key. Safe to use from several threads."""
+    """Token buckets of one size, by key. Thread-safe."""
 
     def __init__(self, size: int, seconds: float) -> None:
-        """`size` tokens, which are refilled in `seconds`; size 0: no limit."""
+        """Refill `size` tokens in `seconds`; size 0 means no limit."""
         self._size, self._pace = size, size / seconds
-        self._held: OrderedDict[str, tuple[float, float]] = OrderedDict()  # tokens, at what time
+        self._held: OrderedDict[str, tuple[float, float]] = OrderedDict()  # tokens, time
         self._lock = threading.Lock()
 
     def take(self, key: str) -> Taken | None:
-        """Request a token; None: there is no limit."""
+        """Request a token; None if there is no limit."""
         if not self._size:
             return None
         with self._lock:
@@ -259,7 +259,6 @@ class Buckets:
         return Taken(allowed, self._size, int(left), math.ceil(missing / self._pace))
 
     def give_back(self, key: str) -> None:
-        """Return a token."""
         with self._lock:
             self._keep(key, min(self._size, self._left(key) + 1))
 
@@ -282,16 +281,16 @@ class Limits:
         self._proxies = frozenset(settings.proxies)
         self._addresses = Buckets(on * settings.address_requests_a_minute, MINUTE)
         self._accounts = Buckets(on * settings.requests_a_minute, MINUTE)
-        # More for a name; otherwise anyone could lock its owner out.
+        # The limit per name is higher, so that an attacker cannot easily lock its owner out.
         self._names = Buckets(NAME_TRIES * settings.login_tries, QUARTER)
         self._logins = Buckets(settings.login_tries, QUARTER)
 
     def of_address(self, scope: Scope) -> Taken | None:
-        """Count a request from an address."""
+        """Count a request from a client address."""
         return self._addresses.take(address_of(scope, self._proxies))
 
     def spend(self, request: Request, identity: Identity) -> None:
-        """Count a request of an account or key.
+        """Count a request by an account or API key.
 
         Raises:
             Problem: 429
@@ -303,7 +302,7 @@ class Limits:
                 raise too_many("Too many requests.", taken)
 
     def try_login(self, request: Request, name: str) -> Callable[[], None]:
-        """Count a try of a password for a name; the returned function takes it back.
+        """Count a login attempt for a name; call the returned function if the password was right.
 
         Raises:
             Problem: 429, whether the name exists or not.
@@ -325,7 +324,7 @@ class Limits:
 
 
 class RateLimitMiddleware:
-    """Limits requests by address; replies state what is left."""
+    """Limits requests by client address; responses state the remaining quota."""
 
     def __init__(self, app: ASGIApp, *, limits: Limits) -> None:
         self._app, self._limits = app, limits
@@ -351,17 +350,16 @@ class RateLimitMiddleware:
 
 
 def too_many(what: str, taken: Taken) -> Problem:
-    """The problem of an empty bucket: 429."""
     detail = f"{what} Try again in {taken.seconds} s."
     return Problem(429, "too_many_requests", detail, headers={"Retry-After": str(taken.seconds)})
 
 
 def address_of(scope: Mapping[str, object], proxies: Collection[str]) -> str:
-    """The client's address: the connection's, or the one that our own proxy states.
+    """The client's address, from the connection or from our own proxy.
 
-    Of `X-Forwarded-For` only the last address that is not a proxy of ours counts, since the client
-    may have made up those before it. IPv6 addresses count by their network of 64 bits, which is
-    what one customer has.
+    Only the last address in `X-Forwarded-For` that is not one of our proxies counts, because
+    clients can forge earlier ones. IPv6 addresses are reduced to their /64 network, which is what
+    one customer gets.
     """
     client = scope.get("client")
     address = str(client[0]) if isinstance(client, tuple) else ""
@@ -414,7 +412,7 @@ class AuditMiddleware:
 
 
 def noted(request: Request, target: str = "", detail: Mapping[str, Any] | None = None) -> None:
-    """Audit this request, with its target (an id) and details; never a user's text."""
+    """Audit this request, with its target (an id) and details; never with a user's text."""
     request.state.noted = {"target": target, "detail": dict(detail or {})}
 
 
@@ -422,10 +420,10 @@ def noted(request: Request, target: str = "", detail: Mapping[str, Any] | None =
 
 
 def configure_logs(form: LogForm, *, requests: bool = False) -> None:
-    """Log warnings and errors to stderr and, if asked, a line for each request.
+    """Log warnings and errors to stderr and, if `requests` is set, a line per request.
 
-    A line of a request has the id that its reply carries; no line has a claim, and addresses
-    appear as their route's pattern.
+    Request lines contain the request id that is also in the response. They never contain a claim,
+    and URLs appear as route patterns.
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Json() if form == "json" else _Text())
@@ -440,13 +438,12 @@ def _with_request(record: logging.LogRecord) -> bool:
 
 
 class _Text(logging.Formatter):
-    """A line for people, with a traceback below if there is one."""
+    """Human-readable lines, followed by a traceback if there is one."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the library's name
-        """The line with the request's id at its end."""
         request_id = getattr(record, "request_id", "")
         return super().formatMessage(record) + (f" [{request_id}]" if request_id else "")
 
@@ -455,7 +452,7 @@ class _Json(logging.Formatter):
     """A JSON object per line, for log collectors."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The object; its time is in UTC."""
+        """Format the record as JSON with a UTC timestamp."""
         line: dict[str, object] = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),

@@ -1,14 +1,14 @@
-"""Logging in with an account elsewhere: OAuth 2 with PKCE, at a wiki or an OpenID provider.
+"""Login through a wiki or an OpenID provider: OAuth 2 with PKCE.
 
-Providers are declared in a TOML file of their own, because it holds secrets:
+Providers are declared in a separate TOML file, because it contains secrets:
 
     [wikimedia]
     kind = "mediawiki"
     client_id = "…"
     client_secret = "…"
-    role = "reader"       # of new accounts; without it only linked logins are let in
+    role = "reader"       # of new accounts; without it, only linked logins are accepted
 
-Only the user's identity is taken from a provider; its access token is discarded.
+The server takes only the user's identity from a provider and discards the access token.
 """
 
 import secrets
@@ -42,24 +42,24 @@ class LoginFailed(PinciteError):
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A provider of logins; the addresses of a `mediawiki` follow from `wiki`."""
+    """A login provider; for `mediawiki`, the URLs are derived from `wiki`."""
 
     kind: Kind = "oidc"
-    title: str = ""  # on the button; default: the provider's name
+    title: str = ""  # on the button; defaults to the provider's name
     client_id: str = ""
     client_secret: str = ""
-    wiki: str = "https://meta.wikimedia.org/w"  # of a mediawiki: the folder of its rest.php
+    wiki: str = "https://meta.wikimedia.org/w"  # for mediawiki: the folder of its rest.php
     authorize_url: str = ""
     token_url: str = ""
     profile_url: str = ""
     scope: str = ""
-    subject: str = "sub"  # field of the profile with an id that never changes
-    username: str = ""  # field of the profile with the user's name
-    role: str = ""  # of new accounts; empty: only linked logins are let in
+    subject: str = "sub"  # profile field with a permanent id
+    username: str = ""  # profile field with the user's name
+    role: str = ""  # of new accounts; if empty, only linked logins are accepted
 
     @property
     def endpoints(self) -> tuple[str, str, str]:
-        """Addresses for authorization, for the token, and for the user's profile."""
+        """URLs for authorization, token and user profile."""
         if self.kind != "mediawiki":
             return self.authorize_url, self.token_url, self.profile_url
         base = f"{self.wiki.rstrip('/')}/rest.php/oauth2"
@@ -75,10 +75,10 @@ class Person:
 
 
 def providers(path: Path | None) -> dict[str, Provider]:
-    """The providers in a file, by name; none without a file.
+    """The providers in a file, by name; empty without a file.
 
     Raises:
-        ConfigError: it cannot be read, or a provider is incomplete.
+        ConfigError: the file cannot be read, or a provider is incomplete.
     """
     if path is None:
         return {}
@@ -90,7 +90,7 @@ def providers(path: Path | None) -> dict[str, Provider]:
 
 
 def begun(provider: Provider, callback: str) -> tuple[str, str, str]:
-    """The address to send a browser to, and the state and verifier to keep for its return."""
+    """Start a login: return the URL for the browser, and the state and verifier to store."""
     verifier = secrets.token_urlsafe(48)
     with _client(provider, callback) as client:
         url, state = client.create_authorization_url(
@@ -100,7 +100,7 @@ def begun(provider: Provider, callback: str) -> tuple[str, str, str]:
 
 
 def person(provider: Provider, callback: str, code: str, verifier: str) -> Person:
-    """The user who returned with this code.
+    """Exchange the code for the user's identity.
 
     Raises:
         LoginFailed
@@ -116,7 +116,7 @@ def person(provider: Provider, callback: str, code: str, verifier: str) -> Perso
             profile = reply.json()
     except OAuthError as error:
         raise LoginFailed(f"The provider refused ({error.error}). Try again.") from error
-    except Exception as error:  # a foreign server may answer anything
+    except Exception as error:  # a remote server may respond with anything
         name = type(error).__name__
         raise LoginFailed(f"The provider did not answer as expected ({name}).") from error
     if not isinstance(profile, dict):
@@ -132,7 +132,7 @@ def _person(provider: Provider, profile: Mapping[str, Any]) -> Person:
         or not 1 <= len(str(subject)) <= 200
     ):
         raise LoginFailed(f"The provider gave no {provider.subject!r}, which identifies a user.")
-    if profile.get("blocked") is True:  # a field of MediaWiki's profiles
+    if profile.get("blocked") is True:  # a field of MediaWiki profiles
         raise LoginFailed("This account is blocked at the provider.")
     fields = [provider.username] if provider.username else ["username", "preferred_username"]
     names = [profile[field] for field in fields if isinstance(profile.get(field), str)]
@@ -178,21 +178,21 @@ def _provider(name: str, values: object, path: Path) -> Provider:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A login that was begun."""
+    """A login in progress."""
 
     verifier: str  # PKCE
-    account_id: str | None  # to link the login with; None: to log in
-    next: str  # a path of ours
+    account_id: str | None  # the account to link the login to; None to log in
+    next: str  # path on this site to return to
 
 
 class LoginAttempts:
-    """Logins that were begun at a provider. Every method is one transaction."""
+    """Logins in progress at providers. Every method is one transaction."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     def begin(self, provider: str, state: str, attempt: Attempt) -> str:
-        """Keep an attempt; gives a secret for the browser's cookie."""
+        """Store an attempt; return a secret for the browser's cookie."""
         browser = secrets.token_urlsafe(32)
         row = {"state_hash": hash_of(state), "provider": provider, "browser_hash": hash_of(browser)}
         row |= {"verifier": attempt.verifier, "next": attempt.next}
@@ -203,7 +203,7 @@ class LoginAttempts:
         return browser
 
     def end(self, provider: str, state: str, browser: str) -> Attempt | None:
-        """The attempt of this browser; None: there is none, it expired, or it was used before."""
+        """The browser's attempt; None if missing, expired or already used."""
         begun = login_attempts.c.state_hash == hash_of(state)
         whole = (
             begun

@@ -1,4 +1,4 @@
-"""The health of a server (`pincite server check`, `/readyz`) and its `/metrics`."""
+"""Health checks of a server (`pincite server check`, `/readyz`) and its `/metrics`."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ from pincite.server.tables import tallies
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The state of a part of a server."""
+    """The health of one part of the server."""
 
     name: str
     well: bool
@@ -30,7 +30,7 @@ class Part:
 
 
 def examined(settings: ServerSettings) -> Iterator[Part]:
-    """The state of every part; without a sound database, of the folder and the database only."""
+    """Check every part; if the database is unusable, only the folder and the database."""
     yield folder(settings)
     database = Database(settings.database_url)
     try:
@@ -47,7 +47,7 @@ def examined(settings: ServerSettings) -> Iterator[Part]:
 
 
 def folder(settings: ServerSettings) -> Part:
-    """Whether the data folder can be written and has enough free space."""
+    """Check that the data folder is writable and has enough free space."""
     path = settings.folder
     if not (path.is_dir() and os.access(path, os.W_OK)):
         return Part("folder", False, f"{path} does not exist, or cannot be written")
@@ -57,7 +57,7 @@ def folder(settings: ServerSettings) -> Part:
 
 
 def tables(database: Database) -> Part:
-    """Whether the database answers, and its tables are of this version."""
+    """Check that the database responds and has tables of this version."""
     try:
         found = database.version()
     except PinciteError as error:
@@ -88,7 +88,7 @@ def _corpora(register: CorpusRegister) -> Part:
 
 
 def _copies(root: Path) -> Part:
-    """The private copies of accounts; not those of local mode."""
+    """Check the private copies of accounts, but not those of local mode."""
     folders = [path for path in sorted(root.glob("*")) if path.is_dir()]
     damaged = []
     for each in folders:
@@ -103,12 +103,12 @@ def _copies(root: Path) -> Part:
 
 # ── Metrics ──────────────────────────────────────────────────────────────────────────────────────
 
-Key = tuple[str, str]  # what is counted, and its label
+Key = tuple[str, str]  # name of the counter, and its label
 VERDICTS, UNCHECKED = "verdicts", "unchecked"
 
 
 class Tallies:
-    """Sums over all jobs, which outlive the jobs; kept in the database, where all workers meet.
+    """Counters across all jobs, kept in the database: workers share them, and they outlive jobs.
 
     Every method is one transaction.
     """
@@ -117,11 +117,10 @@ class Tallies:
         self._db = database
 
     def add(self, found: Mapping[Key, float]) -> None:
-        """Add to the sums."""
         if not found:
             return
         insert = sqlite.insert if self._db.is_sqlite else postgresql.insert
-        # In one order: otherwise two that add at once could wait for each other.
+        # A fixed order prevents deadlocks between concurrent updates.
         rows = [{"name": n, "label": lb, "value": v} for (n, lb), v in sorted(found.items())]
         new = insert(tallies)
         added = new.on_conflict_do_update(
@@ -132,11 +131,10 @@ class Tallies:
             db.execute(added, rows)
 
     def all(self) -> dict[Key, float]:
-        """All sums."""
         return {(row.name, row.label): row.value for row in self._db.rows(sa.select(tallies))}
 
 
-BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0, 2.5, 10.0)  # seconds; the aim is 0.2
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0, 2.5, 10.0)  # seconds; the target is 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +142,13 @@ class Now:
     """Current values from the database and the disk."""
 
     jobs: Mapping[Status, int] = field(default_factory=dict)
-    oldest_seconds: float = 0.0  # that the oldest waiting job has waited
+    oldest_seconds: float = 0.0  # of the oldest waiting job
     tallies: Mapping[Key, float] = field(default_factory=dict)
     disk_free_bytes: int = 0
 
 
 class Metrics:
-    """Metrics of this process's requests, and of all workers' jobs."""
+    """Metrics of this process's requests and of all workers' jobs."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -163,12 +161,12 @@ class Metrics:
         )
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count an answered request; `route`: the route's pattern, never the address."""
+        """Record a request; `route` is the route's pattern, never the URL."""
         known = method if method in ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD") else "other"
         self._seconds.labels(known, route, str(status)).observe(seconds)
 
     def text(self, now: Now) -> tuple[bytes, str]:
-        """The text for Prometheus, and its media type."""
+        """The metrics in Prometheus text format, and their media type."""
         registry = CollectorRegistry()
 
         def gauge(name: str, what: str, value: float) -> None:

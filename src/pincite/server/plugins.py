@@ -1,7 +1,7 @@
-"""Plugins of the server: pages, permissions and tables of other distributions.
+"""Server plugins: pages, permissions and tables from other distributions.
 
-An entry point of the group `pincite.server` names a `Plugin`. Commands of the command line are
-entry points of `pincite.commands`, see `pincite.cli`.
+An entry point in the group `pincite.server` refers to a `Plugin`. Command-line plugins are entry
+points in `pincite.commands`, see `pincite.cli`.
 """
 
 from collections.abc import Collection, Mapping
@@ -21,13 +21,13 @@ GROUP = "pincite.server"
 class Plugin:
     """What a plugin adds."""
 
-    name: str  # the table NAME_version holds the version of its tables
-    routers: tuple[APIRouter, ...] = ()  # of the API and of the pages
+    name: str  # the table NAME_version stores the version of its tables
+    routers: tuple[APIRouter, ...] = ()  # for the API and the pages
     navigation: tuple[tuple[str, str], ...] = ()  # path and English name of a page
     folder: Path | None = None  # with `templates`, `static` and `locale`
     permissions: Mapping[str, Collection[str]] = field(
         default_factory=dict
-    )  # and the roles that have them
+    )  # the roles that have each permission
     tables: sa.MetaData | None = None
     version: int = 1  # of the tables
     owners: Mapping[str, sa.Column[Any]] = field(default_factory=dict)  # columns with account ids
@@ -35,11 +35,11 @@ class Plugin:
 
 @cache
 def loaded() -> tuple[Plugin, ...]:
-    """The plugins that are installed, by name."""
+    """The installed plugins, by name."""
     found: list[Plugin] = [point.load() for point in entry_points(group=GROUP)]
     return tuple(sorted(found, key=lambda plugin: plugin.name))
 
 
 def folders(name: str) -> list[Path]:
-    """The plugins' folders of this name."""
+    """The subfolders of all plugins with this name."""
     return [plugin.folder / name for plugin in loaded() if plugin.folder]

@@ -1,7 +1,7 @@
-"""Errors over HTTP: `application/problem+json` (RFC 9457) for programs, a page for people.
+"""HTTP errors: `application/problem+json` (RFC 9457) for programs, a page for browsers.
 
-`code` is stable, for programs; `retryable` states whether the same request may succeed later;
-`request_id` is also in the log.
+`code` is stable for use by programs, `retryable` says whether the same request may succeed later,
+and `request_id` also appears in the log.
 """
 
 import logging
@@ -23,7 +23,7 @@ MEDIA_TYPE = "application/problem+json"
 LOG = logging.getLogger("pincite.server")
 _CODES = {413: "too_large"}  # Python's name differs between versions
 _RETRYABLE = (408, 425, 429, 500, 502, 503, 504, 507)
-# Errors of the stores that answer a request: the status, code and headers of each.
+# Status, code and headers for exceptions that the stores raise.
 Refusals = Mapping[type[PinciteError], tuple[int, str, Mapping[str, str]]]
 
 
@@ -42,7 +42,7 @@ class ProblemBody(BaseModel):
 
 
 class Problem(Exception):
-    """An error that answers a request."""
+    """An error that becomes the response to a request."""
 
     def __init__(
         self,
@@ -61,12 +61,12 @@ class Problem(Exception):
 def not_found(
     what: str = "There is nothing at this address, or nothing that you may see.",
 ) -> Problem:
-    """404, both for what does not exist and for what belongs to others."""
+    """404, for missing objects and for objects of other users."""
     return Problem(404, "not_found", what)
 
 
 def install(app: FastAPI, refusals: Refusals) -> None:
-    """Answer every error of the application as a problem."""
+    """Register handlers that turn every error into a problem."""
 
     async def answered(request: Request, error: Exception) -> Response:
         return response(request, _problem(error, refusals))
@@ -90,7 +90,7 @@ def _problem(error: Exception, refusals: Refusals) -> Problem:
         code = _CODES.get(error.status_code) or HTTPStatus(error.status_code).name.lower()
         return Problem(error.status_code, code, str(error.detail), headers=error.headers)
     if isinstance(error, DatabaseError):
-        LOG.error("%s", error)  # with the address, which the answer does not show
+        LOG.error("%s", error)  # includes the database URL, which the response does not
         detail = "The database does not answer. Try again later."
         return Problem(503, "database_unavailable", detail, headers={"Retry-After": "10"})
     for kind, (status, code, headers) in refusals.items():
@@ -102,7 +102,7 @@ def _problem(error: Exception, refusals: Refusals) -> Problem:
 
 
 def response(request: Request, problem: Problem) -> Response:
-    """A problem as JSON, or as a page for a browser that asks for one."""
+    """Return a problem as JSON, or as a page if a browser asks for one."""
     body = ProblemBody(
         title=HTTPStatus(problem.status).phrase,
         status=problem.status,

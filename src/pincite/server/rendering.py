@@ -1,11 +1,11 @@
-"""Pages from templates: languages, static files, words, and the pages of errors.
+"""Render pages from templates: translations, static files, and error pages.
 
-Every value is escaped, and the content security policy (`middleware`) allows no script in a page.
-English is in the code; other languages are in `locale/`, compiled by `tools/make_locale.py`.
+Every value is escaped, and the content security policy (`middleware`) forbids inline scripts.
+English texts are in the code; translations are in `locale/`, compiled by `tools/make_locale.py`.
 
-Besides the names of `verbs.verify.render`, templates may use `_("…")`, `ngettext`, `{% trans %}`,
+Besides the names of `verbs.verify.render`, templates can use `_("…")`, `ngettext`, `{% trans %}`,
 `static(name)`, `meaning(label)`, `link(url)`, `when(seconds)`, `moment(iso)` and the filter `said`
-for notes. `_` takes our own texts only, never a text from outside: its result counts as markup.
+for notes. Pass only our own texts to `_`, never text from outside: its result is not escaped.
 """
 
 import contextlib
@@ -37,13 +37,12 @@ from pincite.types import Label, Reason
 from pincite.verbs.verify import render, wording
 
 LOCALE = Path(__file__).parent / "locale"
-LANGUAGES = {"en": "English", "de": "Deutsch"}  # each in its own words
+LANGUAGES = {"en": "English", "de": "Deutsch"}  # in their own languages
 LANGUAGE = "pincite_language"
 
 
 @cache
 def translations(language: str) -> gettext.NullTranslations:
-    """The texts of a language."""
     if language == "en":
         return gettext.NullTranslations()
     texts = gettext.translation("pincite", LOCALE, [language])
@@ -53,7 +52,7 @@ def translations(language: str) -> gettext.NullTranslations:
 
 
 def language_of(request: Request) -> str:
-    """The language that the visitor chose, else the browser's first that we have."""
+    """The language that the visitor chose, else the browser's preferred one that we support."""
     chosen = request.cookies.get(LANGUAGE, "")
     if chosen in LANGUAGES:
         return chosen
@@ -87,7 +86,7 @@ def _files() -> dict[str, bytes]:
 
 @cache
 def address(name: str) -> str:
-    """The address of a static file, which names its content so that browsers can keep it."""
+    """The URL of a static file, with a hash of its content so that browsers can cache it."""
     return f"/static/{hashlib.sha256(_files()[name]).hexdigest()[:12]}/{name}"
 
 
@@ -101,14 +100,14 @@ def static(digest: str, name: str) -> Response:
 
 
 def _style() -> str:
-    """The style sheet of the reports, in both palettes to choose from, then that of the pages."""
+    """The style sheet of the reports in a light and a dark theme, followed by that of the pages."""
     reports = str(templates.style())
     light, dark = re.findall(r":root \{([^}]*)\}", reports)
     chosen = (
         f":root[data-theme=light] {{{light}; color-scheme: light }}\n"
         f":root[data-theme=dark] {{{dark}; color-scheme: dark }}\n"
     )
-    # The style of one report applies to its page only.
+    # Scope the style of each report to its own page.
     theirs = "".join(
         f".view-{name} {{\n{templates.own_style(f'{name}.css')}}}\n" for name in ("check", "ask")
     )
@@ -119,8 +118,8 @@ def _style() -> str:
 
 # ── Words ────────────────────────────────────────────────────────────────────────────────────────
 
-# What to do about a source that could not be checked. The pages have a form where the reports
-# name a command.
+# What to do about a source that could not be checked. Where the reports name a command, the pages
+# have a form.
 STEPS: Mapping[Reason, str] = wording.STEPS | {
     Reason.PAYWALL: "read it through a library, and hand in your copy",
     Reason.OFFLINE: "hand in the pages if you have them",
@@ -131,7 +130,7 @@ STEPS: Mapping[Reason, str] = wording.STEPS | {
 def attachment(
     text: str, media_type: str, name: str, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """A text as a file to save; half of a surrogate pair, which is no UTF-8, becomes "?"."""
+    """Return a text as a download; a lone surrogate, which UTF-8 cannot encode, becomes "?"."""
     disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
     content_type = f"{media_type}; charset=utf-8"
     found = {**disposition, **(headers or {})}
@@ -139,27 +138,26 @@ def attachment(
 
 
 def words_of(request: Request) -> Language:
-    """The language of a request."""
     texts = translations(language_of(request))
     return Language(texts.gettext, texts.ngettext)
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A visitor at the page of a finished job."""
+    """A visitor viewing the page of a finished job."""
 
     job: Job
-    who: Identity | None  # None: not logged in
-    link: str = ""  # the path of a share link; empty: the job's own page
+    who: Identity | None  # None if not logged in
+    link: str = ""  # path of the share link; empty on the job's own page
 
     @property
     def place(self) -> str:
-        """The path of the page; those of its parts begin with it."""
+        """The path of the page; paths of its parts start with it."""
         return self.link or f"/jobs/{self.job.job_id}"
 
     @property
     def is_own(self) -> bool:
-        """Whether whole texts and forms are shown, which a share link never does."""
+        """Whether to show whole texts and forms; never for a share link."""
         return not self.link and self.who is not None and self.who.owns(self.job.owner)
 
 
@@ -177,11 +175,11 @@ def page(
     headers: Mapping[str, str] | None = None,
     **values: Any,
 ) -> HTMLResponse:
-    """A page, or a part of one, in the visitor's language; `values` are for the template."""
+    """Render a page, or a part of one, in the visitor's language; `values` are for the template."""
     language = language_of(request)
     template = _environment(language).get_template(name)
     theme = request.cookies.get(THEME, "")
-    forms: dict[str, Any] = {"faults": {}, "given": {}}  # of a form without errors
+    forms: dict[str, Any] = {"faults": {}, "given": {}}  # for a form without errors
     text = template.render(
         **forms | values,
         who=who,
@@ -195,12 +193,12 @@ def page(
         version=version("pincite"),
         added=[each for plugin in plugins.loaded() for each in plugin.navigation],
     )
-    # Documents may hold half of a surrogate pair, which is no UTF-8.
+    # Documents may contain a lone surrogate, which UTF-8 cannot encode.
     return HTMLResponse(text.encode("utf-8", "replace"), status, dict(headers or {}))
 
 
 def rendered(name: str, language: str, **values: Any) -> str:
-    """A page as one file, with its style inside."""
+    """Render a self-contained page with its styles inline."""
     template = _environment(language).get_template(name)
     values |= {"language": language, "style": templates.style()}
     return str(template.render(**values))
@@ -224,7 +222,7 @@ def _environment(language: str) -> Any:
 
 
 def called(url: str, title: str = "") -> str:
-    """The name of a document: its title, else the name of its file, else its URL.
+    """The display name of a document: its title, file name or URL.
 
     >>> called("upload:two%20words.pdf"), called("https://a.example/", "A page")
     ('two words.pdf', 'A page')
@@ -233,7 +231,7 @@ def called(url: str, title: str = "") -> str:
 
 
 def when(at: float) -> str:
-    """A time in words, with its zone.
+    """Format a time for people, with its time zone.
 
     >>> when(0.0)
     '1970-01-01 00:00 UTC'
@@ -242,6 +240,6 @@ def when(at: float) -> str:
 
 
 def problem_page(request: Request, problem: Any) -> HTMLResponse:
-    """The page of an error; `problem` is a `problems.ProblemBody`."""
+    """Render an error page; `problem` is a `problems.ProblemBody`."""
     who = getattr(request.state, "identity", None)
     return page(request, "problem.html", who, status=problem.status, problem=problem)

@@ -1,8 +1,8 @@
-"""Request bodies: jobs of the three verbs, their settings, and pages of lists.
+"""Request bodies: jobs of the three verbs, their settings, and pagination.
 
-A request names no file and no address: what runs, and where, is up to the server's settings, and of
-models a request names one that the server offers. Texts with a NUL or half a surrogate pair, which
-databases refuse, are refused. A cursor holds the last row of a page; the server stores nothing.
+A request cannot name a file or a server; settings determine what runs and where. It can only choose
+among the models that the server offers. Texts with a NUL or a lone surrogate are refused, because
+databases reject them. A cursor encodes the last row of a page, so the server stores no state.
 """
 
 import base64
@@ -28,14 +28,13 @@ Example = Literal["article", "inventor", "vole"]
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """A shipped article, in a folder with the pages that it cites."""
+    """A bundled article, in a folder with the pages that it cites."""
 
     title: str
     folder: Path
 
     @property
     def article(self) -> Path:
-        """Wikitext."""
         return self.folder / "article.wiki"
 
     @property
@@ -53,7 +52,7 @@ EXAMPLES: dict[Example, Shipped] = {
 
 def _storable(text: str) -> str:
     try:
-        text.encode()  # in C: a text may have millions of characters
+        text.encode()  # implemented in C, because a text may have millions of characters
     except UnicodeEncodeError:
         text = "\0"
     if "\0" in text:
@@ -65,13 +64,13 @@ Text = Annotated[str, AfterValidator(_storable)]
 Line = Annotated[Text, Field(max_length=2_000)]
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
 Ids = Annotated[tuple[Id, ...], Field(min_length=1, max_length=20)]
-IdPath = Annotated[str, InPath(pattern=r"^[A-Za-z0-9_-]{1,40}$")]  # in an address
-Revision = Annotated[int, Field(ge=1, le=2**53)]  # of a wiki's page
+IdPath = Annotated[str, InPath(pattern=r"^[A-Za-z0-9_-]{1,40}$")]  # a path parameter
+Revision = Annotated[int, Field(ge=1, le=2**53)]  # of a wiki page
 IsoDate = Annotated[str, Field(pattern=r"^(\d{4}(-\d{2}(-\d{2})?)?)?$")]
 
 
 def corpora_in(corpus: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The corpora that a request names, each once."""
+    """The corpora that a request names, without duplicates."""
     return tuple(dict.fromkeys([corpus] if isinstance(corpus, str) else corpus or ()))
 
 
@@ -79,7 +78,7 @@ def _one_or_more(corpus: str | Sequence[str]) -> str | Sequence[str]:
     return found if len(found := corpora_in(corpus)) > 1 else found[0]
 
 
-Corpus = Annotated[Id | Ids, AfterValidator(_one_or_more)]  # a list of one becomes that one
+Corpus = Annotated[Id | Ids, AfterValidator(_one_or_more)]  # a list of one becomes a single id
 
 
 class Body(BaseModel):
@@ -101,7 +100,7 @@ def _moment(at: object) -> object:
 Moment = Annotated[str, BeforeValidator(_moment)]  # seconds since 1970 as an ISO timestamp, UTC
 
 
-# Settings that a request may change, and lower limits for some of them.
+# Settings that a request can change; some have lower maximums.
 TUNABLE = (
     *("threshold", "k", "verify_uncited", "depth", "judged", "fusion", "dense_share"),
     *("published_from", "published_to", "undated", "domains", "source_languages", "kinds", "where"),
@@ -123,7 +122,7 @@ class Tuning(  # mypy cannot see the fields
     """Settings of a run that a request may change; for the others, the server's are used."""
 
     def given(self) -> dict[str, Any]:
-        """What was set."""
+        """The settings that the request gives."""
         found: dict[str, Any] = self.model_dump(exclude_none=True)
         return found
 
@@ -135,9 +134,9 @@ class VerifyRequest(Body):
     text: Annotated[Text, Field(max_length=5_000_000)] | None = None
     markup: Literal["wikitext", "html"] = "wikitext"
     title: Line = ""  # of `text`
-    revision: Revision | None = None  # of `text`: kept, so that it can be asked for again
+    revision: Revision | None = None  # of `text`; stored so that the request can be repeated
     example: Example | None = None
-    corpus: Corpus | None = None  # that better sources come from
+    corpus: Corpus | None = None  # the corpus to search for better sources
     settings: Tuning = Tuning()
 
     @model_validator(mode="after")
@@ -149,15 +148,14 @@ class VerifyRequest(Body):
 
     @property
     def subject(self) -> str:
-        """A title for the job."""
         return self.article or self.title or ("An example article" if self.example else "Untitled")
 
 
 class SentFile(Body):
     """A file of an upload."""
 
-    stored: Annotated[str, Field(pattern=r"^[0-9]{5}(\.[a-z0-9]{1,8}){0,2}$")]  # on the disk
-    name: str  # the sender's
+    stored: Annotated[str, Field(pattern=r"^[0-9]{5}(\.[a-z0-9]{1,8}){0,2}$")]  # file name on disk
+    name: str  # original name
     n_bytes: int
 
 
@@ -182,12 +180,11 @@ class CheckRequest(Body):
     statement: Annotated[Line, Field(min_length=1)]
     corpus: Corpus
     readings: Annotated[tuple[ReadingBody, ...], Field(max_length=20)] | None = None
-    only_readings: bool = False  # stop before anything is searched
+    only_readings: bool = False  # stop before searching
     settings: Tuning = Tuning()
 
     @property
     def subject(self) -> str:
-        """A title for the job."""
         return self.statement
 
 
@@ -201,7 +198,6 @@ class AskRequest(Body):
 
     @property
     def subject(self) -> str:
-        """A title for the job."""
         return self.question
 
 
@@ -214,13 +210,12 @@ class IngestRequest(Body):
 
     @property
     def subject(self) -> str:
-        """A title for the job."""
         first = self.files[0].name
         return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
 
 
 Request = VerifyRequest | CheckRequest | AskRequest
-KINDS: dict[Kind, type[Request]] = {  # as they are stored
+KINDS: dict[Kind, type[Request]] = {  # as stored
     "verify": VerifyFilesRequest,
     "check": CheckRequest,
     "ask": AskRequest,
@@ -235,7 +230,7 @@ Cursor = Annotated[
 
 
 def cursor_of(*values: Any) -> str:
-    """A cursor for the values by which a list is ordered.
+    """Encode the values of the last row by which a list is ordered.
 
     >>> read_cursor(cursor_of(1.5, "a"), (float, str))
     (1.5, 'a')
@@ -248,7 +243,7 @@ def _no_number(text: str) -> float:
 
 
 def read_cursor(cursor: str | None, kinds: tuple[type, ...]) -> tuple[Any, ...] | None:
-    """The values of a cursor; None without one.
+    """Decode a cursor; None if there is none.
 
     Raises:
         Problem: 422, it is not valid.
@@ -275,9 +270,9 @@ def read_cursor(cursor: str | None, kinds: tuple[type, ...]) -> tuple[Any, ...] 
 def page_of(
     rows: list[Row], limit: int, key: Callable[[Row], tuple[Any, ...]]
 ) -> tuple[list[Row], str | None]:
-    """The first `limit` rows, and the cursor of the next page; None on the last page.
+    """The first `limit` rows, and the cursor of the next page (None on the last page).
 
-    `key`: the values by which the list is ordered.
+    `key` returns the values by which the list is ordered.
 
     >>> page_of(["a", "b"], 2, lambda row: (row,)), page_of(["a", "b"], 1, lambda row: (row,))[0]
     ((['a', 'b'], None), ['a'])

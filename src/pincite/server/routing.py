@@ -1,12 +1,13 @@
-"""Routes that authenticate before they read a body, and limit what they read; cookies and CSRF.
+"""Routes that authenticate before they read a body, with size limits; cookies and CSRF checks.
 
-FastAPI reads and parses a body before it runs the dependencies that authenticate its sender. So
-each route here first runs the checks that it declares (`identity.needs`, …), and then reads: little
-on a public route, JSON of limited depth and size, few large bodies at a time.
+FastAPI reads and parses a body before it runs the dependencies that authenticate the sender. So
+each route here first runs the checks that it declares (`identity.needs`, …) and then reads. It
+limits bodies on public routes, the depth and size of JSON, and the number of large bodies in
+memory.
 
-A browser sends its cookies with any request that another site makes it send. So a request that
-changes something needs a token that only our pages know, besides an Origin of ours (`middleware`).
-API keys need no token.
+A browser sends its cookies even with requests that another site triggers. So besides an Origin of
+ours (`middleware`), a request that changes something needs a token that only our pages know. API
+keys need no token.
 """
 
 import hmac
@@ -37,12 +38,12 @@ from pincite.server.middleware import SAFE
 from pincite.server.problems import Problem
 from pincite.server.settings import ServerSettings
 
-PUBLIC_BYTES = 64_000  # of a body without a login: a name and a password
-URLENCODED_BYTES = 1_000_000  # of a form without files; long texts come as multipart
-MAX_DEPTH, MAX_ITEMS = 20, 10_000  # of JSON; no body of ours has more than some 1,000 values
+PUBLIC_BYTES = 64_000  # of an unauthenticated body: a name and a password
+URLENCODED_BYTES = 1_000_000  # of a form without files; long texts are sent as multipart
+MAX_DEPTH, MAX_ITEMS = 20, 10_000  # of JSON; our own bodies have at most about 1,000 values
 LARGE_BYTES = 1_000_000
 LARGE_AT_ONCE = 4  # larger bodies in memory; others wait unread
-# Their files are written to the disk as they arrive, see `routes.jobs.form_of`.
+# Their files are written to disk as they arrive, see `routes.jobs.form_of`.
 UPLOADS = re.compile(
     r"(/api/v1)?/corpora/[^/]+/documents|/verify"
     r"|/api/v1/jobs/[^/]+/copies|/jobs/[^/]+/findings/[^/]+/citations/[^/]+/copies"
@@ -53,7 +54,7 @@ _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 
 
 def check_json(body: bytes) -> None:
-    """Refuse JSON that is nested too deeply or has too many values, before it is parsed.
+    """Reject JSON that is nested too deeply or has too many values, before parsing it.
 
     Raises:
         Problem: 422
@@ -62,7 +63,7 @@ def check_json(body: bytes) -> None:
     for mark in _MARK.finditer(_STRING.sub(b"", body)):
         if mark[0] in b"]}":
             depth -= 1
-            if depth < 0:  # not JSON, as the parser will say
+            if depth < 0:  # not JSON; the parser reports it
                 return
             continue
         n_values += 1
@@ -85,7 +86,7 @@ class GuardedRoute(APIRoute):
     """A route that authenticates before it reads the body."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The framework's handler behind the checks."""
+        """Wrap the framework's handler with the checks."""
         handle = super().get_route_handler()
         checks = list(_declared(self.dependant))
         public = all(map(is_public, checks))
@@ -130,7 +131,7 @@ class Router(APIRouter):
 
 
 def _declared(dependant: Dependant) -> Iterator[Callable[..., Any]]:
-    """The dependencies that declare who may use a route."""
+    """The dependencies that declare who can use a route."""
     for each in dependant.dependencies:
         if each.call and declares(each.call):
             yield each.call
@@ -139,20 +140,20 @@ def _declared(dependant: Dependant) -> Iterator[Callable[..., Any]]:
 
 
 def _length(request: Request) -> int | None:
-    """Bytes of the body; None if it comes in chunks."""
+    """Size of the body in bytes; None if it is sent in chunks."""
     if "transfer-encoding" in request.headers:
         return None
-    return int(request.headers.get("content-length", "0"))  # SecurityMiddleware has checked it
+    return int(request.headers.get("content-length", "0"))  # validated by SecurityMiddleware
 
 
 CSRF_FIELD, CSRF_HEADER = "csrf", "X-CSRF-Token"
-# A login has no session yet, or one that ended; SecurityMiddleware has checked the Origin.
+# A login has no valid session yet; SecurityMiddleware has checked the Origin.
 LOGINS = frozenset({"/api/v1/session", "/login"})
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
 def identifier(sessions: Sessions, keys: ApiKeys, settings: ServerSettings) -> Identify:
-    """Finds the sender by cookie or API key; a key that is sent counts, even a wrong one."""
+    """Identify senders by cookie or API key; an invalid key is not replaced by a valid cookie."""
     name = cookie_name(settings)
 
     def identify(request: Request) -> Identity | None:
@@ -172,12 +173,11 @@ def bearer(request: Request) -> str | None:
 
 
 def cookie_name(settings: ServerSettings, what: Literal["session", "login"] = "session") -> str:
-    """The name of a cookie. `__Host-` cookies can only be set by this host, over https."""
+    """The name of a cookie. Only this host can set `__Host-` cookies, over https."""
     return f"__Host-pincite-{what}" if settings.secure_cookies else f"pincite-{what}"
 
 
 def set_cookie(response: Response, settings: ServerSettings, token: str) -> None:
-    """Log in the browser that gets this response."""
     response.set_cookie(
         cookie_name(settings),
         token,
@@ -190,7 +190,6 @@ def set_cookie(response: Response, settings: ServerSettings, token: str) -> None
 
 
 def clear_cookie(response: Response, settings: ServerSettings) -> None:
-    """Log out the browser that gets this response."""
     response.delete_cookie(
         cookie_name(settings),
         path="/",
@@ -201,7 +200,7 @@ def clear_cookie(response: Response, settings: ServerSettings) -> None:
 
 
 async def csrf_checked(request: Request) -> None:
-    """A dependency of all routes: changes by a session need its token.
+    """Dependency of all routes: changes within a session require its CSRF token.
 
     Raises:
         Problem: 403
@@ -223,7 +222,7 @@ async def csrf_checked(request: Request) -> None:
 
 
 def check_token(given: object, expected: str) -> None:
-    """Refuse unless a form or a header carries its session's token.
+    """Check the CSRF token of a form or header.
 
     Raises:
         Problem: 403
@@ -240,7 +239,7 @@ def check_token(given: object, expected: str) -> None:
 
 
 def csrf_for(request: Request) -> str:
-    """The token for the forms of a page; empty without a session."""
+    """The CSRF token for a page's forms; empty without a session."""
     token = request.cookies.get(cookie_name(request.app.state.site.server))
     return csrf_of(token) if token else ""
 

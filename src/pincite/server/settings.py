@@ -1,7 +1,7 @@
-"""Server settings: the table `[server]`, or variables `PINCITE_SERVER_…`, and the examples' files.
+"""Server settings (the table `[server]`, or variables `PINCITE_SERVER_…`) and example texts.
 
-Precedence is that of all settings (`settings.schema`). `server.requests` declares which settings of
-the pipelines a request may change.
+Precedence is as for all settings (`settings.schema`). `server.requests` declares which pipeline
+settings a request can change.
 """
 
 import re
@@ -31,7 +31,7 @@ _Texts = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """The settings of a server with their defaults; checked when constructed."""
+    """The settings of a server with their defaults, validated on construction."""
 
     mode: Annotated[
         Mode, "One user on this machine without a login (local), or accounts (server)."
@@ -55,7 +55,7 @@ class ServerSettings:
     session_hours: Annotated[float, Range(0.01, 8760), "Idle hours until a logout."] = 12.0
     session_days: Annotated[float, Range(0.01, 365), "Days until a logout."] = 14.0
     requests_a_minute: Annotated[_Many, "Limit of an account or key; 0: none."] = 600
-    # A whole office may share an address.
+    # A whole office may share one address.
     address_requests_a_minute: Annotated[_Many, "Limit of an IP address; 0: none."] = 3000
     login_tries: Annotated[
         int,
@@ -120,28 +120,26 @@ class ServerSettings:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Host names that it answers to besides those of the loopback."""
+        """Host names that the server accepts besides loopback names."""
         own = urlsplit(self.address).hostname
         return (*self.hosts, *([own] if own else []))
 
     @property
     def folder(self) -> Path:
-        """The data folder."""
         if self.data:
             return Path(self.data).expanduser()
         return Path(platformdirs.user_data_dir("pincite")) / "server"
 
     @property
     def database_url(self) -> str:
-        """The database's URL for SQLAlchemy."""
         return self.database or f"sqlite:///{self.folder / 'pincite.sqlite'}"
 
 
 def load(options: Mapping[str, object], config: Path | None = None) -> ServerSettings:
-    """The server's settings from options, environment, file and defaults.
+    """Load server settings from options, environment, file and defaults.
 
     Raises:
-        ConfigError: unknown key, wrong type, unreadable TOML; names the place.
+        ConfigError: unknown key, wrong type or unreadable TOML; the message gives the location.
     """
     found = schema.placed(ServerSettings, options, config, table=TABLE)
     return made(ServerSettings, {name: value for name, (value, _) in found.items()})
@@ -153,14 +151,14 @@ MOST_EXAMPLES = 12
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Example texts for the forms, in place of the demo's."""
+    """Example texts for the forms, instead of the demo's."""
 
     statements: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
 
 
 def examples_of(settings: ServerSettings) -> Examples:
-    """The examples that a server's settings name.
+    """The examples in the files that the settings name.
 
     Raises:
         ConfigError: a file cannot be read as text, or is too long.

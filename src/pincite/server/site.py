@@ -1,4 +1,4 @@
-"""What all routes share: the stores of a running server, in one place."""
+"""The stores of a running server, shared by all routes."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,12 +20,12 @@ from pincite.server.tables import api_keys, audit, login_attempts, now, sessions
 from pincite.server.uploads import Uploads
 from pincite.settings import Settings
 
-KEYS_SHOWN_DAYS = 30.0  # after they expired, so that their owners see why a program stopped
+KEYS_SHOWN_DAYS = 30.0  # after expiry, so that owners see why a program stopped working
 
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """The stores of accounts and of what belongs to them."""
+    """The stores of accounts and account data."""
 
     database: Database
     settings: ServerSettings
@@ -38,7 +38,7 @@ class People:
     providers: dict[str, Provider]
 
     def forget_old(self) -> None:
-        """Delete what has expired, and audit entries that are older than the settings keep them."""
+        """Delete expired rows, and audit entries older than the retention period."""
         at = now()
         with self.database.writing() as db:
             db.execute(sessions.delete().where(~self.sessions.alive(at)))
@@ -50,7 +50,7 @@ class People:
 
 
 def people_of(database: Database, settings: ServerSettings) -> People:
-    """The stores over a database.
+    """Create the account stores for a database.
 
     Raises:
         ConfigError: the file of providers cannot be read.
@@ -82,29 +82,28 @@ class Site:
     own: AccountCopies
     quotas: Quotas
     feedback: FeedbackStore
-    people: People  # of server mode; empty in local mode
+    people: People  # for server mode; its tables are empty in local mode
     tallies: Tallies
 
     def close(self) -> None:
-        """Close the corpora and the database."""
         self.library.pool.close()
         self.database.close()
 
     def tidy(self) -> None:
-        """Finish what was begun, and forget what has expired."""
+        """Finish interrupted deletions and delete expired data."""
         self.library.tidy()
         self.own.tidy(lambda owner: self.people.accounts.get(owner) is not None)
         self.people.forget_old()
 
 
 def copies_of(server: ServerSettings, settings: Settings) -> AccountCopies:
-    """The private copies of a server's accounts; in local mode those of `pincite source`."""
+    """The private copies of a server's accounts; in local mode, those of `pincite source`."""
     local = folder_of(settings.library.own_copies) if server.mode == "local" else None
     return AccountCopies(server.folder / OF_ACCOUNTS, local)
 
 
 def opened(server: ServerSettings, settings: Settings) -> Site:
-    """The stores, with the database's tables and the folders brought to this version."""
+    """Open the stores, creating folders and tables as needed."""
     made_folder(server.folder)
     database = Database(server.database_url)
     database.create_tables()

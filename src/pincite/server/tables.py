@@ -1,7 +1,7 @@
 """The tables of the server's database, for SQLite and PostgreSQL.
 
-A release that changes them raises `database.VERSION`. Times are seconds since 1970, UTC. Ids are 22
-characters of 128 random bits, which cannot be guessed.
+A release that changes them increments `database.VERSION`. Times are seconds since 1970, UTC. Ids
+are 22 characters from 128 random bits, so they cannot be guessed.
 """
 
 import hashlib
@@ -21,8 +21,8 @@ metadata = sa.MetaData(
     }
 )
 ID = sa.String(22)
-HASH = sa.String(64)  # SHA-256, hexadecimal
-OWNER = sa.String(22)  # an account's id, or "local" where there are no accounts
+HASH = sa.String(64)  # SHA-256 in hexadecimal
+OWNER = sa.String(22)  # an account's id, or "local" in local mode
 Kind = Literal["verify", "check", "ask", "ingest"]  # of a job
 
 jobs = sa.Table(
@@ -31,13 +31,13 @@ jobs = sa.Table(
     sa.Column("job_id", ID, primary_key=True),
     sa.Column("owner", OWNER, nullable=False),
     sa.Column("kind", sa.String(10), nullable=False),  # verify, check, ask, ingest
-    sa.Column("title", sa.Text, nullable=False),  # the article's; the statement; the question
+    sa.Column("title", sa.Text, nullable=False),  # or the statement, or the question
     sa.Column("request", sa.JSON, nullable=False),
     sa.Column("status", sa.String(10), nullable=False),
     sa.Column("created", sa.Double, nullable=False),
     sa.Column("started", sa.Double),
     sa.Column("finished", sa.Double),
-    # The worker that runs it, and until when; then another one takes it.
+    # The worker that holds the job, and when its lease expires.
     sa.Column("worker", sa.String(80)),
     sa.Column("lease", sa.Double),
     sa.Column("attempts", sa.Integer, nullable=False, default=0),
@@ -55,12 +55,12 @@ job_events = sa.Table(
     "job_events",
     metadata,
     sa.Column("job_id", ID, sa.ForeignKey("jobs.job_id", ondelete="CASCADE"), primary_key=True),
-    sa.Column("number", sa.Integer, primary_key=True),  # 1, 2, … of its job
+    sa.Column("number", sa.Integer, primary_key=True),  # counts from 1 within each job
     sa.Column("kind", sa.String(20), nullable=False),
     sa.Column("data", sa.JSON, nullable=False),
     sa.Column("at", sa.Double, nullable=False),
 )
-job_files = sa.Table(  # the article, the sources read, and the view of the result
+job_files = sa.Table(  # the article, the sources that were read, and the view of the result
     "job_files",
     metadata,
     sa.Column("job_id", ID, sa.ForeignKey("jobs.job_id", ondelete="CASCADE"), primary_key=True),
@@ -76,13 +76,13 @@ corpora = sa.Table(
     sa.Column("about", sa.Text, nullable=False, default=""),
     sa.Column(
         "folder", sa.Text, nullable=False
-    ),  # in the data folder; a linked one's folder or address
+    ),  # in the data folder; for a linked corpus, its folder or address
     sa.Column("shared", sa.String(10), nullable=False),  # private, everybody
     sa.Column("created", sa.Double, nullable=False),
-    sa.Column("deleted", sa.Double),  # hidden since then; its folder may still exist
+    sa.Column("deleted", sa.Double),  # since then hidden; the folder may still exist
     sa.UniqueConstraint("owner", "name"),
 )
-corpus_problems = sa.Table(  # unreadable files of uploads, until they are sent again
+corpus_problems = sa.Table(  # unreadable files of uploads, until they are uploaded again
     "corpus_problems",
     metadata,
     sa.Column(
@@ -90,7 +90,7 @@ corpus_problems = sa.Table(  # unreadable files of uploads, until they are sent 
     ),
     sa.Column("number", sa.Integer, primary_key=True),
     sa.Column("file", sa.Text, nullable=False),
-    sa.Column("place", sa.Text, nullable=False),  # in the file; empty: the whole file
+    sa.Column("place", sa.Text, nullable=False),  # position in the file; empty for the whole file
     sa.Column("reason", sa.String(30), nullable=False),
     sa.Column("detail", sa.Text, nullable=False),
     sa.Column("at", sa.Double, nullable=False),
@@ -116,8 +116,8 @@ tallies = sa.Table(
 
 
 # ── Server mode ──────────────────────────────────────────────────────────────────────────────────
-# Session tokens, API keys and tokens of share links are stored as SHA-256 only. Each has 256 random
-# bits, so a stolen database opens nothing.
+# Only SHA-256 hashes of session tokens, API keys and share-link tokens are stored. The secrets have
+# 256 random bits, so a stolen database does not reveal them.
 
 
 def _account(name: str = "account_id", **options: Any) -> sa.Column[str]:
@@ -132,7 +132,7 @@ accounts = sa.Table(
     sa.Column("name", sa.String(60), nullable=False),
     sa.Column("name_key", sa.String(240), nullable=False, unique=True),  # see `accounts.key_of`
     sa.Column("role", sa.String(10), nullable=False),
-    sa.Column("password", sa.String(200)),  # argon2id; null: logins by a provider only
+    sa.Column("password", sa.String(200)),  # argon2id; null: provider logins only
     sa.Column("disabled", sa.Boolean, nullable=False, default=False),
     sa.Column("created", sa.Double, nullable=False),
     sa.Column("last_login", sa.Double),
@@ -141,7 +141,7 @@ sessions = sa.Table(
     "sessions",
     metadata,
     sa.Column("token_hash", HASH, primary_key=True),
-    sa.Column("session_id", ID, nullable=False, unique=True),  # for users; opens nothing
+    sa.Column("session_id", ID, nullable=False, unique=True),  # public; not a secret
     _account(index=True),
     sa.Column("created", sa.Double, nullable=False),
     sa.Column("proved", sa.Double, nullable=False),  # time of the last login
@@ -161,23 +161,23 @@ api_keys = sa.Table(
     sa.Column("expires", sa.Double, nullable=False),
     sa.Column("used", sa.Double),
 )
-logins = sa.Table(  # by providers
+logins = sa.Table(  # through providers
     "logins",
     metadata,
     sa.Column("provider", sa.String(30), primary_key=True),
-    sa.Column("subject", sa.String(200), primary_key=True),  # the provider's id of the user
+    sa.Column("subject", sa.String(200), primary_key=True),  # the user's id at the provider
     _account(index=True),
-    sa.Column("name", sa.String(200), nullable=False),  # there
+    sa.Column("name", sa.String(200), nullable=False),  # the user's name at the provider
     sa.Column("created", sa.Double, nullable=False),
 )
-login_attempts = sa.Table(  # begun at a provider
+login_attempts = sa.Table(  # in progress at a provider
     "login_attempts",
     metadata,
     sa.Column("state_hash", HASH, primary_key=True),
     sa.Column("provider", sa.String(30), nullable=False),
     sa.Column("browser_hash", HASH, nullable=False),  # of a cookie: the same browser must return
     sa.Column("verifier", sa.String(128), nullable=False),  # PKCE
-    sa.Column("account_id", ID),  # to link the login with
+    sa.Column("account_id", ID),  # the account to link the login to
     sa.Column("next", sa.Text, nullable=False),
     sa.Column("expires", sa.Double, nullable=False),
 )
@@ -201,9 +201,9 @@ audit = sa.Table(
     metadata,
     sa.Column("audit_id", ID, primary_key=True),
     sa.Column("at", sa.Double, nullable=False),
-    sa.Column("account_id", ID, nullable=False),  # "": the account has been deleted
+    sa.Column("account_id", ID, nullable=False),  # "" if the account has been deleted
     sa.Column("action", sa.String(60), nullable=False),
-    sa.Column("target", sa.String(200), nullable=False),  # ids only: no title, claim or name
+    sa.Column("target", sa.String(200), nullable=False),  # ids only, never a title, claim or name
     sa.Column("detail", sa.JSON, nullable=False),
     sa.Column("request_id", sa.String(40), nullable=False),
     sa.Index("ix_audit_at", "at", "audit_id"),
@@ -212,17 +212,15 @@ audit = sa.Table(
 
 
 def new_id() -> str:
-    """A new random id."""
     return secrets.token_urlsafe(16)
 
 
 def hash_of(secret: str) -> str:
-    """What is stored of a secret of 256 random bits, which cannot be found by trying."""
+    """Hash a secret of 256 random bits, which cannot be brute-forced, for storage."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def now() -> float:
-    """Seconds since 1970."""
     return time.time()
 
 
@@ -232,7 +230,7 @@ def newest_first(
     key: sa.Column[str],
     before: tuple[float, str] | None,
 ) -> sa.Select[Any]:
-    """The rows, newest first, after the one whose time and id are `before`."""
+    """Order rows newest first; start after the row with the time and id in `before`."""
     wanted = wanted.order_by(created.desc(), key.desc())
     if before:
         at, seen = before
@@ -241,7 +239,7 @@ def newest_first(
 
 
 def whole(text: str) -> str:
-    r"""The text with a "?" for each NUL and half surrogate pair, which databases refuse.
+    r"""Replace NULs and lone surrogates, which databases reject, with "?".
 
     >>> whole("tex\ud83d\0t")
     'tex??t'
@@ -250,5 +248,5 @@ def whole(text: str) -> str:
 
 
 def iso(at: float) -> str:
-    """A time as an ISO timestamp: UTC, to the millisecond."""
+    """Format a time as an ISO timestamp in UTC, to the millisecond."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")

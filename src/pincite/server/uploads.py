@@ -1,19 +1,18 @@
-"""Files that users send: received as multipart forms, unpacked, and matched with citations.
+"""Receive uploaded files, unpack them, and match them with citations.
 
-Files are written to the disk as they arrive. Each upload has a folder, which is locked while it is
-filled and named by a job afterwards; a folder that is neither was left by a killed process and is
-removed. On the disk a file is called by a number and the ending of its sender's name, if that has
-letters and digits only. Starlette's form parser, which uses the same library, will not do: it
-accepts a body that was cut short without its last file, keeps files up to 1 MB in memory (1 GB for
-1,000 files), and has one size limit for all fields.
+Files are written to disk as they arrive. Each upload has a folder. It is locked while it is being
+filled, and referenced by a job afterwards. A folder that is neither was left by a killed process
+and is removed. A file is stored under a number, plus the extension of its original name if that is
+alphanumeric. Starlette's form parser uses the same library but is unsuitable: it accepts a
+truncated body without its last file, keeps files of up to 1 MB in memory (1 GB for 1,000 files),
+and has one size limit for all fields.
 
-Sources that are sent with an article keep their senders' names and folders, because a manifest may
-name them. Names and zip files are untrusted: no name leads out of the folder, nothing becomes a
-link, and the unpacked size is limited. A file is a citation's copy if a manifest or the page itself
-says so, if it is named by the citation's number in `pincite claims` (`r7.pdf`), if it states the
-cited address or DOI, if it has the name under which a browser saves the address, or if it has the
-cited title. A file that fits two sources is not used: a wrong copy would make a correct citation
-look wrong.
+Sources uploaded with an article keep their original names and folders, because a manifest may refer
+to them. Names and zip files are untrusted: no name can escape the folder, no link is created, and
+the unpacked size is limited. A file counts as a citation's copy if a manifest or the page itself
+says so, if its name is the citation's number in `pincite claims` (`r7.pdf`), if it states the cited
+URL or DOI, if it has the name under which a browser saves the URL, or if it has the cited title. A
+file that fits two sources is not used: a wrong copy would make a correct citation look wrong.
 """
 
 import re
@@ -32,7 +31,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from pincite.corpus.durable import WriterLock
 from pincite.server.tables import new_id
 
-if TYPE_CHECKING:  # the library has no such name while it runs
+if TYPE_CHECKING:  # the name exists in type stubs only
     from python_multipart.multipart import MultipartCallbacks
 
 import json
@@ -71,12 +70,12 @@ class BadForm(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A file that was sent."""
+    """An uploaded file."""
 
     path: Path
-    name: str  # the sender's: a text, never a path
+    name: str  # as sent by the client; never used as a path
     n_bytes: int
-    field: str = ""  # of the form
+    field: str = ""  # the form field that it was sent in
 
 
 @dataclass(slots=True)
@@ -93,16 +92,16 @@ async def received(
     folder: Path,
     long: Mapping[str, int],
 ) -> Form:
-    """Read a form; its files are written to `folder`.
+    """Parse a multipart form, writing its files to `folder`.
 
     Args:
-        content_type: of the body, with its boundary.
-        body: its chunks.
+        content_type: the Content-Type header, with the boundary.
+        body: the chunks of the request body.
         folder: an existing folder.
         long: limits in bytes of fields that may exceed `MAX_FIELD_BYTES`.
 
     Raises:
-        BadForm: it is not a multipart form, is cut short, or has too many parts.
+        BadForm: the body is not a multipart form, is truncated, or has too many parts.
         OSError: the disk is full.
     """
     kind, options = parse_options_header(content_type)
@@ -113,7 +112,7 @@ async def received(
     parser = MultipartParser(boundary, reader.callbacks())
     try:
         async for chunk in body:
-            await run_sync(parser.write, chunk)  # it writes to the disk
+            await run_sync(parser.write, chunk)  # writes to disk
         parser.finalize()
     except FormParserError as error:
         raise BadForm("The multipart body is malformed.") from error
@@ -125,7 +124,7 @@ async def received(
 
 
 class _Reader:
-    """Callbacks of the parser, which calls them for each piece of a part or header."""
+    """Parser callbacks; the parser calls them for each fragment of a part or header."""
 
     def __init__(self, folder: Path, long: Mapping[str, int]) -> None:
         self.form, self.ended = Form(), False
@@ -204,7 +203,7 @@ class _Reader:
         if self._name or self._n_bytes:
             name = self._name or path.name
             self.form.files.append(Sent(path, name, self._n_bytes, self._field))
-        else:  # what a browser sends if no file was chosen
+        else:  # browsers send an empty part if no file was chosen
             path.unlink()
 
     def _end(self) -> None:
@@ -225,11 +224,11 @@ ID_LETTERS = 22
 _UPLOAD_ID = re.compile(rf"[A-Za-z0-9_-]{{{ID_LETTERS}}}")
 
 
-_UNPACKED = "unpacked"  # beside the folder of uploads, outside of backups
+_UNPACKED = "unpacked"  # next to the folder of uploads, excluded from backups
 
 
 class Sources(NamedTuple):
-    """The folder of the received files, and an empty one to unpack them into."""
+    """The folder of the received files, and an empty folder to unpack them into."""
 
     stored: Path
     laid_out: Path
@@ -239,19 +238,26 @@ class Uploads:
     """The folder of a server's uploads."""
 
     def __init__(self, folder: Path) -> None:
-        """`folder`: created with the first upload."""
+        """Create `folder` with the first upload."""
         self._folder = folder
         self._unpacked = folder.parent / _UNPACKED
 
     def at(self, upload_id: str) -> Path:
-        """The folder with the files of an upload."""
+        """Return the folder with the files of an upload.
+
+        Raises:
+            ValueError: the id is malformed.
+        """
         if not _UPLOAD_ID.fullmatch(upload_id):
             raise ValueError(f"{upload_id!r} is not the id of an upload")
         return self._folder / upload_id / "files"
 
     @contextmanager
     def filling(self) -> Iterator[str]:
-        """The id of a new upload, which `sweep` spares during the block; removed if that fails."""
+        """Create an upload and yield its id; `sweep` skips it during the block.
+
+        The upload is removed if the block raises.
+        """
         upload_id = new_id()
         files = self.at(upload_id)
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -266,18 +272,17 @@ class Uploads:
 
     @contextmanager
     def unpacking(self, upload_id: str) -> Iterator[Sources]:
-        """An upload and a folder to unpack it into, which is removed after the block."""
+        """Yield an upload and a temporary folder to unpack it into."""
         stored = self.at(upload_id)
         self._unpacked.mkdir(parents=True, exist_ok=True, mode=0o700)
         with TemporaryDirectory(prefix=upload_id, dir=self._unpacked) as folder:
             yield Sources(stored, Path(folder))
 
     def remove(self, upload_id: str) -> None:
-        """Remove an upload with its files, if it exists."""
         shutil.rmtree(self.at(upload_id).parent, ignore_errors=True)
 
     def sweep(self, named: Collection[str]) -> int:
-        """Remove uploads that are not in `named` and not being filled; returns how many."""
+        """Remove uploads that are neither in `named` nor being filled; return their number."""
         swept = 0
         for folder in self._unpacked.glob("*"):  # left by killed jobs
             if folder.name[:ID_LETTERS] not in named:
@@ -294,21 +299,21 @@ class Uploads:
 
 # ── Sources of an article ────────────────────────────────────────────────────────────────────────
 
-MAX_UNPACKED_FILES = 2_000  # unpacked ones too; a long article cites a few hundred sources
-MAX_BYTES = 1_000_000_000  # of all unpacked files: ten times a usual upload
-MAX_DIRECTORY = 1_000_000  # bytes of a zip's list of files: some 10,000 names
-MAX_DEPTH = 20  # folders in folders
-MAX_NAME_BYTES = 200  # bytes; file systems take 255
+MAX_UNPACKED_FILES = 2_000  # after unpacking; a long article cites a few hundred sources
+MAX_BYTES = 1_000_000_000  # of all unpacked files: ten times a typical upload
+MAX_DIRECTORY = 1_000_000  # bytes of a zip's central directory: some 10,000 names
+MAX_DEPTH = 20  # nested folders
+MAX_NAME_BYTES = 200  # file systems allow 255
 _CHUNK = 1 << 20
 ZIP = ".zip"
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError)
 _CLUTTER = frozenset({"__macosx", "thumbs.db", "desktop.ini"})
 _END, _END64 = b"PK\x05\x06", b"PK\x06\x07"
-_END_BYTES = 65_557  # of a zip's last record with the longest comment
+_END_BYTES = 65_557  # a zip's end record with the longest comment
 
 
 class Why(StrEnum):
-    """Why a file that was sent is not used."""
+    """Why an uploaded file is not used."""
 
     NO_ZIP = "no_zip"
     ENCRYPTED = "encrypted"
@@ -324,7 +329,7 @@ class Why(StrEnum):
 
 
 class Unused(NamedTuple):
-    """A file that is not used; `file`: the sender's name."""
+    """A file that is not used; `file` is its original name."""
 
     file: str
     why: Why
@@ -332,7 +337,7 @@ class Unused(NamedTuple):
 
 
 class _Full(Exception):
-    """The limit of files or bytes is reached."""
+    """The limit on files or bytes has been reached."""
 
     def __init__(self, why: Why) -> None:
         super().__init__(why)
@@ -340,12 +345,15 @@ class _Full(Exception):
 
 
 def laid_out(stored: Path, files: Sequence[SentFile], into: Path) -> list[Unused]:
-    """Put the files of an upload into a folder, zip files unpacked; returns the refused ones.
+    """Lay out the files of an upload in a folder, unpacking zip files.
 
     Args:
         stored: the folder of the received files.
-        files: their names there and the sender's.
+        files: their stored and original names.
         into: an empty folder.
+
+    Returns:
+        The refused files.
     """
     folder = _Folder(into)
     for number, file in enumerate(files):
@@ -361,14 +369,13 @@ def laid_out(stored: Path, files: Sequence[SentFile], into: Path) -> list[Unused
 
 
 class _Folder:
-    """The folder that is filled, and the refused files."""
+    """The target folder and the refused files."""
 
     def __init__(self, folder: Path) -> None:
         self.unused: list[Unused] = []
         self._folder, self._n_files, self._n_bytes = folder, 0, 0
 
     def link(self, path: Path, name: str) -> None:
-        """Add a file as it was sent."""
         parts = parts_of(name)
         if parts is None:
             self._refuse(name, Why.UNSAFE)
@@ -380,7 +387,7 @@ class _Folder:
                 self._refuse(name, Why.TWICE)
 
     def unpack(self, path: Path, name: str) -> None:
-        """Add the files in a zip file, in a folder of its name."""
+        """Unpack a zip file into a folder with its name."""
         inside = parts_of(name)
         if not inside:
             self._refuse(name, Why.UNSAFE)
@@ -418,7 +425,7 @@ class _Folder:
                     self._refuse(name, Why.TOO_LARGE)
 
     def _copied(self, source: IO[bytes], to: IO[bytes], most: int) -> bool:
-        """Copy a file; False if it has more than `most` bytes, whatever size the zip states."""
+        """Copy a file; return False if it exceeds `most` bytes, whatever size the zip declares."""
         n_bytes = 0
         while chunk := source.read(_CHUNK):
             n_bytes += len(chunk)
@@ -440,7 +447,7 @@ class _Folder:
             raise _Full(Why.TOO_MANY)
 
     def _place(self, parts: Sequence[str]) -> Path:
-        """The path of a file, whose folders are created.
+        """Return the path of a file, creating its folders.
 
         Raises:
             FileExistsError: one of the folders exists as a file.
@@ -454,7 +461,7 @@ class _Folder:
 
 
 def parts_of(name: str) -> tuple[str, ...] | None:
-    r"""The folders and file of a name; empty for clutter of the system; None if it is unsafe.
+    r"""The path components of a name; empty for system clutter; None if it is unsafe.
 
     >>> parts_of("pages/town.html"), parts_of("__MACOSX/._town.html"), parts_of("..\\town.html")
     (('pages', 'town.html'), (), None)
@@ -485,36 +492,36 @@ def _refused(entry: zipfile.ZipInfo, parts: tuple[str, ...] | None) -> Why | Non
         return Why.ENCRYPTED
     if parts and parts[-1].lower().endswith(ZIP):
         return Why.NESTED
-    # Python unpacks other methods in whole chunks, however little is requested.
+    # Python decompresses other methods in whole chunks, however few bytes are requested.
     common = entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
     return None if common else Why.NO_ZIP
 
 
 def _directory_bytes(path: Path) -> int:
-    """The size of a zip's list of files, before it is read; 0 if it is not a zip."""
+    """The size that a zip declares for its central directory; 0 if the file is not a zip."""
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - _END_BYTES))
         tail = file.read()
     at = tail.rfind(_END)
     if at < 0:
         return 0
-    if tail[max(0, at - 20) :].startswith(_END64):  # for more than 65,535 files or 4 GB
+    if tail[max(0, at - 20) :].startswith(_END64):  # zip64: for more than 65,535 files or 4 GB
         return MAX_DIRECTORY + 1
     return int.from_bytes(tail[at + 12 : at + 16], "little")
 
 
-SENT = "sent"  # the folder of the sent files, beside the manifest
-HEAD = 3_000  # characters of a text in which its title and DOI stand
+SENT = "sent"  # the subfolder of the uploaded files, next to the manifest
+HEAD = 3_000  # characters at the start of a text that are searched for its DOI
 _NUMBERED = re.compile(r"r([1-9]\d{0,3})(?=[\W_]|$)")
 _NAMELESS = frozenset({"index", "default", "download", "article", "document", "home", "main"})
-NAME_LETTERS = 6  # of an address's last part: "vol2.pdf" is the name of many files
-TITLE_WORDS = 3  # "Annual report" is the title of many documents
-Key = tuple[str, str]  # what it is, and its value
+NAME_LETTERS = 6  # minimum length of a URL's last component: many files are called "vol2.pdf"
+TITLE_WORDS = 3  # minimum words in a title: many documents are called "Annual report"
+Key = tuple[str, str]  # kind and value
 _DOCUMENTS = frozenset(
     {Format.HTML, Format.PDF, Format.DOCX, Format.TEXT, Format.MARKDOWN, Format.JATS}
 )
 
-# For files whose address has another ending: a page saved for "/report.pdf".
+# For files whose URL has another extension, such as a page saved for "/report.pdf".
 _TYPES = {Format.HTML: "text/html", Format.TEXT: "text/plain", Format.MARKDOWN: "text/markdown"}
 
 
@@ -530,11 +537,11 @@ class Outcome(NamedTuple):
 
     matched: list[Matched]
     unused: list[Unused]
-    n_named: int  # by a manifest, or in a collection that names its pages
+    n_named: int  # files listed in a manifest, or collections that state their own URLs
 
 
 class Cited:
-    """The citations of an article, by the keys that a file may have."""
+    """The citations of an article, indexed by the keys that a file may have."""
 
     def __init__(self, article: Article) -> None:
         citations = [c for claim in article.claims for c in claim.citations]
@@ -545,7 +552,7 @@ class Cited:
                 self._found.setdefault(key, []).append(citation)
 
     def of(self, keys: Iterable[Key]) -> Citation | None:
-        """The citation of the first known key, if all its citations name one source."""
+        """The citation of the first known key; None if its citations name different sources."""
         for key in keys:
             if found := self._found.get(key):
                 sources = {tuple(addresses(citation)) for citation in found}
@@ -554,9 +561,9 @@ class Cited:
 
 
 def matched(folder: Path, article: Article) -> Outcome:
-    """Write a manifest of the files in `SENT` that are copies of sources into `folder`.
+    """Match the files in `folder / SENT` with citations; write a manifest to `folder`.
 
-    Collections, and files that the sender's own manifest names, are left as they are.
+    Collections and files listed in the user's own manifest are left in place.
     """
     cited, outcome, rows = Cited(article), Outcome([], [], 0), []
     n_named = 0
@@ -567,7 +574,7 @@ def matched(folder: Path, article: Article) -> Outcome:
         found = _citation_of(path, name, cited)
         if isinstance(found, Unused):
             outcome.unused.append(found)
-            path.unlink()  # else the report's warnings would name it again
+            path.unlink()  # otherwise the report's warnings would list it again
         else:
             stored = folder / f"{len(outcome.matched) + 1:05d}{path.suffix.lower()}"
             path.rename(stored)
@@ -580,7 +587,7 @@ def matched(folder: Path, article: Article) -> Outcome:
 
 
 def _files(folder: Path) -> Iterable[tuple[Path, str | None]]:
-    """All files with their senders' names; None for files that name their own sources."""
+    """Yield all files with their original names; None for files that state their own sources."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     named = {
         entry.file.resolve()
@@ -598,7 +605,7 @@ def _files(folder: Path) -> Iterable[tuple[Path, str | None]]:
 
 
 def _citation_of(path: Path, name: str, cited: Cited) -> Citation | Unused:
-    """The citation that a file is a copy of, or why it is not used; never raises for a file."""
+    """The citation that a file is a copy of, or why it is unused; unreadable files never raise."""
     found: Callable[[], Citation | Unused] = partial(_fitting, path, name, cited)
     return attempted(found, lambda why: Unused(name, Why.UNREADABLE, why.detail))
 
@@ -628,7 +635,7 @@ def _head(path: Path) -> bytes:
 
 
 def _keys_of(citation: Citation) -> Iterable[Key]:
-    """The keys by which a file is recognised as the citation's copy."""
+    """The keys that identify a file as the citation's copy."""
     yield "number", citation.citation_id.removeprefix("r")
     if doi := doi_of(citation.doi or ""):
         yield "doi", doi
@@ -643,7 +650,7 @@ def _keys_of(citation: Citation) -> Iterable[Key]:
 
 
 def _of_name(stem: str, urls: Sequence[str]) -> Iterable[Key]:
-    """Keys from a file's name and from the addresses that it states, surest first.
+    """Keys from a file's name and from the URLs that it states, most reliable first.
 
     >>> list(_of_name("r7 Annual report", ["https://port.example/"]))[:2]
     [('number', '7'), ('url', 'port.example')]
@@ -661,7 +668,7 @@ def _of_name(stem: str, urls: Sequence[str]) -> Iterable[Key]:
 
 
 def _of_document(document: Document) -> Iterable[Key]:
-    """Keys from a text: a DOI near its start, its title with and without the site's name."""
+    """Keys from a text: a DOI near its start, and its title with and without the site's name."""
     stated = doi_in(document.meta.get("doi", "") or document.text[:HEAD])
     if stated and (doi := doi_of(stated)):
         yield "doi", doi
@@ -672,7 +679,7 @@ def _of_document(document: Document) -> Iterable[Key]:
 
 
 def _saved_as(url: str) -> str:
-    """The name under which a browser saves an address, without ending; empty if unspecific.
+    """The name under which a browser saves a URL, without extension; empty if too generic.
 
     >>> _saved_as("https://port.example/reports/Annual%20Review-2019.pdf")
     'annual review 2019'
@@ -701,7 +708,7 @@ def _words(text: str) -> list[str]:
 
 
 def as_values(outcome: Outcome, refused: list[Unused], n_files: int) -> Mapping[str, object]:
-    """The outcome for the result's page, as JSON values."""
+    """Convert the outcome to JSON values for the result page."""
     unused = [*refused, *outcome.unused]
     return {
         "n_files": n_files,

@@ -1,10 +1,9 @@
 """Requests from wiki pages: the user script in an editor's browser (`server.wikis`).
 
-A user script runs on the wiki's origin together with other scripts, so little is allowed: start
-the verification of an article, follow it, and read its result (`ALLOWED`). The script
-authenticates with a token, never with a cookie: in local mode with that of `browser_token`, in
-server mode with an API key. Browsers ask first (CORS preflight), also whether a public page may
-reach a private network.
+A user script shares the wiki's origin with other scripts, so it may only start the verification of
+an article, follow it, and read its result (`ALLOWED`). It authenticates with a token, never with a
+cookie: the one from `browser_token` in local mode, an API key in server mode. Browsers send a CORS
+preflight first, which also asks whether a public page may access a private network.
 """
 
 import hmac
@@ -26,7 +25,7 @@ from pincite.server.problems import Problem, response
 from pincite.server.routing import bearer
 
 _JOB = r"/api/v1/jobs/[A-Za-z0-9_-]{1,64}"
-# What a wiki page may request; everything else is for our own pages, and for programs.
+# What a wiki page can request. Everything else is reserved for our own pages and for programs.
 ALLOWED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = (
     (re.compile(r"/version"), frozenset({"GET"})),
     (re.compile(r"/api/v1/(?:verify|citations)"), frozenset({"POST"})),
@@ -41,14 +40,13 @@ ITS_EDITOR = replace(LOCAL_USER, may=frozenset({May.READ, May.RUN}))
 
 
 class Wikis:
-    """An ASGI middleware before all others: answers preflights, and marks requests of wikis."""
+    """Outermost ASGI middleware: answers preflights and marks requests from wikis."""
 
     def __init__(self, app: ASGIApp, *, origins: Collection[str]) -> None:
-        """`origins`: as browsers send them, "https://en.wikipedia.org"."""
+        """Accept these `origins`, in the form that browsers send: "https://en.wikipedia.org"."""
         self._app, self._origins = app, frozenset(origin.lower() for origin in origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
         request = Request(scope)
         if scope["type"] != "http" or not (origin := self._origin(request)):
             await self._app(scope, receive, send)
@@ -65,13 +63,13 @@ class Wikis:
             await self._app(asked, receive, _answering(send, origin))
 
     def _origin(self, request: Request) -> str:
-        """The Origin if it is a wiki's, else empty."""
+        """The request's Origin if it is a configured wiki, else empty."""
         given = request.headers.getlist("origin")
         return given[0] if len(given) == 1 and given[0].lower() in self._origins else ""
 
 
 def with_token(identify: Identify, token: str) -> Identify:
-    """The same, but requests from a wiki need the token, and may do less."""
+    """Require the token for requests from a wiki, and give them fewer permissions."""
 
     def identified(request: Request) -> Identity | None:
         if not is_of_a_wiki(request):
@@ -83,7 +81,7 @@ def with_token(identify: Identify, token: str) -> Identify:
 
 
 def browser_token(folder: Path) -> str:
-    """The token of a data folder, created if missing; only its owner can read the file."""
+    """The token of a data folder, created if missing; only the owner can read the file."""
     path = folder / FILE
     if not path.exists():
         made_folder(folder)
@@ -110,7 +108,7 @@ def _preflight(request: Request, allowed: frozenset[str]) -> Response:
 
 
 def _answering(send: Send, origin: str) -> Send:
-    """Let the wiki's page, and no other, read the answer; never with credentials."""
+    """Let only this wiki's page read the response, without credentials."""
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":

@@ -1,9 +1,9 @@
-"""The work of one job: a request in, the result's JSON out. Runs in a worker's process.
+"""Do the work of one job in a worker process: take a request, return the result as JSON.
 
-Events tell the user what is going on. `KeyboardInterrupt` ends the work early, with the result so
-far. A verified article comes with a view for its page, which holds what the report does not: the
-article's text with the places of its claims; the parts of each claim that no source states, so
-that labels at another threshold need no inference; and the precision of flags at each threshold.
+Events report progress to the user. `KeyboardInterrupt` stops the work early and keeps the partial
+result. A verified article comes with a view for its page, which holds what the report lacks: the
+article's text with the positions of its claims, the unstated parts of each claim (so that labels at
+another threshold need no inference), and the precision of flags at each threshold.
 """
 
 import dataclasses
@@ -66,17 +66,17 @@ from pincite.wiki.flat import Block, BlockKind
 
 LOG = logging.getLogger("pincite.server.work")
 SHOWN_CHARS = 140  # of a claim, in events
-SOURCE_CHARS = 20_000_000  # of the documents that are kept with a job, together
+SOURCE_CHARS = 20_000_000  # total, of the documents stored with a job
 Tell = Callable[[str, Mapping[str, Any]], None]  # kind of event, data
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a job came to."""
+    """The outcome of a job."""
 
-    result: str  # JSON, as `--json` of the command line
-    complete: bool  # False: it was stopped before its end
-    title: str = ""  # of the article, as it turned out
+    result: str  # JSON, as printed by `--json` on the command line
+    complete: bool  # False if the job was stopped early
+    title: str = ""  # of the article
     files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     counts: Mapping[Key, int] = field(default_factory=dict)  # of verdicts, for metrics
 
@@ -94,11 +94,11 @@ def done(
     Args:
         kind: "verify", "check" or "ask".
         request: an accepted request, see `server.requests`.
-        corpus: addresses of the corpora that it names, by name.
-        settings: the server's, with the private copies of the job's owner; the request's own
+        corpus: addresses of the request's corpora, by name.
+        settings: the server's, with the private copies of the job's owner; the request's
             settings override them.
-        tell: called with events.
-        sent: folders of the files that came with the request.
+        tell: receives events.
+        sent: folders of the files that were uploaded with the request.
 
     Raises:
         PinciteError: the job cannot be done; the message is for the user.
@@ -198,7 +198,7 @@ def _fetching(tell: Tell) -> Callable[[FetchStep], None]:
 
 
 def noting(pipeline: VerifyPipeline, read: dict[str, Document]) -> VerifyPipeline:
-    """The same pipeline, which adds the cited sources that it reads to `read`, by document id."""
+    """Make the pipeline add the cited sources that it reads to `read`, by document id."""
 
     def note(document: Document) -> None:
         read[document.doc_id] = document
@@ -208,7 +208,7 @@ def noting(pipeline: VerifyPipeline, read: dict[str, Document]) -> VerifyPipelin
 
 
 def _without_folder(report: Report, folder: Path) -> Report:
-    """The report without the name of the server's folder of sent files."""
+    """Remove the server's upload folder from the report's messages."""
 
     def result(each: CitationResult) -> CitationResult:
         outcome = each.outcome
@@ -236,7 +236,7 @@ def _without_folder(report: Report, folder: Path) -> Report:
 def _quoted(
     report: Report, pipeline: VerifyPipeline, read: Mapping[str, Document]
 ) -> list[Document]:
-    """The documents that the report quotes, each once."""
+    """The documents that the report quotes, without duplicates."""
     passages = [
         result.outcome.passage
         for finding in report.findings
@@ -250,7 +250,7 @@ def _quoted(
 
 
 def _kept(documents: Sequence[Document]) -> dict[str, dict[str, Any]]:
-    """The first documents that together have at most `SOURCE_CHARS` characters."""
+    """Documents by id, skipping those that would exceed `SOURCE_CHARS` characters in total."""
     kept: dict[str, dict[str, Any]] = {}
     left = SOURCE_CHARS
     for document in documents:
@@ -262,16 +262,16 @@ def _kept(documents: Sequence[Document]) -> dict[str, dict[str, Any]]:
 
 # ── The view of a verified article ───────────────────────────────────────────────────────────────
 
-THRESHOLDS = tuple(step / 20 for step in range(1, 20))  # of the slider
+THRESHOLDS = tuple(step / 20 for step in range(1, 20))  # the positions of the slider
 _SHOWN_ALWAYS = (BlockKind.PARAGRAPH, BlockKind.ITEM, BlockKind.HEADING)
 
 
 def beside(blocks: Sequence[Mapping[str, Any]], calibration: Calibration | None) -> dict[str, Any]:
-    """The view as JSON values.
+    """Build the view as JSON values.
 
     Args:
-        blocks: of the article's text, see `blocks_of`.
-        calibration: of the verifier; None: it was not measured.
+        blocks: the article's text, see `blocks_of`.
+        calibration: the verifier's; None if it was not calibrated.
     """
     return {
         "blocks": blocks,
@@ -284,7 +284,7 @@ def beside(blocks: Sequence[Mapping[str, Any]], calibration: Calibration | None)
 
 
 def blocks_of(article: Article, markup: Literal["wikitext", "html"]) -> list[dict[str, Any]]:
-    """The article's text in blocks, with the places of its claims, as JSON values."""
+    """Split the article's text into blocks with the positions of its claims, as JSON values."""
     claims = sorted((claim.span, claim.claim_id) for claim in article.claims if claim.span)
     starts = [span.start for span, _ in claims]
     ends = list(accumulate((span.end for span, _ in claims), max))
@@ -293,7 +293,7 @@ def blocks_of(article: Article, markup: Literal["wikitext", "html"]) -> list[dic
     for block in read_flat(article.source, markup, article.language).blocks:
         if not block.text:
             continue
-        # By bisection: an article may have thousands of blocks and of claims.
+        # Bisect, because an article may have thousands of blocks and claims.
         near = claims[bisect_right(ends, min(block.starts)) : bisect_left(starts, max(block.ends))]
         placed = _claims_in(block, near)
         if placed or block.kind in _SHOWN_ALWAYS:
@@ -311,10 +311,10 @@ def blocks_of(article: Article, markup: Literal["wikitext", "html"]) -> list[dic
 
 
 def sections_of(blocks: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """The number of each claim's section, as MediaWiki counts them: 0 before the first heading."""
+    """The section number of each claim, counted as in MediaWiki: 0 before the first heading."""
     return {
         claim_id: block["section"]
-        for block in reversed(blocks)  # of a claim in several the first counts
+        for block in reversed(blocks)  # the first block of a claim wins
         for _, _, claim_id in block["claims"]
     }
 
@@ -361,7 +361,7 @@ def _checked(
         report = run.check([body.statement], interpretation=interpretation)
     try:
         render.log_checks(report, settings)
-    except ConfigError as error:  # the user has the result all the same
+    except ConfigError as error:  # the user gets the result anyway
         LOG.warning("not logged: %s", error)
     outcomes = [result.weight.outcome for check in report.checks for result in check.results]
     counts = Counter((VERDICTS, f"check {outcome}") for outcome in outcomes)
@@ -369,7 +369,7 @@ def _checked(
 
 
 def _readings(body: CheckRequest, settings: Settings) -> Interpretation | None:
-    """The readings that the user chose or wrote; None if they did not."""
+    """The readings that the user chose or wrote; None if there are none."""
     if body.readings is None:
         return None
     given = []
@@ -411,18 +411,18 @@ def _answered(
 
 # ── ingest ───────────────────────────────────────────────────────────────────────────────────────
 
-WAIT_SECONDS = 1.0  # between two tries, while another job writes the corpus
-MAX_PROBLEMS = 100  # listed one by one, as many as `update` lists
+WAIT_SECONDS = 1.0  # between attempts, while another job writes to the corpus
+MAX_PROBLEMS = 100  # listed individually; `update` has the same limit
 MAX_DETAIL = 500
 SCHEME = "upload:"
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A file, or a record in one, that could not be read."""
+    """A file, or a record in a file, that could not be read."""
 
-    file: str  # the sender's name of it; empty if unknown
-    place: str  # address of the record, or line; empty: the whole file
+    file: str  # its original name; empty if unknown
+    place: str  # URL or line of the record; empty for the whole file
     reason: Reason
     detail: str
 
@@ -431,7 +431,7 @@ class Unread:
 class Ingested:
     """The result of adding files to a corpus."""
 
-    complete: bool  # False: it was stopped; added documents stay
+    complete: bool  # False if stopped; documents added so far are kept
     n_files: int
     n_added: int
     n_changed: int
@@ -440,11 +440,11 @@ class Ingested:
     n_superseded: int
     passed_over: Mapping[str, int]
     n_problems: int
-    problems: tuple[Unread, ...]  # the first of them
+    problems: tuple[Unread, ...]  # the first `MAX_PROBLEMS`
 
 
 def address_of(name: str) -> str:
-    """The address of a file that states none. Sent again under its name, it is replaced.
+    """The address of a file that states none. Uploading the same name again replaces the file.
 
     >>> address_of("two words.pdf")
     'upload:two%20words.pdf'
@@ -455,15 +455,15 @@ def address_of(name: str) -> str:
 def ingested(
     request: Mapping[str, Any], corpus: Path, files: Path, settings: Settings, tell: Tell
 ) -> tuple[Done, list[dict[str, Any]]]:
-    """Add the files of an upload to a corpus; gives the job's result and what could not be read.
+    """Add uploaded files to a corpus; return the job's result and the unreadable files.
 
-    Committed documents stay, and adding a file twice changes nothing, so a job whose process was
-    killed simply runs again.
+    Committed documents are kept and adding a file twice changes nothing, so a job whose process was
+    killed can simply run again.
 
     Args:
         request: an accepted `IngestRequest`.
-        corpus: the corpus's folder, which is created if it does not exist.
-        files: the folder of the request's files.
+        corpus: the corpus folder, created if missing.
+        files: the folder of the uploaded files.
         settings: the server's.
         tell: called for each file, and for each that cannot be read.
 
@@ -492,7 +492,7 @@ def ingested(
         ):
             called = {name: files / each.stored for name, each in names.first.items()}
             how = How(reread=True, called=called)
-            named = cast(Corpus, _NamedCorpus(opened, names))  # all that an update calls
+            named = cast(Corpus, _NamedCorpus(opened, names))  # implements only what `update` calls
             outcome = update(named, origins, [*called.values()], how, progress)
     except KeyboardInterrupt:
         complete = False
@@ -512,7 +512,7 @@ def ingested(
 
 
 def _writing(folder: Path, encoder: Encoder, tell: Tell) -> EmbeddedCorpus:
-    """The corpus, open for writing; waits until no other job writes it."""
+    """Open the corpus for writing; wait while another job writes to it."""
     is_told = False
     while True:
         try:
@@ -525,7 +525,7 @@ def _writing(folder: Path, encoder: Encoder, tell: Tell) -> EmbeddedCorpus:
 
 
 class _Names:
-    """The names of an upload's files, on the disk and at the sender."""
+    """Maps stored names of an upload's files to their original names."""
 
     def __init__(self, folder: Path, files: Sequence[SentFile]) -> None:
         self._folder, self._files = folder, files
@@ -536,11 +536,11 @@ class _Names:
         self._stored = {each.stored: each.name for each in files}
 
     def url(self, url: str) -> str:
-        """An address without the server's folders."""
+        """Replace the URL of a stored file, which would reveal the server's folders."""
         return address_of(self._named[url]) if url in self._named else url
 
     def problem(self, unread: Unchecked) -> Unread:
-        """Why something could not be read, in the sender's terms."""
+        """Describe a read failure with original file names instead of server paths."""
         file = self._named.get(unread.url, "")
         place, detail = ("" if file else unread.url), unread.detail
         for stored, name in self._stored.items():
@@ -554,7 +554,7 @@ class _Names:
         return Unread(file, whole(place)[:MAX_DETAIL], unread.reason, whole(detail)[:MAX_DETAIL])
 
     def twice(self) -> list[Unread]:
-        """Files that have the name of one before them."""
+        """Files that have the same name as an earlier one."""
         detail = "Another file of this upload has the same name; only the first was read."
         return [
             Unread(each.name, "", Reason.REFUSED, detail)
@@ -565,7 +565,7 @@ class _Names:
 
 @dataclass(frozen=True, slots=True)
 class _NamedCorpus:
-    """A corpus in which uploaded files have addresses by their senders' names."""
+    """A corpus in which uploaded files are addressed by their original names."""
 
     corpus: EmbeddedCorpus
     names: _Names

@@ -1,13 +1,13 @@
-"""Runs jobs from the queue in processes of their own, under limits of time and memory.
+"""Runs queued jobs in separate processes, with limits on time and memory.
 
-A `Worker` has a thread for each slot, and each slot a process, which is kept from job to job and
-replaced when it died. The worker renews the lease of each running job, ends jobs that were
-cancelled or exceed a limit, and puts back those whose process died. If the worker is killed, its
-leases expire, its processes end with it, and other workers take the jobs.
+A `Worker` has one thread per slot. Each slot has a process, which is reused for the next job and
+replaced when it dies. The worker renews the lease of each running job, ends jobs that were
+cancelled or exceed a limit, and requeues those whose process died. If the worker is killed, its
+leases expire, its processes end with it, and other workers take over the jobs.
 
 The process (`python -m pincite.server.worker NAME [CONFIG]`) reads job ids from stdin and prints a
-line for each that is done. SIGINT ends a job early, with what there is of a result; the end of
-stdin ends the process. If the database is unavailable, it waits and writes the result later.
+line for each finished job. SIGINT ends a job early with a partial result; end of file on stdin ends
+the process. If the database is unavailable, it waits and writes the result later.
 """
 
 import json
@@ -42,9 +42,9 @@ from pincite.server.tables import new_id, now
 from pincite.server.uploads import Uploads
 from pincite.settings import Settings
 
-IDLE_SECONDS = 0.5  # between looks into an empty queue
+IDLE_SECONDS = 0.5  # between polls of an empty queue
 WATCH_SECONDS = 1.0
-GRACE_SECONDS = 10.0  # between asking a job to end and killing its process
+GRACE_SECONDS = 10.0  # between interrupting a job and killing its process
 TIDY_SECONDS = 10.0
 DAY = 86_400.0
 LOG = logging.getLogger("pincite.server.worker")
@@ -66,7 +66,7 @@ class Worker:
         config: Path | None = None,
         tidy: Callable[[], None] = lambda: None,
     ) -> None:
-        """`config`: settings file of the processes too; `tidy`: called every few seconds."""
+        """Pass the settings file `config` to the processes; call `tidy` every few seconds."""
         self._store, self._settings, self._config, self._tidy = store, settings, config, tidy
         self._stop = threading.Event()
         name = f"{socket.gethostname()[:40]}-{os.getpid()}-{new_id()[:6]}"
@@ -77,12 +77,12 @@ class Worker:
         self._threads.append(threading.Thread(target=self._keep_tidy, daemon=True))
 
     def start(self) -> None:
-        """Start; returns at once."""
+        """Start the threads without blocking."""
         for thread in self._threads:
             thread.start()
 
     def stop(self) -> None:
-        """Take no more jobs and put running ones back; returns when all has ended."""
+        """Take no more jobs, requeue running ones, and wait for the threads."""
         self._stop.set()
         for thread in self._threads:
             if thread.is_alive():
@@ -90,7 +90,7 @@ class Worker:
 
     @property
     def works(self) -> bool:
-        """Whether all its threads are alive."""
+        """Whether all threads are alive."""
         return all(thread.is_alive() for thread in self._threads)
 
     def _work(self, name: str) -> None:
@@ -106,7 +106,7 @@ class Worker:
                 self._stop.wait(IDLE_SECONDS)
                 continue
             try:
-                # A process rarely gives memory back, which must not count against the next job.
+                # A process rarely releases memory, which must not count against the next job.
                 if process and process.megabytes > self._settings.job_megabytes / 2:
                     process.kill()
                 if process and not process.alive:
@@ -114,7 +114,7 @@ class Worker:
                     process = None
                 process = process or _Process(name, self._settings, self._config)
                 self._watch(job, process, name)
-            except Exception:  # the job's lease expires, and it goes back to the queue
+            except Exception:  # the lease expires, and the job returns to the queue
                 LOG.exception("job %s: its process could not be watched", job.job_id)
                 if process:
                     process.kill()
@@ -123,7 +123,7 @@ class Worker:
             process.kill()
 
     def _watch(self, job: Job, process: "_Process", name: str) -> None:
-        """Wait until the job has ended, one way or another."""
+        """Watch a job until it ends, exceeds a limit or is cancelled, or its process dies."""
         begin = time.monotonic()
         process.begin(job.job_id)
         interrupted: float | None = None
@@ -141,7 +141,7 @@ class Worker:
                 return
             try:
                 wanted = self._store.renew(job.job_id, name)
-            except DatabaseError as error:  # another worker may take the job; its result counts
+            except DatabaseError as error:  # another worker may take over the job
                 LOG.warning("job %s: its lease could not be renewed: %s", job.job_id, error)
                 wanted = True
             if interrupted is None and not wanted:
@@ -151,11 +151,11 @@ class Worker:
                 process.kill()
                 self._store.finish(job.job_id, name, Status.CANCELLED)
                 return
-        # Does nothing if the process has written the job's end.
+        # Has no effect if the process has already finished the job.
         self._store.give_back(job.job_id, name, died=True)
 
     def _exceeded(self, begin: float, process: "_Process") -> dict[str, Any] | None:
-        """The limit that a job has exceeded, as its problem."""
+        """The problem to report if the job exceeds a limit, else None."""
         limit, most = self._settings.job_seconds, self._settings.job_megabytes
         if time.monotonic() - begin > limit:
             detail = f"It took longer than {limit:g} s, the server's limit for a job."
@@ -178,11 +178,11 @@ class Worker:
 
 
 class _Process:
-    """A process that runs jobs, seen from the worker."""
+    """A job process, as seen by the worker."""
 
     def __init__(self, name: str, settings: ServerSettings, config: Path | None) -> None:
         given = [name, *([str(config)] if config else [])]
-        # It reads the settings file itself, but not the options that this process was given.
+        # It reads the settings file itself, but does not get this process's command-line options.
         options = {"DATA": str(settings.folder), "DATABASE": settings.database_url}
         options["JOBS_AT_ONCE"] = str(settings.jobs_at_once)
         self._process = subprocess.Popen(  # noqa: S603 - our own module
@@ -190,7 +190,7 @@ class _Process:
             env=os.environ | {f"PINCITE_SERVER_{key}": value for key, value in options.items()},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C in the terminal is the worker's to handle
+            start_new_session=True,  # the worker handles Ctrl-C in the terminal
         )
         self._buffer, self._job_id = b"", ""
 
@@ -200,12 +200,12 @@ class _Process:
 
     @property
     def code(self) -> int | None:
-        """Its exit code; negative: the signal that ended it."""
+        """The exit code; a negative signal number if a signal ended it."""
         return self._process.poll()
 
     @property
     def megabytes(self) -> int:
-        """Resident memory; 0 where the system does not say."""
+        """Resident memory; 0 where /proc is missing."""
         try:
             fields = Path(f"/proc/{self._process.pid}/statm").read_text().split()
         except OSError:
@@ -218,11 +218,11 @@ class _Process:
         try:
             self._process.stdin.write(f"{job_id}\n".encode())
             self._process.stdin.flush()
-        except OSError:  # it died; `alive` says so
+        except OSError:  # it died; `alive` is now False
             LOG.warning("job %s could not be handed over", job_id)
 
     def done(self, seconds: float) -> bool:
-        """Whether it prints, within this time, that the job has ended."""
+        """Wait up to `seconds` for the process to report that the job has ended."""
         assert self._process.stdout
         out = self._process.stdout.fileno()
         end = time.monotonic() + seconds
@@ -232,21 +232,20 @@ class _Process:
                 return False
             data = os.read(out, 65536)
             if not data:
-                time.sleep(min(left, 0.05))  # closed: it is ending
+                time.sleep(min(left, 0.05))  # closed: the process is exiting
                 return False
             self._buffer += data
             *lines, self._buffer = self._buffer.split(b"\n")
-            if _done_line(self._job_id).encode() in lines:  # others are what libraries print
+            if _done_line(self._job_id).encode() in lines:  # ignore what libraries print
                 return True
         return False
 
     def interrupt(self) -> None:
-        """Ask it to end the job early."""
         if self.alive:
             self._process.send_signal(signal.SIGINT)
 
     def kill(self) -> None:
-        """End it now, with the processes that it started."""
+        """Kill the process and its children."""
         if self.alive:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -264,11 +263,11 @@ def _done_line(job_id: str) -> str:
 
 # ── In the process ───────────────────────────────────────────────────────────────────────────────
 
-PROGRESS = frozenset({"fetching", "reading", "draft"})  # events of which only the newest counts
-TELL_SECONDS = 0.3  # between two transactions that write events
-PATIENCE_SECONDS = 900.0  # with an unavailable database; then the job goes back to the queue
+PROGRESS = frozenset({"fetching", "reading", "draft"})  # events of which only the newest matters
+TELL_SECONDS = 0.3  # between transactions that write events
+PATIENCE_SECONDS = 900.0  # while the database is unavailable; then the job is requeued
 RETRY_SECONDS = 2.0
-NICENESS = 10  # requests come first on the cores that jobs share with the server
+NICENESS = 10  # the server shares these cores and has priority
 INTERNAL = {
     "code": "internal",
     "detail": "An error in the program; the server's log has it under this job's id.",
@@ -276,7 +275,7 @@ INTERNAL = {
 
 
 class Progress:
-    """Writes a job's events to the database, every few tenths of a second."""
+    """Writes a job's events to the database in batches."""
 
     def __init__(self, store: JobStore, job: Job, worker: str) -> None:
         self._store, self._job, self._worker = store, job, worker
@@ -284,7 +283,7 @@ class Progress:
         self._written = 0.0
 
     def __call__(self, kind: str, data: Mapping[str, Any]) -> None:
-        """Add an event, which is written soon; if the database is away it waits, not the job."""
+        """Queue an event to be written soon; a database failure delays it but not the job."""
         if kind in PROGRESS and self._waiting and self._waiting[-1][0] == kind:
             self._waiting.pop()
         self._waiting.append((kind, data))
@@ -295,10 +294,10 @@ class Progress:
                 LOG.warning("job %s: events wait: %s", self._job.job_id, error)
 
     def write(self) -> None:
-        """Write the events that wait.
+        """Write the pending events.
 
         Raises:
-            DatabaseError: they go on waiting.
+            DatabaseError: the events stay pending.
         """
         self._written = time.monotonic()
         if self._waiting:
@@ -307,7 +306,7 @@ class Progress:
 
 
 class Runner:
-    """Runs jobs of one worker, one after the other."""
+    """Runs the jobs of one worker, one after the other."""
 
     def __init__(self, worker: str, server: ServerSettings, settings: Settings) -> None:
         self._worker, self._settings = worker, settings
@@ -319,7 +318,7 @@ class Runner:
         self._copies = copies_of(server, settings)
 
     def run(self, job_id: str) -> None:
-        """Run a job and store its result, or as its problem what went wrong.
+        """Run a job and store its result or its problem.
 
         Raises:
             DatabaseError: the database was unavailable for too long.
@@ -340,7 +339,7 @@ class Runner:
         except (Exception, SystemExit):  # a library may call sys.exit
             LOG.exception("job %s", job.job_id)
             problem = INTERNAL
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the result is written in any case
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing may interrupt writing the result
 
         def finish(problem: Mapping[str, Any] | None, done: work.Done | None) -> None:
             if done is None:
@@ -350,7 +349,7 @@ class Runner:
             progress.write()
             if done.title:
                 self._store.entitle(job.job_id, self._worker, done.title)
-            # Checks and answers state in their results which part of them failed.
+            # Results of checks and answers report their own failed parts.
             is_done = done.complete or job.kind in ("check", "ask")
             ended = self._store.finish(
                 job.job_id,
@@ -366,7 +365,7 @@ class Runner:
             _patiently(lambda: finish(problem, done))
         except DatabaseError:
             raise
-        except Exception:  # a text that the database refuses: a second try would not help
+        except Exception:  # the database rejects the text, so a retry would not help
             LOG.exception("job %s cannot be written", job_id)
             _patiently(lambda: finish(INTERNAL, None))
         if job.kind == "ingest":
@@ -396,7 +395,7 @@ class Runner:
         return work.done(*asked)
 
     def _clear_away(self, job: Job) -> None:
-        """Remove the uploaded files, and a corpus that was deleted while they were read."""
+        """Remove the uploaded files, and the folder of a corpus that was deleted meanwhile."""
         ended = self._store.get(job.job_id)
         if ended is None or ended.ended:
             self._uploads.remove(job.request["upload"])
@@ -404,7 +403,7 @@ class Runner:
             removed(self._corpora.folder_of(job.request["corpus"]))
 
     def _addresses(self, job: Job) -> dict[str, Address] | None:
-        """The corpora of a request by name; None if it names none, or one does not exist."""
+        """The request's corpora by name; None if it has none or one no longer exists."""
         found = dict[str, Address]()
         for corpus_id in corpora_in(job.request.get("corpus")):
             entry = self._corpora.get(corpus_id)
@@ -416,7 +415,7 @@ class Runner:
 
 
 def _patiently(act: Callable[[], T]) -> T:
-    """What `act` returns, as soon as the database is available."""
+    """Call `act`, retrying while the database is unavailable."""
     end = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
@@ -429,14 +428,13 @@ def _patiently(act: Callable[[], T]) -> T:
 
 
 def _code(error: PinciteError) -> str:
-    """MissingModel → missing_model."""
     name = type(error).__name__
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
 
 
 def main() -> None:
-    """Read job ids from stdin, one a line; print a line when each is done."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # between jobs there is nothing to end
+    """Read job ids from stdin, one per line; print a line when each is done."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # there is nothing to interrupt between jobs
     name, config = sys.argv[1], Path(sys.argv[2]) if len(sys.argv) > 2 else None
     server, settings = load_server_settings({}, config), pipeline_settings.load({}, config)
     configure_logs(server.log)
@@ -452,7 +450,7 @@ def main() -> None:
             with arrived:
                 lines.append(line.strip())
                 arrived.notify()
-        # The worker is gone, and another one may take this job: end it and all that it started.
+        # The worker is gone and another may take this job, so kill this job and its children.
         os.killpg(0, signal.SIGKILL)  # this process leads its group: `start_new_session`
 
     threading.Thread(target=read, daemon=True).start()

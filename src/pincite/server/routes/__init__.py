@@ -1,1 +1,1 @@
-"""The HTTP API and the pages, a folder for each thing they are about."""
+"""The HTTP API and the pages, one module per subject."""

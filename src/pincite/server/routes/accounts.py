@@ -1,8 +1,7 @@
-"""The user's own account: login with a password or at a provider, keys, export, deletion; pages.
+"""The user's own account: login, API keys, export and deletion; API and pages.
 
-A login at a provider opens the account that is linked with it and no other: an equal name proves
-nothing. A link is made by a user who is logged in already or, if the provider's `role` allows it,
-with a new account.
+A login through a provider opens only the account linked to it; an equal name proves nothing. To
+link a login, the user must already be logged in, or the provider's `role` must allow new accounts.
 """
 
 import tempfile
@@ -30,7 +29,7 @@ from pincite.server.routing import Router, clear_cookie, cookie_name, set_cookie
 from pincite.server.site import Site, Stores
 from pincite.server.tables import now
 
-FRESH_SECONDS = 600.0  # since the login, for actions that cannot be undone
+FRESH_SECONDS = 600.0  # since the last login, for irreversible actions
 
 
 class LoginBody(BaseModel):
@@ -53,17 +52,16 @@ class PersonBody(Shown):
 
 
 def with_accounts(site: Stores) -> None:
-    """A dependency of routes that exist in server mode only.
+    """Dependency of routes that exist in server mode only.
 
     Raises:
-        Problem: 404, this is local mode.
+        Problem: 404 in local mode.
     """
     if site.server.mode == "local":
         raise Problem(404, "no_accounts", 'There are no accounts: server.mode is "local".')
 
 
 def person_body(site: Site, who: Identity) -> PersonBody:
-    """The authenticated user, as the API shows them."""
     account = site.people.accounts.get(who.account_id)
     logins = site.people.accounts.logins(who.account_id)
     return PersonBody(
@@ -106,10 +104,10 @@ def log_out(who: InPerson, response: Response, site: Stores) -> None:
 
 
 def logged_in(request: Request, response: Response, site: Site, login: LoginRequest) -> Identity:
-    """The user who logs in with a name and a password; `response` gets the cookie.
+    """Log in by name and password; set the cookie on `response`.
 
     Raises:
-        Problem: 401, the same whatever was wrong; 429, too many tries.
+        Problem: 401, the same for every cause; 429, too many attempts.
     """
     right = request.app.state.limits.try_login(request, login.name)
     account = site.people.accounts.proved(login.name, login.password)
@@ -124,13 +122,13 @@ def logged_in(request: Request, response: Response, site: Site, login: LoginRequ
 
 
 def begun(request: Request, response: Response, site: Site, account_id: str) -> Identity:
-    """A new session for the browser; its earlier session ends."""
+    """Start a session for the browser and end its earlier one."""
     earlier = request.cookies.get(cookie_name(site.server))
     agent = request.headers.get("user-agent", "")
     token = site.people.sessions.begin(account_id, agent, earlier)
     set_cookie(response, site.server, token)
     identity = site.people.sessions.identity(token)
-    if identity is None:  # disabled or deleted between two lines
+    if identity is None:  # disabled or deleted in the meantime
         raise Problem(401, "wrong_password", "The name or the password is wrong.")
     request.state.identity = identity
     noted(request, account_id)
@@ -313,16 +311,16 @@ def delete_me(
     except LastAdmin as error:
         raise Problem(409, "last_admin", str(error)) from error
     site.tidy()
-    request.state.identity = None  # the audit log does not say whose account it was
+    request.state.identity = None  # the audit log does not record whose account it was
     site.people.audit.record("", "delete_me", request_id=request.state.request_id)
     clear_cookie(response, site.server)
 
 
 def proven(site: Site, request: Request, who: Identity, password: str | None) -> None:
-    """Refuse unless the password is right or, without a password, the login is recent.
+    """Check the password or, for an account without one, that the login is recent.
 
     Raises:
-        Problem: 403; 429, too many tries.
+        Problem: 403; 429, too many attempts.
     """
     account = site.people.accounts.get(who.account_id)
     if account and not account.has_password:
@@ -425,7 +423,7 @@ def sent_away(
         path="/",
         secure=site.server.secure_cookies,
         httponly=True,
-        samesite="lax",  # the provider sends the browser back by a link
+        samesite="lax",  # the provider returns the browser through a link
     )
     return answer
 

@@ -141,7 +141,7 @@ def delete_account(account_id: IdPath, who: Admin, request: Request, site: Store
     except LastAdmin as error:
         raise Problem(409, "last_admin", str(error)) from error
     site.tidy()
-    noted(request, "an account")  # its id is forgotten too
+    noted(request, "an account")  # without its id, which is deleted too
 
 
 def _accounts(site: Site, limit: int, cursor: str | None) -> tuple[list[Account], str | None]:
@@ -153,7 +153,7 @@ class EntryBody(Shown):
     """Something that a user did."""
 
     at: Moment
-    account_id: str  # "": not logged in, or the account was deleted since
+    account_id: str  # "" if not logged in, or if the account has since been deleted
     action: str
     target: str
     detail: dict[str, Any]

@@ -1,4 +1,4 @@
-"""The pages of `ask`: a question, and its answer with the result for each sentence."""
+"""The pages of `ask`: a question, and an answer with a verdict for each sentence."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -67,7 +67,7 @@ def export(job_id: str, ending: str, who: Reader, site: Stores) -> Response:
 
 
 def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTMLResponse | None:
-    """The answer; None if another version wrote it."""
+    """Render the answer; None if another version of Pincite wrote it."""
     report = _report(result)
     if report is None:
         return None
@@ -87,7 +87,7 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
 
 
 def so_far(events: Sequence[Event]) -> dict[str, Any]:
-    """For the page of a running job: the verified sentences, and those that wait."""
+    """Template values of a running job: verified sentences and pending drafts."""
     found = [event.data for event in events if event.kind == "sentence"]
     verified = [codec.from_values(Checked, each) for each in found]
     drafts = [event.data for event in events if event.kind == "draft"]
@@ -108,7 +108,7 @@ def so_far(events: Sequence[Event]) -> dict[str, Any]:
 
 
 def _without_texts(answer: Answer) -> Answer:
-    """With the judged passages, but without the texts around them."""
+    """Drop the documents' texts but keep the judged passages."""
     references = tuple(
         replace(each, document=replace(each.document, text="")) for each in answer.references
     )

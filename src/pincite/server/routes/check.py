@@ -1,7 +1,7 @@
-"""The pages of `check`: a statement, its readings to be edited, and the evidence for each.
+"""The pages of `check`: a statement, its editable readings, and the evidence for each.
 
-A check takes two jobs: the first finds readings, the second looks for evidence for those that the
-user kept, reworded or merged. "Check at once" starts the second one only.
+A check takes two jobs: the first finds readings; the second looks for evidence for those that the
+user kept, reworded or merged. "Check at once" starts only the second.
 """
 
 from collections.abc import Sequence
@@ -41,10 +41,10 @@ EXPORTS = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A reading in the form, as it is being edited."""
+    """A reading being edited in the form."""
 
     text: str
-    kind: str = ""  # empty: found by rule
+    kind: str = ""  # empty to detect it by rule
     negation: str = ""
     keep: bool = True
 
@@ -102,7 +102,7 @@ def export(job_id: str, ending: str, who: Reader, site: Stores) -> Response:
 
 
 def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTMLResponse | None:
-    """The readings to be edited, or the evidence; None if another version wrote the result."""
+    """Render the editable readings or the evidence; None if another version wrote the result."""
     report = _report(result)
     if report is None:
         if not look.is_own:
@@ -135,7 +135,7 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
 def form_page(
     request: Request, who: Identity, site: Site, kind: Literal["check", "ask"], **again: Any
 ) -> HTMLResponse:
-    """The form of a kind of job on a corpus: the corpus and settings that the user used last first.
+    """Render the form for a job on a corpus, preset with the user's last corpus and settings.
 
     `again` has the values of a form with errors.
     """
@@ -186,7 +186,6 @@ def _edited(
 
 
 def _rows(form: Form) -> list[Row]:
-    """The readings in the form."""
     rows = []
     for number in range(MOST_READINGS):
         if f"text-{number}" in form:
@@ -197,14 +196,14 @@ def _rows(form: Form) -> list[Row]:
                 negation=forms.text(form, f"negation-{number}"),
                 keep=bool(forms.text(form, f"keep-{number}")),
             )
-            # The negation was made of the words as they were.
+            # The negation belongs to the old wording.
             is_reworded = forms.text(form, f"was-{number}") != row.text
             rows.append(replace(row, negation="") if is_reworded else row)
     return rows
 
 
 def _merged(rows: Sequence[Row], chosen: set[Any]) -> list[Row]:
-    """The chosen readings as one, in the place of the first, for the user to smooth out."""
+    """Join the chosen readings at the position of the first, for the user to edit."""
     places = [n for n in range(len(rows)) if str(n) in chosen]
     if len(places) < 2:
         return list(rows)

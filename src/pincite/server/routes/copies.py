@@ -1,4 +1,4 @@
-"""Private copies of sources: handed in under a citation, listed, removed, used in a new check."""
+"""Private copies of sources: add one for a citation, list or remove them, check again with them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,9 +42,9 @@ from pincite.verbs.verify.wording import STEPS
 api = Router(prefix="/api/v1", tags=["copies"])
 pages = Router(include_in_schema=False)
 ROWS = 50
-TEXT_BYTES = 2_000_000  # of a text that is pasted: some 300,000 words, a long book is a file
+TEXT_BYTES = 2_000_000  # of pasted text: about 300,000 words; a long book should be a file
 PASTED = "pasted.txt"
-READERS = anyio.CapacityLimiter(2)  # files that are read at once; the others wait for these
+READERS = anyio.CapacityLimiter(2)  # files read at once; others wait
 Sha256 = Annotated[str, InPath(pattern="^[0-9a-f]{64}$")]
 FORM = form_schema(
     {
@@ -64,10 +64,10 @@ class CopyBody(Shown):
 
     sha256: str
     ref: str  # the source
-    name: str  # of the file when it was handed in
+    name: str  # original file name
     n_bytes: int
-    pages: tuple[int, int] | None  # numbers printed on its first and last page, if given
-    n_pages: int  # 0: a kind of file without pages
+    pages: tuple[int, int] | None  # page numbers printed on the first and last page, if given
+    n_pages: int  # 0 if this kind of file has no pages
     n_words: int
     language: str
     title: str
@@ -117,13 +117,13 @@ async def handed_in(
     request: Request,
     cited: tuple[str, str] | None = None,
 ) -> OwnCopy:
-    """Store the copy that a request's form brings.
+    """Store the copy in a request's form.
 
-    `cited` has the ids of the claim and its citation; None: they are fields of the form.
+    `cited` has the ids of the claim and its citation; if None, they are form fields.
 
     Raises:
-        Problem: no such job or citation, no form, no file, impossible page numbers, or a file that
-            cannot be read (its error has a `reason`).
+        Problem: no such job or citation, not a form, no file, impossible page numbers, or an
+            unreadable file (the error has a `reason`).
         DiskFull, AccountFull
     """
     job = await run_sync(readable, site, job_id, who)
@@ -141,7 +141,7 @@ async def handed_in(
 
 
 def _source(request: Request, site: Site, job: Job, claim_id: str, citation_id: str) -> Named:
-    """The source of a citation; 404 without such a finding, 422 if it cannot be identified."""
+    """The source of a citation; 404 if there is no such finding, 422 if it cannot be identified."""
     verified = verified_in(request, site, job)
     citations = [
         each.citation
@@ -159,7 +159,7 @@ def _source(request: Request, site: Site, job: Job, claim_id: str, citation_id: 
 
 
 def _kept(site: Site, who: Identity, source: Named, form: SentForm, folder: Path) -> OwnCopy:
-    """The copy of a form, stored."""
+    """Store the copy in a form."""
     text, pages = form.fields.get("text", ""), form.fields.get("pages", "").strip()
     if len(form.files) + bool(text.strip()) != 1:
         raise Problem(422, "no_file", "Expected either a file or a text.")
@@ -175,7 +175,7 @@ def _kept(site: Site, who: Identity, source: Named, form: SentForm, folder: Path
         kept = private_copies.attach(own, source, path, printed, name=name)
     except InputError as error:
         raise Problem(422, "invalid_pages", str(error)) from error
-    except ConfigError as error:  # the message names the server's folder
+    except ConfigError as error:  # the message contains the server's folder
         raise Problem(503, "not_kept", "The copy could not be stored. Try again later.") from error
     if isinstance(kept, Unchecked):
         why = whole(one_line(kept.detail)) or REASONS[kept.reason]
@@ -184,14 +184,14 @@ def _kept(site: Site, who: Identity, source: Named, form: SentForm, folder: Path
         errors = [{"where": "file", "what": why, "reason": kept.reason.value, "step": step}]
         raise Problem(422, "unreadable_copy", detail, errors=errors)
     if site.server.mode == "server" and site.people.accounts.get(who.account_id) is None:
-        site.own.mark_deleted(who.account_id)  # deleted while the copy was read
+        site.own.mark_deleted(who.account_id)  # the account was deleted meanwhile
         site.tidy()
         raise not_found()
     return kept
 
 
 def of_file(site: Site, who: Identity, sha256: str) -> list[OwnCopy]:
-    """The user's copies of a file, the newest last; 404 if there are none."""
+    """The user's copies of a file, newest last; 404 if there are none."""
     found = [copy for copy in site.own.of(who.account_id).all() if copy.sha256 == sha256]
     if not found:
         raise not_found()
@@ -201,7 +201,7 @@ def of_file(site: Site, who: Identity, sha256: str) -> list[OwnCopy]:
 def listed(
     site: Site, who: Identity, limit: int, cursor: str | None
 ) -> tuple[Sequence[OwnCopy], str | None]:
-    """A page of a user's copies, and the cursor of the next one."""
+    """A page of a user's copies, and the cursor of the next page."""
     (after,) = read_cursor(cursor, (int,)) or (0,)
     found = [copy for copy in site.own.of(who.account_id).all() if copy.copy_id > after]
     return page_of(found, limit, lambda copy: (copy.copy_id,))

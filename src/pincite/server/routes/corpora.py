@@ -1,6 +1,6 @@
-"""Corpora: create, describe, share and delete them; their documents; search. The API and the pages.
+"""Corpora: manage and search them and their documents; API and pages.
 
-The folder of a new corpus is created with its first documents. No answer names a folder.
+The folder of a new corpus is created with its first documents. No response reveals a folder.
 """
 
 from collections.abc import Iterator, Sequence
@@ -46,13 +46,13 @@ from pincite.server.work import Ingested
 from pincite.types import Document, Span
 
 SHOWN_PROBLEMS = 200
-ROWS, HITS = 25, 10  # of a page
+ROWS, HITS = 25, 10  # per page
 FILES = form_schema({"files": {"type": "array", "minItems": 1, "items": FILE}}, ["files"])
 Name = Annotated[Text, Field(min_length=1, max_length=200, pattern=r"\S")]
 About = Annotated[Text, Field(max_length=5_000)]
 Words = Annotated[str, StringConstraints(max_length=300)]
 Values = Annotated[tuple[Words, ...], Field(max_length=20)]
-Whole = Annotated[str, BeforeValidator(whole)]  # a text of a document, as UTF-8 can hold it
+Whole = Annotated[str, BeforeValidator(whole)]  # a document's text, made valid UTF-8
 
 api = Router(prefix="/api/v1/corpora", tags=["corpora"])
 pages = Router(include_in_schema=False)
@@ -82,7 +82,7 @@ class CorpusBody(BaseModel):
     about: str
     yours: bool
     shared: Shared
-    linked: bool  # kept outside of the server, and read-only here
+    linked: bool  # stored outside the server, and read-only here
     created: Moment
     links: dict[str, str]
 
@@ -109,20 +109,20 @@ class CorpusState(CorpusBody):
 
     n_documents: int = 0
     n_passages: int = 0
-    listable: bool = True  # else its documents can only be found by search
-    kinds: dict[Whole, int] = {}  # documents of each kind, the most frequent first
-    languages: dict[Whole, int] = {}  # "": unknown
+    listable: bool = True  # if false, documents can only be found by searching
+    kinds: dict[Whole, int] = {}  # documents of each kind, most frequent first
+    languages: dict[Whole, int] = {}  # "" for unknown
     first_published: str | None = None
     last_published: str | None = None
     n_undated: int = 0
     n_bytes: int = 0
-    encoder: str = ""  # empty: the corpus is empty
-    no_meaning: str = ""  # why only words can be searched; empty: meaning too
-    digest: str = ""  # empty if documents cannot be listed: results of jobs have it
+    encoder: str = ""  # empty if the corpus is empty
+    no_meaning: str = ""  # why only keyword search works; empty if semantic search works too
+    digest: str = ""  # empty if documents cannot be listed; results of jobs have it
     n_behind: int = 0  # batches that are not in the word index yet
-    ingesting: list[str]  # jobs that add to it
+    ingesting: list[str]  # jobs that are adding documents
     n_problems: int
-    problems: list[UnreadBody]  # the last ones
+    problems: list[UnreadBody]  # the most recent ones
 
 
 class DocumentQuery(Body):
@@ -131,7 +131,7 @@ class DocumentQuery(Body):
     limit: Annotated[int, Field(ge=1, le=200)] = 50
     cursor: Annotated[str, Field(max_length=4_000)] | None = None
     order: Order = "added"
-    text: Words = ""  # in the title or the address
+    text: Words = ""  # in the title or the URL
     kind: Words = ""
     language: Words = ""
 
@@ -140,7 +140,7 @@ class ListedBody(Shown):
     """A document without its text."""
 
     doc_id: str
-    url: Whole  # "upload:name" of a file that states no address of its own
+    url: Whole  # "upload:name" for a file that states no URL
     title: Whole
     kind: str
     published: str | None
@@ -176,7 +176,7 @@ class SearchQuery(Body):
     """What to search for, and among which documents."""
 
     q: Annotated[str, StringConstraints(min_length=1, max_length=2_000)]
-    by: Way | None = None  # None: hybrid if possible, else lexical
+    by: Way | None = None  # by default hybrid if possible, else lexical
     k: Annotated[int, Field(ge=1, le=100)] = 10
     published_from: IsoDate = ""
     published_to: IsoDate = ""
@@ -184,11 +184,11 @@ class SearchQuery(Body):
     domain: Values = ()
     language: Values = ()
     kind: Values = ()
-    where: Values = ()  # "section == news", as in --where
+    where: Values = ()  # such as "section == news", as in --where
 
     @property
     def filters(self) -> Filters:
-        """For the retrievers; raises ConfigError for an invalid date or condition."""
+        """Filters for the retrievers; raises ConfigError for an invalid date or condition."""
         return Filters(
             published_from=self.published_from,
             published_to=self.published_to,
@@ -204,7 +204,7 @@ class HitBody(BaseModel):
     """A passage that was found."""
 
     rank: int
-    score: float  # comparable only within one answer
+    score: float  # comparable only within one response
     passage_id: str
     doc_id: str
     url: Whole
@@ -221,7 +221,7 @@ class SearchResult(BaseModel):
     query: str
     by: Way
     hits: list[HitBody]
-    notes: list[str]  # for instance that documents without a date were left out
+    notes: list[str]  # for instance that undated documents were left out
 
 
 # ── Corpora ──────────────────────────────────────────────────────────────────────────────────────
@@ -280,7 +280,7 @@ def delete_corpus(corpus_id: str, who: Librarian, site: Stores) -> None:
 
 
 def readable(site: Site, corpus_id: str, who: Identity) -> CorpusEntry:
-    """A corpus that the user may read; else 404."""
+    """A corpus that the user can read; raises 404 otherwise."""
     entry = site.corpora.get(corpus_id) if "\0" not in corpus_id else None
     if entry is None or not who.may_read(entry):
         raise not_found()
@@ -288,10 +288,10 @@ def readable(site: Site, corpus_id: str, who: Identity) -> CorpusEntry:
 
 
 def changeable(site: Site, corpus_id: str, who: Identity) -> CorpusEntry:
-    """A corpus that the user may change.
+    """A corpus that the user can change.
 
     Raises:
-        Problem: 404; 403 for one that the user may only read; 409 for a linked one.
+        Problem: 404; 403 if the user can only read it; 409 if it is linked.
     """
     entry = readable(site, corpus_id, who)
     if not who.owns(entry.owner):
@@ -307,10 +307,10 @@ def changeable(site: Site, corpus_id: str, who: Identity) -> CorpusEntry:
 
 @contextmanager
 def opened(site: Site, entry: CorpusEntry) -> Iterator[Opened | None]:
-    """The corpus, open for reading; None while it is empty.
+    """Open a corpus for reading; yields None while it is empty.
 
     Raises:
-        Problem: 503, it cannot be read; does not say where it lies.
+        Problem: 503, it cannot be read; the message does not reveal its location.
     """
     if site.corpora.is_empty(entry):
         yield None
@@ -324,7 +324,6 @@ def opened(site: Site, entry: CorpusEntry) -> Iterator[Opened | None]:
 
 
 def state_of(site: Site, entry: CorpusEntry, who: Identity) -> CorpusState:
-    """A corpus and its contents."""
     n_problems, problems = site.corpora.problems(entry.corpus_id, SHOWN_PROBLEMS)
     waiting = site.jobs.open_requests("ingest")
     values: dict[str, Any] = {
@@ -365,7 +364,7 @@ def _contents(found: Opened) -> dict[str, Any]:
         "n_bytes": sum(status.n_bytes.values()),
         "encoder": status.encoder,
         "no_meaning": found.no_meaning,
-        # Without a catalogue, an engine may have to read all its documents for a digest.
+        # Without a catalogue, an engine might have to read all documents to compute a digest.
         "digest": found.corpus.manifest()["digest"] if found.catalogue else "",
         "n_behind": max(0, status.n_batches_behind),
     }
@@ -463,7 +462,7 @@ def delete_document(corpus_id: str, doc_id: str, who: Librarian, site: Stores) -
 
 
 def _document(site: Site, entry: CorpusEntry, doc_id: str) -> tuple[Document, list[Span]]:
-    """A document of a corpus and its passages; else 404."""
+    """A document of a corpus and its passages; raises 404 if there is none."""
     with opened(site, entry) as found:
         document = _catalogue(found).by_id(doc_id) if found else None
     if document is None:
@@ -624,13 +623,13 @@ def document(
 
 
 def result_page(request: Request, look: Look, _site: Site, result: bytes) -> HTMLResponse:
-    """What was added of the files that were sent."""
+    """Render what was added from the uploaded files."""
     found = codec.from_json(Ingested, result)
     return page(request, "ingested.html", look.who, job=look.job, found=found)
 
 
 def _size(site: Site, entry: CorpusEntry) -> int | None:
-    """The number of documents; None if unreadable, or known to a remote engine only."""
+    """The number of documents; None if unreadable, or known only to a remote engine."""
     if isinstance(entry.address, str):
         return None
     try:
@@ -641,7 +640,7 @@ def _size(site: Site, entry: CorpusEntry) -> int | None:
 
 
 def covered(site: Site, look: Look) -> Sequence[CorpusState | None]:
-    """What the corpora of a job hold, for pages that show a result; None: not readable now."""
+    """The contents of a job's corpora, for result pages; None for those not readable now."""
     if look.who is None:
         return []
     found: list[CorpusState | None] = []

@@ -43,12 +43,12 @@ class NewFeedback(Body):
     """A user's opinion on one item of a result, or on the whole."""
 
     job_id: Id
-    # As `pincite feedback` names items: CLAIM/r3 or CLAIM/s1 of `verify`, 1.r2 or 1.r2/e1 of
-    # `check`, 1, 1.s2 or 1.s2/r3 of `ask`; empty: the whole result.
+    # Items as named by `pincite feedback`: CLAIM/r3 or CLAIM/s1 of `verify`, 1.r2 or 1.r2/e1 of
+    # `check`, 1, 1.s2 or 1.s2/r3 of `ask`; empty for the whole result.
     item: Annotated[Text, Field(max_length=200)] = ""
     verdict: Verdict
-    label: Annotated[Text, Field(max_length=30)] | None = None  # what would be right
-    quote: Annotated[Text, Field(max_length=20_000)] | None = None  # a better one
+    label: Annotated[Text, Field(max_length=30)] | None = None  # the correct label
+    quote: Annotated[Text, Field(max_length=20_000)] | None = None  # a better quote
     note: Line | None = None
 
 
@@ -63,9 +63,9 @@ class FeedbackBody(BaseModel):
     quote: str | None
     note: str | None
     statement: str
-    said: str  # what the result says
+    said: str  # the label in the result
     url: str
-    versions: dict[str, str]  # of the program and the models behind the result
+    versions: dict[str, str]  # of the program and of the models that produced the result
     created: Moment
 
 

@@ -1,6 +1,6 @@
-"""Jobs over HTTP: start one, follow it, take its result, stop it; forms that bring files.
+"""Jobs over HTTP: start, follow and stop them, and get their results; forms with files.
 
-Files are written to the disk as they come, so the CSRF token of such a form is checked here.
+Files are written to disk as they arrive, so the CSRF token of such a form is checked here.
 """
 
 import errno
@@ -64,7 +64,7 @@ class JobBody(Shown):
     kind: Kind
     title: str
     status: Status
-    ahead: int  # jobs that run before it; accounts take turns
+    ahead: int  # jobs that will run before it; accounts take turns
     created: Moment
     started: Moment | None
     finished: Moment | None
@@ -72,7 +72,7 @@ class JobBody(Shown):
     attempts: int
     problem: dict[str, Any] | None
     n_events: int
-    request: dict[str, Any]  # without the text that was sent, which is the file "text"
+    request: dict[str, Any]  # without its text, which is the file "text"
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -86,7 +86,7 @@ class JobList(BaseModel):
     """A page of jobs, the newest first."""
 
     jobs: list[JobBody]
-    next: str | None  # cursor of the next page; null: this is the last
+    next: str | None  # cursor of the next page; null on the last page
 
 
 class EventBody(Shown):
@@ -102,16 +102,16 @@ class EventList(BaseModel):
     """What happened after the given event."""
 
     events: list[EventBody]
-    ended: bool  # nothing more will happen
+    ended: bool  # no more events will follow
 
 
 def start_job(
     site: Site, who: Identity, kind: Kind, body: VerbRequest, key: str | None = None
 ) -> Job:
-    """Put a job into the queue; the same key and body give the same job again.
+    """Queue a job; the same key and body return the same job.
 
     Raises:
-        Problem: 422, the server cannot do what is asked.
+        Problem: 422, the server cannot fulfil the request.
         DiskFull, KeyReused, QueueFull, TooManyOfYours
     """
     site.quotas.check_disk()
@@ -140,13 +140,12 @@ def start_job(
 
 
 def accepted(job: Job, response: Response) -> JobBody:
-    """The answer to a request that made a job."""
     response.headers["Location"] = f"/api/v1/jobs/{job.job_id}"
     return JobBody.model_validate(job)
 
 
 def readable(site: Site, job_id: str, who: Identity) -> Job:
-    """A job that the user may read.
+    """A job that the user can read.
 
     Raises:
         Problem: 404
@@ -155,14 +154,14 @@ def readable(site: Site, job_id: str, who: Identity) -> Job:
 
 
 def file_of(site: Site, job: Job, name: str, who: Identity) -> dict[str, Any] | None:
-    """A file of a job; the text of a private copy is for its owner only, not for admins."""
+    """A file of a job. Only its owner, not an admin, can read the text of a private copy."""
     found = site.jobs.file(job.job_id, name)
     is_private = found is not None and own_digest(str(found.get("url", ""))) is not None
     return None if is_private and job.owner != who.account_id else found
 
 
 def own_file(site: Site, job_id: str, name: str, who: Identity) -> dict[str, Any]:
-    """A file of a job; 404 if there is none that the user may read."""
+    """A file of a job; raises 404 if the user cannot read it."""
     found = file_of(site, readable(site, job_id, who), name, who)
     if found is None:
         raise not_found()
@@ -175,7 +174,7 @@ FILE = {"type": "string", "format": "binary"}
 def form_schema(
     fields: Mapping[str, object], required: Sequence[str], description: str = ""
 ) -> dict[str, Any]:
-    """The OpenAPI description (`openapi_extra`) of a route that reads its form itself."""
+    """The OpenAPI description (`openapi_extra`) of a route that parses its form itself."""
     schema = {"type": "object", "required": [*required], "properties": {**fields}}
     if description:
         schema["description"] = description
@@ -187,17 +186,17 @@ def form_schema(
 async def form_of(
     request: Request, who: Identity, site: Site, long: Mapping[str, int] | None = None
 ) -> AsyncIterator[tuple[str, Form]]:
-    """The id of an upload, and the form whose files it holds; removed if the block fails.
+    """Receive a form; yield its upload id and the form. The upload is removed if the block raises.
 
-    `long` names the fields that may be long, and their bytes.
+    `long` gives the limits in bytes of long fields.
 
     Raises:
-        Problem: the form is of another session, or is none.
+        Problem: the form belongs to another session, or is not a form.
         DiskFull
     """
     token = request.headers.get(CSRF_HEADER)
     if token is not None and who.csrf:
-        check_token(token, who.csrf)  # before anything is kept
+        check_token(token, who.csrf)  # before anything is stored
     kind = request.headers.get("content-type", "")
     await run_sync(site.quotas.check_disk)
     try:
@@ -263,7 +262,7 @@ def list_jobs(
 def listed(
     site: Site, who: Identity, limit: int, cursor: str | None, kinds: Sequence[Kind]
 ) -> tuple[list[Job], str | None]:
-    """A page of a user's jobs, and the cursor of the next one."""
+    """A page of a user's jobs, and the cursor of the next page."""
     found = site.jobs.listed(who.account_id, limit + 1, read_cursor(cursor, (float, str)), kinds)
     return page_of(found, limit, lambda job: (job.created, job.job_id))
 
@@ -360,7 +359,7 @@ def takes_gzip(accept: str) -> bool:
 
 
 async def _stream(jobs: JobStore, job_id: str, after: int, request: Request) -> AsyncIterator[str]:
-    """Events until the job has ended or the client has disconnected."""
+    """Stream events until the job ends or the client disconnects."""
     quiet_since = anyio.current_time()
     yield "retry: 2000\n\n"
     while not await request.is_disconnected():

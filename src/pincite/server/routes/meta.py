@@ -1,4 +1,4 @@
-"""Health, version and metrics for operators; language, colours and help for visitors."""
+"""Health, version and metrics for operators; language, theme and help for visitors."""
 
 from importlib.metadata import version
 
@@ -16,7 +16,7 @@ from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.worker import Worker
 
-NOT_READY = {  # public: without addresses and paths
+NOT_READY = {  # public, so without URLs and paths
     "database": "The database does not answer, or has the tables of another version.",
     "folder": "The data folder is not writable or has no room: jobs and files are refused.",
     "worker": "No job can run: a thread of the worker has ended.",
@@ -111,7 +111,7 @@ def help_page(request: Request, who: Guest) -> HTMLResponse:
 
 
 def _keep(answer: RedirectResponse, site: Site, name: str, value: str) -> None:
-    """Set a cookie that no script reads."""
+    """Set a cookie that scripts cannot read."""
     answer.set_cookie(
         name,
         value,

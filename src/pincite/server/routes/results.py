@@ -1,7 +1,7 @@
 """The page of a job (progress, then its result), the list of jobs, and share links.
 
-A share link shows a result read-only: with quotes, but without whole source texts, the corpus,
-forms and downloads, which are for the owner of the job.
+A share link shows a result read-only, with quotes. Whole source texts, the corpus, forms and
+downloads are available only to the job's owner.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ from pincite.server.tables import Kind
 from pincite.types import Label
 from pincite.verbs.verify.coverage import FLAGS
 
-# Makes the page of a result from its JSON; None if another version of Pincite wrote it.
+# Renders a result page from JSON; returns None if another version of Pincite wrote the result.
 View = Callable[[Request, Look, Site, bytes], HTMLResponse | None]
 VIEWS: dict[Kind, View] = {
     "verify": verify.result_page,
@@ -40,8 +40,8 @@ VIEWS: dict[Kind, View] = {
 }
 SHARABLE = ("verify", "check", "ask")
 ROWS = 50
-MAX_STEPS = 8  # the last steps that a job's page lists
-MAX_EVENTS = 500  # the last events that a running job's page is made of
+MAX_STEPS = 8  # the last steps listed on a job's page
+MAX_EVENTS = 500  # the last events used for a running job's page
 FAILING = (*FLAGS, Label.PARTLY_SUPPORTED)
 
 api = Router(prefix="/api/v1/jobs/{job_id}/links", tags=["jobs"])
@@ -140,7 +140,7 @@ def history(
 
 
 def _progress(request: Request, site: Site, job: Job) -> dict[str, Any]:
-    """The last step in words, how much is done, and the steps before it."""
+    """The current step in words, the progress so far, and earlier steps."""
     events = site.jobs.events(job.job_id, max(0, job.n_events - MAX_EVENTS))
     counted = next((e.data for e in reversed(events) if e.data.get("total")), {})
     steps = _steps(request, events)
@@ -160,7 +160,7 @@ def _progress(request: Request, site: Site, job: Job) -> dict[str, Any]:
 
 
 def _steps(request: Request, events: Sequence[Event]) -> list[str]:
-    """The events in words; of several of one kind in a row only the last."""
+    """Describe the events; of consecutive events of one kind, keep the last."""
     found: list[tuple[str, str]] = []
     for event in events:
         words = _in_words(request, event)
@@ -267,7 +267,7 @@ def _links(request: Request, who: Identity, site: Site, job_id: str, new: str = 
 
 
 def _shared(site: Site, who: Identity | None, token: str) -> tuple[Look, bytes]:
-    """What a share link opens: a visitor at a job, and the report's JSON."""
+    """Resolve a share link to the visitor's view of the job, and the report's JSON."""
     job_id = site.people.links.job_of(token)
     job = site.jobs.get(job_id) if job_id else None
     result = site.jobs.result(job.job_id) if job else None
@@ -281,6 +281,6 @@ def _nothing() -> Problem:
 
 
 def _unlisted(shown: HTMLResponse) -> HTMLResponse:
-    """Keep a share link out of search engines, should someone publish it."""
+    """Keep a published share link out of search engines."""
     shown.headers["X-Robots-Tag"] = "noindex"
     return shown

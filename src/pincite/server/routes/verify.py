@@ -1,7 +1,7 @@
 """Verified articles: the form, the findings, exports, and the API of the user script.
 
-Each address states the threshold, and that of a finding the finding, so that a link shows everyone
-the same. Where scripts run, only parts of the page are fetched.
+URLs contain the threshold, and the finding if one is open, so that a link shows the same to
+everyone. With scripts enabled, only parts of the page are fetched.
 """
 
 import html
@@ -62,13 +62,13 @@ from pincite.verbs.verify import render, wording
 from pincite.verbs.verify.coverage import Stage, stage
 from pincite.verbs.verify.report import Report
 
-KEPT = 16  # results that stay parsed: a reader asks for the same one again and again
-WHOLE = 60_000  # characters of a source beyond which a window of it is shown
+KEPT = 16  # parsed results to cache, because a reader requests the same one repeatedly
+WHOLE = 60_000  # characters; of a longer source, only a window is shown
 WINDOW = 12_000  # characters before and after the quote
-SOURCES = "sources"  # fields of files; every other file is the article
+SOURCES = "sources"  # prefix of fields with source files; any other file is the article
 MAX_TITLE = 2000
-REMEMBERED = 200  # the newest jobs of an account in which a citation is looked up
-MAX_QUOTE = 600  # characters of a source in an answer to the user script
+REMEMBERED = 200  # newest jobs of an account that are searched for a citation
+MAX_QUOTE = 600  # characters of a source in a response to the user script
 Threshold = Annotated[
     float | None, Query(gt=0, lt=1, description="Of support; none: that of the run.")
 ]
@@ -79,26 +79,25 @@ pages = Router(include_in_schema=False)
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A stored report, and what is stored with it."""
+    """A stored report, and the view stored with it."""
 
     report: Report
     view: Mapping[str, Any]
 
     @property
     def threshold(self) -> float:
-        """The threshold of the run."""
         return float(str(self.report.settings["verify.threshold"]))
 
 
 class Results:
-    """A cache of parsed results. Safe to use from several threads."""
+    """A cache of parsed results. Thread-safe."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, Verified] = OrderedDict()
         self._lock = Lock()
 
     def get(self, store: JobStore, job_id: str, result: bytes | None = None) -> Verified | None:
-        """The result of a finished job; None if there is none that this version reads."""
+        """The result of a finished job; None if there is none that this version can read."""
         with self._lock:
             if found := self._kept.get(job_id):
                 self._kept.move_to_end(job_id)
@@ -119,7 +118,7 @@ class Results:
 
 
 def report_at(verified: Verified, threshold: float | None) -> Report:
-    """The report as it would be at another threshold; None: at its own."""
+    """Relabel a report for another threshold; None keeps its own."""
     report = verified.report
     if threshold is None or threshold == verified.threshold:
         return report
@@ -180,7 +179,7 @@ async def verify(request: Request, who: Runner, site: Stores) -> Response:
 
 
 def _started(site: Site, who: Identity, upload_id: str, sent: SentForm) -> Job:
-    """The job that a form starts.
+    """Start the job that a form describes.
 
     Raises:
         Problem: 422, the form is incomplete.
@@ -206,10 +205,10 @@ def _started(site: Site, who: Identity, upload_id: str, sent: SentForm) -> Job:
 
 
 def _read(site: Site, article: Sent) -> tuple[str, bytes]:
-    """Name and content of the article's file, which is then removed.
+    """Read the article's file and remove it; return its name and content.
 
     Raises:
-        Problem: 422, it is larger than an article may be.
+        Problem: 422, it exceeds the limit for an article.
     """
     if article.n_bytes > site.server.body_megabytes * 1e6:
         too_long = {"where": "text", "what": "too long", "kind": "too_long"}
@@ -220,7 +219,7 @@ def _read(site: Site, article: Sent) -> tuple[str, bytes]:
 
 
 def _article(fields: Mapping[str, str], file: tuple[str, bytes] | None) -> dict[str, Any]:
-    """The article of a form: a file, else several lines or markup, else one line: a title."""
+    """The article of a form: a file, else a text with several lines or markup, else a title."""
     given, title = fields.get("article", "").strip(), fields.get("title", "").strip()
     markup = "wikitext"
     if file:
@@ -247,7 +246,7 @@ def _form(request: Request, who: Identity, site: Site, **again: Any) -> HTMLResp
 
 
 class Handed(NamedTuple):
-    """The result of handing in a private copy: the copy, or what is wrong with it."""
+    """The result of uploading a private copy: the copy, or the problem with it."""
 
     citation_id: str = ""
     copy: OwnCopy | None = None
@@ -255,20 +254,20 @@ class Handed(NamedTuple):
 
 
 class Around(NamedTuple):
-    """A source's text around a quote; `quote` is marked, `near` only came closest."""
+    """A source's text around a quote. `quote` is an exact match, `near` the closest passage."""
 
     head: str
     quote: str
     near: str
     tail: str
-    cut: bool  # more of the source exists than is shown
-    whole: bool  # this is the source's text, not only a passage
+    cut: bool  # the source has more text than shown
+    whole: bool  # the text comes from the whole source, not only from a passage
     language: str
     doc_id: str
 
 
 def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTMLResponse | None:
-    """The findings, with the worst one open; None if another version wrote the report."""
+    """Render the findings with the worst one open; None if another version wrote the report."""
     verified = _results(request).get(site.jobs, look.job.job_id, result)
     if verified is None:
         return None
@@ -302,7 +301,7 @@ def finding_page(
     threshold: float | None,
     handed: Handed | None = None,
 ) -> HTMLResponse:
-    """The findings with this one open, or this one alone if a script asks for it; else 404."""
+    """Render the findings with this one open, or only this one for a script; 404 if missing."""
     verified = _of(request, site, look.job)
     values = _board(site, look, verified, threshold, claim_id) | {"handed": handed}
     if request.headers.get("hx-target") == "finding":
@@ -328,7 +327,7 @@ def board(
 def board_piece(
     request: Request, look: Look, site: Site, claim: str, threshold: float | None
 ) -> HTMLResponse:
-    """List, article and source at a threshold; `claim` is open if it is not empty."""
+    """Render list, article and source at a threshold, with `claim` open unless it is empty."""
     verified = _of(request, site, look.job)
     values = _board(site, look, verified, threshold, claim)
     here = f"{look.place}/findings/{claim}" if claim else look.place
@@ -371,7 +370,7 @@ def export(
 
 
 def verified_in(request: Request, site: Site, job: Job) -> Verified | None:
-    """The result of a job; None unless it verified an article and has ended."""
+    """The result of a job; None unless it is a finished verification."""
     if job.kind != "verify" or not job.ended:
         return None
     return _results(request).get(site.jobs, job.job_id)
@@ -392,9 +391,9 @@ def _results(request: Request) -> Results:
 def _board(
     site: Site, look: Look, verified: Verified, threshold: float | None, claim_id: str
 ) -> dict[str, Any]:
-    """The values of a verified article's page, with a finding open: this one, else the worst.
+    """Template values for a verified article's page, with this finding or the worst one open.
 
-    Whole texts are for those who had the sources read, not for those who got a link.
+    Whole source texts are shown to the job's owner, not through a share link.
 
     Raises:
         Problem: 404, there is no such finding.
@@ -434,14 +433,14 @@ def _board(
         "edit": edit_link(verified, opened.claim.claim_id) if opened else None,
         "summary": edit_summary(opened) if opened else "",
         "around": partial(around, stored),
-        "may_hand_in": keys_of,  # without keys a copy could not be matched later
+        "may_hand_in": keys_of,  # without keys, a copy could not be matched later
         "reference": partial(render.reference, today=today),
         "to_paste": partial(render.to_paste, today=today),
     }
 
 
 def coverage_at(own: Report, report: Report) -> list[tuple[str, int]]:
-    """How far citations came: name of the stage and count; `report` is at the chosen threshold."""
+    """How many citations reached each stage; `report` is at the chosen threshold."""
     flagged = sum(
         stage(result, finding.label) is Stage.FLAGGED
         for finding in report.findings
@@ -453,7 +452,7 @@ def coverage_at(own: Report, report: Report) -> list[tuple[str, int]]:
 
 
 def edit_link(verified: Verified, claim_id: str) -> tuple[str, str] | None:
-    """The address of the wiki's form for editing a claim's section, and the wiki's host."""
+    """The URL of the wiki's edit form for a claim's section, and the wiki's host."""
     report = verified.report
     base, _, query = (report.url or "").partition("?")
     if not (report.revision_id and query and base.endswith("/index.php") and cells.safe_link(base)):
@@ -466,7 +465,7 @@ def edit_link(verified: Verified, claim_id: str) -> tuple[str, str] | None:
 
 
 def article_blocks(verified: Verified, report: Report) -> Iterator[dict[str, Any]]:
-    """The article's blocks, each in pieces: (text, id of the claim or "", its label)."""
+    """The article's blocks, split into pieces: (text, claim id or "", label)."""
     labels = {f.claim.claim_id: f.label for f in report.findings}
     for block in verified.view.get("blocks", ()):
         pieces, end, text = [], 0, block["text"]
@@ -491,7 +490,7 @@ def edit_summary(finding: Finding) -> str:
 
 
 def around(stored: Callable[[str], Mapping[str, Any] | None], evidence: Evidence) -> Around:
-    """The source around the quote: its whole text where it is stored, else the passage."""
+    """The source around the quote: the stored whole text if available, else the passage."""
     passage, quote = evidence.passage, evidence.quote
     document = stored(passage.doc_id)
     if document and passage.span.of(document["text"]) != passage.text:
@@ -523,7 +522,7 @@ class CitationRequest(Body):
 
     title: Line = ""
     revision: Revision | None = None
-    note: Line | None = None  # id of the reference in the wiki's page: "cite_note-Smith-2"
+    note: Line | None = None  # id of the reference in the wiki page: "cite_note-Smith-2"
     claim: Line | None = None
     url: Line | None = None
     settings: Tuning = Tuning()
@@ -544,12 +543,12 @@ class CitedBody(BaseModel):
     label: str  # "supported", "partly_supported", "not_supported", "refuted" or "unchecked"
     name: str
     url: str | None
-    copy_url: str | None  # of the copy that was read, if it has another address
-    quote: str  # verbatim from the source; empty: none supports the claim
-    near: str  # verbatim, the closest passage, if there is no quote
+    copy_url: str | None  # of the copy that was read, if it differs
+    quote: str  # verbatim from the source; empty if none supports the claim
+    near: str  # the closest passage, verbatim, if there is no quote
     reasons: list[str]
     unchecked: str | None  # why it could not be checked
-    step: str  # what the user can do then
+    step: str  # what the user can do about it
 
 
 class SuggestionBody(BaseModel):
@@ -621,7 +620,7 @@ def citation(
 
 
 def _before(site: Site, who: Identity, body: CitationRequest) -> Iterator[Job]:
-    """The user's finished jobs that may hold the answer, the newest first."""
+    """The user's finished jobs that may contain the answer, newest first."""
     wanted = _article_of(body).model_dump(mode="json", exclude_none=True) if body.claim else None
     for job in site.jobs.listed(who.account_id, REMEMBERED, None, ("verify",)):
         if job.status is not Status.DONE:
@@ -634,7 +633,7 @@ def _before(site: Site, who: Identity, body: CitationRequest) -> Iterator[Job]:
 
 
 def _is_same(site: Site, job: Job, wanted: dict[str, Any]) -> bool:
-    """Whether a job had this request; its text is stored apart."""
+    """Whether a job had this request; its text is stored separately."""
     rest = {key: value for key, value in wanted.items() if key != "text"}
     if {key: job.request.get(key) for key in rest} != rest or "revision" in job.request:
         return False
@@ -642,12 +641,11 @@ def _is_same(site: Site, job: Job, wanted: dict[str, Any]) -> bool:
 
 
 def _sent(site: Site, job: Job) -> str:
-    """The text that a job was sent."""
     return str((site.jobs.file(job.job_id, "text") or {}).get("text", ""))
 
 
 def _article_of(body: CitationRequest) -> VerifyRequest:
-    """The claim as an article of one sentence, as wikis render it."""
+    """Build an article of one sentence from the claim, as wikis render it."""
     claim, url = html.escape(body.claim or ""), html.escape(body.url or "")
     text = (
         f'<!doctype html><html><body><p>{claim}<sup class="reference"><a href="#cite_note-1">[1]'
@@ -658,7 +656,7 @@ def _article_of(body: CitationRequest) -> VerifyRequest:
 
 
 def _citing(job: Job, verified: Verified, note: str | None, site: Site) -> list[Finding]:
-    """The findings on claims that cite a note; all if none is named."""
+    """The findings on claims that cite a note; all findings if `note` is None."""
     if note is None:
         return list(verified.report.findings)
     source, link = _sent(site, job), f'href="#{note}"'
