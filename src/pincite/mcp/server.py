@@ -173,7 +173,7 @@ async def _listed(workers: Workers, name: str | None) -> str:
     """All corpora, or the one with this name, as JSON."""
 
     async def tell(*step: object) -> None:
-        """Progress of a list is not reported."""
+        """Ignore progress."""
 
     try:
         corpora = (await workers.call("list_corpora", {}, tell))["corpora"]

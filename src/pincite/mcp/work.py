@@ -96,7 +96,7 @@ Names = Annotated[list[str] | None, Says("names from list_corpora; all if omitte
 File = Annotated[str | None, Says("path of a file below a folder that the operator allowed")]
 
 
-# The tools: the server offers each with its keyword arguments, docstring and result.
+# The tools. The server publishes their keyword arguments, docstrings and result types.
 
 
 def verify_claim(

@@ -293,7 +293,7 @@ class Opened:
 
     corpus: Corpus
     no_meaning: str
-    counted: tuple[int, Contents] | None = None  # the write sequence at the last count
+    counted: tuple[int, Contents] | None = None  # batch sequence at the last count
 
     @property
     def catalogue(self) -> Catalogue | None:
@@ -399,7 +399,7 @@ class CorpusPool:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """The corpora of a server with their uploads, jobs and open handles."""
+    """The corpora of a server, with the stores that deleting a corpus involves."""
 
     register: CorpusRegister
     uploads: Uploads

@@ -63,7 +63,7 @@ _HOST = re.compile(r"(\[(?P<v6>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(:[0-9]{1,5
 _NUMBER = re.compile(r"[0-9]{1,15}")
 LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
-EXTRA = ("method", "route", "status", "seconds")  # extra fields of a log line about a request
+EXTRA = ("method", "route", "status", "seconds")  # extra fields in a request's log line
 Observe = Callable[[str, str, int, float], None]  # method, route, status, seconds
 LOG = logging.getLogger("pincite.server")
 REQUESTS = logging.getLogger("pincite.requests")

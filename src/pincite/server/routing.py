@@ -153,7 +153,7 @@ FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
 def identifier(sessions: Sessions, keys: ApiKeys, settings: ServerSettings) -> Identify:
-    """Identify senders by cookie or API key; an invalid key is not replaced by a valid cookie."""
+    """Identify senders by API key or cookie; any key, even an invalid one, takes precedence."""
     name = cookie_name(settings)
 
     def identify(request: Request) -> Identity | None:

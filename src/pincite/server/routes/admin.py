@@ -1,4 +1,4 @@
-"""Accounts and the audit log, for admins: the API and the pages."""
+"""Accounts and the audit log for admins: API and pages."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""Feedback on results: what is right or wrong, and what would be right."""
+"""Feedback on results: whether an item is right, and what the correct answer is."""
 
 import json
 from dataclasses import replace

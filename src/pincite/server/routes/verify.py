@@ -357,7 +357,7 @@ def export(
     """The report as an HTML file, or as tags and references to paste, worst first."""
     report = report_at(_of(request, site, readable(site, job_id, who)), threshold)
     if ending == "html":
-        # Its styles are inline; it has no script, and none may run.
+        # The export has inline styles and no scripts, so block scripts.
         policy = (
             "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
         )
@@ -484,7 +484,7 @@ def article_blocks(verified: Verified, report: Report) -> Iterator[dict[str, Any
 
 
 def edit_summary(finding: Finding) -> str:
-    """A neutral edit summary that names the tool."""
+    """A neutral edit summary that names the tool; empty without citations."""
     numbers = "".join(f"[{r.citation.citation_id.removeprefix('r')}]" for r in finding.citations)
     return f"checked source {numbers} (tool-assisted: Pincite)" if numbers else ""
 
