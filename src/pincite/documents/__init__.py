@@ -1,1 +1,1 @@
-"""Bytes in, a Document or the reason why there is none out: one file per format."""
+"""Readers, one file per format: bytes in, a `Document` or the reason why there is none out."""

@@ -1,7 +1,7 @@
-"""What goes into a reader: the bytes, what is known of them, how much is allowed, which format.
+"""Input to the readers: bytes, declared type, limits, and format detection.
 
-Every limit is here, so that one line in the settings changes it for all formats. The defaults suit
-a machine with 4 GB of memory that reads untrusted pages.
+All limits live here, so one setting applies to every format. The defaults suit a machine with 4 GB
+of memory that reads untrusted pages.
 """
 
 import hashlib
@@ -17,31 +17,30 @@ from pincite.types import Reason, Unchecked
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much one source may cost; over a limit it is `Unchecked`, never cut off silently."""
+    """Limits for one source; a source over a limit becomes `Unchecked` and is never truncated."""
 
     max_bytes: int = 50_000_000  # a scanned book has 20 to 40 MB
     max_chars: int = 10_000_000  # the longest novels have 3 to 4 million
     line_bytes: int = 20_000_000  # one record of a JSONL file
     pdf_pages: int = 3_000
-    # Of processor time, for one document: a book of 3,000 pages, at 100 full ones a second.
+    # Processor time per document: a book of 3,000 pages, at 100 full pages a second.
     seconds: float = 30.0
-    memory: int = 2_000_000_000  # address space of its reader, code and libraries included
-    # The same for PDFs, which are read page by page: more is a page of forms within forms.
+    memory: int = 2_000_000_000  # address space of the worker, including code and libraries
+    # PDFs are read page by page, so one that needs more nests forms within forms.
     pdf_memory: int = 1_000_000_000
 
 
 DEFAULT_LIMITS = Limits()
-# Packed text is 4 to 20 times smaller, gzip reaches 1,030 times on zeros: more is an attack on the
-# disk or the clock, once it is also more than `max_bytes`.
+# Text compresses 4 to 20 times, zeros 1,030 times. A higher ratio is treated as an attack once the
+# output also exceeds `max_bytes`.
 MAX_RATIO = 200
-# So many refusals in a row, and a file of records is given up: it is no such file, or not any more.
+# After this many consecutive bad records the file is given up.
 MAX_REFUSED_IN_A_ROW = 10_000
-CHECKSUM = ".md5"  # the ending of a file with the digest of the one beside it
+CHECKSUM = ".md5"  # suffix of a checksum file
 _DIGEST = re.compile(r"(?<![0-9a-fA-F])[0-9a-fA-F]{32}(?![0-9a-fA-F])")
 
 
 def is_bomb(n_unpacked: int, n_packed: int, limits: Limits) -> bool:
-    """Whether so many bytes were packed into so few that more of them are not worth the wait."""
     return n_unpacked > max(limits.max_bytes, MAX_RATIO * n_packed)
 
 
@@ -57,13 +56,12 @@ class Body:
 
     @property
     def charset(self) -> str | None:
-        """The `charset=` of the declared content type."""
         _, _, parameters = (self.content_type or "").lower().partition("charset=")
         return parameters.split(";")[0].strip(" \"'") or None
 
 
 def too_large(url: str, n_bytes: int, limit: int, what: str = "the file") -> Unchecked:
-    """The result for a source over a limit, with both sizes for the reader.
+    """Return the `Unchecked` for a source over a limit, stating both sizes.
 
     >>> too_large("u", 61_000_000, 50_000_000).detail
     'the file has 61.0 MB, the limit is 50.0 MB'
@@ -73,7 +71,7 @@ def too_large(url: str, n_bytes: int, limit: int, what: str = "the file") -> Unc
 
 
 def unusable(text: str, url: str, where: str, limits: Limits) -> Unchecked | None:
-    """Why the text of a record is no source: no words, or too many; `where` is file and line."""
+    """Return why a record's text cannot be used (empty or too long); `where` is file and line."""
     if not text:
         return Unchecked(url, Reason.EMPTY, f"{where}: the text has no words")
     if len(text) > limits.max_chars:
@@ -87,7 +85,7 @@ def _megabytes(n_bytes: int) -> str:
 
 
 def unpacked(data: bytes, limit: int) -> bytes:
-    """At most one byte more than `limit` of what gzip packed; of a broken one its beginning."""
+    """Decompress at most `limit` + 1 bytes of gzip data; stops at corrupt data."""
     unpacker = zlib.decompressobj(wbits=31)
     parts, length = [], 0
     try:
@@ -102,10 +100,10 @@ def unpacked(data: bytes, limit: int) -> bytes:
 
 
 def mismatch(path: Path) -> str:
-    """What is wrong with a file according to `FILE.md5`; empty if nothing is, or there is none.
+    """Compare a file with `FILE.md5`; return the mismatch, or "" if there is none.
 
-    NLM writes `MD5(name)= digest`, md5sum `digest  name`; both are read. This finds a broken
-    download, not a forged one.
+    Reads both NLM's `MD5(name)= digest` and md5sum's `digest  name`. This detects a broken
+    download, not a forged one. Without a checksum file the result is "".
     """
     side = path.with_name(path.name + CHECKSUM)
     if not side.is_file():
@@ -122,7 +120,7 @@ def mismatch(path: Path) -> str:
 
 
 class Format(StrEnum):
-    """The readers there are, and two for what has none."""
+    """Formats with a reader, and two values for data without one."""
 
     HTML = "html"
     PDF = "pdf"
@@ -131,7 +129,7 @@ class Format(StrEnum):
     MARKDOWN = "markdown"
     JATS = "jats"
     UNSUPPORTED = "unsupported"
-    MISLABELLED = "mislabelled"  # labelled as a PDF, but is none
+    MISLABELLED = "mislabelled"  # labelled as a PDF, but not one
 
 
 _UNSUPPORTED = {
@@ -186,7 +184,7 @@ _ENDINGS = {
     ".txt": Format.TEXT,
     **dict.fromkeys((".csv", ".tsv", ".json", ".xml", ".css", ".js", ".svg"), Format.UNSUPPORTED),
 }
-# A comment is matched in one way only: a row of 400 of them took exponential time otherwise.
+# A comment matches in one way only: otherwise 400 comments in a row take exponential time.
 _HTML_START = re.compile(
     rb"\s*(<\?xml[^>]{0,200}>\s*)?(?>(?><!--.{0,2000}?-->)\s*)*+<(!doctype\s+html|html|head|body)\b",
     re.IGNORECASE | re.DOTALL,
@@ -204,25 +202,25 @@ HEAD_BYTES = 4096
 
 
 def format_of(data: bytes, url: str, content_type: str | None) -> tuple[Format, str]:
-    """The format to read `data` as, and what to call it in a message.
+    """Return the format to read `data` as, and its name for messages.
 
-    What the first bytes are counts, then what the server or the name says: servers send error pages
-    as `application/pdf` and PDFs as text.
+    The first bytes take precedence over the server's type and the file name: servers send error
+    pages as `application/pdf` and PDFs as text.
 
     >>> format_of(b"%PDF-1.7", "https://example.org/a", "text/html")[0]
     <Format.PDF: 'pdf'>
     """
     start = data[:HEAD_BYTES]
-    if data[:4] == b"PK\3\4" and b"word/document" in data:  # its list of contents ends a ZIP
+    if data[:4] == b"PK\3\4" and b"word/document" in data:  # the ZIP directory is at the end
         return Format.DOCX, ""
-    if b"%PDF-" in start[:1024]:  # the standard allows rubbish before the header
+    if b"%PDF-" in start[:1024]:  # the standard allows junk before the header
         return Format.PDF, ""
     for magic, name in _UNSUPPORTED.items():
         if start.startswith(magic):
             return Format.UNSUPPORTED, name
     if start[4:8] == b"ftyp":
         return Format.UNSUPPORTED, "a film or an image"
-    # The patterns expect no byte order mark, and single bytes in place of UTF-16.
+    # The patterns expect no byte order mark and one byte per character.
     is_utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")
     head = start[2:].replace(b"\0", b"") if is_utf16 else start.removeprefix(b"\xef\xbb\xbf")
     if _HTML_START.match(head):
@@ -245,7 +243,7 @@ def _by_label(head: bytes, url: str, content_type: str | None) -> tuple[Format, 
         found = _TYPES.get(label, other)
     if found is Format.TEXT and _ENDINGS.get(ending) is Format.MARKDOWN:
         found = Format.MARKDOWN
-    if found is Format.PDF:  # real ones are recognised by their bytes
+    if found is Format.PDF:  # real PDFs are recognised by their bytes
         found = Format.MISLABELLED
         label = f"labelled as a PDF ({label}), but it does not begin as one"
     return found, label

@@ -1,16 +1,15 @@
-"""Files and folders as documents: for a knowledge base (`collected`), or by address (`Sources`).
+"""Reads files and folders, for a knowledge base (`collected`) or by address (`Sources`).
 
-A manifest says which file is the copy of which address, and what is known of it besides its words.
-A row, of `manifest.jsonl` or of a CSV file with a header, is `url`, `file` (below the manifest's
-own folder), `status`, `content_type`, `fetched`, `title`, `date`, `language`; every other column is
-kept as metadata (author, publisher, licence, …). A row may describe a page that states its address
-itself, or hold a text; files that a row names are read even if they were not given. A `.json` file
-with one object by file name, as EvidenceSeeker has, is a manifest too; its names mean the files
-that are read with it. A bad row is a `Problem`, not an end, and a file outside the folder is never
-opened, whatever the manifest says.
+A manifest maps files to addresses and adds metadata. Each row of `manifest.jsonl`, or of a CSV file
+with a header, has `url`, `file` (below the manifest's folder), `status`, `content_type`, `fetched`,
+`title`, `date` and `language`; other columns are kept as metadata (author, publisher, licence, …).
+A row may also describe a page that states its own address, or contain the text itself. Files named
+by a row are read even if they were not passed in. A `.json` file with one object per file name, as
+in EvidenceSeeker, is a manifest too; its names refer to files read with it. A bad row yields a
+`Problem`, and reading continues. Files outside the folder are never opened.
 
-PubMed's baseline of a year is followed by daily update files that are numbered on; a record that
-stands in several counts as the last file has it. Elsewhere the file that is read last counts.
+PubMed's yearly baseline is followed by numbered daily update files; the last file with a record
+wins. For other duplicates, the file read last wins.
 """
 
 import contextlib
@@ -48,7 +47,7 @@ _ESCAPED_LETTER = re.compile("%(2[de]|3[0-9]|[46][1-9a-f]|[57][0-9a]|5f|7e)", re
 
 
 def exact_key(url: str) -> str:
-    """The address without what never makes a difference: scheme, fragment, tracking.
+    """Normalise an address: drop scheme, fragment and tracking parameters.
 
     >>> exact_key("HTTP://Example.org:80/a%7eb/?utm_source=x#top")
     'example.org/a~b'
@@ -73,7 +72,7 @@ def exact_key(url: str) -> str:
 
 
 def loose_key(url: str) -> str:
-    """The exact key of the page itself: without an archive's prefix and without `www.`.
+    """Like `exact_key`, without an archive's prefix and without `www.`.
 
     >>> loose_key("https://web.archive.org/web/20130105/http://www.example.org/a")
     'example.org/a'
@@ -82,7 +81,7 @@ def loose_key(url: str) -> str:
 
 
 def variants(url: str) -> tuple[str, ...]:
-    """Addresses under which a crawl may have the page, the given one first.
+    """List the addresses under which a crawl may have stored the page, the given one first.
 
     >>> variants("http://www.example.org/a")[:3]
     ('http://www.example.org/a', 'https://www.example.org/a', 'http://example.org/a')
@@ -99,7 +98,7 @@ def variants(url: str) -> tuple[str, ...]:
 
 
 def _escaped(text: str) -> str:
-    """Percent-encoding in one spelling: letters and digits bare, the rest in capitals."""
+    """Normalise percent-encoding: letters and digits bare, the rest in upper case."""
     bare = _ESCAPED_LETTER.sub(lambda match: unquote_to_bytes(match[0]).decode("ascii"), text)
     capitals = re.sub(r"%[0-9a-fA-F]{2}", lambda match: match[0].upper(), bare)
     return quote(capitals, safe="/%:;=@!$&'()*+,?~[]|", errors="replace")
@@ -112,10 +111,10 @@ NAMES = (NAME, "manifest.csv")
 _OWN = frozenset(
     "url file status content_type fetched title date published language lang kind text".split()
 )
-MAX_ROWS = 500_000  # they are all held, 500 bytes each and more
-# A CSV file without any of these columns holds no documents.
+MAX_ROWS = 500_000  # all are held in memory, 500 bytes or more each
+# A CSV file needs one of these columns to count as a manifest.
 _NEEDED = ("url", "file", "text")
-_SEPARATORS = ",;\t"  # spreadsheets write semicolons where the comma is decimal
+_SEPARATORS = ",;\t"  # spreadsheets use semicolons where the decimal separator is a comma
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?(?=$|T| )")
 _BY_NAME = {".md": "text/markdown", ".txt": "text/plain"}
 
@@ -128,18 +127,17 @@ class Problem(NamedTuple):
     message: str
 
     def __str__(self) -> str:
-        """`manifest.jsonl line 3: no url`."""
         return f"{self.file}{f' line {self.line}' if self.line else ''}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row: an address and what is stored for it; `fault` if its file may not be opened.
+    """One manifest row; `fault` is set if its file may not be opened.
 
-    Title, date, language and metadata count before what the file itself says.
+    Title, date, language and metadata override what the file itself states.
     """
 
-    url: str  # empty: the one that the file states for itself
+    url: str  # empty: the file states its own address
     file: Path | None = None
     status: int | None = None
     content_type: str | None = None
@@ -150,11 +148,10 @@ class Entry:
     language: str | None = None
     meta: Mapping[str, str] = field(default_factory=dict)
     line: int = 0
-    record: Mapping[str, Any] = field(default_factory=dict)  # the row itself, if it holds a text
-    remarks: tuple[str, ...] = ()  # values of the row that could not be used; the rest is
+    record: Mapping[str, Any] = field(default_factory=dict)  # the row, if it contains the text
+    remarks: tuple[str, ...] = ()  # invalid values in a row that is otherwise used
 
     def read(self, limits: Limits = DEFAULT_LIMITS) -> Found:
-        """The document in the entry's file, or why there is none."""
         if self.fault:
             return Unchecked(self.url, Reason.NOT_SUPPLIED, self.fault)
         try:
@@ -164,10 +161,10 @@ class Entry:
             return Unchecked(self.url, Reason.NOT_SUPPLIED, detail)
 
     def describe(self, found: Found) -> Found:
-        """The document with what the row says of it."""
+        """Override the document's fields with the row's."""
         if isinstance(found, Unchecked):
             return found
-        # Of a PDF: where each page starts, not how many there are.
+        # These are properties of the PDF, so the row cannot override them.
         pages = {key: found.meta[key] for key in (PAGES, LABELS) if key in found.meta}
         return replace(
             found,
@@ -183,7 +180,7 @@ class Entry:
         n_bytes = self.file.stat().st_size if self.file else 0
         if n_bytes > limits.max_bytes:
             return too_large(self.url, n_bytes, limits.max_bytes)
-        # A saved file's name may say more than its address: report.pdf for /download?id=7.
+        # A saved file's name may reveal more than its address: report.pdf for /download?id=7.
         name = self.file.name.lower().removesuffix(".gz") if self.file else ""
         return read.read_bytes(
             self.file.read_bytes() if self.file else b"",
@@ -196,7 +193,7 @@ class Entry:
 
 
 def is_manifest(path: Path) -> bool:
-    """Whether a file's rows describe other files: by its name, as every CSV, or by its fields."""
+    """Whether a file is a manifest, by its name (every CSV is) or by its fields."""
     if path.name in NAMES or path.name.lower().endswith(".csv") or _by_file_name(path):
         return True
     first = jsonl.first_records(path) if path.name.lower().endswith(".jsonl") else []
@@ -204,9 +201,9 @@ def is_manifest(path: Path) -> bool:
 
 
 def entries(path: Path) -> Iterator[Entry | Problem]:
-    """The rows for `--sources`; a faulty file gives its entry and, before it, a problem.
+    """Yield the rows for `--sources`; a row with an unusable file follows its `Problem`.
 
-    There a row needs an address, and a file or the status of a failure.
+    Each row needs an address, and a file or a failure status.
     """
     for row in rows(path):
         if isinstance(row, Problem):
@@ -224,9 +221,9 @@ def entries(path: Path) -> Iterator[Entry | Problem]:
 def rows(
     path: Path, limits: Limits = DEFAULT_LIMITS, called: Mapping[str, Path] | None = None
 ) -> Iterator[Entry | Problem]:
-    """All rows of a manifest in order, those too that only describe an address or hold a text.
+    """Yield all rows in order, including those that only describe an address or contain a text.
 
-    `called`: files that lie under other names than the manifest has for them.
+    `called` maps the manifest's file names to files stored under other names.
     """
     in_a_row = 0
     for n, (number, record, broken) in enumerate(_records(path, limits)):
@@ -245,10 +242,10 @@ def rows(
 
 
 def is_inside(folder: Path, path: Path) -> bool:
-    """Whether `path`, with every symbolic link followed, lies in `folder`."""
+    """Whether `path` lies in `folder` after resolving symbolic links."""
     try:
         return path.resolve().is_relative_to(folder.resolve())
-    except (OSError, ValueError, RuntimeError):  # loops of links, NUL in a name
+    except (OSError, ValueError, RuntimeError):  # symlink loops, NUL in a name
         return False
 
 
@@ -257,7 +254,7 @@ def _outside(name: str) -> str:
 
 
 def _records(path: Path, limits: Limits) -> Iterator[tuple[int, Any, str]]:
-    """Number, content and fault of each row; what concerns the whole file has the number 0."""
+    """Yield line number, content and error of each row; number 0 means the whole file."""
     if path.suffix == ".json":
         for n, (name, row) in enumerate(_by_file_name(path).items()):
             yield n, {**row, "file": name}, ""
@@ -273,9 +270,9 @@ def _records(path: Path, limits: Limits) -> Iterator[tuple[int, Any, str]]:
 
 
 def _csv_records(path: Path, limits: Limits) -> Iterator[tuple[int, Any, str]]:
-    """The rows of a CSV file with a header, whatever its separator and encoding are.
+    """Read a CSV file with a header; detects separator and encoding.
 
-    Column names are lower case; empty cells and rows are left out.
+    Column names are lower-cased; empty cells and rows are dropped.
     """
     size = path.stat().st_size
     if size > limits.max_bytes:
@@ -285,7 +282,8 @@ def _csv_records(path: Path, limits: Limits) -> Iterator[tuple[int, Any, str]]:
     if text is None:
         yield 0, None, "the bytes are no text in any encoding"
         return
-    # Its own limit of 131,072 characters a cell is for all of the program; one cell may be a text.
+    # The limit is global to the process, and 131,072 characters by default; a cell may hold a whole
+    # text.
     csv.field_size_limit(max(csv.field_size_limit(), limits.line_bytes))
     separator = max(_SEPARATORS, key=text.partition("\n")[0].count)
     rows = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=separator)
@@ -316,7 +314,11 @@ def _by_file_name(path: Path) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _entry(record: Any, folder: Path, called: Mapping[str, Path], line: int) -> Entry:
-    """The entry in a row; a `ValueError` says what is wrong with the row."""
+    """Parse a row.
+
+    Raises:
+        ValueError: the row is invalid.
+    """
     if not isinstance(record, dict):
         raise ValueError("an object was expected")
     url, name, status = (_field(record, key) for key in ("url", "file", "status"))
@@ -350,7 +352,7 @@ def _entry(record: Any, folder: Path, called: Mapping[str, Path], line: int) -> 
 
 
 def _known(record: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """What the row says, and what of it could not be used; an odd date stays as metadata."""
+    """Return the known fields, and remarks on invalid values; odd dates stay as metadata."""
     meta, remarks = dict[str, str](), list[str]()
     for key, value in record.items():
         if key in _OWN or value is None:
@@ -379,7 +381,6 @@ def _known(record: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _field(record: Mapping[str, Any], key: str) -> str | None:
-    """A string or a whole number as a string; `None` if it is not there."""
     value = record.get(key)
     if value is None or (isinstance(value, (str, int)) and not isinstance(value, bool)):
         return None if value in (None, "") else str(value).strip()
@@ -392,14 +393,14 @@ _EDITION = re.compile(r"(?:pubmed|medline)(\d\d)n(\d{4,9})\.xml(?:\.gz)?", re.IG
 
 
 class Edition(NamedTuple):
-    """A file's place among the numbered files of a collection; greater is later."""
+    """A file's place in a numbered series; greater is later."""
 
-    year: int  # its last two digits
+    year: int  # last two digits
     number: int
 
 
 def edition(path: Path) -> Edition | None:
-    """The place that a file's name states; None if it states none.
+    """Parse the number in a file name; None if there is none.
 
     >>> edition(Path("updatefiles/pubmed26n1403.xml.gz"))
     Edition(year=26, number=1403)
@@ -409,32 +410,36 @@ def edition(path: Path) -> Edition | None:
 
 
 def version(meta: Mapping[str, str]) -> int:
-    """Which version of its article a record is: 1 unless it says otherwise."""
+    """The version of an article that a record states, else 1."""
     stated = meta.get("version", "1")
     return int(stated) if stated.isascii() and stated.isdecimal() else 1
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A file to be read, with the rows of manifests that name it."""
+    """A file to read, with the manifest rows that name it."""
 
     path: Path
     entries: tuple[Entry, ...] = ()
-    rows: tuple[Entry | Problem, ...] | None = None  # of a manifest: its faults and its texts
+    rows: tuple[Entry | Problem, ...] | None = None  # of a manifest: its errors and inline texts
 
 
 @dataclass(slots=True)
 class Collection:
-    """What is to be read, in order; made by `collected`."""
+    """The files to read, in order; built by `collected`."""
 
     pieces: list[Piece]
-    by_address: dict[str, Entry] = field(default_factory=dict)  # rows that name no file
-    met: set[str] = field(default_factory=set)  # keys of pages that were found
-    unread: tuple[Unchecked, ...] = ()  # links that lead out of a folder
+    by_address: dict[str, Entry] = field(default_factory=dict)  # rows without a file
+    met: set[str] = field(default_factory=set)  # keys of pages found so far
+    unread: tuple[Unchecked, ...] = ()  # links out of the folder
     limits: Limits = DEFAULT_LIMITS
 
     def read(self, piece: Piece) -> Iterator[Found]:
-        """The documents of a piece; raises InputError if its file may not be opened."""
+        """Yield the documents of a piece.
+
+        Raises:
+            InputError: the file cannot be opened.
+        """
         if piece.rows is not None:
             yield from self._read_rows(piece, piece.rows)
         elif piece.entries:
@@ -446,10 +451,10 @@ class Collection:
                 yield entry.describe(found) if entry else found
 
     def signature(self, piece: Piece) -> str:
-        """Changes whenever the file, or what manifests say of it, may have changed.
+        """Fingerprint of the file and its manifest rows.
 
-        By size and time, as make and rsync do: reading 10,000 PDFs to see that they are the same
-        would take longer than adding one.
+        Uses size and modification time, as make and rsync do: reading 10,000 PDFs to detect no
+        change would take longer than adding one.
         """
         stat = piece.path.stat()
         stated = [
@@ -460,12 +465,12 @@ class Collection:
         return f"{stat.st_size}:{stat.st_mtime_ns}:{digest[:16]}"
 
     def known_as(self, url: str) -> None:
-        """A page with this address is there, though it may have been read elsewhere or before."""
+        """Record that a page exists, even if it was read elsewhere or earlier."""
         if self.by_address:
             self.met.add(exact_key(url))
 
     def unmet(self) -> list[Unchecked]:
-        """Links out of a folder, and rows whose page no file holds; nothing is fetched."""
+        """Links out of the folder, and rows whose page no file contains."""
         detail = "the manifest names no file for it, and no file that was given holds this page"
         rows = (entry for key, entry in self.by_address.items() if key not in self.met)
         return [*self.unread, *(Unchecked(row.url, Reason.NOT_SUPPLIED, detail) for row in rows)]
@@ -490,12 +495,11 @@ class Collection:
 def collected(
     paths: Sequence[Path], limits: Limits = DEFAULT_LIMITS, called: Mapping[str, Path] | None = None
 ) -> Collection:
-    """What is to be read of files and folders, with what manifests among them say.
+    """List the files to read, and apply the manifests among them.
 
-    `called`: files that lie under other names than the manifests have for them.
+    `called` maps the manifests' file names to files stored under other names.
 
-    Numbered files of a collection come in the order of their numbers, whatever order they were
-    given in; all others in the order in which `files` finds them.
+    Numbered files come in numeric order; all others in the order of `files`.
 
     Raises:
         InputError: a path does not exist.
@@ -537,11 +541,10 @@ def files(
     on_outside: Callable[[Path], object] = lambda path: None,
     on_error: Callable[[OSError], object] = lambda error: None,
 ) -> Iterator[Path]:
-    """Files in a fixed order; of a folder all below it but hidden ones.
+    """Walk files in a fixed order; folders recursively, without hidden files.
 
-    Links that lead out of their folder are left out and handed to `on_outside`: a folder that was
-    downloaded must not pull private files into a corpus. Folders that may not be listed are handed
-    to `on_error`.
+    Links that leave their folder are skipped and passed to `on_outside`, since a downloaded folder
+    must not pull private files into a corpus. Unreadable folders are passed to `on_error`.
 
     Raises:
         InputError: a path does not exist.
@@ -567,19 +570,18 @@ def files(
 
 Loader = Callable[[], Found]
 _SAVED_PAGES = (".html", ".htm", ".xhtml", ".html.gz", ".htm.gz")
-_WITHOUT_ADDRESS = (".pdf", ".docx", ".txt")  # can be read, and cannot say whose copy they are
-MAX_PROBLEMS = 100  # that are listed; the others are only counted
+_WITHOUT_ADDRESS = (".pdf", ".docx", ".txt")  # readable, but they state no address
+MAX_PROBLEMS = 100  # the rest are only counted
 MAX_REMEMBERED = 5_000  # pages: an article cites some hundreds, a dump millions
 _NEEDS_MANIFEST = "states no address of its own; name it in manifest.jsonl"
 
 
 class Sources:
-    """The cited pages that a user has stored in a folder; `get` gives a document or the reason.
+    """The cited pages that a user has stored in a folder.
 
-    A folder holds bodies named in `manifest.jsonl` or `manifest.csv`, saved pages that state their
-    own address, web archives, and every collection of lines that `corpus add` reads; in the folder
-    itself or anywhere below it. Opening reads addresses only; a body is read when it is asked for,
-    and remembered.
+    The folder and its subfolders may hold files named in `manifest.jsonl` or `manifest.csv`, saved
+    pages that state their own address, web archives, and any record file that `corpus add` reads.
+    Opening reads only addresses; bodies are read on demand and cached.
     """
 
     def __init__(self, folder: Path, limits: Limits = DEFAULT_LIMITS) -> None:
@@ -606,24 +608,21 @@ class Sources:
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """What in the folder could not be used, with file and line."""
         more = self._n_problems - len(self._problems)
         rest = [Problem(str(self.folder), 0, f"{more:,} more problems")] if more else []
         return (*self._problems, *rest)
 
     def __len__(self) -> int:
-        """Number of different addresses with a stored copy."""
         return len(self._loaders)
 
     def get(self, url: str) -> Found:
-        """The stored copy of the page at `url`, or why it cannot be checked."""
         key = exact_key(url)
         if len(self._remembered) > MAX_REMEMBERED:
             self._remembered.clear()
         if key not in self._remembered:
             detail = f"none in {self.folder}; save the page there and name it in {NAME}"
             missing = Unchecked(url, Reason.NOT_SUPPLIED, detail)
-            self._remembered[key] = missing  # also the end of a circle of redirects
+            self._remembered[key] = missing  # also breaks redirect loops
             self._remembered[key] = self._found(url) or missing
         return self._remembered[key]
 
@@ -633,7 +632,7 @@ class Sources:
         for loader in (*self._loaders.get(exact_key(url), ()), *self._loose.get(loose, ())):
             try:
                 outcome = loader()
-            except Exception as error:  # the file is gone or broken since it was indexed
+            except Exception as error:  # the file was removed or damaged after indexing
                 _LOG.warning("reading the copy of %s failed", url, exc_info=True)
                 outcome = read.failed(url, error)
             if isinstance(outcome, Document):
@@ -725,10 +724,10 @@ class Sources:
 
 
 def open_sources(folder: Path, limits: Limits = DEFAULT_LIMITS) -> Sources:
-    """The stored pages in `folder`, its addresses read, its texts not yet.
+    """Open a folder of stored pages; reads addresses, not texts.
 
     Raises:
-        InputError: `folder` is no folder that can be listed.
+        InputError: `folder` is not a readable folder.
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder; one with stored pages was expected.")

@@ -1,9 +1,8 @@
-"""Dates as journals and citations state them: numbers or names of months, seasons, or a year.
+"""Parses dates as journals and citations write them: numbers, month names, seasons, or a year.
 
-Months are known in English and in the languages of the Wikipedias that are read: de fr es it pt nl
-pl ru, and 2024年5月3日.
+Month names are recognised in English, de, fr, es, it, pt, nl, pl and ru, and as 2024年5月3日.
 
-An ISO date says no more than is stated: "2019 Apr" is 2019-04, "2000 Spring" is 2000.
+ISO dates keep the stated precision: "2019 Apr" is 2019-04, "2000 Spring" is 2000.
 """
 
 import datetime
@@ -11,8 +10,8 @@ import re
 from collections.abc import Iterable
 
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-# What other languages call them, where the first three letters are not the English ones. Polish and
-# Russian in the genitive, as in dates.
+# Month names whose first three letters differ from English. Polish and Russian names are in the
+# genitive, as in dates.
 _OTHERS = {
     name: number
     for number, names in enumerate(
@@ -35,10 +34,10 @@ _OTHERS = {
     for name in names.split()
 }
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|2[01]\d\d)(?!\d)")
-# With its day only: "2000-01" is as often a winter as a January.
+# Requires a day: "2000-01" may mean a winter as well as a January.
 _NUMBERS = re.compile(r"(?<!\d)(1[5-9]\d\d|2[01]\d\d)-(\d\d)-(\d\d)(?!\d)")
 _EAST_ASIAN = re.compile(r"(?<!\d)(\d{4})\s*[年/]\s*(\d{1,2})\s*[月/]\s*(?:(\d{1,2})(?!\d))?")
-# Day first: "3.5.2024"; with other signs only where it can be no month, "22-11-2008".
+# Day first: "3.5.2024". Other separators only where it cannot be a month: "22-11-2008".
 _DAY_FIRST = re.compile(
     r"(?<!\d)(?:(\d{1,2})\.\s?(\d{1,2})\.\s?|(1[3-9]|2\d|3[01])[-/](\d{1,2})[-/])(\d{4})(?!\d)"
 )
@@ -47,7 +46,7 @@ _DAY_BEFORE = re.compile(r"\b(\d{1,2})(?:er|[.ºª°])?\s+(?:de\s+)?$")
 
 
 def iso_date(year: str, month: str = "", day: str = "") -> str:
-    """An ISO date to the precision that is stated, from parts; empty without a year.
+    """Build an ISO date from parts, to the stated precision; empty without a year.
 
     >>> iso_date("2019", "Apr"), iso_date("2019", "4", "7"), iso_date("2019", "Feb", "31")
     ('2019-04', '2019-04-07', '2019-02')
@@ -67,7 +66,7 @@ def iso_date(year: str, month: str = "", day: str = "") -> str:
 
 
 def stated_date(text: str) -> str:
-    """The first day, month or year that a free text states; empty if it states none.
+    """Return the first day, month or year in a free text; empty if there is none.
 
     >>> stated_date("1998 Dec-1999 Jan"), stated_date("1975 Aug 15-31"), stated_date("2000 Spring")
     ('1998-12', '1975-08-15', '2000')
@@ -91,7 +90,7 @@ def stated_date(text: str) -> str:
 
 
 def first_date(dates: Iterable[str]) -> str:
-    """The earliest of ISO dates; of two that may mean the same day the more precise one.
+    """Return the earliest date; of two that may be the same day, the more precise one.
 
     >>> first_date(["2019", "2019-03-05", "2019-04", ""])
     '2019-03-05'
@@ -105,7 +104,7 @@ def first_date(dates: Iterable[str]) -> str:
 
 
 def _month(text: str) -> int:
-    """1 to 12; 0 for what is no month."""
+    """Return 1 to 12, or 0 if `text` is not a month."""
     text = text.strip()
     if text.isascii() and text.isdecimal():
         return int(text) if 1 <= int(text[:3]) <= 12 else 0

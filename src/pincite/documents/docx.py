@@ -1,10 +1,10 @@
-"""A Word file (.docx) → its text: paragraphs, tables, text boxes, foot- and endnotes.
+"""Reads Word files (.docx): paragraphs, tables, text boxes, footnotes and endnotes.
 
-As a reader sees it with all changes accepted: what was inserted and what stands in a form's fields
-is text, what was deleted or hidden is not; comments, headers and footers are left out.
+The text is as if all changes were accepted: insertions and form fields are included; deletions,
+hidden text, comments, headers and footers are not.
 
-Written on lxml alone: python-docx 1.2 leaves out inserted text and content controls; mammoth 1.12
-keeps them, but is six times slower. The ZIP is not trusted, so every part is bounded.
+Uses lxml alone: python-docx 1.2 omits inserted text and content controls; mammoth 1.12 keeps them
+but is six times slower. The ZIP is untrusted, so every part is bounded.
 """
 
 import io
@@ -21,9 +21,9 @@ from pincite.documents.xml_records import parsed_xml
 from pincite.types import Document, Reason, Unchecked
 
 MAX_ENTRIES = 10_000  # a report with a picture on each of 1,000 pages has some 1,100
-# XML packs to a thirtieth at best in what people write; deflate itself reaches 1,032.
+# The XML of real files compresses at most 30 times; deflate can reach 1,032.
 MAX_RATIO = 200
-SMALL = 1_000_000  # bytes: a part up to this size may pack as well as it likes
+SMALL = 1_000_000  # bytes: parts up to this size are exempt from MAX_RATIO
 _MAIN = "word/document.xml"
 _SKIPPED = frozenset(
     "del moveFrom instrText delText Fallback pPr sectPr tblPr tblGrid trPr tcPr sdtPr".split()
@@ -34,7 +34,7 @@ _HEADING = re.compile(r"heading ?1|berschrift ?1|titre ?1", re.IGNORECASE)
 
 
 class _Refused(Exception):
-    """What is wrong with the file; leaves this module as an `Unchecked`."""
+    """The file is invalid; converted to an `Unchecked` in this module."""
 
     def __init__(self, reason: Reason, detail: str) -> None:
         super().__init__(detail)
@@ -42,7 +42,6 @@ class _Refused(Exception):
 
 
 def read_docx(body: Body) -> Document | Unchecked:
-    """The text of a Word file, or why it cannot be had."""
     try:
         with zipfile.ZipFile(io.BytesIO(body.data)) as packed:
             return _document(body, _Parts(packed, body.limits.max_bytes))
@@ -53,7 +52,7 @@ def read_docx(body: Body) -> Document | Unchecked:
 
 
 class _Parts:
-    """The XML in a ZIP, part by part, never more than is allowed."""
+    """Reads the XML parts of a ZIP within the limits."""
 
     def __init__(self, packed: zipfile.ZipFile, limit: int) -> None:
         entries = packed.infolist()
@@ -64,18 +63,16 @@ class _Parts:
         self._entries = {entry.filename: entry for entry in entries}
 
     def tree(self, name: str) -> Any:
-        """The root element of a part; None if there is no such part."""
         if name not in self._entries:
             return None
         root = parsed_xml(self._read(self._entries[name]))
         if root is None:
             raise _Refused(Reason.UNDECODABLE, f"{name} is no XML as Word writes it")
-        for element in root.iter():  # Word has an old namespace and a strict one
+        for element in root.iter():  # Word uses two namespaces, transitional and strict
             element.tag = str(element.tag).rpartition("}")[2]
         return root
 
     def children(self, name: str) -> list[Any]:
-        """The elements below the root of a part; none if there is no such part."""
         root = self.tree(name)
         return [] if root is None else list(root)
 
@@ -83,11 +80,11 @@ class _Parts:
         if entry.flag_bits & 1:
             raise _Refused(Reason.ENCRYPTED, f"{entry.filename} is locked with a password")
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            # Python unpacks the other methods by whole chunks, however little is asked for.
+            # Python decompresses other methods in whole chunks, whatever size is requested.
             detail = f"{entry.filename} is packed as Word packs nothing"
             raise _Refused(Reason.UNDECODABLE, detail)
         with self._packed.open(entry) as part:
-            data = part.read(self._left + 1)  # not the size that the file states for itself
+            data = part.read(self._left + 1)  # the file's stated size is not trusted
         self._left -= len(data)
         if self._left < 0:
             size = self._limit - self._left
@@ -100,7 +97,7 @@ class _Parts:
 
 
 def _document(body: Body, parts: _Parts) -> Document | Unchecked:
-    main = _MAIN  # Word 365 may call it document2.xml
+    main = _MAIN  # Word 365 may name it document2.xml
     for relation in parts.children("_rels/.rels"):
         if relation.get("Type", "").endswith("/officeDocument"):
             main = str(relation.get("Target", _MAIN)).lstrip("/")
@@ -115,7 +112,7 @@ def _document(body: Body, parts: _Parts) -> Document | Unchecked:
     if not text:
         return Unchecked(body.url, Reason.EMPTY, "the Word file has no words")
     stated = {child.tag: one_line(child.text) for child in parts.children("docProps/core.xml")}
-    # The day of its creation is not the day the text was published.
+    # The creation date is not the publication date.
     meta = {"author": stated.get("creator", ""), "created": stated.get("created", "")[:10]}
     return Document(
         url=body.url,
@@ -128,7 +125,7 @@ def _document(body: Body, parts: _Parts) -> Document | Unchecked:
 
 
 def _blocks(element: Any) -> Iterator[str]:
-    """The paragraphs below an element, each before its text boxes; a table as lines of cells."""
+    """Yield paragraphs, each before its text boxes; a table as lines of cells."""
     for child in element:
         name = child.tag
         if name in _SKIPPED:

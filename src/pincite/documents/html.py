@@ -1,13 +1,12 @@
-"""A web page → its article, with headings, anchors and what its head states.
+"""Extracts the article from a web page, with headings, anchors and metadata.
 
-trafilatura extracts the article; what it left out between two blocks that it kept is put back:
-lists in lists, leads and captions are what extractors lose most. Where two blocks stand next to
-each other in the extraction but not on the page, running text between them belongs to the article;
-so does what stands between the page's headline and the article's first words. Links alone do not.
+trafilatura extracts the article. It tends to lose nested lists, leads and captions, so text that it
+dropped between two adjacent extracted blocks is restored; so is text between the headline and the
+first extracted block. Blocks of links are not restored.
 
-Of what a page states of itself (JSON-LD, meta elements, marked elements, most explicit first), a
-statement that is none (an address, a role, the site's own name as its author) is left out: people
-are quoted by these names and judged by these dates.
+Metadata comes from JSON-LD, meta elements and marked-up elements, most explicit first. Values that
+cannot be a name or date (a URL, a role, the site's own name as author) are dropped, because users
+quote and judge sources by them.
 """
 
 import json
@@ -46,8 +45,8 @@ _INLINE_TAGS = frozenset(
     "rt ruby s samp small span strike strong sub sup time tt u var wbr".split()
 )
 _CELL_TAGS = frozenset({"td", "th"})
-# Opacity is not among them: pages that fade in state 0 for what scripts will show. Off the page is
-# what is moved by four digits: three are what layouts move pictures and columns by.
+# Opacity is excluded: pages that fade in start at 0. Four-digit offsets move text off the page;
+# layouts use up to three digits.
 _HIDDEN = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*hidden"
     r"|font-size\s*:\s*0+(\.0*)?\s*(px|em|rem|pt|%)?\s*(;|!|$)"
@@ -62,13 +61,13 @@ _PAYWALL_NAME = re.compile(
     re.IGNORECASE,
 )
 _NOT_FREE = re.compile(r'"isAccessibleForFree"\s*:\s*"?false', re.IGNORECASE)
-# What browsers leave in a page they save: Chrome and the like, then the SingleFile extension.
+# Comments left in saved pages by Chrome and the SingleFile extension.
 _SAVED_FROM = re.compile(
     r"<!-- saved from url=\(\d+\)(\S+)|Page saved with SingleFile\s+url: (\S+)"
 )
 AFTER_NAME = 120  # characters: more than eight words
-# The bars that archives put above a page: the Wayback Machine and Archive-It, pywb (Arquivo.pt, UK
-# Web Archive, Conifer), the UK Government Web Archive, the Library of Congress; archive.today.
+# The banners of the Wayback Machine and Archive-It, pywb (Arquivo.pt, UK Web Archive, Conifer), the
+# UK Government Web Archive, the Library of Congress, and archive.today.
 _ARCHIVE_BARS = (
     "//*[@id='wm-ipp-base' or @id='wm-ipp' or @id='wm-ipp-print' or @id='donato'"
     " or @id='_wb_plain_banner' or @id='_wb_frame_top_banner' or @id='wb-banner'"
@@ -77,7 +76,7 @@ _ARCHIVE_BARS = (
     " or @id='archive-banner'] | "
     "//body[.//*[@id='CONTENT'] and .//*[@id='DIVSHARE']]//*[@id='HEADER' or @id='DIVSHARE']"
 )
-SEEN_CHARS = 50_000  # enough for the teaser and all around it; in the longest, 10 MB take 9 s
+SEEN_CHARS = 50_000  # covers the teaser and its surroundings; 10 MB of text would take 9 s
 _META_CHARSET = re.compile(
     rb"<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,200}?encoding)\s*=\s*[\"']?\s*([\w.:-]+)",
     re.IGNORECASE,
@@ -85,7 +84,7 @@ _META_CHARSET = re.compile(
 
 
 _SPACES = re.compile(r"\s+")
-# What a piece of text can be in; the first counts.
+# Containers of a piece of text, in order of precedence.
 _PARTS = ("comments", "h1", "a")
 _BLOCK_TAGS = frozenset("aside div li ol section ul".split())
 _COMMENTS = re.compile(
@@ -93,14 +92,14 @@ _COMMENTS = re.compile(
     r"([-_]?(area|body|content|list|section|thread|text|wrapper|\d+))?(?!\S)",
     re.IGNORECASE,
 )
-MAX_TERM_CHARS = 100  # of a term in a definition list; longer ones are sentences
-_VALUE_BLOCKS = frozenset("div p ul ol li".split())  # that may hold the value of a term
-Piece = tuple[str, str]  # text that may begin with a line break, and the part it is in
+MAX_TERM_CHARS = 100  # longer terms of a definition list are sentences
+_VALUE_BLOCKS = frozenset("div p ul ol li".split())  # that may contain the value of a term
+Piece = tuple[str, str]  # text, which may begin with a line break, and its container
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A parsed page; `cut_short` if the parser gave up at its limits of depth or size."""
+    """A parsed page; `cut_short` if the parser hit its limit of depth or size."""
 
     tree: Any
     source: str
@@ -108,26 +107,25 @@ class Page:
 
     @property
     def n_elements(self) -> int:
-        """Number of elements and comments in the tree."""
         return sum(1 for _ in self.tree.iter())
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A line of what a reader sees of a page; `linked` is the share of it that is in links."""
+    """A line of visible text; `linked` is the share of it inside links."""
 
     text: str
     linked: float = 0.0
-    headline: bool = False  # stands in the page's `<h1>`
-    comment: bool = False  # stands among what readers wrote below
+    headline: bool = False  # in the page's `<h1>`
+    comment: bool = False  # in the readers' comments
 
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """What the head and the marked elements of a page hold, unread.
+    """Raw metadata from the head and from marked-up elements.
 
-    `metas` has the contents of meta elements by name, lower case with colons; `json_ld` the texts
-    of the scripts; `dates` what elements hold that are marked as the date.
+    `metas` maps names of meta elements (lower case, with colons) to contents; `json_ld` has the
+    script texts; `dates` has the contents of elements marked as the date.
     """
 
     metas: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -136,7 +134,7 @@ class Statements:
 
 
 class Visible(NamedTuple):
-    """The text that a reader sees, and what an address can name in it."""
+    """The visible text, and the anchors in it."""
 
     text: str
     names: list[tuple[str, str]]  # an `id` or `<a name>`, and the words that follow it, in order
@@ -144,12 +142,12 @@ class Visible(NamedTuple):
 
 
 def parsed(source: str) -> Page | None:
-    """The page as a tree, `None` if the parser finds not one element."""
+    """Parse a page; None if it has no elements."""
     parser = lxml_html.HTMLParser(
         huge_tree=False, no_network=True, remove_comments=True, remove_pis=True, encoding="utf-8"
     )
     try:
-        # The parser stops at NUL and knows no lone surrogates.
+        # The parser stops at NUL and rejects lone surrogates.
         data = source.replace("\0", "").encode("utf-8", "replace") or b" "
         tree: Any = lxml_html.document_fromstring(data, parser=parser)
     except etree.ParserError:
@@ -165,15 +163,15 @@ def parsed(source: str) -> Page | None:
 
 
 def declared_charset(data: bytes) -> str | None:
-    """The encoding that a `<meta>` or the XML declaration in the first kilobytes names."""
+    """The encoding named by a `<meta>` or XML declaration in the first 4 kB."""
     match = _META_CHARSET.search(data[:4096])
     return match[1].decode("ascii", "replace") if match else None
 
 
 def visible(page: Page, most_names: int) -> Visible:
-    """What a reader would see but navigation and footer: a block a line, cells with bars.
+    """Render visible text without navigation and footer: one line per block, cells joined by bars.
 
-    With at most `most_names` of its names; none, and no pieces, of a page that the parser gave up.
+    Returns at most `most_names` anchors; no anchors or pieces if the parser gave up.
     """
     if page.cut_short:
         return Visible(cleaned(_without_tags(page.source)), [], [])
@@ -190,7 +188,6 @@ def visible(page: Page, most_names: int) -> Visible:
 
 
 def _joined(pieces: list[str], start: int) -> str:
-    """The text from a piece on, as long as a name needs it."""
     length, end = 0, start
     while end < min(len(pieces), start + AFTER_NAME) and length < AFTER_NAME:
         length += len(pieces[end].strip())
@@ -199,7 +196,7 @@ def _joined(pieces: list[str], start: int) -> str:
 
 
 def blocks_of(pieces: Iterable[Piece]) -> list[Block]:
-    """The lines that the pieces make, with what they are on the page."""
+    """Join pieces into lines."""
     blocks, line = list[Block](), list[Piece]()
     for piece in chain(pieces, [("\n", "")]):
         if line and piece[0][:1] == "\n":
@@ -211,7 +208,6 @@ def blocks_of(pieces: Iterable[Piece]) -> list[Block]:
 
 
 def markup_of(page: Page, title: str, visible: str) -> Markup:
-    """What the page's markup says beside its text."""
     scripts = page.tree.xpath("//script")
     described = (s.text or "" for s in scripts if "json" in (s.get("type") or ""))
     not_free = any(_NOT_FREE.search(text) for text in described) or bool(
@@ -224,7 +220,7 @@ def markup_of(page: Page, title: str, visible: str) -> Markup:
 
 
 def title_of(page: Page) -> str:
-    """The page's own title: what it hands to those who share it, else `<title>`."""
+    """The page's title: `og:title`, else `<title>`."""
     for path in (
         "//meta[@property='og:title']/@content",
         "//head/title//text()",
@@ -236,7 +232,6 @@ def title_of(page: Page) -> str:
 
 
 def statements_of(page: Page) -> Statements:
-    """What the page states of its authors and its date."""
     metas: dict[str, list[str]] = {}
     for meta in page.tree.xpath("//meta[@content]"):
         names = f"{meta.get('name', '')} {meta.get('property', '')} {meta.get('itemprop', '')}"
@@ -252,7 +247,6 @@ def statements_of(page: Page) -> Statements:
 
 
 def language_declared(page: Page) -> str | None:
-    """The `lang` attribute of the page, or the locale or language that a meta element states."""
     if lang := page.tree.get("lang") or page.tree.get("xml:lang"):
         return str(lang)
     paths = (
@@ -264,7 +258,7 @@ def language_declared(page: Page) -> str | None:
 
 
 def addresses_in(source: str) -> list[str]:
-    """Where a stored page says it is from: canonical link, `og:url`, then the saver's note."""
+    """The addresses a saved page states: canonical link, `og:url`, then the browser's comment."""
     page = parsed(source)
     if page is None:
         return []
@@ -275,11 +269,11 @@ def addresses_in(source: str) -> list[str]:
 
 
 def join_terms(page: Page) -> None:
-    """Put each term of a definition list, and the header of a two-cell row, before its value.
+    """Prefix values with their term, in definition lists and in two-cell rows with a header.
 
-    `Built: 1650` says something as a line; "Built" and "1650" on their own cannot be quoted.
+    `Built: 1650` is quotable as a line; "Built" and "1650" alone are not.
     """
-    terms, label, joined = list[Any](), None, list[Any]()  # None: no value has come yet
+    terms, label, joined = list[Any](), None, list[Any]()  # None: no value seen yet
     for element in page.tree.iter("dt", "dd"):
         beside = bool(terms) and terms[-1].getparent() is element.getparent()
         if element.tag == "dt":
@@ -300,7 +294,7 @@ def join_terms(page: Page) -> None:
 
 
 def _label(terms: Sequence[Any]) -> str:
-    """The words of terms; empty if they are long, hidden, structured, or an anchor's target."""
+    """Join terms; empty if they are long, hidden, structured, or link targets."""
     for element in (inner for term in terms for inner in term.iter()):
         if element not in terms and element.tag not in _INLINE_TAGS:
             return ""
@@ -317,7 +311,7 @@ def _begin(value: Any, label: str) -> None:
 
 
 def drop_hidden(page: Page) -> None:
-    """Take elements that are styled away out of the tree: what no reader sees is no evidence."""
+    """Remove hidden elements: text that no reader sees is not evidence."""
     for element in page.tree.xpath("//body//*[@hidden or @style]"):
         if _is_hidden(element, "div") and element.getparent() is not None:
             element.drop_tree()
@@ -326,10 +320,10 @@ def drop_hidden(page: Page) -> None:
 
 
 def drop_camouflaged(page: Page) -> None:
-    """Take text in the colour of its background out of the tree, where the page states both.
+    """Remove text in the colour of its background, where inline styles state both.
 
-    A page without a style sheet is white. What a style sheet does is not computed: white text may
-    stand on a dark photograph, and is kept.
+    A page without a style sheet is white. Style sheets are not evaluated: white text may be on a
+    dark photograph, so it is kept.
     """
     styled = page.tree.xpath("boolean(//style | //link[contains(@rel, 'stylesheet')])")
     grounds: dict[Any, str] = {}
@@ -354,7 +348,7 @@ def _ground_of(element: Any, grounds: dict[Any, str], default: str) -> str:
 
 
 def _stated_colour(element: Any, what: str) -> str:
-    """The colour or background in an element's own attributes, each white under one name."""
+    """The colour or background from inline attributes; all spellings of white become "white"."""
     style = (element.get("style") or "").lower()
     stated = [value for name, value in _COLOUR.findall(style) if name.startswith(what)]
     legacy = ("color",) if what == "color" else ("bgcolor", "background")
@@ -379,12 +373,12 @@ def _block(line: list[Piece]) -> Block:
 
 
 def _visible_pieces(tree: Any) -> Iterator[tuple[str, Piece]]:
-    """Text in document order, each piece with the name of the element that it begins, if any.
+    """Yield text in document order, each piece with the name of the element it begins, if any.
 
-    A walk by events, since recursion would end at Python's limit.
+    Iterates over events, since recursion would hit Python's limit.
     """
     walk = etree.iterwalk(tree, events=("start", "end"))
-    opened: dict[str, Any] = {}  # the outermost element of each part that the walk is in
+    opened: dict[str, Any] = {}  # the outermost open element of each container
     part = ""
     for event, element in walk:
         tag = element.tag if isinstance(element.tag, str) else ""
@@ -429,7 +423,7 @@ def _border(tag: str, opening: Any = None) -> str:
 
 
 def _unbroken(text: str | None) -> str:
-    if not text or text.isspace():  # every other one is
+    if not text or text.isspace():  # true for every other text
         return " " if text else ""
     if "  " not in text and text.isprintable():
         return text
@@ -437,7 +431,7 @@ def _unbroken(text: str | None) -> str:
 
 
 def _without_tags(source: str) -> str:
-    """Text between tags in one pass, for pages too deep to parse; linear in any input."""
+    """Strip tags in one linear pass, for pages too deep to parse."""
     pieces, skipping = [], ""
     for part in source.replace("\0", "").split("<"):
         tag, _, text = part.partition(">")
@@ -454,26 +448,25 @@ def _without_tags(source: str) -> str:
 
 # ── The article ───────────────────────────────────────────────────────────────────────────────────
 
-# As they are written with colons, in lower case.
+# Names in lower case, with colons.
 DOI_METAS = ("citation_doi", "bepress_citation_doi", "prism:doi", "dc:identifier", "doi")
-MAX_ANCHORS = 500  # of a page; generated documentation has some thousand, a name for each line
-MAX_CHARS = 2_000_000  # of a text; each name is looked for in all of it
-# Words that follow a name: eight tell a section from its line in a table of contents, and the
-# first three are left where an advertisement stood behind the heading.
+MAX_ANCHORS = 500  # per page; generated documentation has thousands, one per line
+MAX_CHARS = 2_000_000  # of a text; each name is searched in the whole text
+# Words following an anchor: eight distinguish a section from its entry in a table of contents; the
+# first three match where an advertisement follows the heading.
 _PROBES = (8, 3)
-# trafilatura takes about 0.1 ms an element, and its time grows faster than the page from here on:
-# 40,000 paragraphs took 3.5 s, and pages of that size are lists and dumps, not articles.
+# trafilatura takes about 0.1 ms per element, and superlinear time on larger pages: 40,000
+# paragraphs took 3.5 s. Such pages are lists and dumps, not articles.
 MAX_ELEMENTS = 40_000
 _TABLE_RULE = re.compile(r"---[|\- ]*")
-# Below this share of the visible words, and with no more words than the second number, the
-# extraction is taken for a failure. Calibrated on Mozilla Readability's 60 cases (see
-# tests/documents/test_html_cases.py, which holds recall and F1 for these values).
+# An extraction with less than this share of the visible words, and at most FULL_TEXT_WORDS words,
+# counts as failed. Calibrated on Mozilla Readability's 60 cases (tests/documents/test_html_cases.py
+# has recall and F1 for these values).
 MIN_SHARE = 0.35
 FULL_TEXT_WORDS = 200
 
 
 def read_html(body: Body) -> Document | Unchecked:
-    """The article of a page, or the reason why the page holds none."""
     source = decoded(body.data, body.charset, declared_charset(body.data))
     if source is None:
         return Unchecked(body.url, Reason.UNDECODABLE, "the bytes are no text in any encoding")
@@ -487,8 +480,8 @@ def read_html(body: Body) -> Document | Unchecked:
     signs = markup_of(page, title_of(page), seen)
     declared = language_declared(page)
     stated = statements_of(page)
-    article = _extracted(page, seen)  # last, since it changes the tree
-    # trafilatura frames table rows and rules off the first, as Markdown does.
+    article = _extracted(page, seen)  # last, because it modifies the tree
+    # trafilatura writes table rows and rules in Markdown.
     lines = (article.text or "").split("\n") if article else []
     lines = [line.strip("| ") if line.startswith("|") else line for line in lines]
     running = cleaned("\n".join(line for line in lines if not _TABLE_RULE.fullmatch(line)))
@@ -513,7 +506,7 @@ def read_html(body: Body) -> Document | Unchecked:
 def _extracted(page: Page, visible: str) -> Any:
     if page.cut_short or page.n_elements > MAX_ELEMENTS:
         return None
-    if n_words(visible) >= outcome.SCRIPTED_WORDS:  # else scripts would show what is hidden
+    if n_words(visible) >= outcome.SCRIPTED_WORDS:  # otherwise scripts would reveal hidden text
         drop_hidden(page)
     try:
         return _extractor()(
@@ -522,8 +515,8 @@ def _extracted(page: Page, visible: str) -> Any:
             include_comments=False,
             include_tables=True,
             with_metadata=True,
-            # Only dates that the page states: the extensive search takes any number in the text.
-            # Without the earliest date an archive's page of 1952 would have none.
+            # Only dates that the page states: the extensive search accepts any number in the text.
+            # Without the minimum, an archived page of 1952 would have no date.
             date_extraction_params={
                 "extensive_search": False,
                 "original_date": True,
@@ -532,7 +525,7 @@ def _extracted(page: Page, visible: str) -> Any:
         )
     except ImportError:
         raise
-    except Exception:  # hostile markup breaks it in ways it does not list; the visible text remains
+    except Exception:  # hostile markup raises undocumented errors; fall back to the visible text
         return None
 
 
@@ -547,7 +540,7 @@ def _meta(article: Any, stated: Statements) -> dict[str, str]:
 
 @cache
 def _extractor() -> Any:
-    # What they have to say about broken pages would reach the terminal without a handler.
+    # Without a handler, their warnings about broken pages would reach the terminal.
     for name in ("trafilatura", "htmldate", "courlan", "justext"):
         logging.getLogger(name).addHandler(logging.NullHandler())
     from trafilatura import bare_extraction
@@ -556,14 +549,14 @@ def _extractor() -> Any:
 
 
 def located(names: Sequence[tuple[str, str]], text: str) -> dict[str, int]:
-    """The offset in `text` of each named place (`#History`) whose following words stand there.
+    """Return the offset in `text` of each anchor (`#History`).
 
-    The extraction keeps no names, so a place is found by the words that follow it in the page as a
-    reader sees it. One that cannot be found has no offset.
+    The extraction drops anchors, so each is located by the words that follow it in the visible
+    page. Anchors not found are omitted.
 
     Args:
-        names: a name and the words that follow it, in the order of the page.
-        text: what was extracted of the page.
+        names: anchors and the words that follow them, in page order.
+        text: the extracted text.
     """
     if not names or len(text) > MAX_CHARS:
         return {}
@@ -593,22 +586,22 @@ def _place_after(following: Sequence[str], flat: str, reached: int) -> int:
 
 # ── What the extractor left out between two blocks ────────────────────────────────────────────────
 
-# Calibration: the choosing half of Mozilla Readability's cases (`tools/bench_html.py`).
-N_GRAM = 4  # words in a row by which a block is known again
-MIN_WORDS = 5  # shorter ones are labels: "Share", "Read more", a photographer's name
-NEAR = 2  # lines further down at which a label is known again; the same may stand anywhere
-MAX_LINKED = 0.5  # a block with more of its words in links leads elsewhere
+# Calibrated on the development half of Mozilla Readability's cases (`tools/bench_html.py`).
+N_GRAM = 4  # words that identify a block
+MIN_WORDS = 5  # shorter blocks are labels: "Share", "Read more", a photographer's name
+NEAR = 2  # lines ahead within which a label matches; labels repeat elsewhere
+MAX_LINKED = 0.5  # blocks with a larger share of linked words are navigation
 MAX_LEAD_WORDS = 120  # between headline and article; more is a list of other stories
-ABOVE, NOWHERE = -1, -2  # no line of the article: below its headline; not yet near it
-# A character of a script without spaces is a word
+ABOVE, NOWHERE = -1, -2  # positions before the article: below its headline; not near it yet
+# A character of a script without spaces counts as a word.
 _WORD = re.compile("[\u3040-\u30ff\u3400-\u9fff]|[^\\W\u3040-\u30ff\u3400-\u9fff]+")
 Places = dict[tuple[str, ...], int]
 
 
 def filled(article: str, blocks: Sequence[Block], title: str) -> str:
-    r"""`article` with the blocks that it lacks between two of its neighbouring lines, in order.
+    r"""Restore blocks that `article` lacks between adjacent lines.
 
-    `blocks` are all of the page in its order; `title` is known again as a block of that text.
+    `blocks` are all blocks in page order; a block equal to `title` counts as the headline.
 
     >>> texts = "The old mill burnt down.", "Its owner was in Rome.", "Not a man was harmed."
     >>> filled(f"{texts[0]}\n{texts[2]}", [Block(text) for text in texts], "").split("\n")[1]
@@ -616,7 +609,7 @@ def filled(article: str, blocks: Sequence[Block], title: str) -> str:
     """
     lines = article.split("\n")
     places = _places(lines)
-    lost: dict[int, list[str]] = {}  # what follows a line; ABOVE: what stands before all
+    lost: dict[int, list[str]] = {}  # by the preceding line; ABOVE: before the first
     for before, after, texts in _gaps(blocks, places, _words(title)):
         if _is_lost(before, after, texts, lines):
             lost.setdefault(before, []).extend(texts)
@@ -629,7 +622,7 @@ def filled(article: str, blocks: Sequence[Block], title: str) -> str:
 def _gaps(
     blocks: Sequence[Block], places: Places, title: list[str]
 ) -> Iterator[tuple[int, int, list[str]]]:
-    """(line before, line after, running text between them that is in no line)."""
+    """Yield (line before, line after, unmatched text between them)."""
     before, gap = NOWHERE, list[str]()
     for block in blocks:
         words = _words(block.text)
@@ -641,7 +634,7 @@ def _gaps(
             if gap and before != NOWHERE:
                 yield before, place[0], gap
             before, gap = place[1], []
-        # The title may name the site after it.
+        # The title may end with the site's name.
         elif before < 0 and (
             block.headline
             or (words == title[: len(words)] and len(words) >= min(3, len(title)) > 0)
@@ -652,7 +645,7 @@ def _gaps(
 
 
 def _is_lost(before: int, after: int, texts: list[str], lines: list[str]) -> bool:
-    """Whether the lines around a gap are neighbours, and the lead above them no list of stories."""
+    """Whether the lines are adjacent, and a text above them is no list of other stories."""
     between = (line for line in lines[before + 1 : after] if len(_words(line)) >= MIN_WORDS)
     if before > after or any(between):
         return False
@@ -660,7 +653,7 @@ def _is_lost(before: int, after: int, texts: list[str], lines: list[str]) -> boo
 
 
 def _places(lines: list[str]) -> Places:
-    """The line where words in a row stand first; of a line of fewer words all of them."""
+    """Map each n-gram to the first line with it; short lines are mapped whole."""
     words, at = list[str](), list[int]()
     places: Places = {}
     for n, line in enumerate(lines):
@@ -675,12 +668,12 @@ def _places(lines: list[str]) -> Places:
 
 
 def _place(words: list[str], places: Places) -> tuple[int, int] | None:
-    """The first and the last line that hold a block, if most of its words stand there."""
+    """The first and last line that contain a block, if most of its words match."""
     grams = list(_n_grams(words)) or [tuple(words)]
     known = Counter(map(places.__getitem__, filter(places.__contains__, grams)))
     if 2 * known.total() < len(grams):
         return None
-    most = max(known.values())  # the others may hold a phrase that comes back
+    most = max(known.values())  # the others may share a recurring phrase
     held = [line for line, n in known.items() if 2 * n >= most]
     return min(held), max(held)
 
@@ -696,16 +689,16 @@ def _words(text: str) -> list[str]:
 # ── What the head states ──────────────────────────────────────────────────────────────────────────
 
 EARLIEST = "1800-01-01"  # digitised newspapers carry the date of the issue
-# As they are written with colons, in lower case. Libraries' and journals' own come first: they are
-# filled in by catalogues, and `author` often by a template.
+# Names with colons, in lower case. Those of libraries and journals come first: catalogues fill them
+# in, while `author` often comes from a template.
 AUTHOR_METAS = ("citation_author", "dc:creator", "dcterms:creator")
 DATE_METAS = (
     "article:published_time citation_publication_date citation_date dc:date:issued "
     "dcterms:issued dcterms:created parsely-pub-date sailthru:date datepublished pubdate"
 ).split()
-# schema.org's types of what is written; a page's `Person`, `VideoObject` or `Product` is not it.
+# schema.org types of written works, unlike `Person`, `VideoObject` or `Product`.
 _WRITTEN = re.compile(r"(Article|Posting|Report|Review|WebPage|CreativeWork|Book|Thesis)$")
-# "von" and "par" introduce a byline with a capital letter; without, they belong to a name.
+# Capitalised "Von" and "Par" introduce a byline; in lower case they belong to a name.
 _INTRODUCED = re.compile(
     r"(?i:(written |posted |edited |words |story |text |reviewed )?by)\b:?\s+"
     r"|(Von|Par|Por)\s+(?=\w+\s+\w)|(?i:author|autor|auteur|text|words)\s*:\s*"
@@ -719,15 +712,15 @@ _NOBODY = re.compile(
 _NO_NAME = re.compile(r"https?:|www\.|//|^/|[\\@{}<>=|\d]")
 _DASHES = " ,–—-"
 _ISO = re.compile(r"(\d{4})(?:-(\d\d?)(?:-(\d\d?))?|/(\d\d?)/(\d\d?)|(\d\d)(\d\d))?(?!\d)")
-MAX_AUTHOR_CHARS = 80  # longer is a sentence, as in "Jane Doe is a reporter who …"
-MAX_AUTHORS = 20  # of a list; papers of collaborations have thousands
+MAX_AUTHOR_CHARS = 80  # longer values are sentences: "Jane Doe is a reporter who …"
+MAX_AUTHORS = 20  # papers of large collaborations list thousands
 
 
 def author_of(stated: Statements, site: str, found: str = "") -> str:
-    """The authors' names, with "; " between them; empty if the page names none.
+    """The authors' names, joined by "; "; empty if there are none.
 
-    Catalogues fill in the first meta elements; `found` is what trafilatura reads in JSON-LD, the
-    other meta elements and bylines.
+    Catalogue metadata comes first; `found` is trafilatura's result from JSON-LD, other meta
+    elements and bylines.
     """
     sites = {_letters(name) for name in (site, *stated.metas.get("og:site_name", ()))}
     for source in (*(stated.metas.get(name, ()) for name in AUTHOR_METAS), [found]):
@@ -739,7 +732,7 @@ def author_of(stated: Statements, site: str, found: str = "") -> str:
 
 
 def headline_of(stated: Statements) -> str:
-    """The headline that JSON-LD states; empty if it is cut or one of several (a front page)."""
+    """The JSON-LD headline; empty if it is truncated or there are several (a front page)."""
     things = filter(_is_written, _things(stated.json_ld))
     found = {one_line(unescape(str(thing.get("headline") or ""))) for thing in things} - {""}
     headline = found.pop() if len(found) == 1 else ""
@@ -747,9 +740,9 @@ def headline_of(stated: Statements) -> str:
 
 
 def published_of(stated: Statements, found: str = "") -> str | None:
-    """The ISO date of publication, as precise as it is stated; none in the future.
+    """The ISO publication date at the stated precision; dates in the future are ignored.
 
-    `found` is what an extractor read elsewhere; it counts only where nothing is stated.
+    `found` is the extractor's guess, used if the page states no date.
     """
     things = filter(_is_written, _things(stated.json_ld))
     texts = [str(thing.get("datePublished") or "") for thing in things]
@@ -762,7 +755,7 @@ def published_of(stated: Statements, found: str = "") -> str | None:
 
 
 def iso_day(text: str) -> str:
-    """The ISO date at the beginning of a text; empty if none stands there.
+    """The ISO date at the beginning of a text; empty if there is none.
 
     >>> iso_day("2015-04-30T07:19:58"), iso_day("2015/4/3"), iso_day("20150430"), iso_day("2015-04")
     ('2015-04-30', '2015-04-03', '2015-04-30', '2015-04')
@@ -786,7 +779,7 @@ def _letters(text: str) -> str:
 
 
 def _things(texts: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """The objects of JSON-LD: the outermost, those of lists and graphs; none of a broken script."""
+    """Yield the JSON-LD objects, including those in lists and graphs; skips invalid scripts."""
     for text in texts:
         try:
             found = json.loads(_unwrapped(text), strict=False)
@@ -799,7 +792,7 @@ def _things(texts: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 
 def _unwrapped(text: str) -> str:
-    """A script's text without the `<![CDATA[ … ]]>` of XHTML pages, which hides in a comment."""
+    """Strip the `<![CDATA[ … ]]>` of XHTML pages."""
     if "<![CDATA[" not in text:
         return text
     inner = text.partition("<![CDATA[")[2].rpartition("]]>")[0].strip()

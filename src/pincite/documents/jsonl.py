@@ -1,4 +1,4 @@
-"""Files with a record a line, as JSON or as a table, packed with gzip or not.
+"""Reads record files, JSON lines or tables, plain or gzipped.
 
 | format | a line | what becomes a document |
 |---|---|---|
@@ -8,13 +8,12 @@
 | Sphere (Piktus et al. 2021) | `url`, `raw`: a chunk of 100 words, `sha`, `id` | chunks of a url |
 | DPR's `psgs_w100.tsv` (Karpukhin et al. 2020) | id, text and title, by tabs | rows of a title |
 
-Names say little (Sphere comes as .jsonl and as .json), so the first line that is a record of one of
-the formats decides. Files of any length are read line by line, and a bad line costs only itself.
+File names are unreliable (Sphere comes as .jsonl and as .json), so the first recognisable record
+decides the format. Files are read line by line, and a bad line affects only itself.
 
-Pieces of a page mostly stand in adjacent lines, and these are joined. A page that comes back later
-in the file (or is longer than a document may be) becomes further documents, whose addresses are the
-page's with `#` and the document's id: a later document would otherwise replace an earlier one with
-its address. Pieces of a page in several *files* are not joined: the last file counts.
+Chunks of a page in adjacent lines are joined. If a page recurs later in the file, or exceeds the
+size limit, the rest becomes further documents at `PAGE#ID`, because a second document at the same
+address would replace the first. Chunks in different *files* are not joined: the last file wins.
 """
 
 import csv
@@ -58,8 +57,8 @@ _NOT_META = frozenset(
 _HEADING, _ITEM = "Section::::", "BULLET::::"  # KILT's
 _BETWEEN_HEADINGS = re.compile(r"\.:|::+")
 _COLUMNS = ("id", "text", "title")  # DPR's
-# A Bloom filter (Bloom 1970): 2^27 bits and 7 hashes take 14 million pages with 1 % errors,
-# (1 − e^(−7n/m))^7. An error costs a page its plain address, never its text.
+# A Bloom filter (Bloom 1970): 2^27 bits and 7 hashes hold 14 million pages at a 1 % error rate, (1
+# − e^(−7n/m))^7. An error costs a page its plain address, not its text.
 SEEN_BYTES = 1 << 24
 N_HASHES = 7
 
@@ -68,7 +67,7 @@ N_HASHES = 7
 
 
 class Line(NamedTuple):
-    """A line of a file; `data` is cut off at the limit, `broken` says why there is no more."""
+    """A line of a file; `data` is cut at the limit, and `broken` says why."""
 
     number: int
     offset: int  # in the unpacked file, for `document_at`
@@ -78,7 +77,6 @@ class Line(NamedTuple):
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """The file's bytes, unpacked if its name ends in .gz."""
     with path.open("rb") as raw, _unpacked(raw, path) as file:
         yield file
 
@@ -88,9 +86,9 @@ def _unpacked(raw: IO[bytes], path: Path) -> IO[bytes]:
 
 
 def lines(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Line]:
-    """The lines that are not blank, with offsets; a last broken one if the file breaks off.
+    """Yield non-blank lines with offsets; the last is broken if the file is truncated.
 
-    Packed files that unpack without end are given up like those that break off.
+    A file that exceeds the decompression ratio counts as truncated.
     """
     number, offset, n_blank = 0, 0, 0
     with path.open("rb") as raw, _unpacked(raw, path) as file:
@@ -115,12 +113,11 @@ def lines(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Line]:
 
 
 def place(line: Line, path: Path) -> str:
-    """`corpus.jsonl line 3`, with which every message about a line begins."""
     return f"{path.name} line {line.number}"
 
 
 def record_of(line: Line, path: Path, limits: Limits) -> dict[str, Any] | Unchecked:
-    """The JSON object in a line, whatever its fields are, or what is wrong with the line."""
+    """Parse the JSON object in a line, or return what is wrong with the line."""
     return _parsed(line, path, limits, json.loads)
 
 
@@ -144,7 +141,7 @@ def _parsed(
 def _columns(data: bytes) -> dict[str, str]:
     row = data.decode().rstrip("\r\n")
     cells = next(csv.reader([row], delimiter="\t"), [])
-    if len(cells) != len(_COLUMNS):  # a text that only begins with a quotation mark
+    if len(cells) != len(_COLUMNS):  # a text that merely begins with a quotation mark
         cells = row.split("\t")
     if len(cells) != len(_COLUMNS) or not cells[2].strip():
         raise ValueError(f"{len(cells)} columns; id, text and title were expected")
@@ -156,7 +153,7 @@ def _is_header(data: bytes) -> bool:
 
 
 def field_of(record: Record, *names: str) -> str | None:
-    """The first of the fields that holds a string with something in it, or a number."""
+    """The first of the fields with a non-blank string or an integer."""
     for name in names:
         value = record.get(name)
         if (isinstance(value, str) and value.strip()) or type(value) is int:
@@ -186,15 +183,14 @@ class LineFormat:
     """How the lines of a file become documents."""
 
     name: str
-    page: Callable[[Record, str, Limits], Found]  # of a record, and its file and line
+    page: Callable[[Record, str, Limits], Found]  # arguments: record, its file and line, limits
     address: Callable[[Record], str]
     fits: Callable[[Record], bool] = lambda record: False
     parse: Callable[[bytes], Any] = json.loads
-    glue: str = ""  # between the pieces of a page; empty: each line is a document
-    refusal: str = ""  # why such files are not read
+    glue: str = ""  # joins the chunks of a page; empty: each line is a document
+    refusal: str = ""  # why this format is rejected
 
     def read(self, path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Found]:
-        """The documents of a file in order, or what is wrong with a line."""
         if self.refusal:
             detail = f"{path.name}: {self.refusal}"
             yield Unchecked(path.resolve().as_uri(), Reason.UNSUPPORTED_TYPE, detail)
@@ -202,7 +198,7 @@ class LineFormat:
             yield from self.documents(lines(path, limits), path, limits)
 
     def documents(self, chosen: Iterable[Line], path: Path, limits: Limits) -> Iterator[Found]:
-        """The documents in some lines of a file; bad lines between pieces do not part a page."""
+        """Yield the documents in some lines; bad lines between chunks do not split a page."""
         pages = self._pages(chosen, path, limits)
         return _joined(pages, self.glue, limits) if self.glue else pages
 
@@ -216,17 +212,17 @@ class LineFormat:
     def records(
         self, chosen: Iterable[Line], path: Path, limits: Limits
     ) -> Iterator[tuple[Line, dict[str, Any] | Unchecked]]:
-        """Lines with their records, a table's header left out."""
+        """Yield lines with their records, without a table's header."""
         for line in chosen:
             if self.parse is json.loads or not _is_header(line.data):
                 yield line, _parsed(line, path, limits, self.parse)
 
 
 def format_of(path: Path) -> LineFormat | None:
-    """The format of a file of records; None if it is another kind of file.
+    """Detect the format of a record file; None for other files.
 
-    A .json or .tsv that is none of the known collections is another kind of file; a .jsonl is read
-    line by line in any case, and each line says what it lacks.
+    A .json or .tsv file must match a known collection. A .jsonl file is always accepted, and errors
+    are reported per line.
     """
     name = path.name.lower()
     if not name.endswith(_ENDINGS):
@@ -236,8 +232,8 @@ def format_of(path: Path) -> LineFormat | None:
         return DPR
     records = list(_objects(head))
     is_jsonl = name.endswith(JSONL_ENDINGS)
-    # A query of BEIR's has the fields of a document without a title, which BEIR allows, so it takes
-    # the file's name *and* its fields to tell; a file of this name may hold documents.
+    # A BEIR query looks like a document without a title, which BEIR allows. So both the file name
+    # and the fields are checked; a file with this name may contain documents.
     titled = any("title" in record or "url" in record for record in records)
     if is_jsonl and "queries" in name and not titled and any("_id" in r for r in records):
         return QUERIES
@@ -247,7 +243,6 @@ def format_of(path: Path) -> LineFormat | None:
 
 
 def first_records(path: Path) -> list[dict[str, Any]]:
-    """The objects among the first lines of a file."""
     return list(_objects(_first_lines(path)))
 
 
@@ -264,13 +259,13 @@ def _first_lines(path: Path) -> Iterator[bytes]:
                 if not data or n_lines == FIRST_LINES:
                     return
     except (EOFError, OSError, zlib.error):
-        return  # reading the file reports what is broken
+        return  # reading the file reports the error
 
 
 def addresses(path: Path, known: LineFormat, limits: Limits) -> Iterator[tuple[Line, str]]:
-    """The lines of a file with the address of the page that each is of; empty if it has none.
+    """Yield each line with its page's address, or "" if it has none.
 
-    Ends with a broken line where thousands in a row have none.
+    Ends with a broken line after thousands of consecutive lines without an address.
     """
     in_a_row = 0
     for line, record in known.records(lines(path, limits), path, limits):
@@ -286,7 +281,7 @@ def addresses(path: Path, known: LineFormat, limits: Limits) -> Iterator[tuple[L
 def document_at(
     path: Path, known: LineFormat, places: Sequence[tuple[int, int]], limits: Limits
 ) -> Found:
-    """The page in the lines at `places` (number, offset): the first that can be read."""
+    """Return the first readable document in the lines at `places` (number, offset)."""
     with opened(path) as file:
         chosen = list[Line]()
         for number, offset in places:
@@ -300,9 +295,9 @@ def document_at(
 
 
 def document_in(record: Record, where: str, limits: Limits, kind: str = "jsonl") -> Found:
-    """The document that a record holds; `where` is its file and line, `kind` if it names none.
+    """Convert a record to a document; `where` is file and line, `kind` the default kind.
 
-    Of an article of BEIR's that has a title only, the title is the text.
+    BEIR articles with only a title use the title as the text.
     """
     url, text = _url(record), record.get("text", record.get(_CCNET_TEXT))
     if not url or not isinstance(text, str):
@@ -323,7 +318,7 @@ def document_in(record: Record, where: str, limits: Limits, kind: str = "jsonl")
         kind=field_of(record, "kind") or kind,
         published=field_of(record, "published", "date"),
         fetched=field_of(record, "fetched", _CCNET_DATE),
-        # What the record states counts before what is detected.
+        # A stated language takes precedence over a detected one.
         language=code_of(field_of(record, "language", "lang")) or language_of(text),
         meta=meta | (_fields_of(record, *_IDS) if _stated_url(record) else {}),
     )
@@ -344,7 +339,7 @@ def _stated_url(record: Record) -> str | None:
 
 
 def _kilt_page(record: Record, where: str, limits: Limits) -> Found:
-    """A page of Wikipedia of August 2019; its address is that of the revision, else by its id."""
+    """A Wikipedia page of August 2019; its address has the revision id, or else the page id."""
     title = one_line(field_of(record, "wikipedia_title"))
     url, paragraphs = _kilt_url(record), record.get("text")
     if not url:
@@ -374,7 +369,7 @@ def _kilt_url(record: Record) -> str:
 
 
 def kilt_text(paragraphs: Sequence[str], title: str) -> str:
-    r"""The paragraphs as one text, without KILT's marks and without the title at the top.
+    r"""Join the paragraphs, without KILT's markers and the leading title.
 
     >>> kilt_text(["Varde", "A town.", "Section::::History.:Bridges.", "BULLET::::- Old"], "Varde")
     'A town.\n\nBridges\n\n- Old'
@@ -399,7 +394,7 @@ def kilt_text(paragraphs: Sequence[str], title: str) -> str:
 
 
 def _chunk(record: Record, where: str, limits: Limits) -> Found:
-    """A line of Sphere; its vector is ignored, since the corpus has its own encoder."""
+    """One line of Sphere; its vector is ignored, since the corpus has its own encoder."""
     url, raw = one_line(field_of(record, "url")), record.get("raw")
     if not url or not isinstance(raw, str):
         return _incomplete(url, where, "raw, the text of the chunk" if url else "url")
@@ -445,13 +440,13 @@ def _joined(pieces: Iterable[Found], glue: str, limits: Limits) -> Iterator[Foun
 
 
 class Seen:
-    """Which addresses there were, in 16 MiB: never forgets one, rarely takes a new one for old."""
+    """A set of addresses in 16 MiB: no false negatives, rare false positives."""
 
     def __init__(self) -> None:
         self._bits = bytearray(SEEN_BYTES)
 
     def add(self, url: str) -> bool:
-        """Remember `url`; says whether it was there before."""
+        """Add `url`; return whether it was already present."""
         digest = blake2b(url.encode("utf-8", "surrogatepass"), digest_size=4 * N_HASHES).digest()
         known = True
         for start in range(0, len(digest), 4):
@@ -500,12 +495,12 @@ documents = PLAIN.read
 
 # ── Claims with evidence and a label: what verifiers are trained on and measured with ────────────
 
-LABELS = ("support", "refute", "nei", "partial", "not_support")  # the last: refute or nei
+LABELS = ("support", "refute", "nei", "partial", "not_support")  # not_support: refute or nei
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledClaim:
-    """A claim, its evidence as one text, and how people labelled them."""
+    """A claim, its evidence as one text, and the annotators' label."""
 
     row_id: str
     claim: str
@@ -517,14 +512,14 @@ class LabelledClaim:
 def read_labelled(
     path: Path, on_bad: Callable[[InputError], None] | None = None
 ) -> Iterator[LabelledClaim]:
-    """The rows of a file (`id, evidence, claim, label` and optionally `meta`) in order.
+    """Yield the rows of a file (`id, evidence, claim, label`, optionally `meta`) in order.
 
     Args:
         path: JSON lines, plain or .gz.
-        on_bad: called with each row that cannot be used, which is then skipped; None: it is raised.
+        on_bad: called with the error of each bad row, which is skipped; None raises it.
 
     Raises:
-        InputError: names the file, the line, and what is missing or wrong.
+        InputError: states the file, the line, and what is missing or wrong.
     """
     try:
         for line in lines(path):
@@ -554,7 +549,7 @@ def _labelled(line: bytes, place: str) -> LabelledClaim:
         raise InputError(f"{place}: claim and evidence must be strings.")
     try:
         f"{row.claim}{row.evidence}".encode()
-    except UnicodeEncodeError as error:  # half a surrogate pair, as "\ud800" spells it
+    except UnicodeEncodeError as error:  # a lone surrogate such as "\ud800"
         raise InputError(f"{place}: {error}; expected text that UTF-8 can write.") from error
     if not row.claim.strip():
         raise InputError(f"{place}: the claim is empty.")

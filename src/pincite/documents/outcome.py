@@ -1,8 +1,8 @@
-"""Why a page that was fetched is no source: gone, refused, behind a paywall, or without a text.
+"""Detects pages that are not sources: gone, blocked, behind a paywall, or without text.
 
-Pure functions over an HTTP status, or over a page's text and its markup. Calling a real page dead
-costs more than reading a notice as a page. So each pattern counts only in a short text, and all but
-those of paywalls only in a text without a sentence about anything but the page itself: a page on
+Pure functions of an HTTP status, or of a page's text and markup. Rejecting a real page is worse
+than accepting an error page. So patterns apply only to short texts, and all but the paywall
+patterns only to texts without any sentence about something other than the page itself: a page on
 bus 404 with "Sign in" in its margin is a page.
 """
 
@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from pincite.text.sentences import n_words, sentences
 from pincite.types import Reason, Unchecked
 
-# Calibration: of the 60 pages of Mozilla Readability's cases (median 760 words) and 82 pages of
-# web archives (median 511) these limits turn none away, although one declares itself not free (326
-# words). Teasers before a paywall have one to four paragraphs, notices one.
+# Calibrated on the 60 pages of Mozilla Readability's cases (median 760 words) and 82 pages of web
+# archives (median 511): these limits reject none of them, although one declares itself not free
+# (326 words). Teasers before a paywall have one to four paragraphs, notices one.
 TEASER_WORDS = 250
 TEASER_WORDS_BY_CLASS = 100  # class names alone are weak: templates of free pages carry them too
 NOTICE_WORDS = 100
 CONSENT_SIGNS = 3  # different phrases; articles about cookies are longer
 SCRIPTED_WORDS = 25
-NOTICE_CHARS = 5_000  # a "word" may have megabytes, and searching them takes seconds
+NOTICE_CHARS = 5_000  # a single "word" can have megabytes, and searching it takes seconds
 
 _PAYWALL = re.compile(
     r"(subscribe|sign up|register|log ?in|sign in|create (a|an|your)( free)? account)"
@@ -39,7 +39,7 @@ _PAYWALL = re.compile(
     r"|(contenuto|articolo) riservato agli abbonati",
     re.IGNORECASE,
 )
-# These stand on front pages and in the margins of free articles too.
+# These also appear on front pages and beside free articles.
 _PAYWALL_HINT = re.compile(
     r"already (a |have a )(subscriber|member|subscription)\?|purchase (this )?article"
     r"|(bereits|schon) (ein abo|abonnent)|déjà abonné|ya es suscriptor",
@@ -55,7 +55,7 @@ _ROBOT_CHECK = re.compile(
     r"|vérifie[rz] que vous êtes (un )?humain|verifica(r)? que (eres|es) humano",
     re.IGNORECASE,
 )
-# Access is refused for another reason than a robot check: region, law, maintenance.
+# Access denied for another reason than a robot check: region, law, maintenance.
 _BLOCKED = re.compile(
     r"(unavailable|blocked|not available) (due to|for) legal reasons"
     r"|(content|site|page|service|video|article) is (currently |not |no longer )*"
@@ -123,7 +123,7 @@ _NEEDS_SCRIPTS = re.compile(
     re.IGNORECASE,
 )
 _THING = r"(page|article|file|document|content|item|post|story|url|link|resource|product|address)"
-# A page that says of itself that it is not there.
+# Pages that state that they do not exist.
 _GONE = re.compile(
     rf"({_THING} |it |seite |inhalt |artikel )[^.!?\n]{{0,60}}?"
     r"(not (be )?found|no longer (be )?(found|available|exists?|here)|(does|did)(n['’]t| not) exist"
@@ -136,7 +136,7 @@ _GONE = re.compile(
     r"|pagina (non trovata|niet gevonden)|página não encontrada|(nothing|dead end|got) (here|lost)",
     re.IGNORECASE | re.MULTILINE,
 )
-# A title, or the part of one before or after the site's name, that can mean nothing else …
+# Unambiguous titles, or title parts beside the site's name.
 _GONE_TITLE = re.compile(
     rf"(http )?(error |fehler |erreur )?(404\W+)?(error\W+)?(the |this |requested )*({_THING} )?"
     r"((was |is |could |can )*not (be )?found|(does not|doesn['’]t) exist"
@@ -146,14 +146,14 @@ _GONE_TITLE = re.compile(
     r"|pagina (non trovata|niet gevonden)|página não encontrada",
     re.IGNORECASE,
 )
-# … or may be the name of a bus, an album or a year.
+# Ambiguous titles: these may also name a bus, an album or a year.
 _PERHAPS_GONE = re.compile(
     r"((http |status )?(error|code|fehler|erreur)\W*)?404(\W*(error|fehler))?(\W.*)?"
     r"|oops.*|sorry.*|whoops.*",
     re.IGNORECASE,
 )
 _TITLE_PARTS = re.compile(r"\s+[|–—:·»«-]+\s*|\s*[|:»]\s+")
-# What notices speak of: the page, the site, and its reader. A page with a sentence without any of
+# Words of notices: about the page, the site and its reader. A page with a sentence without any of
 # these words is a real page.
 _OF_NOTICES = re.compile(
     r"\b(pages?|urls?|links?|linked|(?:web)?sites?|web|webmaster|online|internet|address(?:es)?"
@@ -175,26 +175,26 @@ _TO_THE_READER = re.compile(
     r"|vous|votre|nous|nos|veuillez|usted|por favor|você)\b",
     re.IGNORECASE,
 )
-# One such word may stand in a sentence with a year or a name: "In 404 the harbour froze".
+# One notice word is allowed in a sentence with a year or a name: "In 404 the harbour froze".
 _DETAIL = re.compile(r"\b(1\d\d\d|20\d\d)\b|(?<=[a-z,] )[A-Z][a-z]{2,}")
-GONE_CHARS = 400  # in which a page that is nothing else says that it is gone
+GONE_CHARS = 400  # an error page says so within this many characters
 MIN_STATEMENT_WORDS = 6  # "Page not found." has three
 
 
 @dataclass(frozen=True, slots=True)
 class Markup:
-    """What a page's markup says beside its text."""
+    """Signals from a page's markup."""
 
     title: str = ""
-    visible: str = ""  # all text but scripts, navigation and footer
+    visible: str = ""  # all text except scripts, navigation and footer
     n_scripts: int = 0
     not_free: bool = False  # JSON-LD or microdata: isAccessibleForFree is false
     paywall_class: str = ""  # a class or id that names a paywall
-    asks_password: bool = False  # holds a field for one
+    asks_password: bool = False  # has a password field
 
 
 def of_status(url: str, status: int | None) -> Unchecked | None:
-    """The result that an HTTP status alone decides; `None` if the body is worth reading.
+    """Classify by HTTP status alone; None if the body is worth reading.
 
     >>> of_status("https://example.org/", 404).reason, of_status("https://example.org/", 200)
     (<Reason.DEAD: 'dead'>, None)
@@ -209,10 +209,10 @@ def of_status(url: str, status: int | None) -> Unchecked | None:
 
 
 def of_page(url: str, text: str, article: str, markup: Markup) -> Unchecked | None:
-    """The result for a page that is no source; `None` if it can be read as one.
+    """Classify a page; None if it can be read as a source.
 
-    `text` is what would be kept of the page, `article` what of it is running text: a teaser among
-    many headlines is a short article on a page with much text.
+    `text` is what would be kept of the page, `article` its running text: a teaser among many
+    headlines is a short article on a page with much text.
     """
     words = n_words(text)
     kind = None
@@ -248,7 +248,7 @@ def _is_statement(sentence: str) -> bool:
 
 
 def _notice(words: int, text: str, markup: Markup) -> tuple[Reason, str] | None:
-    """Why a page is nothing but one notice: not found, parked, a robot check, a login."""
+    """Why a page is only a notice: not found, parked, a robot check, or a login."""
     title = markup.title
     whole = f"{title}\n{text}"
     if match := _PARKED.search(whole):
@@ -275,7 +275,7 @@ def _notice(words: int, text: str, markup: Markup) -> tuple[Reason, str] | None:
 
 
 def _gone(title: str, text: str) -> str:
-    """The words by which a page that says nothing else calls itself not found; empty if none."""
+    """The phrase by which an error page reports "not found"; empty if it is not one."""
     for part in (title, *_TITLE_PARTS.split(title)):
         if match := _GONE_TITLE.fullmatch(part.strip()):
             return match[0]

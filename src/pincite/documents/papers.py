@@ -1,20 +1,18 @@
-"""Scholarly articles in XML: PubMed's records (NLM's DTD), and full text in JATS.
+"""Reads scholarly articles in XML: PubMed records (NLM's DTD) and full text in JATS.
 
-PubMed: baseline and update files, and what E-utilities send. A document is a record's abstract,
-with the labels of its sections and with abstracts in other languages. A record with a title only is
-no source and is passed over with its own reason; so is one that PubMed deleted.
-`documents.collection` orders the files.
+PubMed: baseline and update files, and E-utilities output. A document is a record's abstract, with
+section labels and with abstracts in other languages. Records with only a title, and records deleted
+by PubMed, are skipped, each with its own reason. `documents.collection` orders the files.
 
-JATS and NLM's older DTDs, as PMC, PLOS and other publishers give them away: one article, or PMC's
-sets of them. The text is the abstract and then the body as a reader sees it; references, reviewers'
-reports and translations in `sub-article` are left out, so that nothing another article says is
-taken for this one's. What floats (figures, tables, lists, notes within a paragraph) follows its
+JATS and NLM's older DTDs, as distributed by PMC, PLOS and other publishers: one article, or PMC's
+article sets. The text is the abstract and then the body as a reader sees it. References, reviewers'
+reports and translations in `sub-article` are omitted, so that no other article's statements are
+attributed to this one. Floats (figures, tables, lists, notes within a paragraph) follow their
 paragraph, so that sentences stay whole.
 
-Values that an article has several of stand in one text with "; " between them, which filters take
-apart (`retrieval.filters`). An article that is marked as retracted, corrected or of concern says
-so; of a JATS article without a mark nothing is known, since publishers seldom change a file that
-they have given away.
+Multiple values are joined with "; ", which filters split (`retrieval.filters`). Articles marked as
+retracted, corrected or of concern are flagged. A JATS article without a mark has unknown status,
+since publishers rarely update files that they have distributed.
 """
 
 import re
@@ -32,10 +30,10 @@ from pincite.judgement.references import is_retracted_title
 from pincite.retrieval.filters import SEPARATOR
 from pincite.types import Document, Reason, Unchecked
 
-PUBMED_RECORD, JATS_RECORD = "pubmed record", "jats record"  # what `sandbox.read_here` calls them
-# `retracted` is one of these; the first that applies counts.
+PUBMED_RECORD, JATS_RECORD = "pubmed record", "jats record"  # reader names in `sandbox.read_here`
+# Values of `retracted`; the first that applies wins.
 STATUS_RANKS = ("yes", "partly", "expression of concern", "corrected", "no")
-MANY_AUTHORS = 2  # more are "et al."
+MANY_AUTHORS = 2  # more become "et al."
 _INITIALISM = re.compile(r"(?:\b[A-Z]\.){2,}$")
 
 
@@ -43,13 +41,13 @@ _INITIALISM = re.compile(r"(?:\b[A-Z]\.){2,}$")
 
 
 class Authors(NamedTuple):
-    """Names of people as "Holm, Ida Marie, Jr", and of groups, in the order of the record."""
+    """Names of people as "Holm, Ida Marie, Jr", and of groups, in record order."""
 
     names: list[str]
-    groups: list[str]  # those of the names that are no person's
+    groups: list[str]  # those of the names that are not people
 
     def meta(self) -> dict[str, str]:
-        """As metadata; `author` as a reader knows them, "I. Holm and P. Berg", "I. Holm et al."."""
+        """Metadata; `author` is the display form, "I. Holm and P. Berg" or "I. Holm et al."."""
         shown = []
         for name in self.names[:2]:
             last, *fore = [name] if name in self.groups else name.split(", ")
@@ -60,22 +58,20 @@ class Authors(NamedTuple):
 
 
 def joined(values: Iterable[str]) -> str:
-    """Several values as one text that filters take apart."""
     return SEPARATOR.join(value for value in values if value)
 
 
 def all_of(elements: Iterable[Any]) -> str:
-    """The words of elements as one text that filters take apart."""
     return joined(map(one_of, elements))
 
 
 def one_of(element: Any) -> str:
-    """The words of an element, in which nothing looks like the border between two values."""
+    """The text of an element, with any separator replaced."""
     return line_of(element).replace(SEPARATOR, ", ")
 
 
 def cleaned_title(title: str) -> str:
-    """A title without the brackets of a translation and without its full stop.
+    """Strip a translated title's brackets, and the full stop.
 
     >>> cleaned_title("[Trams and sleep.]"), cleaned_title("[Sic] and so on?")
     ('Trams and sleep', '[Sic] and so on?')
@@ -86,7 +82,7 @@ def cleaned_title(title: str) -> str:
         for sign in title:
             depth += (sign == "[") - (sign == "]")
             depths.append(depth)
-        if all(depths[:-1]):  # the bracket that opens it is closed by the last sign, not before
+        if all(depths[:-1]):  # the opening bracket is closed by the last character, not before
             return _without_stop(title[1:-1].strip())
     return title
 
@@ -97,11 +93,11 @@ def _without_stop(title: str) -> str:
     return title.removesuffix(".").rstrip()
 
 
-Table = dict[str, list[Any]]  # by field the paths where it may stand
+Table = dict[str, list[Any]]  # field to candidate paths
 
 
 def _table(rows: str) -> Table:
-    """From lines with a field's name and its paths; the first path that has words counts."""
+    """Parse lines of a field name and its paths; the first path with text wins."""
     named = (line.split() for line in rows.strip().splitlines())
     return {name: [etree.XPath(path) for path in paths] for name, *paths in named}
 
@@ -140,7 +136,7 @@ _LANGUAGES = dict(
         "vie:vi ind:id may:ms afr:af"
     ).split()
 )
-# Of `CommentsCorrections`, by what the other article is to this one.
+# Values of `RefType` in `CommentsCorrections`.
 _PUBMED_STATUS = {
     "RetractionIn": "yes",
     "RetractedandRepublishedIn": "yes",
@@ -177,9 +173,9 @@ publisher  BookDocument/Book/Publisher/PublisherName
 
 
 def pubmed_bodies(path: Path, limits: Limits) -> Iterator[Body | Unchecked]:
-    """The records of a file of PubMed's; of a broken one, why there is none.
+    """Yield the records of a PubMed file; a broken one becomes an `Unchecked`.
 
-    A file that does not fit the checksum beside it (`.md5`) is not read at all.
+    A file that does not match its `.md5` checksum is not read.
     """
     file = path.resolve().as_uri()
     if fault := mismatch(path):
@@ -194,7 +190,7 @@ def pubmed_bodies(path: Path, limits: Limits) -> Iterator[Body | Unchecked]:
 
 
 def read_pubmed_record(body: Body) -> list[Document | Unchecked]:
-    """What is in a record of a file; `body.url` says which it is."""
+    """Read one record; `body.url` states its file and number."""
     where, record = body.url, Record(1, "", body.data)
     try:
         element = parsed(record)
@@ -210,7 +206,6 @@ def read_pubmed_record(body: Body) -> list[Document | Unchecked]:
 
 
 def address(pmid: str) -> str:
-    """Where PubMed shows a record."""
     return f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"
 
 
@@ -229,7 +224,7 @@ def _pubmed_document(record: Any, where: str, limits: Limits) -> Document | Unch
         return fault
     date, meta = _of_book(record, citation) if is_book else _of_article(record, citation, article)
     meta = {"pmid": pmid, **meta, **_of_both(citation, article), "coverage": "abstract"}
-    # The title in English; where there is none, that of the original, or of the book.
+    # The English title, else the original title, else the book's.
     tags = ("ArticleTitle", "VernacularTitle", "Book/BookTitle")
     titles = (cleaned_title(line_of(article.find(tag))) for tag in tags)
     return Document(
@@ -251,11 +246,11 @@ def _pubmed_text(citation: Any, article: Any) -> tuple[str, str | None]:
             stated = one_line(other.get("Language"))
             kind = "Plain-language summary" if "plain" in other.get("Type", "") else "Abstract"
             others += [f"{kind} ({stated})" if stated else kind, *sections]
-    text = "\n\n".join((*own, *others))  # of lines that are cleaned
+    text = "\n\n".join((*own, *others))  # the lines are cleaned already
     if not text:
         return "", None
     if own:
-        # PubMed's abstracts are English; few of articles in other languages are not.
+        # PubMed's abstracts are English, with few exceptions in foreign-language articles.
         codes = _languages(article)
         return text, "en" if "en" in codes or not codes else language_of(text, "en")
     code = citation.find("OtherAbstract").get("Language", "").lower()
@@ -273,7 +268,7 @@ def _sections(abstract: Any) -> list[str]:
 
 
 def in_own_words(text: str) -> str:
-    r"""The text of a PubMed document without the abstracts in other languages behind its own.
+    r"""Strip abstracts in other languages from a PubMed text.
 
     >>> in_own_words("The rate fell.\n\nAbstract (fre)\n\nLe taux a baissé.")
     'The rate fell.'
@@ -282,7 +277,7 @@ def in_own_words(text: str) -> str:
 
 
 def _of_article(record: Any, citation: Any, article: Any) -> tuple[str, dict[str, str]]:
-    """The day on which a journal's article first came out, and its metadata."""
+    """A journal article's first publication date, and its metadata."""
     printed = article.find("Journal/JournalIssue/PubDate")
     dates = [*map(_pubmed_date, article.iterfind("ArticleDate")), _pubmed_date(printed)]
     parts = {child.tag: one_line(child.text) for child in (printed if printed is not None else ())}
@@ -325,7 +320,7 @@ def _of_both(citation: Any, article: Any) -> dict[str, str]:
 
 
 def _pubmed_authors(elements: Iterable[Any]) -> Authors:
-    """The authors of an AuthorList; names that NLM marks as misspelt (ValidYN="N") are left out."""
+    """Parse an AuthorList, without names that NLM marks as misspelt (ValidYN="N")."""
     found = Authors([], [])
     for author in elements:
         if author.get("ValidYN") == "N":
@@ -339,7 +334,7 @@ def _pubmed_authors(elements: Iterable[Any]) -> Authors:
 
 
 def _pubmed_date(element: Any) -> str:
-    """The ISO date in an element with Year, Month, Day or with a MedlineDate; empty for None."""
+    """Parse an element with Year, Month and Day, or with MedlineDate; empty for None."""
     if element is None:
         return ""
     parts = {child.tag: child.text or "" for child in element}
@@ -349,7 +344,7 @@ def _pubmed_date(element: Any) -> str:
 
 
 def _mesh(headings: Iterable[Any]) -> dict[str, str]:
-    """MeSH headings, alone and with their qualifiers; under `mesh_major` the main topics."""
+    """MeSH headings, alone and with qualifiers; `mesh_major` has the main topics."""
     found, major = dict[str, None](), dict[str, None]()
     for heading in headings:
         name = ""
@@ -384,9 +379,9 @@ def _corrections(citation: Any, types: Iterable[str]) -> dict[str, str]:
 
 
 def _languages(article: Any) -> list[str]:
-    """The languages of the article, ISO 639-1 where PubMed's code has a frequent one.
+    """The article's languages, as ISO 639-1 for PubMed's most frequent codes.
 
-    The abstract is nearly always English, whatever the article is written in.
+    The abstract is nearly always English, whatever language the article is in.
     """
     codes = (one_line(element.text).lower() for element in article.iterfind("Language"))
     return [_LANGUAGES.get(code, code) for code in codes if code]
@@ -399,12 +394,12 @@ _JATS_ROOTS = frozenset({"article", "pmc-articleset", "OAI-PMH"})
 _JOURNAL = re.compile(rb"//NLM//DTD|\bJATS\b|<(journal-meta|article-meta)[\s>]")
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _HREF = "{http://www.w3.org/1999/xlink}href"
-# Of `pub-date`: not the day on which the article first came out.
+# Values of `pub-date` attributes that do not mean first publication.
 _OTHER_DATES = re.compile(
     r"pmc-release|nihms|retract|correct|received|accepted|preprint|update|open-access",
     re.IGNORECASE,
 )
-# What stands in a work that the article reviews or cites is none of its own fields.
+# Fields of works that the article reviews or cites are excluded.
 _FRONT: Table = {
     name: [
         etree.XPath(
@@ -445,7 +440,7 @@ _TYPES = {
     "addendum": "Published Erratum",
     "expression-of-concern": "Expression of Concern",
 }
-# Of `related-article`: what happened to this one, and where that is published.
+# Values of `related-article-type` for notices about this article.
 _JATS_STATUS = {
     "retraction-forward": "yes",
     "partial-retraction-forward": "partly",
@@ -459,12 +454,11 @@ _RETRACTS = frozenset({"retracted-article", "partially-retracted-article", "part
 
 
 def is_jats(head: bytes) -> bool:
-    """Whether a file that begins like this holds articles in JATS."""
     return root_of(head) in _JATS_ROOTS and bool(_JOURNAL.search(head))
 
 
 def jats_bodies(path: Path, limits: Limits) -> Iterator[Body | Unchecked]:
-    """The articles of a file; of a broken one, why there is none."""
+    """Yield the articles of a file; a broken one becomes an `Unchecked`."""
     for record in records(path, ("article",), limits):
         where = path.resolve().as_uri() + (f"#{record.number}" if record.number > 1 else "")
         if record.broken:
@@ -474,12 +468,12 @@ def jats_bodies(path: Path, limits: Limits) -> Iterator[Body | Unchecked]:
 
 
 def read_jats_record(body: Body) -> Document | Unchecked:
-    """The article in a record of a file, at the address that it states for itself."""
+    """Read an article, at the address that it states for itself."""
     return _read_jats(Record(1, "article", body.data), body, stated=True)
 
 
 def read_jats(body: Body) -> Document | Unchecked:
-    """The first article in a body, at the body's own address."""
+    """Read the first article in a body, at the body's own address."""
     for record in records(body.data, ("article",), body.limits):
         return _read_jats(record, body, stated=False)
     return Unchecked(body.url, Reason.UNDECODABLE, "there is no article in it")
@@ -499,7 +493,7 @@ def _jats_document(article: Any, found: Body, *, stated: bool) -> Document | Unc
     url = (_stated_address(ids) if stated else "") or found.url
     body = [b for name in ("body", "floats-group") for b in _blocks(parts.get(name))]
     blocks = [*_abstracts(front), *body, *_blocks(parts.get("back"))]
-    # Without those that say the same as the one before them.
+    # Drop consecutive duplicates.
     kept = [block for before, block in zip(["", *blocks], blocks, strict=False) if block != before]
     text = cleaned("\n\n".join(kept))
     titles = (
@@ -540,7 +534,7 @@ def _identifiers(front: Any) -> dict[str, str]:
 
 
 def _stated_address(ids: dict[str, str]) -> str:
-    """Where the full text is: at PMC, else under its DOI; empty if it states neither."""
+    """The full text's address at PMC, else by DOI; empty without either."""
     if pmc := ids["pmc"]:
         return f"https://pmc.ncbi.nlm.nih.gov/articles/{pmc}/"
     return f"https://doi.org/{ids['doi']}" if ids["doi"] else ""
@@ -551,7 +545,7 @@ def _jats_meta(article: Any, front: Any, title: str) -> dict[str, str]:
     values = _fields(_FRONT, front)
     ends = (values.pop("first_page"), values.pop("last_page"))
     licences = [front.find(".//license"), front.find(".//license_ref")]
-    # Of a licence its address: its prose is no metadata.
+    # Keep the licence's URL; its prose is not metadata.
     addresses = [e.get(_HREF) if e.tag == "license" else e.text for e in licences if e is not None]
     subjects = front.iterfind(".//subj-group[@subj-group-type='heading']//subject")
     return {
@@ -586,7 +580,7 @@ def _retraction(front: Any, title: str) -> dict[str, str]:
 
 
 def _jats_authors(front: Any) -> Authors:
-    """People and groups; the members that a group lists are no authors of their own."""
+    """People and groups; members listed within a group are not separate authors."""
     found = Authors([], [])
     for contrib in _CONTRIBUTORS(front):
         collab = contrib.find("collab")
@@ -615,7 +609,7 @@ def _jats_date(element: Any) -> str:
 
 # ── JATS: the text ───────────────────────────────────────────────────────────────────────────────
 
-# Elements that stand beside the paragraph that holds them.
+# Elements moved out of the paragraph that contains them.
 _BESIDE = frozenset(
     "boxed-text bibr def-list disp-quote disp-formula-group fig fig-group fn fn-group list p "
     "preformat sec speech statement supplementary-material table-wrap table-wrap-group table "
@@ -632,7 +626,7 @@ _LABELLED = frozenset(
 
 
 def _abstracts(front: Any) -> Iterator[str]:
-    """The abstract, then summaries for other readers and in other languages, named as such."""
+    """Yield the abstract, then labelled summaries and abstracts in other languages."""
     found = list(front.iter("abstract", "trans-abstract"))
     for element in sorted(found, key=lambda e: bool(_kind(e)) + 2 * (e.tag != "abstract")):
         inside = list(_blocks(element))
@@ -642,9 +636,9 @@ def _abstracts(front: Any) -> Iterator[str]:
 
 
 def _kind(abstract: Any) -> str:
-    """What a reader must know of an abstract that is not the main one."""
+    """The label of a secondary abstract; empty for the main one."""
     kind = (abstract.get("abstract-type") or "").replace("-", " ")
-    if kind in ("toc", "teaser", "web summary", "short"):  # as the table of contents has it
+    if kind in ("toc", "teaser", "web summary", "short"):  # short forms for the table of contents
         kind = "summary"
     language = abstract.get(_XML_LANG, "") if abstract.tag == "trans-abstract" else ""
     named = kind.capitalize() or ("Abstract" if language else "")
@@ -652,7 +646,7 @@ def _kind(abstract: Any) -> str:
 
 
 def _blocks(element: Any, done: Iterable[Any] = ()) -> Iterator[str]:
-    """The text of an element that may be missing, block by block, without labels `done`."""
+    """Yield the text of an element, or nothing for None, by blocks, without labels in `done`."""
     if element is not None:
         yield from filter(None, _children(element, list(done)))
 
@@ -725,7 +719,7 @@ def _labelled(element: Any) -> Iterator[str]:
 
 
 def _headed(label: str, text: str) -> str:
-    """`Figure 1. What it shows`; one of the two alone where the other is missing."""
+    """Format `Figure 1. What it shows`; either part may be missing."""
     if not (label and text):
         return label or text
     return f"{label}. {text}" if label[-1:].isalnum() else f"{label} {text}"
@@ -741,7 +735,7 @@ def _list(element: Any) -> Iterator[str]:
             label = item.find("label")
             words = " ".join(_blocks(item, [label]))
             lines.append(f"{'-' if label is None else line_of(label)} {words}" if words else "")
-        elif name == "def-item":  # `term: what it means`
+        elif name == "def-item":  # `term: definition`
             terms = ", ".join(map(_line, item.iterfind("term")))
             meanings = " ".join(b for child in item.iterfind("def") for b in _blocks(child))
             lines.append(": ".join(filter(None, (terms, meanings))))
@@ -751,7 +745,7 @@ def _list(element: Any) -> Iterator[str]:
 
 
 def _rows(table: Any) -> Iterator[str]:
-    """The rows of a table; of one within a cell the rows follow in the cell."""
+    """Yield a table's rows; a nested table is flattened into its cell."""
     for row in table.iter():
         tables = row.iterancestors("table", "array")
         if row.tag.lower() == "tr" and next(tables, None) is table:

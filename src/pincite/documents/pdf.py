@@ -1,9 +1,8 @@
-"""A PDF → its text, with the page of every character.
+"""Extracts the text of a PDF, with the page of every character.
 
-pdfium measures the lines; what the typesetter broke is joined again: words hyphenated at a line's
-end, lines of a paragraph, columns, paragraphs set apart by space; headers and footers that repeat
-are left out. Distances are in points. Read in `sandbox` alone: pdfium is C++ code that has crashed
-on hand-made files before.
+pdfium measures the lines. This module rejoins hyphenated words, the lines of a paragraph, columns,
+and paragraphs separated by space, and drops repeated headers and footers. Distances are in points.
+Run it only in `sandbox`: pdfium is C++ code, and crafted files have crashed it.
 """
 
 import ctypes
@@ -23,7 +22,7 @@ from pincite.documents.text import cleaned, one_line
 from pincite.text.page_numbers import LABELS, PAGES
 from pincite.types import Document, Reason, Unchecked
 
-# What word processors write into the title field by default.
+# Default titles of word processors.
 _NO_TITLE = re.compile(
     r"microsoft (word|powerpoint)\b|untitled|.*\.(docx?|indd|qxd|pdf|tex|dvi|rtf|odt)$|\W*$",
     re.IGNORECASE,
@@ -31,7 +30,7 @@ _NO_TITLE = re.compile(
 
 
 class Line(NamedTuple):
-    """A line, or a piece of one, as pdfium measures it; heights are from the lower edge."""
+    """A line or part of a line as measured by pdfium; heights are from the lower edge."""
 
     text: str
     first_baseline: float
@@ -42,7 +41,6 @@ class Line(NamedTuple):
 
 
 def read_pdf(body: Body) -> Document | Unchecked:
-    """The text of a PDF, or why it cannot be had."""
     url, limits = body.url, body.limits
     try:
         pdf = pypdfium2.PdfDocument(body.data)
@@ -64,13 +62,13 @@ def read_pdf(body: Body) -> Document | Unchecked:
     text, starts = running_text(pages)
     if not text:
         return Unchecked(url, Reason.EMPTY, f"no text layer in {len(starts)} pages: a scan?")
-    # What is printed on the pages, unless the file labels two pages alike or only counts them.
+    # Use the printed labels, unless two pages share one or the labels just count the pages.
     labels = [one_line(pdf.get_page_label(number)) for number in range(len(pdf))]
     counted = [str(number) for number in range(1, len(labels) + 1)]
     is_labelled = all(labels) and len(set(labels)) == len(labels) and labels != counted
     info = pdf.get_metadata_dict()
     title = one_line(info.get("Title"))
-    # The day a file was made is not the day a text was published.
+    # The creation date of the file is not the publication date.
     created = re.match(r"(?:D:)?(\d{4})(\d\d)(\d\d)", info.get("CreationDate") or "")
     meta = {
         PAGES: json.dumps(starts),
@@ -90,11 +88,11 @@ def read_pdf(body: Body) -> Document | Unchecked:
 
 # ── Lines as pdfium measures them ─────────────────────────────────────────────────────────────────
 
-JOINED = 2  # what pdfium writes for a hyphen at a line's end, when it goes on with the next line
-# Times the font size. Spaces between words have 0.25, up to 1 in justified lines; gaps between
-# columns 1 and more. What is cut in vain is put together again by `in_columns`.
+JOINED = 2  # pdfium's code for a hyphen at a line end, when it continues with the next line
+# In multiples of the font size. Word spaces are 0.25, up to 1 in justified lines; column gaps are 1
+# or more. `in_columns` rejoins false cuts.
 GAP = 0.9
-FEW_LINES, SAMPLED = 12, 4  # of a page with more lines, every fourth is looked at first
+FEW_LINES, SAMPLED = 12, 4  # on pages with more lines, every fourth is sampled first
 _POWER = re.compile(
     r"(?<![\d.,])(10|(?<![A-Za-z])(?:[cdkm]?m|km|s|kg)) ?([-\u2212\u2013]?\d{1,3})(?!\d)"
 )
@@ -102,9 +100,9 @@ _SUPERSCRIPT = str.maketrans("0123456789-\u2212\u2013", "⁰¹²³⁴⁵⁶⁷�
 
 
 def _lines_of_page(document: Any, number: int) -> list[list[Line]]:
-    """Lines of a page in reading order as the file has it; none for a page that cannot be read.
+    """The lines of a page in file order; empty if the page cannot be read.
 
-    A line comes in pieces, cut where it may reach over the gap between two columns.
+    Each line is a list of pieces, cut at possible column gaps.
     """
     try:
         page = document[number]
@@ -115,7 +113,7 @@ def _lines_of_page(document: Any, number: int) -> list[list[Line]]:
     ends = [i for i, code in enumerate(codes) if code == 10]
     bounds = list(zip([0, *(end + 1 for end in ends)], [*ends, len(codes)], strict=True))
     seen = [[i for i in range(*line) if codes[i] > 32] for line in bounds]
-    # Looking at every gap takes as long as all else: of pages where none is wide, some are enough.
+    # Checking every gap doubles the run time, so a sample decides whether the page has wide gaps.
     sample = seen if len(seen) <= FEW_LINES else seen[1::SAMPLED]
     cut = any(_cuts(text_page, codes, each) for each in sample)
     lines = [
@@ -129,7 +127,7 @@ def _lines_of_page(document: Any, number: int) -> list[list[Line]]:
 
 
 def _codes(text_page: Any) -> list[int]:
-    """The characters of a page; fetched one by one only where their number would not agree."""
+    """The character codes of a page; fetched one by one only if the counts disagree."""
     n_chars = text_page.count_chars()
     buffer = (ctypes.c_ushort * (2 * n_chars + 2))()
     n_written = raw.FPDFText_GetText(text_page, 0, n_chars, buffer)
@@ -140,7 +138,7 @@ def _codes(text_page: Any) -> list[int]:
 
 
 def _cuts(text_page: Any, codes: list[int], seen: list[int]) -> list[int]:
-    """The characters of a line before which it may be cut: behind a wide gap, on another height."""
+    """Indices at which to cut a line: after a wide gap, or where the height changes."""
     if not seen:
         return []
     cuts, size = list[int](), raw.FPDFText_GetFontSize(text_page, seen[0])
@@ -162,7 +160,7 @@ def _cuts(text_page: Any, codes: list[int], seen: list[int]) -> list[int]:
 def _pieces(
     text_page: Any, codes: list[int], line: tuple[int, int], seen: list[int], cuts: list[int]
 ) -> list[Line]:
-    """The pieces of a line between these cuts; their texts together are the line's."""
+    """Split a line at `cuts`; the pieces' texts concatenate to the line."""
     found = list[Line]()
     for first, last in pairwise((line[0], *cuts, line[1])):
         inside = seen[bisect_left(seen, first) : bisect_left(seen, last)]
@@ -176,7 +174,7 @@ def _pieces(
                 for i in range(first, last)
                 if 0 < codes[i] < 0x110000 and codes[i] != 13
             )
-        # Surrogate halves, which pdfium counts as two characters, as the one they stand for.
+        # pdfium counts a surrogate pair as two characters; join them.
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         found.append(Line(text, first_baseline, last_baseline, left, right, size))
     return found
@@ -189,9 +187,9 @@ def _right(text_page: Any, index: int) -> float:
 
 
 def _exponents(text_page: Any, codes: list[int], start: int, end: int) -> dict[int, str]:
-    """What stands for digits that are set higher than the ten or the unit before them.
+    """Map positions of raised digits after a ten or a unit to exponents.
 
-    A number set high behind another word is a note's.
+    A raised number after any other word is a footnote mark.
     """
     text = "".join(chr(code) if code < 0xFFFF else "\ufffd" for code in codes[start:end])
     found = dict[int, str]()
@@ -213,33 +211,33 @@ def _origin(text_page: Any, index: int) -> tuple[float, float]:
 # ── Lines to running text ─────────────────────────────────────────────────────────────────────────
 
 # Ordinary leading varies by rounding and superscripts; a blank line doubles it.
-PARAGRAPH_GAP = 1.35  # times the page's usual distance between lines
-HEADING_SIZE = 1.15  # times the font size of the line beside it
-LAST_LINE_WIDTH = 0.8  # of its neighbour: the end of a paragraph leaves room
-SAME_ROW = 0.6  # of the larger font size: a step that no two lines have between them
+PARAGRAPH_GAP = 1.35  # multiple of the page's usual line distance
+HEADING_SIZE = 1.15  # multiple of the neighbouring line's font size
+LAST_LINE_WIDTH = 0.8  # share of its neighbour's width: the last line of a paragraph is shorter
+SAME_ROW = 0.6  # share of the larger font size: less than any line spacing
 INDENT = 8.0  # points; one em at the usual sizes
 SAME_COLUMN = 40.0  # points between the left edges of lines in one column
-RUNNING_PAGES = 3  # a header is a line that stands at the edge of so many pages, and of half of all
+RUNNING_PAGES = 3  # a header repeats at the edge of at least this many pages, and of half of all
 HEADER_WORDS = 15
-# Columns, in points: edges vary by the bearing of letters. Papers' columns have 8 to 12 words a
-# line, narrow ones of newspapers 4; cells of tables have 1 or 2, or differ in length.
+# Columns, in points: edges vary by the letters' side bearings. Columns in papers have 8 to 12 words
+# a line, narrow newspaper columns 4; table cells have 1 or 2, or vary in length.
 SAME_EDGE, MIN_COLUMN = 3.0, 60.0
-COLUMN_ROWS, COLUMN_SHARE = 3, 0.5  # rows that are cut there, and their share of all that are cut
+COLUMN_ROWS, COLUMN_SHARE = 3, 0.5  # rows cut at the same place, and their share of all cut rows
 FULL_LINE, LINE_WORDS = 0.7, 3.5
-# From the start of a word only, once: a word of 100,000 letters took 8 s from each of its letters.
+# Match from word starts only, without backtracking: a word of 100,000 letters took 8 s otherwise.
 _HYPHEN = re.compile("(?<!\\w)(\\w++)(?:[\x02\ufffe\xad]\n?|-\n)(?=(\\w+))")
 _ENDS_SENTENCE = re.compile(r"[.!?:;。！？…][\"'”’»)\]]*\d{0,3}$")
 
 
 def in_columns(lines: Sequence[Sequence[Line]]) -> list[Line]:
-    """A page's lines in reading order, each column for itself where the file has them row by row.
+    """Put a page's lines in reading order, column by column if the file has them row by row.
+
+    Columns are where many lines are cut at the same place and the pieces fill their width as
+    running text does, unlike table cells. A line across all columns, such as a heading, ends the
+    columns above it.
 
     Args:
-        lines: in the order of the file, each in the pieces that may stand in different columns.
-
-    Columns are where many lines are cut before the same place and where the pieces fill their
-    columns as running text does; the cells of a table do not. A line across columns, as a heading,
-    ends those above it.
+        lines: in file order, each as pieces that may belong to different columns.
     """
     lefts = _lefts_of_columns(lines)
     if not lefts:
@@ -261,7 +259,7 @@ def in_columns(lines: Sequence[Sequence[Line]]) -> list[Line]:
 
 
 def _rows(line: Sequence[Line]) -> list[list[Line]]:
-    """The pieces of a line that stand at one height; a hyphen at the end of a row is one again."""
+    """Group the pieces of a line by height; restores a hyphen at the end of a row."""
     rows = [[line[0]]]
     for piece in line[1:]:
         before = rows[-1][-1]
@@ -279,7 +277,7 @@ def _whole(pieces: Sequence[Line]) -> Line:
 
 
 def _lefts_of_columns(lines: Sequence[Sequence[Line]]) -> list[float]:
-    """The left edges of all columns but the first; none if the page has one column."""
+    """The left edges of all columns but the first; empty for a single column."""
     rows = [row for line in lines for row in _rows(line)]
     cut = [row for row in rows if len(row) > 1]
     counts = Counter(round(piece.left) for row in cut for piece in row[1:])
@@ -306,7 +304,7 @@ def _is_prose(column: Sequence[Line]) -> bool:
 
 
 def running_text(pages: Sequence[Sequence[Line]]) -> tuple[str, list[int]]:
-    """The text of all pages with a blank line between, and the offset at which each page starts."""
+    """Join all pages with blank lines; returns the text and each page's start offset."""
     furniture = _running_lines(pages)
     raw_pages = [_page_text(_without_furniture(page, furniture)) for page in pages]
     words = Counter(re.findall(r"\w+(?:-\w+)*", "\n".join(raw_pages).lower()))
@@ -336,10 +334,10 @@ def _page_text(lines: Sequence[Line]) -> str:
 
 
 def _pitch(lines: Sequence[Line]) -> float:
-    """The distance of lines in a paragraph; 0 if the page has no two lines below each other.
+    """The line distance within paragraphs; 0 if there are no two consecutive lines.
 
-    The lower quartile, since a page of short paragraphs has as many gaps between them as in them;
-    steps below a line's height are notes and signs set higher.
+    Uses the lower quartile, since a page of short paragraphs has as many gaps between them as
+    within them. Steps below the line height are notes and superscripts.
     """
     pairs = ((a.last_baseline - b.first_baseline, b.size) for a, b in pairwise(lines))
     steps = sorted(step for step, size in pairs if step > 0.8 * size)
@@ -351,7 +349,7 @@ def _starts_paragraph(before: Line, previous: Line, line: Line, pitch: float) ->
     step = previous.last_baseline - line.first_baseline
     small, large = sorted((previous.size, line.size))
     if abs(step) < SAME_ROW * large and line.left >= previous.right:
-        return False  # a line that goes on behind something set higher, as an exponent
+        return False  # the line continues after a superscript
     if step > PARAGRAPH_GAP * pitch or (step > 1 and large > HEADING_SIZE * small):
         return True
     if not _ENDS_SENTENCE.search(previous.text.rstrip()):
@@ -365,9 +363,9 @@ def _starts_paragraph(before: Line, previous: Line, line: Line, pitch: float) ->
 
 
 def _dehyphenated(text: str, words: Counter[str]) -> str:
-    """Words broken at a line's end put together, lines of a paragraph joined.
+    """Join hyphenated words, and the lines of a paragraph.
 
-    The hyphen stays where the document elsewhere writes the word with it and never without.
+    Keeps the hyphen if the document elsewhere has the word with a hyphen and never without.
     """
 
     def joined(match: re.Match[str]) -> str:
@@ -381,7 +379,7 @@ def _dehyphenated(text: str, words: Counter[str]) -> str:
 
 
 def _running_lines(pages: Sequence[Sequence[Line]]) -> set[str]:
-    """Headers and footers: lines that repeat, but for their numbers, at the edges of pages."""
+    """Detect headers and footers: page-edge lines that repeat, apart from numbers."""
     edges = Counter(
         shape for page in pages for shape in {_shape(line) for line in [*page[:1], *page[-1:]]}
     )
@@ -391,7 +389,7 @@ def _running_lines(pages: Sequence[Sequence[Line]]) -> set[str]:
 
 
 def _shape(line: Line) -> str:
-    """A short line with its page number masked; rows of figures stay as different as they are."""
+    """Mask the page number in a short line; rows of figures stay distinct."""
     text = line.text.strip()
     if len(text.split()) > HEADER_WORDS:
         return f"{text} {line}"

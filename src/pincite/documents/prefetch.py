@@ -1,7 +1,7 @@
-"""Reading ahead: the next items are read in threads while the caller works on the present one.
+"""Reads items ahead in threads while the caller processes the current one.
 
-Readers of costly formats work in processes of their own (`sandbox`), so threads that wait for
-them read on several cores. What was read and not yet taken is bounded, by number and length.
+Costly formats are read in subprocesses (`sandbox`), so threads waiting for them use several cores.
+The backlog is bounded in number and length.
 """
 
 import os
@@ -17,11 +17,11 @@ from pincite.types import Document
 T = TypeVar("T")
 Item = TypeVar("Item")
 Name = TypeVar("Name")
-# The caller works too, and a process that reads pages takes 150 MB and a second to start.
+# The caller needs a core too; a worker process takes 150 MB, and a second to start.
 READERS = max(1, min(4, (os.cpu_count() or 1) // 2))
-MOST_STREAMS = 64  # that wait or are read; of a folder of small files, each is one
-MOST_CHARS = 400_000  # of documents that wait, before another is read
-CHARS_OF_REFUSAL = 500  # what one takes in memory, objects included
+MOST_STREAMS = 64  # waiting or being read; each file of a folder is one
+MOST_CHARS = 400_000  # of waiting documents, before another is read
+CHARS_OF_REFUSAL = 500  # memory per refusal, including objects
 _AT_ONCE = threading.BoundedSemaphore(READERS)
 
 
@@ -35,9 +35,9 @@ class _Stream(Generic[Name, T]):
 
 
 class Ahead(Generic[Name, T]):
-    """Named streams in order, read by threads from the first moment on.
+    """Reads named streams in order, in threads that start at once.
 
-    The threads are daemons: stopping early waits for nothing.
+    The threads are daemons, so stopping early does not block.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Ahead(Generic[Name, T]):
         self._streams = iter(streams)
         self._taking = threading.Lock()
         self._under_way: deque[_Stream[Name, T]] = deque()
-        self._n_chars = 0  # that wait
+        self._n_chars = 0  # of waiting documents
         self._change = threading.Condition()
         self._n_readers = n_readers
         self._stopped = False
@@ -55,7 +55,7 @@ class Ahead(Generic[Name, T]):
             threading.Thread(target=self._read, name="pincite-reader", daemon=True).start()
 
     def __iter__(self) -> Generator[tuple[Name, Iterator[T]], None, None]:
-        """Each stream ends, or raises, as it would have; closing this ends the reading."""
+        """Yield the streams, each with its original errors; closing stops the reading."""
         try:
             while True:
                 with self._change:
@@ -65,7 +65,7 @@ class Ahead(Generic[Name, T]):
                     stream = self._under_way[0]
                 yield stream.name, self._items(stream)
                 with self._change:
-                    stream.ended = True  # also if it was not read to its end
+                    stream.ended = True  # even if it was not exhausted
                     self._under_way.popleft()
                     self._n_chars -= sum(n_chars for _, n_chars in stream.waiting)
                     self._change.notify_all()
@@ -95,7 +95,7 @@ class Ahead(Generic[Name, T]):
         try:
             while (stream := self._next_stream()) is not None:
                 self._read_stream(stream)
-        except BaseException as error:  # between two streams: raised behind the last one
+        except BaseException as error:  # raised between streams: re-raised after the last one
             self._error = error
         finally:
             with self._change:
@@ -125,7 +125,7 @@ class Ahead(Generic[Name, T]):
             for item in stream.items:
                 n_chars = len(item.text) if isinstance(item, Document) else CHARS_OF_REFUSAL
                 with self._change:
-                    # The stream that is taken from must go on, however much waits of others.
+                    # The stream being consumed must proceed, however large the backlog of others.
                     self._change.wait_for(
                         lambda: (
                             self._stopped
@@ -139,10 +139,10 @@ class Ahead(Generic[Name, T]):
                     stream.waiting.append((item, n_chars))
                     self._n_chars += n_chars
                     self._change.notify_all()
-        except BaseException as error:  # raised again behind the last item
+        except BaseException as error:  # re-raised after the last item
             stream.error = error
         finally:
-            if isinstance(stream.items, Generator):  # its file is open
+            if isinstance(stream.items, Generator):  # closes its file
                 stream.items.close()
             with self._change:
                 stream.ended = True
@@ -150,9 +150,9 @@ class Ahead(Generic[Name, T]):
 
 
 def mapped(read: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
-    """What `read` makes of each item, in order, several at once; `items` come as they are needed.
+    """Map `read` over items concurrently, in order; `items` is consumed lazily.
 
-    However many threads ask for this, no more than `READERS` items are read at once.
+    At most `READERS` items are read at once across all callers.
     """
 
     def found_in(item: Item) -> T:

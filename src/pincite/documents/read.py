@@ -1,7 +1,6 @@
-"""Bytes or a file in, a `Document` or the reason why there is none out.
+"""Reads bytes or a file into a `Document`, or the reason why there is none.
 
-Nothing here raises for what is in the bytes: a page that breaks a reader is an `Unchecked`. Only a
-path that is not there is the caller's mistake, and an `InputError`.
+Bad content never raises: it gives an `Unchecked`. Only a missing path raises `InputError`.
 """
 
 import logging
@@ -34,8 +33,8 @@ _BROKEN = frozenset({Reason.UNDECODABLE, Reason.EMPTY, Reason.TOO_LARGE})
 WARC_ENDINGS = (".warc", ".warc.gz", ".wet", ".wet.gz")
 _GZIP = b"\x1f\x8b"
 _BEFORE_XML = b" \t\r\n\xef\xbb\xbf\xff\xfe\0"  # white space and byte order marks
-MAX_TITLE = 300  # characters of a WET record's first line, which CCNet takes for the title too
-HEAD_BYTES = 200_000  # canonical links stand in the head; some heads carry 100 kB of styles
+MAX_TITLE = 300  # characters of a WET record's first line, which CCNet uses as the title too
+HEAD_BYTES = 200_000  # canonical links are in the head; some heads carry 100 kB of styles
 
 
 def read_bytes(
@@ -47,10 +46,10 @@ def read_bytes(
     status: int | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Found:
-    """The document in a page's bytes, or why there is none; never raises for any bytes.
+    """Read a page; never raises, whatever the bytes are.
 
-    `content_type` may be wrong or `None`; `status` is that of the HTTP answer, if it was one;
-    `fetched` is handed on.
+    `content_type` may be wrong or None; `status` is the HTTP status, if there was one; `fetched` is
+    copied to the document.
     """
     if refused := of_status(url, status):
         return refused
@@ -58,7 +57,7 @@ def read_bytes(
         document = _read(Body(url, data, content_type, fetched, limits))
     except ImportError:
         raise
-    except Exception as error:  # unexpected bytes cost their page, not the run
+    except Exception as error:  # unexpected bytes fail their page, not the run
         _LOG.warning("reading %s failed", url, exc_info=True)
         return failed(url, error)
     if isinstance(document, Document) and len(document.text) > limits.max_chars:
@@ -68,7 +67,7 @@ def read_bytes(
 
 
 def read_path(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Found]:
-    """What a file holds: one page, or every page of a web archive or a collection, in order.
+    """Yield the documents of a file: one page, or those of an archive or collection in order.
 
     A lone file's address is the one that a stored page states for itself, else its `file:` URI.
     A file in which thousands of records in a row are broken is given up.
@@ -95,19 +94,17 @@ def read_path(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Found]
         raise InputError(f"{path} may not be read: {error.strerror}. Change its mode.") from error
     except (ImportError, InputError, OSError):
         raise
-    except Exception as error:  # a fault of the reader costs the rest of the file
+    except Exception as error:  # a reader's bug costs the rest of the file
         _LOG.warning("reading %s failed", path, exc_info=True)
         yield failed(url, error)
 
 
 def failed(url: str, error: Exception) -> Unchecked:
-    """The result for a source whose reader raised an unexpected error."""
     detail = f"the reader failed: {type(error).__name__}: {error}"[:300]
     return Unchecked(url, Reason.UNDECODABLE, detail)
 
 
 def read_record(record: warc.Record | Unchecked, limits: Limits) -> Found:
-    """The document in one record of a web archive."""
     if isinstance(record, Unchecked):
         return record
     found = read_bytes(
@@ -135,11 +132,11 @@ def _contents(path: Path, limits: Limits) -> Iterator[Found]:
 
 
 def _xml_reader(path: Path) -> Callable[[Path, Limits], Iterator[Found]] | None:
-    """The reader for a file of PubMed's or of JATS articles; None if it is another kind of file."""
+    """The reader for a file of PubMed records or JATS articles; None for other files."""
     with path.open("rb") as opened:
         start = opened.read(512)
     if not start.startswith(_GZIP) and not start.lstrip(_BEFORE_XML).startswith(b"<"):
-        return None  # most files; lxml is then not even loaded
+        return None  # most files; avoids loading lxml
     from pincite.documents import papers, xml_records
 
     head = xml_records.head_of(path)
@@ -155,7 +152,6 @@ def _xml_reader(path: Path) -> Callable[[Path, Limits], Iterator[Found]] | None:
 
 
 def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> Found:
-    """The document in a file that holds one page."""
     url, size = path.resolve().as_uri(), path.stat().st_size
     if size > limits.max_bytes:
         return too_large(url, size, limits.max_bytes)
@@ -166,7 +162,7 @@ def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> Found:
 
 
 def addresses_of(data: bytes, url: str) -> list[str]:
-    """The addresses that a web page states for itself in its beginning; other formats none."""
+    """The addresses that a web page's head states; empty for other formats."""
     data = unpacked(data, HEAD_BYTES) if data.startswith(_GZIP) else data
     if format_of(data, url, None)[0] is not Format.HTML:
         return []
@@ -180,7 +176,7 @@ def _read(body: Body) -> Found:
     url, limit = body.url, body.limits.max_bytes
     if len(body.data) > limit:
         return too_large(url, len(body.data), limit)
-    if body.data.startswith(_GZIP):  # still packed, by a server's mistake or as a file
+    if body.data.startswith(_GZIP):  # still compressed, by a server's mistake or as a file
         data = unpacked(body.data, limit)
         if len(data) > limit:
             return too_large(url, len(data), limit, "the unpacked file")
@@ -194,6 +190,6 @@ def _read(body: Body) -> Found:
         return Unchecked(url, Reason.UNSUPPORTED_TYPE, f"{name}: there is no reader for it")
     if found is Format.MISLABELLED:
         return Unchecked(url, Reason.UNDECODABLE, name)
-    # Plain text has no structure that could be made to take long.
+    # Plain text has no structure that could be made slow to parse.
     read = sandbox.read_here if found is Format.TEXT else sandbox.read
     return with_language(read(found, body)[0])

@@ -1,14 +1,14 @@
 """Runs the parsers of untrusted formats in a subprocess.
 
-The parent starts workers (`python -m pincite.documents.sandbox`), asks them over standard input and
-reads their standard output, in frames: JSON and the bytes of documents in, JSON out. A worker reads
-one document after the other, so that its start is paid for once; whatever a document does to it,
-the caller gets a result, and the next document gets a process that works.
+The parent starts workers (`python -m pincite.documents.sandbox`) and talks to them over stdin and
+stdout in frames: JSON and document bytes in, JSON out. A worker reads one document after another to
+amortise its start-up. If a document crashes it, the caller still gets a result, and the next
+document gets a fresh worker.
 
-Before each document a worker limits its processor time, by a timer of the system which ends it, and
-its address space. Elapsed time is not limited, so a busy machine turns no document away. Windows
-has neither limit: there a timer ends the process after some time, and where a search in C lets no
-timer run, a thread that needs no lock of the interpreter does.
+Before each document a worker limits its address space and its processor time, by a system timer
+that ends the process. Elapsed time is not limited, so a busy machine rejects no document. Windows
+has neither limit: there a timer ends the process after a fixed time, backed by a thread that needs
+no GIL, for when a C extension blocks the timer.
 """
 
 import atexit
@@ -34,7 +34,7 @@ from pincite.types import Document, Reason, Unchecked
 
 Found = Document | Unchecked
 LIMITED = importlib.util.find_spec("resource") is not None  # not on Windows
-# How a worker ends whose document took too long: by the system's timer, or by faulthandler's.
+# Exit code of a worker that ran out of time: from the system's timer, or from faulthandler.
 _SPENT = -signal.SIGPROF if LIMITED else 1
 _READERS = {
     Format.HTML: ("html", "read_html"),
@@ -46,19 +46,19 @@ _READERS = {
     "jats record": ("papers", "read_jats_record"),
     "pubmed record": ("papers", "read_pubmed_record"),
 }
-_ENDING_SECONDS = 5.0  # what has closed its pipes needs milliseconds to be gone
+_ENDING_SECONDS = 5.0  # a worker that closed its pipes needs milliseconds to exit
 _TOGETHER, _TOGETHER_BYTES = 64, 1 << 20
 _LENGTH = struct.Struct(">Q")
-# More than one thread of a numerical library would only take address space, which is limited.
+# More threads of a numerical library would only use up address space, which is limited.
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
 def read(reader: str, body: Body) -> list[Found]:
-    """What `reader`, a name that `read_here` knows, finds in a body; or why it found nothing.
+    """Read a body with `reader`, a name known to `read_here`, in a worker.
 
     Raises:
         ImportError: a library that the reader needs is missing.
-        KeyboardInterrupt: the worker ends with what it was reading.
+        KeyboardInterrupt: the worker is ended.
     """
     reply = _POOL.ask(reader, [body])
     if "found" in reply:
@@ -69,9 +69,9 @@ def read(reader: str, body: Body) -> list[Found]:
 
 
 def read_many(reader: str, items: Iterable[Body | Found]) -> Iterator[Found]:
-    """What `read` finds in each body, in order; what has been read stays as it is.
+    """Read bodies in order; items that are already results pass through.
 
-    Small ones travel together: sending a record of PubMed's takes longer than reading it.
+    Small bodies are batched: sending a PubMed record takes longer than reading it.
     """
     group: list[Body | Found] = []
     n_bytes = 0
@@ -93,14 +93,14 @@ def _of_group(reader: str, group: Sequence[Body | Found]) -> Iterator[Found]:
             yield item
         elif "found" in reply:
             yield from map(_found, next(answers))
-        else:  # one of them broke the worker: each is read by itself, to see which
+        else:  # one of them broke the worker: read each alone to find it
             yield from read(reader, item)
 
 
 def read_here(reader: str, body: Body) -> list[Found]:
-    """What a reader finds in a body, in this process; its libraries load with its first body.
+    """Read a body in this process; loads the reader's libraries on first use.
 
-    `reader`: a `Format`, or `pubmed record` or `jats record` for a piece of a file.
+    `reader` is a `Format`, or `pubmed record` or `jats record` for part of a file.
     """
     module, name = _READERS[reader]
     found = getattr(import_module(f"pincite.documents.{module}"), name)(body)
@@ -108,19 +108,18 @@ def read_here(reader: str, body: Body) -> list[Found]:
 
 
 def memory_of(reader: str, limits: Limits) -> int:
-    """Bytes of address space that a reader may take."""
     return min(limits.memory, limits.pdf_memory) if reader == Format.PDF else limits.memory
 
 
 def write_frame(file: IO[bytes], data: bytes) -> None:
-    """Write the length of some bytes, and the bytes."""
+    """Write length-prefixed bytes."""
     file.write(_LENGTH.pack(len(data)))
     file.write(data)
     file.flush()
 
 
 def read_frame(file: IO[bytes]) -> bytes | None:
-    """What `write_frame` wrote; None if the other end is gone."""
+    """Read what `write_frame` wrote; None if the other end closed."""
     head = file.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return None
@@ -131,7 +130,7 @@ def read_frame(file: IO[bytes]) -> bytes | None:
 
 class _Process:
     def __init__(self) -> None:
-        # -P: no module of the current folder may stand in for one of ours.
+        # -P: no module in the current folder may shadow ours.
         command = [sys.executable, "-P", "-m", "pincite.documents.sandbox"]
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
             command,
@@ -145,14 +144,14 @@ class _Process:
         self.n_read = 0
 
     def ask(self, frames: Sequence[bytes]) -> dict[str, Any]:
-        """Its reply; `died` if it ended instead, with the code of its end."""
+        """Return the reply, or `died` with the exit code if the worker ended."""
         self.n_read += 1
         reply = None
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             for frame in frames:
                 write_frame(self._stdin, frame)
             reply = read_frame(self._stdout)
-        if reply is None:  # it has closed its end of the pipes, so there is no more to come
+        if reply is None:  # the pipe is closed, so there is no more to come
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_ENDING_SECONDS)
             self.end()
@@ -161,7 +160,7 @@ class _Process:
         return found
 
     def end(self) -> None:
-        """It is gone when this returns."""
+        """Kill the process and wait until it is gone."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._stdin, self._stdout):
@@ -170,17 +169,17 @@ class _Process:
 
 
 class _Pool:
-    """Workers that wait for documents: as many as there were threads that read at once."""
+    """Idle workers: as many as there were concurrent readers."""
 
     def __init__(self) -> None:
         self._idle: list[_Process] = []
         self._lock = threading.Lock()
 
     def ask(self, reader: str, bodies: Sequence[Body], *, again: bool = True) -> dict[str, Any]:
-        """A worker's reply about bodies of the same limits, or how it ended.
+        """Return a worker's reply about bodies with the same limits, or how it ended.
 
-        Memory that earlier documents took, or a library that they damaged, is not this document's
-        fault: one that seems to have broken a used worker is read `again` by a fresh one.
+        A failure in a used worker may be due to memory or damage from earlier documents, so the
+        bodies are retried in a fresh one (`again`).
         """
         known = [
             {"url": b.url, "content_type": b.content_type, "fetched": b.fetched} for b in bodies
@@ -194,20 +193,19 @@ class _Pool:
         return self._reply(_Process(), frames) if again and broke and process.n_read > 1 else reply
 
     def end(self) -> None:
-        """End all that wait."""
         with self._lock:
             idle, self._idle = self._idle, []
         for process in idle:
             process.end()
 
     def forget(self) -> None:
-        """Leave them to the process that this one is a copy of."""
+        """After a fork, leave the workers to the parent process."""
         self._idle, self._lock = [], threading.Lock()
 
     def _reply(self, process: _Process, frames: Sequence[bytes]) -> dict[str, Any]:
         try:
             reply = process.ask(frames)
-        except BaseException:  # Ctrl-C: the document is not wanted any more
+        except BaseException:  # Ctrl-C: the document is no longer needed
             process.end()
             raise
         if reply.get("last"):
@@ -250,21 +248,21 @@ def _refusal(reply: Mapping[str, Any], body: Body, reader: str) -> Unchecked:
 
 # ── In the worker ─────────────────────────────────────────────────────────────────────────────────
 
-# What a document took, the system seldom gets back: a worker of this size makes room for a new one.
+# Freed memory seldom returns to the system, so a worker this large is replaced.
 FAT = 600_000_000
-SECOND_CHANCE = 5.0  # seconds after which it is ended in the rougher way
-UNCOUNTED = 4  # seconds of time for one of processor time, where the system does not count these
+SECOND_CHANCE = 5.0  # seconds until the fallback ends the process
+UNCOUNTED = 4  # elapsed seconds per processor second, where the latter is not measured
 
 resource: Any = import_module("resource") if LIMITED else None
 
 
 def main() -> None:
-    """Read documents until standard input ends, or until it has taken too much memory."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
+    """Read documents until stdin closes or the process has grown too large."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process
     if LIMITED:
         limit(resource.RLIMIT_CORE, 0)
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # prints of libraries must not mix with replies
     last = False
     while not last and (data := read_frame(sys.stdin.buffer)) is not None:
         request = json.loads(data)
@@ -277,7 +275,7 @@ def main() -> None:
 
 
 def _answer(request: Mapping[str, Any], bodies: Sequence[bytes]) -> dict[str, Any]:
-    """What is found in each body; if one cannot be read, only why not."""
+    """Read each body; if one cannot be read, return only the reason."""
     reader, limits = request["reader"], Limits(**request["limits"])
     found = list[list[dict[str, Any]]]()
     try:
@@ -289,23 +287,23 @@ def _answer(request: Mapping[str, Any], bodies: Sequence[bytes]) -> dict[str, An
                 )
     except MemoryError:
         return {"memory": True}
-    except ModuleNotFoundError as error:  # another ImportError is a library without memory
+    except ModuleNotFoundError as error:  # other ImportErrors: a library ran out of memory
         return {"missing": str(error), "name": error.name}
-    except Exception as error:  # unexpected bytes cost their page, not the run
+    except Exception as error:  # unexpected bytes fail their page, not the run
         return {"failed": f"{type(error).__name__}: {error}"[:300]}
     return {"found": found}
 
 
 @contextmanager
 def _limited(limits: Limits, memory: int) -> Iterator[None]:
-    """Inside, more than this much time ends the process, and more memory cannot be had."""
+    """Limit the process's time and memory within the context; exceeding the time ends it."""
     if not LIMITED:
         allowed = UNCOUNTED * limits.seconds
         timer = threading.Timer(allowed, os._exit, [1])
         timer.daemon = True
         timer.start()
-        # It needs no interpreter's lock, which a long search in C holds. But it reads frames that
-        # may change meanwhile: alone, it failed in one run of four. So it comes second.
+        # It needs no GIL, which a long search in C holds. But it reads frames that may change
+        # meanwhile, and alone it failed in one run of four. So it comes second.
         faulthandler.dump_traceback_later(allowed + SECOND_CHANCE, exit=True)
         try:
             yield
@@ -319,11 +317,11 @@ def _limited(limits: Limits, memory: int) -> Iterator[None]:
         yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-        limit(resource.RLIMIT_AS, resource.RLIM_INFINITY)  # for the answer
+        limit(resource.RLIMIT_AS, resource.RLIM_INFINITY)  # for the reply
 
 
 def limit(what: int, amount: int) -> None:
-    """Limit this process, as far as the system can and may (macOS bounds no address space)."""
+    """Set a resource limit as far as the system allows (macOS does not limit address space)."""
     _, hard = resource.getrlimit(what)
     bounds = [bound for bound in (amount, hard) if bound != resource.RLIM_INFINITY]
     bound = min(bounds, default=resource.RLIM_INFINITY)
@@ -332,9 +330,9 @@ def limit(what: int, amount: int) -> None:
 
 
 def _bytes_held() -> int:
-    """The memory that this process has; where the system does not show it, the most it has had.
+    """The process's memory, or its peak where the system does not report it.
 
-    Linux counts as the most what the process that started this one had, too. Windows says nothing.
+    On Linux the peak includes the parent's at the fork. Windows reports nothing.
     """
     if not LIMITED:
         return 0

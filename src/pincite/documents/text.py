@@ -1,12 +1,11 @@
-"""Bytes → characters → clean text and its language; the readers of plain text and Markdown.
+"""Decodes, cleans and detects the language of text; reads plain text and Markdown.
 
-Which encoding, when the label may be missing or wrong: a byte order mark first; then UTF-8 if the
-bytes are valid UTF-8, because other encodings almost never are by accident; then what the page
-declares; then detection.
+Encodings are tried in this order: a byte order mark; UTF-8 if the bytes are valid, because other
+encodings almost never are by accident; the declared encoding; detection.
 
-What is cleaned: NFC and not NFKC (superscripts and fractions keep their meaning), ligatures taken
-apart, invisible characters dropped, one kind of space and one kind of line break. `cleaned` is
-idempotent: stored text can be cleaned again without moving a span.
+Cleaning applies NFC rather than NFKC (superscripts and fractions keep their meaning), splits
+ligatures, drops invisible characters, and unifies spaces and line breaks. `cleaned` is idempotent,
+so stored text can be cleaned again without moving a span.
 """
 
 import codecs
@@ -26,9 +25,9 @@ from pincite.text.sentences import n_words
 from pincite.types import Document, Reason, Unchecked
 
 _BREAKS = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-# Control characters, soft hyphens, zero-width spaces, direction marks (they can make a text read
-# otherwise than it is stored), byte order marks and non-characters. Joiners (U+200C/D) stay: they
-# are needed in Persian and the Indic scripts.
+# Control characters, soft hyphens, zero-width spaces, direction marks (they can make text display
+# differently from how it is stored), byte order marks and non-characters. Joiners (U+200C/D) stay:
+# Persian and the Indic scripts need them.
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\xad\u200b\u200e\u200f\u202a-\u202e"
     "\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff]"
@@ -41,17 +40,17 @@ _LIGATURE = re.compile("[\ufb00-\ufb06]")
 # Unicode's stream-safe format (UAX #15, section 13). Without it, normalising takes quadratic time:
 # 40,000 marks on one letter took 15 s.
 MAX_MARKS = 30
-_NO_WESTERN_LETTER = re.compile(f"[\u0300-\U0010ffff]{{{MAX_MARKS + 1}}}")  # all marks are up there
+_NO_WESTERN_LETTER = re.compile(f"[\u0300-\U0010ffff]{{{MAX_MARKS + 1}}}")  # all marks are here
 
 
 def cleaned(text: str) -> str:
-    r"""`text` in NFC, without invisible characters, at most one space or blank line in a row.
+    r"""Normalise to NFC; drop invisible characters, and repeated spaces and blank lines.
 
     >>> cleaned("  Cafe\u0301 \t au\u00a0lait \r\n\r\n\r\nof\ufb01ce\u00ad ")
     'Café au lait\n\noffice'
     """
     is_plain = text.isascii() and text.replace("\n", " ").isprintable()
-    if not is_plain:  # most text is, and takes a quarter of the time
+    if not is_plain:  # true for most text, and four times faster
         text = _normalized(text)
     if "  " in text:
         text = _SPACES.sub(" ", text)
@@ -62,10 +61,10 @@ def cleaned(text: str) -> str:
 
 
 def _normalized(text: str) -> str:
-    """NFC, with only characters that can be seen, plain spaces and line feeds.
+    """Normalise to NFC, with only visible characters, plain spaces and line feeds.
 
-    The different characters of a text are few, and most texts have none of these: looking at them
-    first takes a third of the time.
+    Texts have few distinct characters, and most have none that change, so checking them first takes
+    a third of the time.
     """
     signs = "".join(set(text))
     if _BREAKS.search(signs):
@@ -84,17 +83,17 @@ def _normalized(text: str) -> str:
 
 
 def one_line(text: str | None) -> str:
-    """A title, a name, a date: cleaned, with line breaks as spaces; empty for `None`."""
+    """Clean a short text such as a title, with line breaks as spaces; empty for None."""
     if not text:
         return ""
-    if text.isascii() and text.isprintable():  # most fields of most records
+    if text.isascii() and text.isprintable():  # true for most fields
         return " ".join(text.split())
     return " ".join(cleaned(text).split())
 
 
 @cache
 def _stacked_marks() -> re.Pattern[str]:
-    # The four that decompose into marks although they are none themselves (UAX #15).
+    # The four that decompose into marks without being marks themselves (UAX #15).
     marks = [0x0344, 0x0F73, 0x0F75, 0x0F81]
     marks += [point for point in range(0x300, 0x1F000) if unicodedata.combining(chr(point))]
     group = "[" + "".join(map(chr, marks)) + "]"
@@ -108,22 +107,21 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_SEVEN_BIT = ("iso2022", "hz")  # pure ASCII bytes, so they would pass as UTF-8
+_SEVEN_BIT = ("iso2022", "hz")  # their bytes are pure ASCII, so they would pass as UTF-8
 DETECTION_BYTES = 100_000  # enough for every language; the whole of a long file takes seconds
 MIN_SIGNS = 12  # bytes beyond ASCII; with fewer, detection guesses among code pages at random
-# A page cut in the middle of a letter, or with a stray byte from an old comment, is still UTF-8.
+# A page cut within a character, or with a stray byte from an old comment, is still UTF-8.
 MAX_STRAY = 0.001
-# Above this share of controls and replaced bytes it is no text. Of 256 equally
-# frequent bytes, 26 or more are controls in every single-byte encoding, which is 0.10.
+# With a larger share of control and replacement characters it is not text. Of 256 equally frequent
+# bytes, at least 26 are controls in every single-byte encoding, which is 0.10.
 MAX_CONTROLS = 0.04
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f\ufffd\ufffe\uffff]")
 
 
 def decoded(data: bytes, *declared: str | None) -> str | None:
-    """The characters of `data`, or `None` if it is not text in any encoding.
+    """Decode `data`; None if it is not text in any encoding.
 
-    `declared` are the labels that came with it, the most trusted first; `None` and names that mean
-    nothing are passed over.
+    `declared` has the stated labels, the most trusted first; None and unknown labels are ignored.
 
     >>> decoded("naïve".encode("latin-1"), "iso-8859-1"), decoded(bytes(range(256)))
     ('naïve', None)
@@ -143,7 +141,7 @@ def _decode(data: bytes, declared: list[str]) -> str | None:
         with contextlib.suppress(UnicodeError):
             return data.decode(name)
     text = data.decode("utf-8", "replace")
-    # Nothing but plain ASCII beside the stray bytes is no sign of UTF-8.
+    # Plain ASCII plus stray bytes is not evidence of UTF-8.
     if (
         text.count("\ufffd") <= 1 + MAX_STRAY * len(text)
         and not text.replace("\ufffd", "").isascii()
@@ -154,7 +152,7 @@ def _decode(data: bytes, declared: list[str]) -> str | None:
 
 
 def _codec(label: str | None) -> str | None:
-    """Python's name for a declared label, read as browsers read it (encoding.spec.whatwg.org)."""
+    """Python's codec for a declared label, resolved as browsers do (encoding.spec.whatwg.org)."""
     import webencodings
 
     label = label or ""
@@ -164,7 +162,7 @@ def _codec(label: str | None) -> str | None:
 
 
 def _two_byte(data: bytes) -> tuple[str, ...]:
-    """The kind of UTF-16 if it is that: every other byte of Western text is zero then."""
+    """Detect UTF-16 and its byte order: every other byte of Western text is zero."""
     head = data[:2000]
     if len(head) < 8 or head.count(0) < len(head) // 4:
         return ()
@@ -184,10 +182,10 @@ def _detected(data: bytes) -> str:
     return best.encoding if best else "cp1252"
 
 
-# markdown-it is quadratic in some nestings; a longer file is a dump, and is read as plain text.
+# markdown-it is quadratic in some nestings; longer files are dumps, and are read as plain text.
 MAX_MARKDOWN_CHARS = 1_000_000
-# Editors and mail programs wrap between these widths; a line that could have held the next word
-# was ended on purpose.
+# Editors and mail programs wrap between these widths; a line that could have held the next word was
+# ended on purpose.
 MIN_WRAPPED, MAX_WRAPPED = 40, 120
 WRAPPED_SHARE = 0.8
 _ITEM = re.compile(r"\s|[-*•·–—]\s|\(?\d{1,3}[.)]\s")
@@ -195,18 +193,18 @@ _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n(?:---|\.\.\.)\n", re.DOTALL)
 
 
 def read_text(body: Body) -> Document | Unchecked:
-    """A plain text file; a title is not guessed."""
+    """Read a plain text file; no title is guessed."""
     text = decoded(body.data, body.charset)
     if text is not None:
-        text = unwrapped(without_banner(cleaned(text)))  # pages are kept as their words, too
+        text = unwrapped(without_banner(cleaned(text)))  # pages may be stored as plain text, too
     return _document(body, "text", text, {})
 
 
 def unwrapped(text: str) -> str:
-    r"""The text with the lines of a paragraph joined where the writer's editor broke them.
+    r"""Join the lines of a paragraph that an editor wrapped.
 
-    A line goes on in the next if it is long and the next one neither begins an item nor an
-    indented block: lists, tables and verses stay lines.
+    A line continues in the next if it is long and the next begins neither an item nor an indented
+    block, so lists, tables and verse are kept.
 
     >>> unwrapped("The old stone bridge over the river at Varde was\nopened in 1911.")
     'The old stone bridge over the river at Varde was opened in 1911.'
@@ -233,15 +231,15 @@ def unwrapped(text: str) -> str:
 
 
 def read_markdown(body: Body) -> Document | Unchecked:
-    """A Markdown file without its marks; title, date and language from front matter if it has."""
+    """Read Markdown as plain text, with title, date and language from front matter."""
     source = decoded(body.data, body.charset)
     if source is None:
         return _document(body, "markdown", None, {})
-    source = source.replace("\r\n", "\n").replace("\0", "")  # the parser would show it as a sign
+    source = source.replace("\r\n", "\n").replace("\0", "")  # the parser would render NUL
     front = dict[str, str]()
     if match := _FRONT_MATTER.match(
         source
-    ):  # its simple `key: value` lines; deeper ones are left out
+    ):  # simple `key: value` lines only; nested ones are ignored
         source = source[match.end() :]
         pairs = (line.partition(":") for line in match[1].splitlines())
         stated = ((key.strip().lower(), value.strip(" \t\"'")) for key, _, value in pairs)
@@ -305,7 +303,7 @@ def _parser() -> Any:
     return MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
-# What archives put above a page, where a copy holds the words without the elements: whole lines.
+# Archive banners in copies that kept the words but not the elements; matched as whole lines.
 _BANNER_LINES = 12
 _BANNER_LINE = re.compile(
     r"(internet archive )?(the )?wayback machine( ?[-–—] ?https?://\S*)?"
@@ -330,7 +328,7 @@ _BANNER_SIGN = re.compile(
 
 
 def without_banner(text: str) -> str:
-    r"""A page's text without the lines that an archive put above it.
+    r"""Strip the lines that an archive inserted above a page.
 
     >>> without_banner("The Wayback Machine - https://web.archive.org/web/2013/\nA mill.")
     'A mill.'
@@ -345,27 +343,27 @@ def without_banner(text: str) -> str:
     return "\n".join([*top, *lines[_BANNER_LINES:]]).strip("\n")
 
 
-MIN_WORDS = 20  # below, names and numbers decide
-# py3langid's normalised probability. Of 4,175 English abstracts and answers (SciFact, MedQuAD) 998
-# in 1,000 reach it with their first 400 characters, none is taken for another language; of 518 cut
-# to 20 words, 98 % reach it.
+MIN_WORDS = 20  # of shorter texts, names and numbers decide
+# py3langid's normalised probability. Of 4,175 English abstracts and answers (SciFact, MedQuAD), 998
+# in 1,000 reach it with their first 400 characters, and none is taken for another language; of 518
+# cut to 20 words, 98 % reach it.
 MIN_PROB = 0.8
-DETECTION_CHARS = 400  # about 65 words, 0.1 ms; the whole of a long text would take 10
+DETECTION_CHARS = 400  # about 65 words, 0.1 ms; a whole long text would take 10 ms
 _NOT_LANGUAGES = frozenset({"zxx", "und", "mul"})
 _LOADING = Lock()
 _CODE = re.compile(r"([a-zA-Z]{2})(?:[-_]|$)")
 
 
 def language_of(text: str, declared: str | None = None) -> str | None:
-    """ISO 639-1 code of `text`: detected if that is confident, else as `declared`, else `None`."""
+    """ISO 639-1 code: detected if the detector is confident, else as `declared`, else None."""
     return detect(text) or code_of(declared)
 
 
 def with_language(found: Document | Unchecked) -> Document | Unchecked:
-    """A document as its reader declared its language, with the one that its words are in.
+    """Replace a document's declared language by the detected one.
 
-    Readers in a process of their own leave this to ours: the model is held once. What the front
-    matter of a Markdown file says was written by hand, and stands.
+    Subprocess readers leave this to the parent, so the model is loaded once. The language in a
+    Markdown file's front matter was set by hand, so it is kept.
     """
     if isinstance(found, Unchecked) or (found.kind == "markdown" and found.language):
         return found
@@ -373,7 +371,7 @@ def with_language(found: Document | Unchecked) -> Document | Unchecked:
 
 
 def detect(text: str) -> str | None:
-    """ISO 639-1 code, or `None` for texts that are too short or not clearly one language."""
+    """ISO 639-1 code; None for texts that are short or ambiguous."""
     sample = text[:DETECTION_CHARS]
     if n_words(sample) < MIN_WORDS:
         return None
@@ -382,7 +380,7 @@ def detect(text: str) -> str | None:
 
 
 def code_of(declared: str | None) -> str | None:
-    """The two-letter code that a `lang` attribute or a field begins with.
+    """The two-letter code at the start of a `lang` attribute or field.
 
     >>> code_of("pt-BR"), code_of("EN"), code_of("english"), code_of(None)
     ('pt', 'en', None, None)
@@ -392,12 +390,12 @@ def code_of(declared: str | None) -> str | None:
 
 
 def make_ready() -> None:
-    """Load the model in a thread of its own: most of its 0.7 seconds are unpacking, off the GIL."""
+    """Load the model in a thread: most of its 0.7 seconds are decompression, without the GIL."""
     Thread(target=_identifier, name="pincite-language", daemon=True).start()
 
 
 def _identifier() -> Any:
-    with _LOADING:  # loaded once, however many threads ask for it
+    with _LOADING:  # load once, however many threads request it
         return _loaded()
 
 

@@ -1,8 +1,8 @@
-"""Web archives: the pages in a WARC file, one after the other, without unpacking it anywhere.
+"""Reads the pages of a WARC file in sequence, without unpacking it to disk.
 
-Decided here: which records are pages (responses and resources with a web address, and the
-plain texts that Common Crawl's WET files convert them to; revisits hold no body), and when a broken
-or hostile archive is given up. Bodies are not interpreted.
+Selects the records that are pages (responses and resources with a web address, and the plain-text
+conversions of Common Crawl's WET files; revisits have no body) and decides when a broken or hostile
+archive is given up. Does not interpret bodies.
 """
 
 import logging
@@ -17,18 +17,18 @@ from pincite.documents.body import DEFAULT_LIMITS, Limits, is_bomb, too_large
 from pincite.types import Reason, Unchecked
 
 _PAGES = ("response", "resource")
-_TEXT = "conversion"  # a WET's record; other conversions are pictures and players' formats
-MAX_FAULTS = 50  # of an archive; a false beginning of a record counts
+_TEXT = "conversion"  # a WET record; other conversions are pictures and media formats
+MAX_FAULTS = 50  # per archive, including false record starts
 _CHUNK, _PIECE = 1 << 20, 1 << 14
-# What stands before a body: blank lines, the record's headers and those of HTTP. Heritrix keeps
-# 64 kB of HTTP's, browsers take up to 256 kB; Apache takes 100 lines.
+# Blank lines, WARC headers and HTTP headers before a body. Heritrix keeps 64 kB of HTTP headers,
+# browsers accept up to 256 kB; Apache accepts 100 lines.
 MAX_HEADER_BYTES = 1_000_000
 MAX_HEADER_LINES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One page of an archive: its body as the server meant it, transfer encodings undone."""
+    """One page of an archive, with transfer encodings removed from its body."""
 
     url: str
     data: bytes
@@ -36,25 +36,25 @@ class Record:
     content_type: str | None = None
     status: int | None = None
     fetched: str | None = None  # WARC-Date
-    location: str | None = None  # where a redirect leads
-    converted: bool = False  # a text that was extracted elsewhere, its first line the title
+    location: str | None = None  # target of a redirect
+    converted: bool = False  # text extracted by someone else, with the title in its first line
 
 
 class _Bomb(Exception):
-    """A record is without end, and says how; nothing after it is worth the wait."""
+    """A record exceeds the limits; the rest of the archive is not read."""
 
 
 def records(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Record | Unchecked]:
-    """The pages of an archive in order, and an `Unchecked` for each stretch that is broken.
+    """Yield the pages of an archive in order, and an `Unchecked` for each broken stretch.
 
-    Reading goes on where the next record seems to begin; after MAX_FAULTS the rest is left.
+    Resumes at the next apparent record; stops after MAX_FAULTS.
     """
     with path.open("rb") as file:
         sign = b"\x1f\x8b\x08" if file.read(2) == b"\x1f\x8b" else b"\nWARC/1."
         start = number = 0
         for n_faults in range(MAX_FAULTS):
             file.seek(start)
-            known = n_faults > 0  # that it is broken here
+            known = n_faults > 0  # the break was reported already
             fault, number = yield from _records(file, path, limits, number, known)
             begins = None if fault is None else _next_start(file, sign, fault + 1)
             if begins is None:
@@ -63,7 +63,7 @@ def records(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Record | Un
 
 
 def _next_start(file: BinaryIO, sign: bytes, offset: int) -> int | None:
-    """Where `sign` stands from `offset` on, behind its line break; None: nowhere."""
+    """The next offset of `sign` at the start of a line; None if there is none."""
     file.seek(offset)
     before = b""
     while part := file.read(_CHUNK):
@@ -76,7 +76,7 @@ def _next_start(file: BinaryIO, sign: bytes, offset: int) -> int | None:
 
 
 def record_at(path: Path, offset: int, limits: Limits = DEFAULT_LIMITS) -> Record | Unchecked:
-    """The one record that begins at `offset` bytes."""
+    """Read the record that begins at byte `offset`."""
     with path.open("rb") as file:
         file.seek(offset)
         missing = Unchecked(path.name, Reason.UNDECODABLE, f"no record at byte {offset}")
@@ -86,7 +86,7 @@ def record_at(path: Path, offset: int, limits: Limits = DEFAULT_LIMITS) -> Recor
 def _records(
     file: BinaryIO, path: Path, limits: Limits, number: int, known: bool = False
 ) -> Generator[Record | Unchecked, None, tuple[int | None, int]]:
-    """The pages from here on, until something is broken; returns where, and the record's number.
+    """Yield pages up to a fault; returns the fault's offset, or None, and the record number.
 
     `known`: the record before the first is broken too, and was reported.
     """
@@ -94,9 +94,9 @@ def _records(
     archive = _archive(file)
     try:
         for record in archive:
-            if not record.rec_headers.headers:  # junk behind an empty line is a record to warcio
+            if not record.rec_headers.headers:  # warcio treats junk after an empty line as a record
                 raise ValueError("no record begins there")
-            # Not `get_record_offset`: it reads the record to its end.
+            # Not `get_record_offset`, which reads the record to its end.
             number, offset, known = number + 1, archive.offset, False
             archive.reader.begin()
             if is_bomb(archive.reader.num_read, file.tell(), limits):
@@ -105,7 +105,7 @@ def _records(
             _drain(record, file, offset, limits)
             if page:
                 yield page
-        if number == first and file.seek(0, os.SEEK_END) > offset:  # warcio takes it for the end
+        if number == first and file.seek(0, os.SEEK_END) > offset:  # warcio reads it as the end
             raise ValueError("no record begins there")
         return None, number
     except _Bomb as bomb:
@@ -124,7 +124,7 @@ def _archive(file: BinaryIO) -> Any:
     from warcio.archiveiterator import ArchiveIterator
 
     archive = ArchiveIterator(file)
-    archive.INC_RECORD = ""  # it writes this to standard error where a record ends oddly
+    archive.INC_RECORD = ""  # warcio prints this to stderr for a malformed record end
     archive.reader = _bounded_reader()(file)
     return archive
 
@@ -134,16 +134,16 @@ def _bounded_reader() -> Any:
     from warcio.bufferedreaders import DecompressingBufferedReader
 
     class Bounded(DecompressingBufferedReader):  # type: ignore[misc]
-        """Gives lines until these are more than the headers of a record."""
+        """Reads lines until they exceed the limits for a record's headers."""
 
         n_bytes, n_lines = 0, 0
 
         def begin(self) -> None:
-            """A body follows, and then another record."""
+            """Reset the counts before a body and the next record."""
             self.n_bytes, self.n_lines = 0, 0
 
         def read(self, length: int | None = None) -> bytes:
-            """Bytes of a body; lines in it, as of chunks, are not those of headers."""
+            """Read bytes of a body; its lines, such as chunk sizes, do not count as headers."""
             self.begin()
             data: bytes = super().read(length)
             return data
@@ -151,7 +151,7 @@ def _bounded_reader() -> Any:
         def readline(self, length: int | None = None) -> bytes:
             left = MAX_HEADER_BYTES + 1 - self.n_bytes
             left, line = left if length is None else min(length, left), b""
-            # In pieces: of a line over several of its blocks, warcio gives less than was asked for.
+            # In pieces: for a line across several blocks, warcio returns less than requested.
             while not line.endswith(b"\n") and (piece := super().readline(min(left, _PIECE))):
                 line, left = line + piece, left - len(piece)
             self.n_bytes, self.n_lines = self.n_bytes + len(line), self.n_lines + 1
@@ -199,7 +199,11 @@ def _body(record: Any, n_bytes: int) -> bytes:
 
 
 def _drain(record: Any, file: BinaryIO, offset: int, limits: Limits) -> None:
-    """Read to the record's end, which is how the next is found; raises `_Bomb` in a bomb."""
+    """Read to the record's end, to find the next one.
+
+    Raises:
+        _Bomb: the record unpacks without end.
+    """
     length = 0
     while part := record.raw_stream.read(_CHUNK):
         length += len(part)

@@ -1,12 +1,11 @@
-"""Large XML files as a row of records, each parsed by itself, and the words of their elements.
+"""Splits large XML files into records, parses each alone, and extracts text.
 
-A file is never parsed as a whole. It is cut at the tags of its records, so a broken record costs
-only itself, one that is too large is never held, and what stands before the first record (a DTD
-that declares entities or names a file) never reaches a parser.
+A file is never parsed as a whole. It is cut at the tags of its records, so a broken record affects
+only itself, an oversized one is never held in memory, and anything before the first record (such as
+a DTD with entities or external files) never reaches a parser.
 
-Of marks in the text, raised figures behind a figure get a caret (10<sup>6</sup> is 10^6, not 106);
-others stand as they are written (Ca2+, 3H, CO2). A formula is a line of signs; one that is only a
-picture is named as such, so that a gap shows.
+Superscripts after a digit get a caret (10<sup>6</sup> is 10^6, not 106); other markup is written
+inline (Ca2+, 3H, CO2). Formulas become one line; a formula with only a picture gets a placeholder.
 """
 
 import codecs
@@ -29,13 +28,13 @@ from pincite.documents.text import one_line
 MAX_TAGS = 1_000_000
 HEAD_BYTES = 65_536
 _CHUNK = 1 << 20
-_TAG = 64  # bytes: no tag that is looked for is longer
+_TAG = 64  # bytes: longer than any tag that is searched for
 _NAMESPACES = (
     b'<r xmlns:mml="http://www.w3.org/1998/Math/MathML" '
     b'xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:ali="http://www.niso.org/schemas/ali/1.0/" '
     b'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">'
 )
-# HTML's names for signs, which older journals' DTDs declare; XML itself has five.
+# HTML's named characters, which older journal DTDs declare; XML itself has five.
 _NAMED = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);)([A-Za-z][A-Za-z0-9]*);")
 _ENCODING = re.compile(rb"""\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]+)""")
 _KNOWN_ENCODING = re.compile(
@@ -43,37 +42,37 @@ _KNOWN_ENCODING = re.compile(
     r"shift_jis|euc-(jp|kr)|koi8-r",
     re.IGNORECASE,
 )
-# Each part of what may precede the root is matched once and never tried otherwise: without that, a
-# row of comments takes exponential time.
+# Each part before the root is matched without backtracking: otherwise a row of comments takes
+# exponential time.
 _ROOT = re.compile(
     rb"(?>\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>)*+<([A-Za-z][\w.-]*)(?=[\s/>])",
     re.DOTALL,
 )
-_COMMENT_END = re.compile(b"(-)(-)>")  # with as many groups as the pattern for tags
+_COMMENT_END = re.compile(b"(-)(-)>")  # as many groups as the pattern for tags
 _EMPTY = re.compile(rb"\s*/>")
 
 
 class Broken(Exception):
-    """A record that is no well-formed XML within the limits; says why."""
+    """A record is not well-formed XML within the limits."""
 
 
 class Record(NamedTuple):
-    """A record's element as it stands in the file; `broken` says why there is none."""
+    """The bytes of a record's element, or why it cannot be read (`broken`)."""
 
-    number: int  # from 1
-    name: str  # of the element; empty if what is broken is the file
+    number: int  # counted from 1
+    name: str  # of the element; empty if the file itself is broken
     data: bytes
     broken: str = ""
-    is_large: bool = False  # broken by being over the limit
+    is_large: bool = False  # over the size limit
 
 
 # ── Parsing ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def xml_parser(encoding: str | None = None) -> etree.XMLParser:
-    """A parser for XML of others; `encoding` overrides what a file says of itself.
+    """A parser for untrusted XML; `encoding` overrides the declared one.
 
-    No network, no entities, no depth beyond 256: libxml2's own limits stay on.
+    No network, no entities, and at most 256 levels: libxml2's own limits stay on.
     """
     return etree.XMLParser(
         resolve_entities=False,
@@ -87,13 +86,13 @@ def xml_parser(encoding: str | None = None) -> etree.XMLParser:
 
 
 def no_fault_of_memory(error: etree.XMLSyntaxError) -> None:
-    """Raise MemoryError where libxml2 had none left, which it reports as a syntax error."""
+    """Raise MemoryError where libxml2 ran out of memory, which it reports as a syntax error."""
     if getattr(error, "code", None) == etree.ErrorTypes.ERR_NO_MEMORY:  # the stubs lack `code`
         raise MemoryError from error
 
 
 def parsed_xml(data: bytes) -> Any:
-    """The root of an XML file that has no DTD, for readers of formats made of XML; else None."""
+    """Parse an XML file without a DTD, for XML-based formats; None if it is invalid."""
     try:
         root = etree.fromstring(data, xml_parser())
     except etree.XMLSyntaxError as error:
@@ -104,11 +103,11 @@ def parsed_xml(data: bytes) -> Any:
 
 
 def parsed(record: Record) -> Any:
-    """The record's element, without namespaces, comments and processing instructions.
+    """Parse a record, without namespaces, comments and processing instructions.
 
     Raises:
-        Broken: It is not well-formed, or has too many tags; libxml2's own limits of depth and of
-            the size of a text stay on.
+        Broken: it is not well-formed, has too many tags, or exceeds libxml2's limits of depth
+            and text size.
     """
     if record.broken:
         raise Broken(record.broken)
@@ -143,7 +142,7 @@ def _as_number(match: re.Match[bytes]) -> bytes:
 
 
 def root_of(head: bytes) -> str:
-    r"""The name of the root element of an XML file that begins like this; empty if it is none.
+    r"""The root element's name, from the beginning of an XML file; empty if it is not XML.
 
     >>> root_of(b"<?xml version='1.0'?><!DOCTYPE a SYSTEM 'a.dtd'>\n<a>")
     'a'
@@ -155,17 +154,19 @@ def root_of(head: bytes) -> str:
 
 
 def head_of(path: Path) -> bytes:
-    """The first bytes of a file, unpacked if gzip packed it; fewer if it is broken."""
+    """The first bytes of a file, decompressed if gzipped; fewer if it is corrupt."""
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
     return unpacked(head, HEAD_BYTES) if head[:2] == b"\x1f\x8b" else head
 
 
 def records(source: Path | bytes, names: Sequence[str], limits: Limits) -> Iterator[Record]:
-    """The elements with these names, in order; broken ones, and a break of the file, in place.
+    """Yield the elements with these names in order, including broken ones and file errors.
 
-    Elements with one of the names must not stand in each other. `source` is a file, packed or not,
-    or bytes that are not. Raises OSError if the file cannot be opened.
+    The elements must not nest. `source` is a file, gzipped or not, or uncompressed bytes.
+
+    Raises:
+        OSError: the file cannot be opened.
     """
     head = source[:HEAD_BYTES] if isinstance(source, bytes) else head_of(source)
     with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
@@ -175,14 +176,14 @@ def records(source: Path | bytes, names: Sequence[str], limits: Limits) -> Itera
 def _utf8(file: IO[bytes], head: bytes) -> Callable[[int], bytes]:
     packed = file.read(2) == b"\x1f\x8b"
     file.seek(0)
-    # `read1` gives what there is before it finds that a packed file is cut off; `read` loses it.
+    # `read1` returns what precedes a truncation in a gzip file; `read` loses it.
     plain: Callable[[int], bytes] = gzip.GzipFile(fileobj=file).read1 if packed else file.read
     match = _ENCODING.match(head)
     encoding = match[1].decode("ascii") if match else ""
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         encoding = "utf-16"
     elif not _KNOWN_ENCODING.fullmatch(encoding):
-        return plain  # the parser refuses a record whose bytes are no UTF-8
+        return plain  # the parser rejects records that are not UTF-8
     decoder = codecs.getincrementaldecoder(encoding)("replace")
 
     def read(n: int) -> bytes:
@@ -195,18 +196,18 @@ def _utf8(file: IO[bytes], head: bytes) -> Callable[[int], bytes]:
 def _cut(
     read: Callable[[int], bytes], root: str, names: Sequence[str], limit: int
 ) -> Iterator[Record]:
-    """The records in bytes that come chunk by chunk; no more than one of them is held."""
+    """Cut records from chunks of bytes; holds at most one record in memory."""
     alternatives = "|".join(map(re.escape, {root, *names}))
     tag = re.compile(rf"<(?:!--|(/?)({alternatives})(?=[\s/>]))".encode())
     buffer, at, faults = b"", 0, list[str]()
-    number, closed = 0, root in names  # whether the root's end tag came
-    name, size = "", 0  # of the record that we are in; the buffer holds what follows `size` bytes
+    number, closed = 0, root in names  # whether the root's end tag was seen
+    name, size = "", 0  # bytes of the current record already dropped from the buffer
     in_comment = False
     for chunk in _chunks(read, faults):
         buffer += chunk
         while match := (_COMMENT_END if in_comment else tag).search(buffer, at):
             if chunk and match.end() + _TAG > len(buffer):
-                break  # the tag may go on behind the chunk
+                break  # the tag may continue in the next chunk
             begin, at, in_comment = match.start(), match.end(), match[0] == b"<!--" and not name
             is_end, found = match[1] == b"/", (match[2] or b"").decode()
             closed |= is_end and found == root
@@ -249,7 +250,7 @@ def _record(number: int, name: str, data: bytes, size: int, limit: int) -> Recor
 
 # ── The words of an element ──────────────────────────────────────────────────────────────────────
 
-PICTURE = "[formula]"  # stands for a formula of which there is only a picture
+PICTURE = "[formula]"  # placeholder for a formula that is only a picture
 _RAISED = frozenset({"sup", "superscript"})
 _FORMULAS = frozenset({"inline-formula", "disp-formula", "DispFormula", "chem-struct"})
 _PICTURES = frozenset({"graphic", "inline-graphic", "media"})
@@ -260,16 +261,15 @@ Aside = Callable[[Any], bool]
 
 
 def line_of(element: Any) -> str:
-    """The element's words as one line; empty for None."""
     if element is None:
         return ""
     return one_line(element.text if not len(element) else flat(element))
 
 
 def flat(element: Any, aside: Aside = lambda element: False) -> str:
-    """The words in an element as they follow each other, white space as it stands.
+    """Concatenate the text in an element, with its white space.
 
-    Elements within for which `aside` is true are left out.
+    Skips descendants for which `aside` is true.
     """
     parts: list[str] = []
     _collect(element, parts, aside)
@@ -303,7 +303,7 @@ def _collect(element: Any, parts: list[str], aside: Aside) -> None:
 
 
 def _raised(element: Any, text: str, parts: list[str]) -> str:
-    """What is raised, made plain; the number of a reference must not become part of a word."""
+    """Render a superscript; reference numbers must not merge with the word before."""
     if any(e.get("ref-type") == "bibr" for e in element.iter("xref")):
         return f"[{one_line(text)}]"
     before = next((part for part in reversed(parts) if part), "")
@@ -321,7 +321,7 @@ def _formula(element: Any, aside: Aside) -> str:
 
 
 def _chosen(alternatives: Any, aside: Aside) -> str:
-    """Of several forms of the same MathML, else TeX, else the first that is written in letters."""
+    """Choose among alternatives of a formula: MathML, else TeX, else the first with letters."""
     forms = {e.tag: e for e in reversed(list(alternatives))}
     if "math" in forms:
         return math(forms["math"])
@@ -338,9 +338,9 @@ def _tex(element: Any) -> str:
 
 
 def math(element: Any) -> str:
-    r"""A MathML formula as one line: x^2, (a+b)/c, √(x).
+    r"""Render a MathML formula as one line: x^2, (a+b)/c, √(x).
 
-    An expression of several signs stands in parentheses where its place would else be unclear.
+    Compound expressions get parentheses where they would otherwise be ambiguous.
     """
     return one_line(_math(element))
 
