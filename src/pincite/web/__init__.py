@@ -1,1 +1,1 @@
-"""The only door to the network: the fetcher, its cache, robots.txt, archives and search."""
+"""All network access: the HTTP client, its cache, robots.txt, archives and search."""

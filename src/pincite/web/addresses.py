@@ -1,9 +1,8 @@
-"""Which addresses may be connected to: public hosts of the web, and nothing else.
+"""Restricts connections to public web hosts.
 
-The addresses in articles are not trusted: one that leads into the user's own network must never be
-opened, however it is spelled. Names are resolved once, every answer is checked, and the connection
-goes to an answer that was checked (`web.wire`), so a name that resolves differently the second time
-gains nothing.
+Addresses in articles are untrusted: none may lead into the user's own network, however it is
+spelled. A name is resolved once, every result is checked, and the connection goes to a checked
+result (`web.wire`), so DNS rebinding does not work.
 """
 
 import ipaddress
@@ -18,15 +17,15 @@ from urllib.parse import quote, unquote, urlsplit
 from pincite.errors import NoSuchHost, UnsafeAddress
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-Resolve = Callable[[str, int], list[str]]  # host, port → addresses as text; OSError if none
+Resolve = Callable[[str, int], list[str]]  # host, port → addresses; OSError if none
 
 PORTS = (80, 443, 8080, 8443)
 DEFAULT_PORTS = {"http": 80, "https": 443}
 MAX_URL = 4_000  # characters; servers refuse longer ones
-RESOLVERS = threading.BoundedSemaphore(64)  # name look-ups under way; a stuck one cannot be ended
+RESOLVERS = threading.BoundedSemaphore(64)  # concurrent look-ups; a stuck one cannot be cancelled
 
-# What is not the public internet: IANA's special-purpose registries (RFC 6890 and its updates),
-# written out because `ipaddress.is_global` has changed between releases of Python.
+# Addresses outside the public internet: IANA's special-purpose registries (RFC 6890 and updates),
+# written out because `ipaddress.is_global` differs between Python releases.
 _CLOSED_V4 = {
     "0.0.0.0/8": "this network",
     "10.0.0.0/8": "a private network",
@@ -48,8 +47,8 @@ _CLOSED_V4 = {
     "224.0.0.0/4": "a multicast address",
     "240.0.0.0/4": "a reserved or broadcast address",
 }
-# Of IPv6 only 2000::/3 is handed out. What lies outside (::1, mapped IPv4, NAT64's 64:ff9b::/96,
-# fc00::/7 with fd00:ec2::254, fe80::/10, ff00::/8) falls with it.
+# Only 2000::/3 is allocated in IPv6. This excludes ::1, mapped IPv4, NAT64's 64:ff9b::/96, fc00::/7
+# with fd00:ec2::254, fe80::/10 and ff00::/8.
 _GLOBAL_V6 = "2000::/3"
 _CLOSED_V6 = {
     "2001::/23": "a reserved address (Teredo, ORCHID, benchmarks)",
@@ -64,36 +63,36 @@ _ENDS_IN_NUMBER = re.compile(r"(?:^|\.)(?:\d+|0x[0-9a-f]*)\.?$")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where an address leads, before its name is resolved."""
+    """A parsed web address, before its host is resolved."""
 
-    url: str  # as it is sent, without its fragment
+    url: str  # as sent, without the fragment
     scheme: str
     host: str  # ASCII, lower case, without brackets
     port: int
-    path: str  # with the query
+    path: str  # including the query
 
     @property
     def is_name(self) -> bool:
-        """Whether the host is a name, not a number."""
         return _literal(self.host) is None
 
     @property
     def authority(self) -> str:
-        """The Host header."""
+        """The value of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
 
 def target_of(url: str, ports: Collection[int] = PORTS) -> Target:
-    """The host, port and path of a web address.
+    """Parse a web address.
 
     Raises:
-        UnsafeAddress: another scheme or port, a password, or no host in one of its usual spellings.
+        UnsafeAddress: another scheme or port, a password, or a host that is missing or unusually
+            spelled.
 
     >>> target_of("HTTPS://Example.org:443/ä?q=1#top").url
     'https://example.org/%C3%A4?q=1'
     """
-    url = url.replace("&amp;", "&")  # as wikitext may write it
+    url = url.replace("&amp;", "&")  # wikitext may escape it
     shown = url if len(url) <= 200 else url[:200] + "…"
     if len(url) > MAX_URL:
         raise UnsafeAddress(f"{shown} has {len(url)} characters, the limit is {MAX_URL}.", url)
@@ -120,7 +119,7 @@ def target_of(url: str, ports: Collection[int] = PORTS) -> Target:
 
 
 def closed(address: Address, allow: Collection[str] = ()) -> str:
-    """Why an address may not be connected to; empty if it may.
+    """The reason why an address is not allowed; empty if it is.
 
     >>> closed(ipaddress.ip_address("169.254.169.254")), closed(ipaddress.ip_address("8.8.8.8"))
     ("a link-local address or a cloud's metadata", '')
@@ -137,11 +136,11 @@ def closed(address: Address, allow: Collection[str] = ()) -> str:
 def safe_addresses(
     target: Target, resolve: Resolve, allow: Collection[str] = (), seconds: float = 10.0
 ) -> list[str]:
-    """The addresses that the host's name has, each of them public; asked for once.
+    """Resolve the host once, and check that all of its addresses are public.
 
     Raises:
-        UnsafeAddress: one of them is not public. The others do not make up for it.
-        NoSuchHost: there is none, or not within the time.
+        UnsafeAddress: at least one address is not public.
+        NoSuchHost: there is no address, or no answer in time.
     """
     answers = _answers(target, resolve, seconds)
     found = []
@@ -160,13 +159,12 @@ def safe_addresses(
 
 
 def system_resolver(host: str, port: int) -> list[str]:
-    """What the machine's own resolver says."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
     return [str(entry[4][0]) for entry in found]
 
 
 def _answers(target: Target, resolve: Resolve, seconds: float) -> list[str]:
-    """What `resolve` says, asked in a thread of its own: the C library's call has no time limit."""
+    """Call `resolve` in a thread, because the C library's call has no timeout."""
     if _literal(target.host):
         return [target.host]
     answers: list[list[str] | Exception] = []
@@ -174,7 +172,7 @@ def _answers(target: Target, resolve: Resolve, seconds: float) -> list[str]:
     def ask() -> None:
         try:
             answers.append(resolve(target.host, target.port))
-        except Exception as error:  # of any resolver: handed to the thread that waits
+        except Exception as error:  # from any resolver: passed to the waiting thread
             answers.append(error)
         finally:
             RESOLVERS.release()
@@ -193,10 +191,10 @@ def _answers(target: Target, resolve: Resolve, seconds: float) -> list[str]:
 
 
 def _host(host: str, shown: str, url: str) -> str:
-    """The host in the one spelling that is sent; numbers only as four decimal ones or IPv6.
+    """Normalise the host; numeric hosts must be dotted-quad IPv4 or IPv6.
 
-    `127.1`, `0x7f.1`, `017700000001` and `2130706433` are spellings of 127.0.0.1 to the C library,
-    and so are they in full-width digits or behind percent signs.
+    The C library also reads `127.1`, `0x7f.1`, `017700000001` and `2130706433` as 127.0.0.1, and
+    the same in full-width digits or percent-encoded.
     """
     if ":" in host:
         address = _literal(host)
@@ -244,25 +242,25 @@ def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
 
 @dataclass(frozen=True, slots=True)
 class WebRules:
-    """Politeness and limits. Complete when constructed; `online` is false by default."""
+    """Politeness and limits; `online` is false by default."""
 
     online: bool = False
-    contact: str = ""  # an e-mail or web address, for the administrators of the hosts
+    contact: str = ""  # an e-mail or web address for the hosts' administrators
     ports: tuple[int, ...] = PORTS
-    environment_proxies: bool = False  # whether HTTP_PROXY and the like are used
-    # Politeness. A second between requests is what archives and small sites ask for.
+    environment_proxies: bool = False  # whether to use HTTP_PROXY and the like
+    # Politeness. Archives and small sites ask for a second between requests.
     pause: float = 1.0  # seconds between the end of a request and the next to the same host
-    longest_crawl_delay: float = 30.0  # of robots.txt; more is taken for this
-    at_once: int = 64  # hosts; each has one connection, and threads that wait cost little
-    attempts: int = 3  # where a host is busy, failing or unreachable
+    longest_crawl_delay: float = 30.0  # of robots.txt; larger values are capped
+    at_once: int = 64  # hosts; each has one connection, and waiting threads are cheap
+    attempts: int = 3  # if a host is busy, failing or unreachable
     first_wait: float = 1.0  # seconds before the second attempt, doubled each time
-    longest_wait: float = 60.0  # a host that asks for more counts as busy for now
+    longest_wait: float = 60.0  # a host that asks for more counts as busy
     redirects: int = 5
     # Limits of one request.
     connect_seconds: float = 10.0
     idle_seconds: float = 15.0  # without a byte
-    seconds: float = 60.0  # for everything from the name to the last byte
-    body_bytes: int = 10_000_000  # after unpacking: a long PDF; most pages have 100 kB
+    seconds: float = 60.0  # total, from name resolution to the last byte
+    body_bytes: int = 10_000_000  # after decompression: a long PDF; most pages have 100 kB
     header_bytes: int = 32_000
     headers: int = 200
     # Days that the cache keeps pages and failures.
@@ -272,15 +270,15 @@ class WebRules:
 
 DEFAULT_RULES = WebRules()
 
-# The Wayback Machine's availability service, and the seconds between two questions to it. Its
-# limits are not published; 15 requests a minute is what is known of another of its services
+# The Wayback Machine's availability service, and the seconds between two requests to it. Its limits
+# are not published; another of its services allows 15 requests a minute
 # (https://github.com/internetarchive/wayback/issues/274).
 WAYBACK_API = "https://archive.org/wayback/available"
 WAYBACK_PAUSE = 4.0
 
 
 def proxy_of(target: Target, rules: WebRules) -> str | None:
-    """The environment's proxy for this host; None unless the rules allow one."""
+    """The environment's proxy for this host; None unless the rules allow proxies."""
     if not rules.environment_proxies:
         return None
     from urllib.request import getproxies, proxy_bypass

@@ -1,8 +1,8 @@
-"""What was fetched is kept, so that no page is asked for twice: one SQLite file.
+"""A cache of fetched pages in one SQLite file.
 
-The key is the cited address, and a failure is kept too, for a shorter time. Each page is one
-transaction in a write-ahead log: after a kill the page is there or it is not. Making the cache
-smaller is done in short transactions, so that a run that fetches meanwhile waits for moments.
+The key is the cited address. Failures are cached too, for a shorter time. Each page is one
+transaction in a write-ahead log, so a kill never leaves a partial page. Pruning uses short
+transactions, so a concurrent run waits only briefly.
 """
 
 import gzip
@@ -21,19 +21,19 @@ from typing import Any
 from pincite.errors import ConfigError, PinciteWarning
 
 DAY = 86_400.0
-LAYOUT = 2  # of the table
+LAYOUT = 2  # schema version of the table
 _TABLE = """
 CREATE TABLE IF NOT EXISTS pages (
     url TEXT PRIMARY KEY, reply TEXT NOT NULL, reason TEXT NOT NULL, fetched REAL NOT NULL,
     expires REAL NOT NULL, body BLOB);
 """
-AT_ONCE = 200  # pages that one transaction removes: some milliseconds
-FREED_AT_ONCE = 500  # pages of the file, of 4 kB each, that one transaction gives back
+AT_ONCE = 200  # pages removed per transaction, which takes some milliseconds
+FREED_AT_ONCE = 500  # pages of the file, 4 kB each, freed per transaction
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A page as it was fetched, or why it was not (`reason`, a value of `Reason`)."""
+    """A fetched page, or why it was not fetched (`reason`, a value of `Reason`)."""
 
     url: str  # as cited, without its fragment
     final_url: str
@@ -49,11 +49,11 @@ class Kept:
 
     @property
     def fresh(self) -> bool:
-        """Whether it may be used without asking its host."""
+        """Whether it can be used without a new request."""
         return time.time() < self.expires
 
     def lasting(self, seconds: float) -> "Kept":
-        """The same, fetched now and fresh for so long."""
+        """A copy fetched now that expires after `seconds`."""
         now = time.time()
         return replace(self, fetched=now, expires=now + seconds)
 
@@ -62,7 +62,7 @@ class FetchCache(AbstractContextManager["FetchCache"]):
     """Pages by cited address; safe to use from several threads and processes."""
 
     def __init__(self, path: Path) -> None:
-        """Opens the file, or makes it; its folder too. Memory takes its place if it cannot be used.
+        """Open or create the file and its folder; falls back to memory if the file is unusable.
 
         Raises:
             ConfigError: it is a cache of another version.
@@ -78,7 +78,7 @@ class FetchCache(AbstractContextManager["FetchCache"]):
     def _open(self, path: str) -> None:
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._db.execute("PRAGMA busy_timeout=10000")
-        self._db.execute("PRAGMA auto_vacuum=INCREMENTAL")  # of a new file: see `prune`
+        self._db.execute("PRAGMA auto_vacuum=INCREMENTAL")  # for a new file: see `prune`
         self._db.execute("PRAGMA journal_mode=WAL")
         # A power cut may lose the last pages, which are fetched again; a kill loses none.
         self._db.execute("PRAGMA synchronous=NORMAL")
@@ -97,7 +97,7 @@ class FetchCache(AbstractContextManager["FetchCache"]):
         )
 
     def get(self, url: str) -> Kept | None:
-        """What is kept of an address, fresh or not; a body that is damaged counts as not kept."""
+        """Look up an address, expired or not; a damaged body counts as missing."""
         with self._lock:
             row = self._db.execute(
                 "SELECT reply, reason, fetched, expires, body FROM pages WHERE url = ?", (url,)
@@ -114,7 +114,7 @@ class FetchCache(AbstractContextManager["FetchCache"]):
         return Kept(url, body=body, reason=reason, fetched=fetched, expires=expires, **known)
 
     def put(self, kept: Kept) -> None:
-        """Keep a page in place of what was kept of its address, as far as the disk allows it."""
+        """Store a page, replacing any earlier version; ignores a full or read-only disk."""
         reply = asdict(kept)
         url, reason, fetched, expires, body = (
             reply.pop(name) for name in ("url", "reason", "fetched", "expires", "body")
@@ -128,7 +128,6 @@ class FetchCache(AbstractContextManager["FetchCache"]):
                 self._warn(error)
 
     def close(self) -> None:
-        """Close the file."""
         with self._lock:
             self._db.close()
 
@@ -138,22 +137,22 @@ class FetchCache(AbstractContextManager["FetchCache"]):
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """What a cache holds."""
+    """Statistics of a cache."""
 
-    n_bytes: int  # of the file and its log on the disk
+    n_bytes: int  # size of the file and its log on disk
     n_pages: int
     n_failures: int
-    n_robots: int  # robots.txt of hosts, in neither of the counts above
-    n_expired: int  # of all of them: they are asked for again when they are wanted
-    oldest: float | None  # seconds since 1970, of the request; None of an empty cache
+    n_robots: int  # robots.txt files, not included in the counts above
+    n_expired: int  # of all entries: fetched again on the next use
+    oldest: float | None  # seconds since 1970, of the request; None for an empty cache
     newest: float | None
 
 
 def holdings(path: Path) -> Holdings:
-    """What the cache in a file holds; of a file that is not there, nothing.
+    """Read a cache's statistics; a missing file counts as empty.
 
     Raises:
-        ConfigError: it is no cache of this version, or cannot be read.
+        ConfigError: it is not a cache of this version, or cannot be read.
     """
     if not path.exists():
         return Holdings(0, 0, 0, 0, 0, None, None)
@@ -171,10 +170,10 @@ def holdings(path: Path) -> Holdings:
 
 
 def prune(path: Path, older_than_days: float) -> int:
-    """Remove what was fetched longer ago, and give its room back; how many addresses that were.
+    """Remove older entries and free their space; return the number of addresses removed.
 
     Raises:
-        ConfigError: it is no cache of this version, or cannot be written.
+        ConfigError: it is not a cache of this version, or cannot be written.
     """
     if not path.exists():
         return 0
@@ -190,7 +189,7 @@ def prune(path: Path, older_than_days: float) -> int:
         while free and free != was_free:
             db.execute(f"PRAGMA incremental_vacuum({FREED_AT_ONCE})").fetchall()
             free, was_free = _n_free(db), free
-        # Best effort: readers that are busy keep the log for now, and it is used again.
+        # Best effort: busy readers keep the log for now, and it is reused.
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     return removed
 

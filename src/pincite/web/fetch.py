@@ -1,11 +1,11 @@
-"""The HTTP client for everything on the web: one polite GET that trusts nothing it is sent.
+"""The HTTP client: polite GET requests to untrusted servers.
 
     client = WebClient(WebRules(online=True, contact="me@example.org"))
     reply = client.get("https://example.org/a", accept="text/html")
 
-`get` follows redirects (each checked like the first address), keeps one connection and a pause per
-host, obeys `Retry-After`, retries where that helps, and stops at every limit of the rules. A reply
-of any status is a `Response`; without a reply it raises a `FetchError`.
+`get` follows redirects (each checked like the first address), keeps one connection per host with a
+pause between requests, obeys `Retry-After`, retries transient failures, and enforces every limit of
+the rules. A reply with any status is a `Response`; without a reply it raises a `FetchError`.
 """
 
 import ssl
@@ -46,39 +46,39 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_RULES", "Response", "WebClient", "WebRules"]
 
 REDIRECTS = (301, 302, 303, 307, 308)
-PASSING = (429, 500, 502, 503, 504, 520, 521, 522, 523, 524)  # 52x: a content network's host is ill
-HOST_FAILURE_SECONDS = 600.0  # for how long a host that could not be reached is not asked again
-# Other headers may be secrets of the host they were meant for.
+PASSING = (429, 500, 502, 503, 504, 520, 521, 522, 523, 524)  # 52x: a CDN cannot reach its host
+HOST_FAILURE_SECONDS = 600.0  # how long an unreachable host is not tried again
+# Other headers may be secrets of the original host, so redirects to other hosts drop them.
 _CARRIED = ("accept", "accept-language", "if-none-match", "if-modified-since")
 Check = Callable[[Target], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A whole reply. `url` is where it came from, after redirects."""
+    """A complete reply; `url` is the final address, after redirects."""
 
     status: int
     url: str
-    headers: Mapping[str, str]  # names in lower case; several of one name joined by ", "
+    headers: Mapping[str, str]  # names in lower case; repeated ones are joined by ", "
     body: bytes
-    redirects: tuple[str, ...] = ()  # addresses on the way, the first asked first
-    notes: tuple[str, ...] = ()  # for a person: "left https for http"
+    redirects: tuple[str, ...] = ()  # addresses requested before the final one, in order
+    notes: tuple[str, ...] = ()  # for people: "left https for http"
 
 
 @dataclass(slots=True, eq=False)
 class _Lane:
-    """One host: the lock's holder may ask it, over the one connection, after the pause."""
+    """State of one host; the lock's holder may use its connection, after the pause."""
 
     wire: "Wire"
     lock: threading.Lock = field(default_factory=threading.Lock)
     free_at: float = 0.0
     pause: float = 0.0
-    failure: FetchError | None = None  # the host as a whole is out of reach, until then:
+    failure: FetchError | None = None  # why the host is unreachable, until `failed_until`
     failed_until: float = 0.0
 
 
 class WebClient:
-    """Fetches. Safe to use from several threads; close it, or use it as a context manager."""
+    """An HTTP client. Thread-safe; close it, or use it as a context manager."""
 
     def __init__(
         self,
@@ -88,14 +88,14 @@ class WebClient:
         allow: Collection[str] = frozenset(),
         trust: ssl.SSLContext | None = None,
     ) -> None:
-        """All but the rules is for tests, and for a server that the user named; see `web.search`.
+        """Only `rules` matters outside tests and user-configured servers; see `web.search`.
 
         Args:
             rules: limits and politeness.
-            resolve: how a name becomes addresses.
-            allow: addresses that may be connected to although they are not public. No setting
-                gives them to the client that opens cited pages.
-            trust: what certificates are checked against.
+            resolve: resolves names to addresses.
+            allow: non-public addresses that are permitted. No setting passes them to the client
+                that opens cited pages.
+            trust: the certificates to trust.
         """
         self.rules, self._resolve, self._allow = rules, resolve, frozenset(allow)
         self._trust = trust
@@ -113,18 +113,18 @@ class WebClient:
         check: Check | None = None,
         pause: bool = True,
     ) -> Response:
-        """The reply to a GET.
+        """Send a GET request.
 
         Args:
             url: http or https.
-            accept: the media types that are wanted.
-            headers: further ones; to another host than the first they are not carried on.
+            accept: the accepted media types.
+            headers: further headers; dropped on redirects to another host.
             check: called with each address on the way; raises if it must not be opened.
             pause: whether to pause before the next request to the host; not after its robots.txt.
 
         Raises:
-            FetchingIsOff: the rules do not say `online`.
-            FetchError: nothing, or nothing usable, came back; see `pincite.errors`.
+            FetchingIsOff: `rules.online` is false.
+            FetchError: no reply, or no usable one; see `pincite.errors`.
         """
         if not self.rules.online:
             what = f"{url} is not fetched: nothing leaves this machine unless you allow it."
@@ -154,19 +154,18 @@ class WebClient:
             target = following
 
     def set_pause(self, host: str, seconds: float) -> None:
-        """Set the least seconds between requests to a host, up to the rules' limit."""
+        """Set the minimum seconds between requests to a host, up to the rules' limit."""
         seconds = min(seconds, self.rules.longest_crawl_delay)
         lane = self._lane(host)
         lane.pause = max(self.rules.pause, seconds)
 
     def stop(self) -> None:
-        """End all that is under way, in whichever thread; nothing is fetched from then on."""
+        """Abort all requests in all threads, and refuse new ones."""
         self._stopped.set()
         for lane in list(self._lanes.values()):
             lane.wire.shut()
 
     def close(self) -> None:
-        """Close all connections."""
         for lane in list(self._lanes.values()):
             with lane.lock:
                 lane.wire.close()
@@ -183,7 +182,7 @@ class WebClient:
         location = reply.headers.get("location")
         if reply.status not in REDIRECTS or not location:
             return None
-        # Servers send UTF-8 there, which no header should hold.
+        # Some servers send UTF-8 in this header, against the standard.
         location = location.encode("latin-1", "replace").decode("utf-8", "replace").strip()
         try:
             joined = urljoin(target.url, location.replace(" ", "%20"))
@@ -192,7 +191,7 @@ class WebClient:
             raise UnsafeAddress(f"{target.url} leads to {location!r}.", target.url) from error
 
     def _persistently(self, target: Target, headers: dict[str, str], pause: bool) -> "Reply":
-        """The reply of the last attempt; retries where waiting may help."""
+        """Send a request with retries; return the last reply."""
         wait = self.rules.first_wait
         for attempt in range(1, self.rules.attempts + 1):
             last = attempt == self.rules.attempts
@@ -229,7 +228,7 @@ class WebClient:
                 raise type(first)(str(first), target.url, first.status)
             if self._stopped.wait(max(0.0, lane.free_at - time.monotonic())):
                 raise FetchStopped("The run was stopped.", target.url)
-            # A proxy resolves names; numbers are checked here.
+            # A proxy resolves names; numeric addresses are checked here.
             addresses = list[str]()
             if not (target.is_name and proxy_of(target, self.rules)):
                 seconds = self.rules.connect_seconds
@@ -251,7 +250,7 @@ class WebClient:
 
 
 def user_agent(contact: str) -> str:
-    """Name, version and whom to write to, as Wikimedia's policy asks.
+    """The User-Agent: name, version and contact, as Wikimedia's policy requires.
 
     >>> user_agent("me@example.org").split("/")[0], "me@example.org" in user_agent("me@example.org")
     ('Pincite', True)

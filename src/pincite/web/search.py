@@ -1,13 +1,13 @@
-"""Services that name pages: a search engine, and the Wayback Machine.
+"""Clients for a search engine and the Wayback Machine.
 
-The search engine is SearXNG, or whatever answers `/search?format=json` as it does
-(https://docs.searxng.org/dev/search_api.html). The user chose it, so it may stand in the user's own
-network; the pages that it names are not trusted, and are fetched like any cited address.
+The search engine is SearXNG or a compatible service with `/search?format=json`
+(https://docs.searxng.org/dev/search_api.html). The user configures it, so it may be in the user's
+own network. The pages that it returns are untrusted and are fetched like any cited address.
 
-The Wayback Machine's availability service (https://archive.org/help/wayback_api.php) names the copy
-of a page nearest to a date. The Internet Archive answers 429 early and blocks clients that go on
-asking: so there is a longer pause between two requests, every answer is kept, "no copy" too, and
-after the first refusal nothing more is asked in this run.
+The Wayback Machine's availability service (https://archive.org/help/wayback_api.php) returns the
+copy of a page nearest to a date. The Internet Archive answers 429 early and blocks clients that
+keep asking. So requests are spaced further apart, every answer is cached, including "no copy", and
+after the first refusal no more requests are sent in this run.
 """
 
 import contextlib
@@ -35,47 +35,48 @@ from pincite.web.cache import DAY, FetchCache, Kept
 from pincite.web.fetch import WebClient
 
 REPLY_BYTES = 2_000_000  # twenty results take 20 kB
-MAX_WORDS = 32  # Google ignores what comes after
-KEEP_DAYS = 1.0  # so that a run that was stopped goes on without asking again
+MAX_WORDS = 32  # Google ignores the rest
+KEEP_DAYS = 1.0  # lets an interrupted run resume without repeating queries
 _LANGUAGE = re.compile(r"[a-z]{2,3}")
-_REFUSALS = (401, 403, 429)  # and 5xx; other statuses concern the one page
-# The rest may be an operator: "!g", ":de" and "<9" are SearXNG's, "-" and "site:" its engines'.
+_REFUSALS = (401, 403, 429)  # and 5xx; other statuses concern the single page
+# Other characters may be operators: "!g", ":de" and "<9" in SearXNG, "-" and "site:" in its
+# engines.
 _WORD = re.compile(r"\w+(?:[.,'’-]\w+)*%?")
 
 
 class SearxSearch(AbstractContextManager["SearxSearch"]):
-    """Asks one SearXNG, one query at a time; close it, or use it as a context manager."""
+    """A SearXNG client, one query at a time; close it, or use it as a context manager."""
 
     def __init__(
         self, url: str, cache: FetchCache, rules: WebRules, resolve: Resolve = system_resolver
     ) -> None:
-        """Opens nothing yet.
+        """Create a client; sends no request yet.
 
         Args:
             url: base address of the engine, without `/search`.
             cache: keeps replies for a day.
-            rules: `online` and politeness; the port and the size are this engine's own.
-            resolve: how its name becomes addresses.
+            rules: `online` and politeness; port and size limit are the engine's own.
+            resolve: resolves its name to addresses.
 
         Raises:
-            ConfigError: `url` is no web address.
+            ConfigError: `url` is not a web address.
         """
         self._base, host, port = _checked(url)
         self._cache, self._warnings = cache, dict[str, None]()
-        # Only its own addresses, private or not; redirects are not followed.
+        # Allow only the engine's own addresses, private or not, and no redirects.
         own = replace(rules, ports=(port,), redirects=0, body_bytes=REPLY_BYTES)
         allowed = list[str]()
-        with contextlib.suppress(OSError):  # a name without addresses fails when it is asked
+        with contextlib.suppress(OSError):  # an unresolvable name fails on the first query
             allowed = resolve(host, port)
         self._client = WebClient(own, resolve=resolve, allow=allowed)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What went wrong so far, one message a kind."""
+        """Warnings so far, one per kind."""
         return tuple(self._warnings)
 
     def search(self, queries: Sequence[str], k: int, language: str = "") -> list[list[WebResult]]:
-        """For each query at most `k` pages, best first; none, and a warning, where it failed.
+        """Return at most `k` pages per query, best first; none, and a warning, if it failed.
 
         Raises:
             FetchingIsOff
@@ -106,7 +107,7 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
         except FetchingIsOff:
             raise
         except FetchError as error:
-            what = str(error).replace(address, self._base)  # the claim is in the address
+            what = str(error).replace(address, self._base)  # the address contains the claim
             self._warnings[f"search at {self._base}: {what}"] = None
             return []
         kept = Kept(address, address, reply.status, {}, reply.body)
@@ -114,7 +115,6 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
         return found
 
     def close(self) -> None:
-        """Close the connection."""
         self._client.close()
 
     def __exit__(self, *error: object) -> None:
@@ -122,7 +122,7 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
 
 
 def query_words(text: str) -> str:
-    """The words of a claim, without what an engine takes for an operator.
+    """The words of a claim, without characters that search engines treat as operators.
 
     >>> query_words('!g The Varde Bridge -opened :de "in 1,911"')
     'g The Varde Bridge opened de in 1,911'
@@ -131,10 +131,10 @@ def query_words(text: str) -> str:
 
 
 def results_of(body: bytes) -> list[WebResult]:
-    """The pages in a reply, each address once; what is no result is passed over.
+    """Parse the pages in a reply, without duplicates; skips malformed results.
 
     Raises:
-        FetchError: it is no reply of such an engine.
+        FetchError: the reply is not in the engine's format.
     """
     try:
         parsed = json.loads(body)
@@ -171,7 +171,7 @@ def _checked(url: str) -> tuple[str, str, int]:
 
 
 class Wayback:
-    """Finds archived copies, one page at a time; not for several threads."""
+    """Finds archived copies, one page at a time; not thread-safe."""
 
     def __init__(
         self,
@@ -182,7 +182,7 @@ class Wayback:
         pause: float = WAYBACK_PAUSE,
         asking: Callable[[str], None] = lambda url: None,
     ) -> None:
-        """`api`: the service or a mirror of it; `asking`: called with the page before a request."""
+        """`api` is the service or a mirror; `asking` is called with the page before a request."""
         self._client, self._cache, self._api, self._asking = client, cache, api, asking
         self._warnings: dict[str, None] = {}
         self._refused = False
@@ -190,19 +190,19 @@ class Wayback:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Whose addresses are archived copies; each host stands for all below it."""
+        """The archive hosts, each including its subdomains."""
         return (host_of(self._api), *WAYBACK_HOSTS)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What went wrong so far, one message a kind."""
+        """Warnings so far, one per kind."""
         return tuple(self._warnings)
 
     def nearest(self, url: str, near: str = "") -> Snapshot | None:
-        """The copy nearest to a time; None where there is none, or the service refused before.
+        """The copy nearest to a time; None if there is none, or if the service has refused.
 
         Args:
-            url: of the page; an archive's prefix is left off.
+            url: of the page; an archive prefix is stripped.
             near: digits of a time, the year first; empty: the newest copy.
         """
         page = original_of(url, self.hosts).partition("#")[0]
@@ -217,7 +217,7 @@ class Wayback:
         rules, refusal = self._client.rules, ""
         try:
             target_of(page, rules.ports)
-        except FetchError:  # the service must not learn of addresses that are never opened
+        except FetchError:  # do not reveal addresses that are never opened
             return None
         self._asking(page)
         try:
@@ -245,7 +245,7 @@ class Wayback:
         return found
 
     def _snapshot(self, body: bytes) -> Snapshot | None:
-        """The copy that an answer names, if it came with status 200 and lies in the archive."""
+        """The copy in an answer, if it has status 200 and is in the archive."""
         closest = _closest(body) or {}
         url, status = closest.get("url"), str(closest.get("status"))
         if closest.get("available") is not True or status != "200" or not isinstance(url, str):
@@ -261,7 +261,7 @@ class Wayback:
 
 
 def _closest(body: bytes) -> dict[str, object] | None:
-    """The nearest copy in an answer, empty if there is none; None of what is no answer.
+    """The nearest copy in an answer, {} if there is none; None for a malformed answer.
 
     >>> _closest(b'{"archived_snapshots": {}}'), _closest(b"<html>")
     ({}, None)
@@ -271,7 +271,7 @@ def _closest(body: bytes) -> dict[str, object] | None:
     except (ValueError, RecursionError):
         return None
     snapshots = answer.get("archived_snapshots") if isinstance(answer, dict) else None
-    # An empty list is what a PHP service may make of an empty object.
+    # PHP services may encode an empty object as an empty list.
     if not isinstance(snapshots, dict):
         return {} if snapshots == [] else None
     closest = snapshots.get("closest", {})

@@ -1,7 +1,7 @@
-"""Fetches cited pages: many hosts at once, one request at a time to each; each page once.
+"""Fetches cited pages: many hosts in parallel, one request at a time per host, each page once.
 
-robots.txt is obeyed as RFC 9309 says, and read once a day and host. Errors, statuses and redirects
-become one of our reasons here; `documents.outcome` finds the reasons in a page's text.
+Obeys robots.txt as in RFC 9309, cached for a day per host. Errors, statuses and redirects are
+mapped to a `Reason` here; `documents.outcome` derives reasons from a page's text.
 """
 
 import re
@@ -45,7 +45,7 @@ REASONS: dict[type[FetchError], Reason] = {
     FetchingIsOff: Reason.NOT_SUPPLIED,
     UnsafeAddress: Reason.UNSAFE_ADDRESS,
     NoSuchHost: Reason.NO_HOST,
-    HostUnreachable: Reason.UNREACHABLE,  # UntrustedHost too
+    HostUnreachable: Reason.UNREACHABLE,  # includes UntrustedHost
     HostBusy: Reason.REFUSED,
     FetchTimedOut: Reason.TIMED_OUT,
     BodyTooLarge: Reason.TOO_LARGE,
@@ -54,7 +54,7 @@ REASONS: dict[type[FetchError], Reason] = {
     RedirectedTooOften: Reason.REDIRECTS,
     RobotsForbid: Reason.ROBOTS,
 }
-# May be otherwise in an hour; the rest is kept for a day.
+# Transient: cached for an hour at most.
 PASSING = frozenset({Reason.REFUSED, Reason.UNREACHABLE, Reason.TIMED_OUT, Reason.TRUNCATED})
 
 _FRONT = re.compile(r"/?|/(index|default|home)(\.\w{2,5})?/?|/[a-z]{2}([-_][a-z]{2})?/?", re.I)
@@ -65,7 +65,7 @@ _CONSENT_PLACE = re.compile(r"^consent\.|/(cookie-?)?consent(-wall)?(/|\b)|/cook
 
 
 def of_error(url: str, error: FetchError) -> Unchecked:
-    """The result for a page that did not come.
+    """The result for a failed request.
 
     >>> of_error("http://a.example/", NoSuchHost("a.example has no address.")).reason
     <Reason.NO_HOST: 'no_host'>
@@ -76,7 +76,7 @@ def of_error(url: str, error: FetchError) -> Unchecked:
 
 
 def of_reply(url: str, status: int, final_url: str, redirected: bool) -> Unchecked | None:
-    """The result that status and redirects alone decide; None if the page is worth reading.
+    """Classify by status and redirects alone; None if the page is worth reading.
 
     >>> of_reply("http://a.example/x/y", 200, "http://a.example/", True).reason
     <Reason.FRONT_PAGE: 'front_page'>
@@ -92,7 +92,7 @@ def of_reply(url: str, status: int, final_url: str, redirected: bool) -> Uncheck
 
 
 def _led_away(url: str, final_url: str) -> Unchecked | None:
-    """A redirect to a page that stands for all those that are not there, or not for us."""
+    """Detect a redirect to a generic page (front page, login)."""
     cited, final = urlsplit(original_of(url)), urlsplit(original_of(final_url))
     came, went = f"{cited.netloc}{cited.path}", f"{final.netloc}{final.path}"
     detail = f"it leads to {final_url}"
@@ -111,21 +111,21 @@ def _is_front(path: str, query: str) -> bool:
 
 # ── Pages ─────────────────────────────────────────────────────────────────────────────────────────
 
-AGENT = "pincite"  # the name that a robots.txt can address
-ROBOTS_BYTES = 500 * 1024  # RFC 9309, 2.5: what must be read at least, and no more is
-# A robots.txt that is not served as one is "unavailable" (2.3.1.3), which allows everything.
+AGENT = "pincite"  # user agent in robots.txt
+ROBOTS_BYTES = 500 * 1024  # RFC 9309, 2.5: the minimum that must be read; more is ignored
+# Such a robots.txt is "unavailable" (2.3.1.3), which allows everything.
 _NO_FILE = (BodyTooLarge, BodyCut, BadEncoding, RedirectedTooOften, UnsafeAddress)
 ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.5"
 HOUR = DAY / 24
-TOO_MANY = 429  # requests, says the host
+TOO_MANY = 429  # HTTP status: too many requests
 _KEPT_HEADERS = ("content-type", "etag", "last-modified")
 
 Outcome = Fetched | Unchecked
-State = Literal["asked", "came", "kept", "failed", "sought"]  # sought: a copy of it, in an archive
+State = Literal["asked", "came", "kept", "failed", "sought"]  # sought: looked up in an archive
 
 
 class FetchStep(NamedTuple):
-    """One step, for a progress display."""
+    """A progress event."""
 
     url: str
     state: State
@@ -134,7 +134,7 @@ class FetchStep(NamedTuple):
 
 
 class WebSources:
-    """A `Fetcher`: cited pages, from the cache or from the web."""
+    """A `Fetcher` of cited pages, from the cache or from the web."""
 
     def __init__(
         self,
@@ -144,17 +144,17 @@ class WebSources:
         progress: Callable[[FetchStep], None] = lambda _: None,
     ) -> None:
         self._client, self._cache, self._progress = client, cache, progress
-        # By origin the rules of its robots.txt, or why nothing of it may be fetched.
+        # By origin: the rules of its robots.txt, or why nothing may be fetched.
         self._robots: dict[str, Protego | str | None] = {}
         self._robots_locks: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
-        self._refusing: set[str] = set()  # hosts that answered 429 to the last attempt
+        self._refusing: set[str] = set()  # hosts whose last reply was 429 after all attempts
 
     def fetch(self, urls: Sequence[str]) -> list[Outcome]:
-        """For each address what came, or why it could not be checked.
+        """Fetch each address, or return why it could not be checked.
 
         Raises:
-            KeyboardInterrupt: what had come is in the cache.
+            KeyboardInterrupt: pages fetched so far are in the cache.
         """
         found: dict[str, Outcome] = {}
         keys = list(dict.fromkeys(map(_key, urls)))
@@ -175,16 +175,15 @@ class WebSources:
 
     @property
     def rules(self) -> WebRules:
-        """What it keeps to."""
         return self._client.rules
 
     def is_kept(self, url: str) -> bool:
-        """Whether an address would be answered from the cache alone."""
+        """Whether the cache alone can answer for an address."""
         kept = self._cache.get(_key(url))
         return kept is not None and kept.fresh
 
     def host_of(self, url: str) -> str | None:
-        """The host that would be asked for an address; None if it would not be opened."""
+        """The host to be contacted for an address; None if it would not be opened."""
         try:
             return target_of(_key(url), self._client.rules.ports).host
         except FetchError:
@@ -264,11 +263,11 @@ class WebSources:
         return kept.lasting(min(seconds, HOUR) if failed.reason in PASSING else seconds)
 
     def _check_robots(self, target: Target) -> None:
-        """Raise RobotsForbid if the host asks programs to leave a page alone, or cannot say now."""
+        """Raise RobotsForbid if robots.txt disallows the page, or cannot be read now."""
         origin = f"{target.scheme}://{target.authority}"
         with self._lock:
             lock = self._robots_locks.setdefault(origin, threading.Lock())
-        with lock:  # asked once, however many pages of the host are waiting
+        with lock:  # one request, however many pages of the host are waiting
             if origin not in self._robots:
                 self._robots[origin] = self._rules_of(target, f"{origin}/robots.txt")
         rules = self._robots[origin]
@@ -297,7 +296,7 @@ class WebSources:
         return rules
 
     def _read_robots(self, url: str) -> tuple[int, bytes]:
-        """A robots.txt, which is kept like a page, for a day (RFC 9309, 2.4)."""
+        """Fetch a robots.txt, cached like a page, for a day (RFC 9309, 2.4)."""
         kept = self._cache.get(url)
         if kept and kept.fresh and kept.status is not None:
             return kept.status, kept.body or b""
@@ -308,7 +307,7 @@ class WebSources:
 
 
 def read_fetched(outcome: Outcome, limits: Limits = DEFAULT_LIMITS) -> Document | Unchecked:
-    """The document in a page that came; a reason stays the reason that it is."""
+    """Read a fetched page; an `Unchecked` passes through."""
     if isinstance(outcome, Unchecked):
         return outcome
     return read_bytes(
@@ -350,10 +349,10 @@ def _outcome(key: str, kept: Kept, *, cached: bool) -> Outcome:
 
 
 class WebPage(NamedTuple):
-    """A page as a document, or why it cannot be checked, and where it came from."""
+    """A page as a document or an `Unchecked`, with its final address."""
 
     source: Document | Unchecked
-    final_url: str  # after redirects; that of the page if nothing came
+    final_url: str  # after redirects; the requested address if the fetch failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,11 +360,10 @@ class WebPages:
     """Pages of the web as documents; each is read once."""
 
     sources: WebSources
-    wayback: Wayback | None = None  # None: it may not be asked
+    wayback: Wayback | None = None  # None: disabled
     _read: dict[str, WebPage] = field(default_factory=dict)
 
     def get(self, url: str) -> WebPage:
-        """The page at `url`, or why it cannot be checked."""
         if url not in self._read:
             (outcome,) = self.sources.fetch([url])
             final_url = outcome.final_url if isinstance(outcome, Fetched) else url
@@ -373,9 +371,9 @@ class WebPages:
         return self._read[url]
 
     def fetch(self, urls: Sequence[str]) -> list[bool]:
-        """Fetch pages for later, which the cache keeps; whether each one came.
+        """Prefetch pages into the cache; return whether each succeeded.
 
         Raises:
-            KeyboardInterrupt: what had come is kept.
+            KeyboardInterrupt: pages fetched so far are in the cache.
         """
         return [isinstance(outcome, Fetched) for outcome in self.sources.fetch(urls)]

@@ -1,14 +1,15 @@
-"""One HTTP request over a connection to an address that was checked.
+"""One HTTP request over a connection to a checked address.
 
-The connection goes to the given addresses only, whatever the name resolves to by now; the Host
-header and the certificate check are the name's. Nothing is taken from the environment unless the
-rules say so, and no cookie is kept. httpcore2, the lower half of httpx2, lets us give the network
-below a request, which pins the address and bounds every wait.
+Connects only to the given addresses, whatever the name resolves to by now; the Host header and the
+certificate check use the name. Nothing is taken from the environment unless the rules allow it, and
+no cookie is kept. httpcore2, the lower layer of httpx2, accepts a custom network backend, which
+pins the address and bounds every wait.
 
-Bodies are unpacked under a limit: a few kilobytes may stand for gigabytes. Only gzip and deflate
-are asked for, which Python unpacks piece by piece; libraries for br and zstd do not bound a piece.
+Bodies are decompressed under a limit: a few kilobytes can expand to gigabytes. Only gzip and
+deflate are accepted, which Python decompresses in bounded steps; libraries for br and zstd do not
+bound a step.
 
-Import it where it is needed: httpcore2 is slow to load.
+Import it lazily: httpcore2 is slow to load.
 """
 
 import contextlib
@@ -38,15 +39,15 @@ from pincite.web.addresses import Target, WebRules, proxy_of
 
 ACCEPTED = "gzip, deflate"
 _GZIP = b"\x1f\x8b"
-MAX_MEMBERS = 100  # of a gzip body; what follows each is copied
-ERROR_BYTES = 100_000  # of an error's page: its status says it all
-OVERHEAD = 1 << 18  # bytes beside the body: headers, chunk sizes, what the last read brought
+MAX_MEMBERS = 100  # of a gzip body; the data after each is copied
+ERROR_BYTES = 100_000  # of an error page: the status is enough
+OVERHEAD = 1 << 18  # bytes beyond the body: headers, chunk sizes, the excess of the last read
 _BROKEN = httpcore2.NetworkError, httpcore2.RemoteProtocolError
-ADDRESSES = 4  # tried of a host, one after the other
+ADDRESSES = 4  # tried per host, in order
 
 
 class Reply(NamedTuple):
-    """Status, headers with names in lower case, and the body, unpacked."""
+    """Status, headers with lower-case names, and the decompressed body."""
 
     status: int
     headers: dict[str, str]
@@ -54,7 +55,7 @@ class Reply(NamedTuple):
 
 
 class Wire:
-    """The connection to one host, kept between requests; used by one thread at a time."""
+    """A persistent connection to one host; not thread-safe."""
 
     def __init__(
         self, rules: WebRules, stopped: threading.Event, trust: ssl.SSLContext | None = None
@@ -62,10 +63,10 @@ class Wire:
         self._rules, self._trust = rules, trust
         self._network = _Network(rules, stopped)
         self._pool: httpcore2.ConnectionPool | None = None
-        self._proxy: str | None = None  # that the pool goes through
+        self._proxy: str | None = None  # the proxy used by the pool
 
     def exchange(self, target: Target, addresses: Sequence[str], headers: dict[str, str]) -> Reply:
-        """The whole reply to a GET.
+        """Send a GET request and read the whole reply.
 
         Raises:
             FetchError: HostUnreachable, FetchTimedOut, BodyCut, BodyTooLarge, BadEncoding.
@@ -79,14 +80,14 @@ class Wire:
                 raise
 
     def close(self) -> None:
-        """Close the connection; the next request makes a new one."""
+        """Close the connection; the next request opens a new one."""
         if self._pool:
             self._pool.close()
         self._pool = None
         self._network.sockets.clear()
 
     def shut(self) -> None:
-        """End a request that is under way in another thread."""
+        """Abort a request in another thread."""
         for each in list(self._network.sockets):
             with contextlib.suppress(OSError):  # closed already
                 each.shutdown(socket.SHUT_RDWR)
@@ -146,7 +147,7 @@ class Wire:
         return found
 
     def _body(self, target: Target, response: httpcore2.Response, headers: dict[str, str]) -> bytes:
-        """The body unpacked; of an error, and of a redirect, at most its beginning as it came."""
+        """Read and decompress the body; for errors and redirects, only the raw beginning."""
         if response.status >= 300:
             return _beginning(response.iter_stream())
         url, limit, body = target.url, self._rules.body_bytes, bytearray()
@@ -169,7 +170,7 @@ class Wire:
 
 
 def unpacked(data: bytes, encoding: str, url: str, limit: int) -> bytes:
-    """A body without its content encoding; stops at the first byte over the limit.
+    """Decompress a body; stops at the first byte over the limit.
 
     Raises:
         BadEncoding, BodyCut, BodyTooLarge
@@ -181,7 +182,7 @@ def unpacked(data: bytes, encoding: str, url: str, limit: int) -> bytes:
     if not names or not data:
         return data
     wbits = 31
-    if names == ["deflate"]:  # some send it without its header, as the first byte shows
+    if names == ["deflate"]:  # some omit the zlib header, as the first byte shows
         wbits = 15 if data[0] & 0x0F == 8 else -15
     body = bytearray()
     for _ in range(MAX_MEMBERS):
@@ -196,13 +197,13 @@ def unpacked(data: bytes, encoding: str, url: str, limit: int) -> bytes:
         if not unpacker.eof:
             raise BodyCut(f"{url} broke off: its packed text has no end.", url)
         data = unpacker.unused_data
-        if not data.startswith(_GZIP):  # other bytes behind the end are left out
+        if not data.startswith(_GZIP):  # ignores trailing bytes
             return bytes(body)
     raise BadEncoding(f"{url} has more than {MAX_MEMBERS} gzip members.", url)
 
 
 def _beginning(pieces: Iterable[bytes]) -> bytes:
-    """What came of a page that will not be read, however it ended."""
+    """Read the available part of a body that is not needed, ignoring errors."""
     parts, size = [], 0
     with contextlib.suppress(*_BROKEN):
         for piece in pieces:
@@ -215,7 +216,7 @@ def _beginning(pieces: Iterable[bytes]) -> bytes:
 
 @contextlib.contextmanager
 def _typed(target: Target, rules: WebRules, network: "_Network") -> Iterator[None]:
-    """Makes errors of the library, and those without an address, ours."""
+    """Convert the library's errors, adding the address where it is missing."""
     url = target.url
     try:
         yield
@@ -250,7 +251,6 @@ def _typed(target: Target, rules: WebRules, network: "_Network") -> Iterator[Non
 
 
 def _told(error: BaseException) -> str:
-    """A one-line error message, short and printable."""
     line = " ".join("".join(c if c.isprintable() else " " for c in str(error)).split())
     return line[:200] or type(error).__name__
 
@@ -272,17 +272,17 @@ class _Network(httpcore2.NetworkBackend):
         self._end, self._bytes = 0.0, 0
 
     def begin(self, addresses: Sequence[str]) -> None:
-        """A request begins now; behind a proxy without addresses."""
+        """Start a request; `addresses` is empty behind a proxy."""
         self._addresses = addresses[:ADDRESSES]
         self._end, self._bytes = time.monotonic() + self._rules.seconds, OVERHEAD
 
     def expect_body(self) -> None:
-        """The headers are there."""
+        """Add the body's limit, once the headers are complete."""
         self._bytes += self._rules.body_bytes
 
     @property
     def left(self) -> float:
-        """Seconds; at most 0 when time is over.
+        """Seconds left; 0 or less when time is up.
 
         Raises:
             FetchStopped: the run was stopped.
@@ -292,14 +292,13 @@ class _Network(httpcore2.NetworkBackend):
         return self._end - time.monotonic()
 
     def bounded(self, timeout: float | None) -> float:
-        """The seconds that a step may take."""
         left = self.left
         if left <= 0:
             raise httpcore2.ReadTimeout("time is over")
         return min(left, timeout) if timeout else left
 
     def count(self, size: int) -> None:
-        """Note what came: of headers without end, or of a body in tiny chunks, it is too much."""
+        """Count received bytes; catches endless headers, and bodies in tiny chunks."""
         self._bytes -= size
         if self._bytes < 0:
             raise BodyTooLarge("The reply does not end.")

@@ -1,1 +1,1 @@
-"""An article in: claims with their citations and exact spans. Wikitext and edit suggestions out."""
+"""Reads Wikipedia articles into claims with citations and exact spans; writes edit suggestions."""

@@ -1,8 +1,8 @@
-"""Article addresses as people type them: a title, a link or a URL. Makes no request.
+"""Parses article addresses: a title, a wikilink or a URL. Makes no request.
 
-Every form ends in an `ArticleAddress`: a wiki, and a title, a page id or a revision id. Whether
-there is such a page only the wiki knows (`api.py`). A mobile host is the wiki's own under another
-skin; an interwiki prefix names another wiki; a fragment names a section.
+Every form becomes an `ArticleAddress`: a wiki, and a title, a page id or a revision id. Only the
+wiki knows whether the page exists (`api.py`). A mobile host is mapped to the desktop host; an
+interwiki prefix selects another wiki; a fragment names a section.
 """
 
 import re
@@ -13,9 +13,9 @@ from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 from pincite.errors import InputError
 from pincite.wiki.templates import CATEGORY, TABLE
 
-MAX_ADDRESS = 4096  # characters; a title has at most 255 bytes, percent-encoded three times that
+MAX_ADDRESS = 4096  # characters; a title has at most 255 bytes, 765 percent-encoded
 MAX_TITLE = 255  # bytes in UTF-8: MediaWiki's limit
-_SAFE = "/:;@$!*(),~-._"  # what MediaWiki leaves bare in an address
+_SAFE = "/:;@$!*(),~-._"  # characters that MediaWiki does not percent-encode
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?=//)|(?:javascript|data|file|mailto):", re.IGNORECASE)
 _BARE_HOST = re.compile(r"(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?/", re.IGNORECASE)
 _ID = re.compile(r"[1-9]\d{0,17}")
@@ -38,45 +38,43 @@ WIKIMEDIA, LANGUAGES, VARIANTS, SPECIAL = (
 )
 LEADS_TO: Mapping[str, str] = _WIKIS["leads_to"]
 PROJECTS = {p: host for host, prefixes in _WIKIS["projects"].items() for p in prefixes}
-# "en.m.wikipedia.org", "m.wikidata.org": what stands before and after the m.
+# "en.m.wikipedia.org", "m.wikidata.org": the parts before and after the m.
 MOBILE = re.compile(r"((?:[\w-]+\.)?)m\.([\w-]+\.org)")
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A wiki: where its scripts and its articles lie. `base` is "https://en.wikipedia.org"."""
+    """A wiki and its paths; `base` is "https://en.wikipedia.org"."""
 
     base: str
-    scripts: str = "/w"  # below it: api.php, index.php, rest.php
+    scripts: str = "/w"  # path of api.php, index.php, rest.php
     articles: str = "/wiki/"
 
     @property
     def host(self) -> str:
-        """Host, with a port where one is given."""
+        """The host, with a port if there is one."""
         return self.base.partition("://")[2]
 
     @property
     def api(self) -> str:
-        """The address of the Action API."""
         return f"{self.base}{self.scripts}/api.php"
 
     @property
     def language(self) -> str | None:
-        """Of a Wikimedia wiki that has its language in its name; None for others."""
+        """The language code in the name of a Wikimedia wiki; None for other wikis."""
         first = self.host.partition(".")[0]
         return first if self.is_wikimedia and first in LANGUAGES else None
 
     @property
     def is_wikimedia(self) -> bool:
-        """Whether the foundation runs it; then its paths are known."""
+        """Whether it is a Wikimedia wiki, whose paths are known."""
         return ".".join(self.host.split(".")[-2:]) in WIKIMEDIA
 
     def page(self, title: str) -> str:
-        """A page's address for a browser."""
         return f"{self.base}{self.articles}{quote(title.replace(' ', '_'), safe=_SAFE)}"
 
     def revision(self, revision_id: str) -> str:
-        """The address of one state of a page, which never changes."""
+        """The permanent address of a revision."""
         return f"{self.base}{self.scripts}/index.php?oldid={revision_id}"
 
 
@@ -85,13 +83,12 @@ class ArticleAddress:
     """A page of a wiki: by revision if there is one, else by page id, else by title."""
 
     site: Site
-    title: str | None = None  # with spaces; beside an id what the address said, which may be old
+    title: str | None = None  # with spaces; beside an id as in the address, maybe outdated
     revision_id: str | None = None
     page_id: str | None = None
     section: str = ""
 
     def __post_init__(self) -> None:
-        """Reject an address without title, page id and revision id."""
         if not (self.title or self.revision_id or self.page_id):
             raise InputError(f"{self.site.base}: no title, page id or revision id is named.")
 
@@ -103,10 +100,10 @@ class ArticleAddress:
 
 
 def wikipedia(language: str) -> Site:
-    """Wikipedia in a language.
+    """The Wikipedia in a language.
 
     Raises:
-        InputError: `language` is no code of a Wikipedia.
+        InputError: `language` is not the code of a Wikipedia.
     """
     if language not in LANGUAGES:
         message = f"Wikipedia has no edition in {language!r}. Expected a code such as en or de."
@@ -115,7 +112,7 @@ def wikipedia(language: str) -> Site:
 
 
 def site_at(url: str) -> Site:
-    """The wiki whose scripts lie at `url`, as the setting `wiki` names it.
+    """The wiki with its scripts at `url`, as in the setting `wiki`.
 
     >>> site_at("https://wiki.example.org/mediawiki/api.php").api
     'https://wiki.example.org/mediawiki/api.php'
@@ -133,7 +130,7 @@ def site_at(url: str) -> Site:
 
 
 def parse_address(text: str, home: Site) -> ArticleAddress:
-    """The page that `text` names; `home` is the wiki of a bare title.
+    """Parse an address; a bare title belongs to the wiki `home`.
 
     >>> parse_address("[[de:Berlin#Lage|die Stadt]]", wikipedia("en")).site.base
     'https://de.wikipedia.org'
@@ -156,7 +153,7 @@ def parse_address(text: str, home: Site) -> ArticleAddress:
 
 
 def _titled(text: str, site: Site) -> ArticleAddress:
-    """A title as a link or a person spells it, with prefixes and a fragment."""
+    """Parse a title with prefixes and a fragment."""
     name, _, section = text.partition("#")
     name = name.strip().removeprefix(":")
     site, name = _past_prefixes(name, site)
@@ -164,8 +161,8 @@ def _titled(text: str, site: Site) -> ArticleAddress:
 
 
 def _past_prefixes(name: str, site: Site) -> tuple[Site, str]:
-    """Past interwiki prefixes: `w:de:Berlin` is `Berlin` of the German Wikipedia."""
-    if not site.is_wikimedia:  # what a prefix means elsewhere only that wiki knows
+    """Resolve interwiki prefixes: `w:de:Berlin` is `Berlin` in the German Wikipedia."""
+    if not site.is_wikimedia:  # other wikis define their own prefixes
         return site, name
     for _ in range(3):
         prefix, colon, rest = name.partition(":")
@@ -180,13 +177,13 @@ def _past_prefixes(name: str, site: Site) -> tuple[Site, str]:
         else:
             break
         name = rest.strip().removeprefix(":")
-        if not site.language:  # a wiki without editions: "Commons:" there is its own namespace
+        if not site.language:  # no language editions: "Commons:" is its own namespace
             break
     return site, name
 
 
 def normal(title: str) -> str:
-    """A title with single spaces, as MediaWiki shows it, but for its first letter's case.
+    """Normalise white space and underscores as MediaWiki does; keeps the first letter's case.
 
     >>> normal("_Joe__Hipp ")
     'Joe Hipp'
@@ -271,12 +268,12 @@ def _site_and_name(parts: SplitResult, path: str, home: Site) -> tuple[Site, str
 
 
 def _articles_beside(scripts: str) -> str:
-    """Where articles lie without more being known: as on Wikimedia, else behind index.php."""
+    """The default article path: as on Wikimedia, else below index.php."""
     return "/wiki/" if scripts in ("/w", "") else f"{scripts}/index.php/"
 
 
 def _special(address: ArticleAddress) -> ArticleAddress:
-    """`Special:PermanentLink/123` is a revision; other special pages hold no article."""
+    """Resolve `Special:PermanentLink/123`; other special pages are not articles."""
     space, colon, name = (address.title or "").partition(":")
     if not colon or space.strip().lower().replace(" ", "_") not in SPECIAL:
         return address
@@ -300,7 +297,7 @@ def _split(url: str, shown: str) -> SplitResult:
 
 
 def _base(parts: SplitResult) -> str:
-    """Scheme and host; Wikimedia's wikis by their desktop host and encrypted."""
+    """Scheme and host; for Wikimedia wikis, https and the desktop host."""
     host = (parts.hostname or "").rstrip(".")
     if mobile := MOBILE.fullmatch(host):
         host = f"{mobile[1]}{mobile[2]}"
@@ -320,7 +317,7 @@ def _shown(text: str) -> str:
 
 
 def category_at(text: str, home: Site) -> tuple[Site, str]:
-    """The wiki of a category as a person names it, and its name without the namespace.
+    """Parse a category; returns its wiki, and its name without the namespace.
 
     >>> category_at("[[:de:Kategorie:Boxer]]", wikipedia("en"))[1]
     'Boxer'
@@ -338,7 +335,7 @@ def category_at(text: str, home: Site) -> tuple[Site, str]:
 
 
 def addresses_in(lines: Sequence[str], home: Site) -> list[ArticleAddress]:
-    """The articles of a list, one a line, each once, however it is spelt; `*` and `#` lead lists.
+    """Parse a list of articles, one per line, without duplicates; `*` and `#` may lead lines.
 
     Raises:
         InputError: a line is no address; names it.

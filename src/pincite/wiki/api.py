@@ -1,11 +1,11 @@
-"""Articles from a MediaWiki: its API, one revision of a page, and lists of pages.
+"""Client for the MediaWiki API: one revision of a page, and lists of pages.
 
-An address resolves to a revision id, because the text behind a title changes, or to a `Refused`
-with the reason. Redirects, moves and protection are reported in `Page.notes`. The caller provides
-the HTTP client (`Web`, see `web.fetch`); this module opens no connection.
+An address resolves to a revision id, because the text of a title changes, or to a `Refused` with
+the reason. Redirects, moves and protection are reported in `Page.notes`. The caller provides the
+HTTP client (`Web`, see `web.fetch`); this module opens no connection.
 
 Etiquette: https://www.mediawiki.org/wiki/API:Etiquette and /wiki/Manual:Maxlag_parameter. With
-`maxlag=5` a wiki whose replicas lag answers with an error at status 200, so those retries happen
+`maxlag=5` a wiki with lagging replicas returns an error with status 200, so those retries happen
 here. The HTTP client retries 429 and 5xx.
 """
 
@@ -26,24 +26,24 @@ from pincite.types import Article
 from pincite.wiki.addresses import ArticleAddress, Site
 from pincite.wiki.article import parse_article
 
-MAXLAG = 5  # seconds; the value that the wikis ask for
+MAXLAG = 5  # seconds; the recommended value
 ATTEMPTS = 5
-FIRST_WAIT = 5.0  # seconds, doubled each time; what Wikimedia's own `Retry-After` says for maxlag
+FIRST_WAIT = 5.0  # seconds, doubled each time; Wikimedia's `Retry-After` for maxlag
 LONGEST_WAIT = 120.0  # give up if the wiki asks for more
-MAX_CONTINUED = 1000  # requests of one listing: 500,000 members of a category
+MAX_CONTINUED = 1000  # requests per listing: 500,000 members of a category
 _BUSY = (429, 500, 502, 503, 504)
-_REASONS = {  # to ask again later
+_REASONS = {  # transient errors, to retry later
     "maxlag": "lags behind",
     "ratelimited": "asks for fewer requests",
     "readonly": "is read-only for now",
 }
-MAX_CHOICES = 20  # of a disambiguation page
-NEAREST = 5  # titles that are named when one is missing
+MAX_CHOICES = 20  # listed of a disambiguation page
+NEAREST = 5  # titles suggested for a missing one
 _WIKITEXT = ("wikitext", "")
-# A line of a disambiguation page leads with the article that it is about.
+# The first link in a line of a disambiguation page is the article it is about.
 _CHOICE = re.compile(r"^[*#:]+[^\[\n]*\[\[:?([^\]\[|#\n]+)", re.MULTILINE)
-TITLES_AT_ONCE = 50  # the limit for clients that are not logged in as a bot
-MAX_ENCODED = 3000  # characters of titles in an address, which the fetcher lets have 4000
+TITLES_AT_ONCE = 50  # the limit for clients without a bot account
+MAX_ENCODED = 3000  # characters of encoded titles in a URL, for which the fetcher allows 4,000
 
 
 class Reply(Protocol):
@@ -82,11 +82,11 @@ class ActionApi:
     site: Site
     web: Web
     sleep: Callable[[float], None] = time.sleep
-    tell: Callable[[str], None] = lambda message: None  # about waits, for a person
+    tell: Callable[[str], None] = lambda message: None  # called with messages about waits
     _turn: threading.Lock = field(default_factory=threading.Lock)
 
     def query(self, **parameters: object) -> dict[str, Any]:
-        """The reply of one request; None values are left out.
+        """Send one query; parameters with None are omitted.
 
         Raises:
             WikiError, FetchError
@@ -98,7 +98,7 @@ class ActionApi:
             return self._asked(url)
 
     def pages_of(self, **parameters: object) -> Iterator[dict[str, Any]]:
-        """A listing, reply by reply, until the wiki has no more."""
+        """Yield the replies of a listing until it is complete."""
         more: dict[str, object] = {}
         for _ in range(MAX_CONTINUED):
             reply = self.query(**{**parameters, **more})
@@ -192,7 +192,7 @@ def _status(reply: Reply) -> str:
 
 
 class NoPage(StrEnum):
-    """Why there is no article at an address."""
+    """Why an address has no article."""
 
     MISSING = "missing"  # no page has this title or id
     MISSING_REVISION = "missing_revision"  # no such revision, or its page was deleted
@@ -206,7 +206,7 @@ class NoPage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One revision of a page. `notes` are for people, in the order of events."""
+    """One revision of a page; `notes` are for people, in order of events."""
 
     site: Site
     title: str
@@ -219,22 +219,20 @@ class Page:
 
     @property
     def url(self) -> str:
-        """The address of this very revision."""
         return self.site.revision(self.revision_id)
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """No article: the reason, and similar titles or the pages of a disambiguation."""
+    """Why there is no article, with similar titles or the pages of a disambiguation."""
 
     address: ArticleAddress
     reason: NoPage
     message: str
     choices: tuple[str, ...] = ()
-    code: str = ""  # for `NoPage.WIKI`: of `WikiError`
+    code: str = ""  # for `NoPage.WIKI`: the code of the `WikiError`
 
     def __str__(self) -> str:
-        """The message with the choices."""
         if not self.choices:
             return self.message
         lead = "It lists" if self.reason is NoPage.DISAMBIGUATION else "Near it"
@@ -242,7 +240,7 @@ class Refused:
 
 
 def fetch_page(api: ActionApi, address: ArticleAddress) -> Page | Refused:
-    """The article at an address, or why there is none.
+    """Fetch the article at an address, or return why there is none.
 
     Raises:
         FetchError: there was no reply.
@@ -256,7 +254,7 @@ def fetch_page(api: ActionApi, address: ArticleAddress) -> Page | Refused:
 
 @contextmanager
 def known_form(api: ActionApi) -> Iterator[None]:
-    """Turn errors in reading JSON of an unexpected form into a WikiError."""
+    """Convert errors in reading unexpected JSON to WikiError."""
     try:
         yield
     except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
@@ -265,7 +263,7 @@ def known_form(api: ActionApi) -> Iterator[None]:
 
 
 def article_of(page: Page, html: str | None = None) -> Article:
-    """Its claims, with the revision on record; from the wikitext, unless its HTML is given."""
+    """Parse a page from its wikitext, or from `html` if given."""
     article = parse_article(
         page.wikitext if html is None else html,
         page.title,
@@ -278,7 +276,7 @@ def article_of(page: Page, html: str | None = None) -> Article:
 
 
 def _fetched(api: ActionApi, address: ArticleAddress) -> Page | Refused:
-    if address.revision_id:  # a revision is wanted itself; a title or an id may redirect
+    if address.revision_id:  # a revision is meant literally; a title or id may redirect
         named: dict[str, object] = {"revids": address.revision_id}
     elif address.page_id:
         named = {"pageids": address.page_id, "redirects": 1}
@@ -357,7 +355,7 @@ def _read(
 
 
 def _language(site: Site, query: dict[str, Any], page: dict[str, Any]) -> str:
-    """Of the page, else of the wiki; a code of ISO 639, without its script."""
+    """The language of the page, else of the wiki, as an ISO 639 code without script."""
     general = query.get("general") or {}
     given = page.get("pagelanguage") or general.get("lang") or site.language or "en"
     code = str(given).lower()
@@ -389,7 +387,7 @@ def _notes(
 
 
 def _missing(api: ActionApi, address: ArticleAddress, page: dict[str, Any]) -> Refused:
-    """No such page: what the logs say about it, and similar titles."""
+    """A missing page, with its log entries and similar titles."""
     title = str(page.get("title") or address.title or "")
     if not title:
         message = f"{api.site.host} has no page with the id {address.page_id}."
@@ -400,7 +398,7 @@ def _missing(api: ActionApi, address: ArticleAddress, page: dict[str, Any]) -> R
 
 
 def _fate(api: ActionApi, title: str) -> str:
-    """What the log of moves and deletions says; empty if nothing."""
+    """The move or deletion log's entry; empty if there is none."""
     try:
         reply = api.query(
             list="logevents", letitle=title, leprop="type|details|timestamp", lelimit=5
@@ -493,7 +491,7 @@ def _latest(api: ActionApi, titles: Sequence[str]) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     for title in titles:
         name = title
-        for _ in range(4):  # normalised, then redirected; a circle ends
+        for _ in range(4):  # normalised, then redirected; bounded because redirects may loop
             name = leads.get(name, name)
         found[title] = str(ids[name]) if ids.get(name) else None
     return found

@@ -1,8 +1,8 @@
-"""A file or a text in; articles out, with their claims, citations and exact spans.
+"""Reads a file or text into articles with claims, citations and exact spans.
 
-The format is detected from the content: MediaWiki dump, HTML, JSON lines, wikitext. expat reads a
-dump of any size page by page and fetches nothing; a dump begins with its root element, so that it
-can declare no entities. What is wrong with one page costs that page only.
+The format is detected from the content: MediaWiki dump, HTML, JSON lines, or wikitext. expat reads
+dumps of any size page by page and fetches nothing; a dump must begin with its root element, so it
+cannot declare entities. A faulty page affects only itself.
 """
 
 import bz2
@@ -30,18 +30,18 @@ from pincite.wiki.references import resolve
 from pincite.wiki.templates import edition
 from pincite.wiki.wikitext import read_wikitext
 
-# Characters of a page. The HTML of the longest ones has 10 MB; MediaWiki's limit for wikitext is
-# 2 MiB ($wgMaxArticleSize). Reading takes time with the length, whatever stands there.
+# Characters per page. The longest pages have 10 MB of HTML; MediaWiki's limit for wikitext is 2 MiB
+# ($wgMaxArticleSize). Reading time grows with the length, whatever the content.
 MAX_PAGE = 20_000_000
 MAX_WIKITEXT = 2 * 1024 * 1024
 MAX_LINE = 40_000_000  # of one JSON line: escapes can double a page
-MAX_DEPTH = 100  # elements within elements of a dump; MediaWiki writes five
-MAX_TITLES = 50_000  # remembered titles that begin like the wanted one, to suggest close ones
-MAX_WARNINGS = 100  # a page of broken brackets would otherwise fill a report
+MAX_DEPTH = 100  # nesting depth of elements in a dump; MediaWiki writes five
+MAX_TITLES = 50_000  # titles kept that begin like the requested one, for suggestions
+MAX_WARNINGS = 100  # limits the report of a page full of broken brackets
 _CHUNK = 1 << 16  # bytes of a dump that are read at a time
 _THE = re.compile(r"\bthe\b", re.IGNORECASE)
-_SHARE_OF_THE = 0.03  # of the words; in English prose it is 5 to 7 %
-_HEAD = 4096  # bytes that are looked at to tell formats apart
+_SHARE_OF_THE = 0.03  # share of words; in English prose it is 5 to 7 %
+_HEAD = 4096  # bytes examined to detect the format
 _COMMENTS = rb"\s*+(?:(?><!--.*?-->)\s*+)*+"
 _DUMP = re.compile(rb"\s*+(?:<\?xml[^>]*\?>)?" + _COMMENTS + rb"<mediawiki\b", re.DOTALL)
 _HTML = re.compile(_COMMENTS + rb"<(?:!doctype html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
@@ -52,7 +52,7 @@ Markup = Literal["wikitext", "html"]
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """The text of a page and what its file says about it."""
+    """The text of a page and what its file states about it."""
 
     source: str
     title: str
@@ -61,9 +61,9 @@ class PageText:
     timestamp: str | None = None
     language: str | None = None
     namespace: int = 0
-    redirect: str | None = None  # the title it redirects to
-    deleted: bool = False  # the text of this revision was deleted by administrators
-    problem: str = ""  # why a place in the file holds no page
+    redirect: str | None = None  # title of the redirect's target
+    deleted: bool = False  # the revision's text was deleted by administrators
+    problem: str = ""  # why there is no page at this place in the file
 
 
 # ── articles ──────────────────────
@@ -76,27 +76,27 @@ def read_articles(
     language: str | None = None,
     otherwise: str = "en",
 ) -> Iterator[Article]:
-    """The articles of a file; "-" is standard input.
+    """Read the articles of a file; "-" is standard input.
 
-    A dump (plain, .bz2, .gz) gives the page called `title`, or every article that is no redirect;
-    so do JSON lines with `title`, `wikitext`, `revid` and `timestamp`. Wikitext and HTML give one
-    article; `title` overrides what the page or the file name says, `language` what it says of
-    that. For `otherwise` see `parse_page`.
+    A dump (plain, .bz2, .gz) gives the page `title`, or every article that is not a redirect. So do
+    JSON lines with `title`, `wikitext`, `revid` and `timestamp`. Wikitext and HTML give one
+    article. `title` and `language` override what the page or file name states. For `otherwise` see
+    `parse_page`.
 
     Raises:
-        InputError: no such file or title, or nothing in it can be read.
+        InputError: the file or title does not exist, or nothing in the file can be read.
     """
     for page in read_pages_of(path, title):
         yield parse_page(replace(page, language=language) if language else page, otherwise)
 
 
 def article_in(source: str, *, title: str | None = None, otherwise: str = "en") -> Article:
-    """The article in a text: wikitext, or the HTML of a page.
+    """Parse a text as one article: wikitext, or the HTML of a page.
 
-    Its language is the one that its words are clearly in, or `otherwise`.
+    Its language is detected, or `otherwise` if detection is not confident.
 
     Raises:
-        InputError: there are no words in it, or more than a page may have.
+        InputError: the text has no words, or exceeds the limit for a page.
 
     >>> article_in("It opened in 1911.<ref>A. Berg</ref>").claims[0].text
     'It opened in 1911.'
@@ -114,19 +114,19 @@ def parse_article(
     timestamp: str | None = None,
     language: str | None = "en",
 ) -> Article:
-    """The claims of one page. All spans count code points of `source`.
+    """Parse one page. All spans count code points of `source`.
 
-    Malformed markup never raises: what cannot be understood gives fewer claims and a warning.
-    `language` says whose templates, dates and sentences these are; None: see `parse_page`.
+    Malformed markup never raises: it gives fewer claims and a warning. `language` selects the rules
+    for templates, dates and sentences; for None see `parse_page`.
     """
     return parse_page(PageText(source, title, markup, revision_id, timestamp, language))
 
 
 def parse_page(page: PageText, otherwise: str = "en") -> Article:
-    """The article of a page from a file.
+    """Parse a page from a file.
 
-    Its language is the one that the file states, or else that the words are clearly in, or else
-    `otherwise`. An article that is too long, or no page at all, has no claims; see `unread`.
+    Its language is the stated one, else the detected one, else `otherwise`. An article that is too
+    long, or not a page, has no claims; see `unread`.
     """
     source, limit = page.source, MAX_PAGE if page.markup == "html" else MAX_WIKITEXT
     article = Article(
@@ -160,7 +160,7 @@ def parse_page(page: PageText, otherwise: str = "en") -> Article:
 
 
 def read_flat(source: str, markup: Markup, language: str) -> Flat:
-    """The page `source` in the flat form. Never raises on malformed markup."""
+    """Convert a page to the flat form. Never raises on malformed markup."""
     read = read_html if markup == "html" else read_wikitext
     return read(source, edition(language))
 
@@ -172,8 +172,8 @@ def _read(page: PageText, otherwise: str) -> tuple[Flat, str]:
         return flat, known
     text = " ".join(b.text for b in flat.blocks if b.kind is BlockKind.PARAGRAPH)
     if len(_THE.findall(text)) >= _SHARE_OF_THE * n_words(text) > 0:
-        known = "en"  # without loading the model
-    else:  # if their beginning and their middle are in one
+        known = "en"  # avoids loading the model
+    else:  # if their beginning and middle agree
         found = {detect(text), detect(text[len(text) // 2 :])} - {None}
         known = (found.pop() if len(found) == 1 else None) or otherwise
     if edition(known) != edition(otherwise):
@@ -182,7 +182,7 @@ def _read(page: PageText, otherwise: str) -> tuple[Flat, str]:
 
 
 def _without_claim(flat: Flat, claims: list[Any]) -> Iterator[str]:
-    """A warning for each reference that no claim has: in headings, and where nothing is said."""
+    """Warnings for references without a claim: in headings, and beside no text."""
     met = {citation.span for claim in claims for citation in claim.citations}
     in_values = {mark.use for block in flat.blocks if block.kind in VALUES for mark in block.marks}
     n_values = 0
@@ -200,10 +200,10 @@ def _without_claim(flat: Flat, claims: list[Any]) -> Iterator[str]:
 
 
 def read_pages_of(path: str | Path, title: str | None) -> Iterator[PageText]:
-    """The pages of a file, or of standard input for "-"; of a dump only `title` if it is given.
+    """Yield the pages of a file, or of standard input for "-"; of a dump only `title`, if given.
 
     Raises:
-        InputError: the file is missing, empty, too large or not what it looks like.
+        InputError: the file is missing, empty, too large or of an unknown format.
     """
     name = "standard input" if str(path) == "-" else str(path)
     with _opened(path, name) as raw:
@@ -266,7 +266,7 @@ def _page_of(source: str, name: str, title: str | None, stem: str, is_html: obje
 
 
 def _json_lines(stream: io.BufferedReader, name: str, title: str | None) -> Iterator[PageText]:
-    """The pages of JSON lines; after the first one a line that is no page costs itself only."""
+    """Yield the pages of JSON lines; after the first page a bad line affects only itself."""
     wanted, number = normal_title(title) if title else None, 0
     while line := stream.readline(MAX_LINE):
         number += 1
@@ -368,7 +368,7 @@ def _dump_pages(stream: IO[bytes], name: str) -> Iterator[PageText]:
 
 
 class _DumpReader:
-    """Collects the pages of a dump from expat's events. Text beyond `MAX_PAGE` is dropped."""
+    """Collects the pages of a dump from expat's events. Drops text beyond `MAX_PAGE`."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -1,9 +1,9 @@
-"""Claims from the flat form: which words a reference supports.
+"""Derives claims from the flat form: the words that each reference supports.
 
-A reference mark belongs to the sentence with the last character before it, whether the full stop
-comes before or after the mark. Within a sentence it covers the clause since the previous mark; a
-fragment is joined with its neighbours. A mark at the start of a block covers what follows, or what
-introduces the block. Headings make no claims.
+A reference mark belongs to the sentence that contains the last character before it, whether the
+full stop comes before or after the mark. Within a sentence it covers the clause since the previous
+mark; a fragment is joined with its neighbours. A mark at the start of a block covers what follows,
+or the text that introduces the block. Headings make no claims.
 """
 
 import re
@@ -18,24 +18,24 @@ from pincite.wiki.flat import UNREAD, Block, BlockKind, Flat, Mark, last_words
 from pincite.wiki.templates import TABLE
 
 MAX_BEFORE = 1500  # characters of context; SIDE's encoder reads no more (512 tokens with the claim)
-MAX_AFTER = 500  # characters of what follows: SIDE gives it a fifth of its encoder's room
-MAX_LABELLED = 12  # words; a longer cell is a statement that needs no row before it
-MIN_STATEMENT = 4  # words of a text without a full stop or a verb that may be a statement
-MIN_LEAD = 6  # words that say something before a colon: "These are:" does not
+MAX_AFTER = 500  # characters of following text: SIDE gives it a fifth of its encoder's input
+MAX_LABELLED = 12  # words; a longer cell is a statement that needs no row label
+MIN_STATEMENT = 4  # minimum words of a statement without a full stop or verb
+MIN_LEAD = 6  # minimum words of a statement before a colon, unlike "These are:"
 _OPENING_DEBRIS = " \n,;:.!?)]}–—·•…/、，。；：！？）」』】》"
 _CLOSING_DEBRIS = " \n,;:–—·•/([{、，；：（「『【《"
 NEEDED = "citation needed"
-_CLOSED = " \n,;:.!?)]”»…、，。；：！？）」』】》"  # what ends a clause behind its mark
+_CLOSED = " \n,;:.!?)]”»…、，。；：！？）」』】》"  # characters that end a clause after its mark
 _ORIGINS = {
     BlockKind.ITEM: "list",
     BlockKind.CELL: "table",
     BlockKind.PARAMETER: "template",
     BlockKind.CAPTION: "caption",
 }
-MAX_UNREAD = 100  # characters of a template that a report shows
+MAX_UNREAD = 100  # characters of a template shown in a report
 VALUES = (BlockKind.CELL, BlockKind.PARAMETER)
 _STOPS = tuple(".!?…。！？")
-# Texts that say only in their article whom or what they are about.
+# Sentences whose subject is only clear within their article.
 _GENERAL = re.compile(
     r"(?:(?:He|She|It|They|His|Her|Hers|Its|Their|This|That|These|Those)\b|(?:The|This|That|These|"
     rf"Those|His|Her|Its|Their) (?:[a-z]+ )?(?:{'|'.join(TABLE['claims']['general'].split())})\b)"
@@ -44,7 +44,7 @@ _IN_BRACKETS = re.compile(r"\s*\([^()]*\)\Z")  # "Mercury (planet)"
 
 
 class _Group:
-    """Marks with nothing but punctuation between them: judged together."""
+    """Marks with only punctuation between them, checked together."""
 
     def __init__(self, marks: Sequence[Mark]) -> None:
         self.start, self.end = marks[0].position, marks[-1].position
@@ -63,8 +63,8 @@ class _Wording:
     sentence: str
     part: Span
     after: str = ""
-    own: Span | None = None  # as a Claim's
-    borrowed: Span | None = None  # of the block: the words before them, that other marks are for
+    own: Span | None = None  # as in `Claim`
+    borrowed: Span | None = None  # in the block: preceding words that belong to other marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def claims_of(
     language: str,
     source: str,
 ) -> list[Claim]:
-    """The claims of `blocks` in the order of `source`; `cited[i]` belongs to reference use i."""
+    """Return the claims of `blocks` in source order; `cited[i]` belongs to reference use i."""
     page = _Page(title, language, source, cited)
     claims: list[Claim] = []
     seen: dict[str, int] = {}
@@ -95,8 +95,8 @@ def claims_of(
             claims.extend(_block_claims(block, previous, page))
         if block.text and block.kind is not BlockKind.CAPTION:
             previous = block
-    claims.sort(key=lambda claim: claim.span or Span(0, 0))  # notes and captions stand aside
-    for n, claim in enumerate(claims):  # the same sentence under the same heading: `…-2`
+    claims.sort(key=lambda claim: claim.span or Span(0, 0))  # notes and captions are out of order
+    for n, claim in enumerate(claims):  # repeated sentences under the same heading get `…-2`
         count = seen[claim.claim_id] = seen.get(claim.claim_id, 0) + 1
         if count > 1:
             claims[n] = replace(claim, claim_id=f"{claim.claim_id}-{count}")
@@ -104,7 +104,7 @@ def claims_of(
 
 
 def attach_tags(flat: Flat) -> None:
-    """Give each reference use the inline tags that directly follow it."""
+    """Attach inline tags to the reference use that they directly follow."""
     for block in flat.blocks:
         for marks in _groups(block):
             use = None
@@ -122,7 +122,7 @@ def _block_claims(block: Block, previous: Block | None, page: _Page) -> Iterator
     worded: dict[Span, tuple[_Wording, list[int], list[str]]] = {}
     for group, tags in made:
         if wording := reader.word(group):
-            # Two fragments of one clause became the same: they are judged together.
+            # Two fragments of one clause became the same claim, so they are merged.
             known, uses, every = worded.get(wording.span, (wording, [], []))
             known = replace(known, own=None) if uses else known
             worded[wording.span] = known, [*uses, *group.uses], [*every, *tags]
@@ -155,7 +155,7 @@ def _block_claims(block: Block, previous: Block | None, page: _Page) -> Iterator
 
 
 def _unread(block: Block, wording: _Wording, source: str) -> tuple[str, ...]:
-    """The templates that the marks in a claim stand for, as the article writes them."""
+    """The source text of the templates that appear as placeholders in a claim."""
     if UNREAD not in wording.text:
         return ()
     found = re.finditer(re.escape(UNREAD), block.text)
@@ -177,10 +177,10 @@ def _groups(block: Block) -> list[list[Mark]]:
 def _with_loose_tags(
     groups: Sequence[_Group], reader: "_Wordings"
 ) -> list[tuple[_Group, list[str]]]:
-    """The groups that make a claim, with their tags and those that stand loose in their sentence.
+    """Return the groups that make a claim, with their tags and loose tags of their sentence.
 
-    A reference makes a claim, and so does "citation needed"; "by whom" in the middle of a sentence
-    goes to the claim that holds it, which is the next one in the sentence, or else the last.
+    A reference makes a claim, and so does "citation needed". A tag such as "by whom" within a
+    sentence goes to the next claim in the sentence, or else to the last one.
     """
     made: list[tuple[_Group, list[str]]] = []
     loose: list[tuple[str, Span | None]] = []
@@ -188,7 +188,7 @@ def _with_loose_tags(
         home = reader.sentence(group.start)
         if not group.uses and NEEDED not in group.tags:
             if made and reader.sentence(made[-1][0].start) == home:
-                made[-1][1].extend(group.tags)  # until a later claim in the sentence takes it
+                made[-1][1].extend(group.tags)  # unless a later claim in the sentence takes it
             loose.extend((tag, home) for tag in group.tags)
             continue
         here = [tag for tag, where in loose if where == home]
@@ -208,16 +208,16 @@ class _Wordings:
         self.starts = [sentence.start for sentence in self.found]
         self.previous = previous
         self.page = page
-        self.marks: list[int] = []  # where the groups stand that make claims
+        self.marks: list[int] = []  # positions of the groups that make claims
         self.floor = 0  # the end of the last group that made a claim
 
     def sentence(self, position: int) -> Span | None:
-        """The sentence that holds the last words before `position`."""
+        """The sentence that contains the last words before `position`."""
         index = bisect_left(self.starts, position)
         return self.found[index - 1] if index else None
 
     def word(self, group: _Group) -> _Wording | None:
-        """The words that `group` stands for; None if the article states nothing there."""
+        """The wording of the claim for `group`; None if there is no statement."""
         home = self.sentence(group.start)
         if home is None or not has_words(self.block.text[home.start : group.start]):
             wording = self._nothing_before(group)
@@ -229,7 +229,7 @@ class _Wordings:
         return wording if wording and self._states(wording) else None
 
     def _states(self, wording: _Wording) -> bool:
-        """Whether a claim says something: "1,234" in a cell and "Map of Alba" below one do not."""
+        """Whether this is a statement, unlike "1,234" in a cell or a caption "Map of Alba"."""
         kind, sentence = self.block.kind, wording.sentence.rstrip(" \"'”’»)")
         whole = sentence.endswith(_STOPS)
         if kind in VALUES:
@@ -243,9 +243,9 @@ class _Wordings:
         return kind is not BlockKind.CAPTION and n_words(wording.text) >= MIN_STATEMENT
 
     def _part(self, home: Span, clause: Span) -> _Wording:
-        """What is judged of the sentence `home`: `clause`, or as much as can be read alone."""
+        """The part of sentence `home` to check: `clause`, extended until it can be read alone."""
         text, language = self.block.text, self.page.language
-        if home.end - home.start > MAX_CHARS:  # no sentence; each of its marks would copy it
+        if home.end - home.start > MAX_CHARS:  # not a sentence; each of its marks would copy it
             home = clause
         marks = self.marks[bisect_left(self.marks, home.start) : bisect_left(self.marks, home.end)]
         inside = Span(clause.start - home.start, clause.end - home.start)
@@ -269,10 +269,10 @@ class _Wordings:
         )
 
     def _about(self, home: Span) -> str:
-        """The row of a short cell; of a list item without a verb what it is an item of.
+        """The context of a short cell (its row) or of a list item without a verb.
 
-        The latter is the sentence before the list, "The club won: ", or its heading. No row is the
-        "a." of a note.
+        For a list item this is the sentence before the list ("The club won: ") or its heading. A
+        note's label, "a.", is not a row.
         """
         block, sentence = self.block, home.of(self.block.text)
         if (
@@ -292,7 +292,7 @@ class _Wordings:
         return f"{lead.rstrip(' .:。：')}: "
 
     def _before(self, start: int) -> str:
-        """The lead-in of a list item and the text of the block up to `start`, by sentences."""
+        """The list's lead-in and the block's text up to `start`, in whole sentences."""
         block = self.block
         pieces = [block.row] if block.kind is BlockKind.CELL else []
         if block.kind is BlockKind.ITEM and block.lead:
@@ -316,7 +316,7 @@ class _Wordings:
         return " ".join(text.split())
 
     def _nothing_before(self, group: _Group) -> _Wording | None:
-        """A mark that opens its block stands for what follows, or for what introduces the block."""
+        """Word a mark that opens its block: from what follows, or what introduces the block."""
         block = self.block
         index = bisect_right(self.starts, group.end - 1)
         if index < len(self.found):
@@ -328,7 +328,7 @@ class _Wordings:
             return _alone(block.lead, block.lead_span)
         if self.previous is None:
             return None
-        # A mark on a line of its own stands for the last sentence of the block before.
+        # A mark on a line of its own refers to the last sentence of the block before.
         home = _last_sentence(self.previous.text, self.page.language)
         return _alone(home.of(self.previous.text), self.previous.span(*home))
 
@@ -337,11 +337,10 @@ _JOINING = re.compile(r"[^\w]*(?:(?:and|but|while|where)\b)?[^\w]*", re.IGNORECA
 
 
 def _own_words(sentence: str, judged: str, part: Span, own: Span) -> tuple[str, Span, Span | None]:
-    """What to judge of `part` of a sentence for the words of it that a mark is for.
+    """Word the claim for the words `own` within `part` of a sentence.
 
-    Clauses before its own are left out where the sentence surely parts there, and their subject is
-    taken along. Else they are read with it, and its own words are returned as a span of what is
-    judged.
+    Earlier clauses are omitted where the split is certain, and their subject is copied. Otherwise
+    they are kept as context, and `own` is returned as a span of the result.
 
     >>> text = "It has two gates; its church was built in 1210."
     >>> _own_words(text, text, Span(0, 47), Span(18, 47))
@@ -349,7 +348,7 @@ def _own_words(sentence: str, judged: str, part: Span, own: Span) -> tuple[str, 
     >>> _own_words("It opened in 1911 after a year.", text[:31], Span(0, 31), Span(17, 31))[2]
     Span(start=17, end=31)
     """
-    lead = len(judged) - (part.end - part.start)  # a subject that was put before the part
+    lead = len(judged) - (part.end - part.start)  # length of a subject inserted before the part
     if own.start == 0 or lead:
         return judged, part, None
     for clause in clauses(sentence[: own.end]):
@@ -357,7 +356,7 @@ def _own_words(sentence: str, judged: str, part: Span, own: Span) -> tuple[str, 
         if start >= own.start and _JOINING.fullmatch(sentence, own.start, start):
             subject = clause.text[: len(clause.text) - (clause.span.end - start)]
             if own.start <= part.start and not subject:
-                break  # it is read as it stands
+                break  # keep the text as it is
             return subject + sentence[start : part.end], Span(start, part.end), None
     if own.start <= part.start:
         return judged, part, None
@@ -369,7 +368,7 @@ def _alone(text: str, span: Span) -> _Wording:
 
 
 def sentences_of(block: Block, language: str) -> list[Span]:
-    """The sentences of a block that hold words; none ends in a link, or at the "?" of a title."""
+    """The sentences of a block that contain words; never ends one in a link or at a title's "?"."""
     found: list[Span] = []
     for span in whole_sentences(block.text, language):
         if found and _in_title(block, found[-1], span):
@@ -380,7 +379,7 @@ def sentences_of(block: Block, language: str) -> list[Span]:
 
 
 def _in_title(block: Block, left: Span, right: Span) -> bool:
-    """Whether the end of `left` is within a link, or at the end of one such as [[What Is It?]]."""
+    """Whether `left` ends within a link, or at the end of a link such as [[What Is It?]]."""
     if not block.links and not block.styles:
         return False
     before, after = block.ends[left.end - 1], block.starts[right.start]
@@ -402,12 +401,11 @@ def _last_sentence(text: str, language: str) -> Span:
 
 
 def has_words(text: str) -> bool:
-    """Whether it holds a letter or a digit."""
     return any(char.isalnum() for char in text)
 
 
 def _stripped(text: str, span: Span) -> Span:
-    """`span` without the punctuation that parts it from its neighbours; never empty."""
+    """Trim punctuation at both ends; never returns an empty span."""
     start, end = span
     while start < end - 1 and text[start] in _OPENING_DEBRIS:
         start += 1

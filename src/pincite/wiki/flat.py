@@ -1,8 +1,8 @@
-"""The flat form: an article as blocks of plain text that know where each character came from.
+"""The flat form: an article as blocks of plain text that map each character to the source.
 
-Wikitext and HTML are both converted to it, so that sentences, claims and references never see
-markup. This module folds white space, keeps the origin of each character, and tidies the text where
-a template or a tag has vanished.
+Wikitext and HTML are both converted to it, so sentences, claims and references never deal with
+markup. This module folds white space, tracks the origin of each character, and cleans up after
+removed templates and tags.
 """
 
 import re
@@ -14,22 +14,22 @@ from enum import StrEnum
 from pincite.types import Span
 from pincite.wiki.references import Definitions, Use
 
-# Brackets and separators that are left behind when an inline template renders as nothing:
-# "Anarchism ({{IPAc-en|…}}; from Greek)" must not read "Anarchism (; from Greek)".
+# Brackets and separators left behind by an inline template that renders as nothing: "Anarchism
+# ({{IPAc-en|…}}; from Greek)" must not become "Anarchism (; from Greek)".
 DEBRIS = re.compile(
     r"[ ]?\((?=(?:[\s;,]|\[…\])*\))(?:[\s;,]|\[…\])*\)"
     r"|(?<=[(\[])[\s;,]+(?=\w)|[ ]+(?=\)|[,.;:](?:\s|$))|(?<=\()[ ]+"
 )
 
 
-MAX_TABLES = 20  # tables within tables; a page of `{|` is no page of tables
-MAX_LEAD = 1500  # characters that an item of a list is introduced by: each has them
-MAX_ROW = 300  # characters of earlier cells that a cell keeps as its row
-UNREAD = "[…]"  # stands for a template whose text is not known
+MAX_TABLES = 20  # nesting depth; more indicates broken markup rather than tables
+MAX_LEAD = 1500  # characters of a list's lead-in, which is copied to each item
+MAX_ROW = 300  # characters of earlier cells kept as a cell's row
+UNREAD = "[…]"  # placeholder for a template with unknown text
 
 
 def last_words(text: str, limit: int) -> str:
-    """The end of a text in at most `limit` characters, without a part of a word.
+    """The last `limit` characters of a text, without a partial word.
 
     >>> last_words("one two three", 10), last_words("one", 10)
     ('two three', 'one')
@@ -41,7 +41,7 @@ def last_words(text: str, limit: int) -> str:
 
 
 class BlockKind(StrEnum):
-    """What a block is in the article; `claims.py` words a claim by it."""
+    """The kind of a block; `claims.py` words claims by it."""
 
     PARAGRAPH = "paragraph"
     ITEM = "item"
@@ -53,10 +53,10 @@ class BlockKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A reference use or an inline tag, standing before the character at `position`."""
+    """A reference use or an inline tag, placed before the character at `position`."""
 
     position: int
-    span: Span  # the mark itself, in the source
+    span: Span  # of the mark, in the source
     use: int | None = None  # index into `Flat.uses`; None for an inline tag
     in_text: bool = False  # part of the sentence: "Ito (2001) showed that …"
     tag: str | None = None  # canonical name of an inline tag: "citation needed"
@@ -66,8 +66,8 @@ class Mark:
 class Block:
     """One paragraph, list item, table cell or template parameter, as a reader sees it.
 
-    `starts[i]` and `ends[i]` are the range of the source that character `i` of `text` stands for:
-    one character for literal text, the whole entity or template for text that these render.
+    Character `i` of `text` comes from the source range `starts[i]` to `ends[i]`: one character for
+    literal text, the whole entity or template for rendered text.
     """
 
     kind: BlockKind
@@ -76,22 +76,22 @@ class Block:
     ends: Sequence[int]
     marks: tuple[Mark, ...] = ()
     section: tuple[str, ...] = ()
-    lead: str = ""  # what introduces the block: the paragraph before a list, the parent item
-    lead_span: Span | None = None  # where `lead` stands in the source
-    label: str = ""  # of a parameter: its name
-    row: str = ""  # the cells of the same row before this one
-    links: tuple[Span, ...] = ()  # links and templates within a line: no claim ends in one
-    styles: tuple[Span, ...] = ()  # from ''opening'' to closing mark-up of type; longer templates
+    lead: str = ""  # introduces the block: the paragraph before a list, or the parent item
+    lead_span: Span | None = None  # source range of `lead`
+    label: str = ""  # name of a parameter
+    row: str = ""  # the preceding cells of the same row
+    links: tuple[Span, ...] = ()  # inline links and templates: no claim ends in one
+    styles: tuple[Span, ...] = ()  # paired inline formatting, and longer templates
 
     def span(self, start: int, end: int) -> Span:
-        """The range of the source that covers `text[start:end]`; the slice must not be empty.
+        """The source range that covers `text[start:end]`; the slice must not be empty.
 
-        It takes in every link and template that it touches, and the mark-up around what it holds.
+        Includes every link and template that it touches, and the formatting around the text.
         """
         found = Span(min(self.starts[start:end]), max(self.ends[start:end]))
         found = _with_marks(self.links, found)
         grown = _with_marks(self.styles, found)
-        if grown.start < found.start and found.end < grown.end:  # lies in one: does it fill it?
+        if grown.start < found.start and found.end < grown.end:  # then only if it is filled
             around = range(bisect_left(self.starts, grown.start), len(self.text))
             others = (i for i in around if self.ends[i] <= grown.end and not start <= i < end)
             return found if any(self.text[i].isalnum() for i in others) else grown
@@ -99,7 +99,7 @@ class Block:
 
 
 def _with_marks(marks: Sequence[Span], span: Span) -> Span:
-    """`span` and those of `marks` that its ends lie in; they are in order and never overlap."""
+    """Extend `span` by the marks that contain its ends; `marks` are ordered and disjoint."""
     start, end = span
     first = bisect_left(marks, (start, 0)) - 1
     if first >= 0 and start < marks[first].end:
@@ -112,7 +112,7 @@ def _with_marks(marks: Sequence[Span], span: Span) -> Span:
 
 @dataclass(slots=True)
 class TextBuilder:
-    """Collects the plain text of one block. White space folds; with `lines` line breaks stay."""
+    """Builds the text of one block. White space is folded; `lines` keeps line breaks."""
 
     lines: bool = False
     chars: list[str] = field(default_factory=list)
@@ -121,14 +121,14 @@ class TextBuilder:
     marks: list[Mark] = field(default_factory=list)
     links: list[Span] = field(default_factory=list)
     styles: list[Span] = field(default_factory=list)
-    opened: dict[str, int] = field(default_factory=dict)  # type not yet closed: where it began
+    opened: dict[str, int] = field(default_factory=dict)  # start of each open formatting tag
 
     def literal(self, text: str, start: int) -> None:
-        """Append `text`, which stands at `start` in the source exactly so."""
-        if "\n" in text:  # quotes end with their line
+        """Append `text`, which is literally at `start` in the source."""
+        if "\n" in text:  # quote markup ends with its line
             self.opened.pop("''", None)
             self.opened.pop("'''", None)
-        if text and text.isprintable() and "  " not in text:  # its only white space is one " "
+        if text and text.isprintable() and "  " not in text:  # contains only single spaces
             self._put(text[0], start, start + 1)
             self.chars.extend(text[1:])
             self.starts.extend(range(start + 1, start + len(text)))
@@ -138,7 +138,6 @@ class TextBuilder:
             self._put(char, offset, offset + 1)
 
     def rendered(self, text: str, span: Span) -> None:
-        """Append `text`, which the markup at `span` renders."""
         for char in text:
             self._put(char, span.start, span.end)
 
@@ -150,16 +149,14 @@ class TextBuilder:
         *,
         in_text: bool = False,
     ) -> None:
-        """Note a reference use or a tag at the present end of the text."""
         self.marks.append(Mark(len(self.chars), span, use, in_text, tag))
 
     def link(self, span: Span) -> None:
-        """Note that a link or a template stands at `span`, before its text is appended."""
         if not self.links or self.links[-1].end <= span.start:  # not within another
             self.links.append(span)
 
     def style(self, name: str, span: Span, *, opens: bool) -> None:
-        """Note a tag of type, or quotes for italics, at `span`: it opens or closes `name`."""
+        """Note a formatting tag, or quotes for italics, at `span`: it opens or closes `name`."""
         if opens:
             self.opened.setdefault(name, span.start)
             return
@@ -171,7 +168,7 @@ class TextBuilder:
         self.whole(Span(start, span.end))
 
     def whole(self, span: Span) -> None:
-        """Note mark-up that may hold several claims, but no part of one."""
+        """Note markup that may contain whole claims, but no part of one."""
         while self.styles and self.styles[-1].start >= span.start:
             self.styles.pop()
         if not self.styles or self.styles[-1].end <= span.start:
@@ -194,10 +191,10 @@ class TextBuilder:
             return
         if self.marks and self.marks[-1].position == len(self.chars) > 0:
             before, mark = self.chars[-1], self.marks[-1].span
-            words = before.lower() != before.upper() and char.lower() != char.upper()  # no Chinese
-            if words or (before in ".!?" and char.isupper()):  # `one.<ref/>Two` reads "one. Two"
+            words = before.lower() != before.upper() and char.lower() != char.upper()  # not Chinese
+            if words or (before in ".!?" and char.isupper()):  # `one.<ref/>Two` becomes "one. Two"
                 self._put_space(" ", mark.start, mark.end)
-        # The sentence splitter is Rust and takes no half of a surrogate pair.
+        # The sentence splitter, in Rust, rejects lone surrogates.
         self.chars.append("\ufffd" if "\ud800" <= char <= "\udfff" else char)
         self.starts.append(start)
         self.ends.append(end)
@@ -212,9 +209,9 @@ class TextBuilder:
         self.ends.append(end)
 
     def block(self, kind: BlockKind, **details: object) -> Block:
-        """The finished block, tidied and trimmed; `details` are the other fields of `Block`."""
+        """Return the finished block, cleaned and trimmed; `details` are other fields of `Block`."""
         text = "".join(self.chars)
-        blank = not any(char.isalnum() for char in text)  # nothing but marks of unknown templates
+        blank = not any(char.isalnum() for char in text)  # only placeholders of unknown templates
         kept = [not blank] * len(text)
         lead = len(text) - len(text.lstrip())
         gone = [(0, lead), (max(lead, len(text.rstrip())), len(text))]
@@ -239,32 +236,32 @@ class TextBuilder:
 
 @dataclass(slots=True)
 class Flat:
-    """A whole article in the flat form."""
+    """An article in the flat form."""
 
-    blocks: list[Block] = field(default_factory=list)  # in the order of the source
-    uses: list[Use] = field(default_factory=list)  # of references, in the order of the source
+    blocks: list[Block] = field(default_factory=list)  # in source order
+    uses: list[Use] = field(default_factory=list)  # of references, in source order
     definitions: Definitions = field(default_factory=Definitions)
     warnings: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Writer:
-    """The block being written is `out`, of kind `kind`; `flush` ends it and begins another."""
+    """Writes blocks: `out` is the current one, of kind `kind`; `flush` ends it."""
 
     flat: Flat
-    aside: list[Block] = field(default_factory=list)  # blocks to follow the present one
+    aside: list[Block] = field(default_factory=list)  # blocks to append after the current one
     section: tuple[str, ...] = ()
     kind: BlockKind = BlockKind.PARAGRAPH
     out: TextBuilder = field(default_factory=TextBuilder)
-    depth: int = 1  # of the present list item
+    depth: int = 1  # nesting depth of the current list item
     heading_cell: bool = False
     headings: list[tuple[int, str]] = field(default_factory=list)  # level and text, outermost first
-    tables: list[list[str]] = field(default_factory=list)  # of each the cells of its present row
+    tables: list[list[str]] = field(default_factory=list)  # the cells of each table's current row
     items: list[tuple[int, Block]] = field(default_factory=list)  # open list items by depth
     lead: Block | None = None  # the paragraph before a list
 
     def flush(self, following: BlockKind | None = None) -> None:
-        """End the present block and what hangs on it; begin one of kind `following`."""
+        """End the current block and start one of kind `following`."""
         if self.out.chars or self.out.marks or self.kind is BlockKind.CELL:
             self.flat.blocks.append(self._finished())
         self.flat.blocks.extend(self.aside)
@@ -282,7 +279,7 @@ class Writer:
                 self.items.append((self.depth, block))
             return block
         if self.kind is BlockKind.CELL and self.tables:
-            cells = self.tables[-1]  # each has a character at least
+            cells = self.tables[-1]  # each has at least one character
             row = last_words("; ".join(cells[-MAX_ROW:]), MAX_ROW)
             block = self.out.block(BlockKind.CELL, section=self.section, row=row)
             cells.extend([block.text.replace("\n", " ")] if block.text else [])
@@ -294,7 +291,7 @@ class Writer:
         return block
 
     def end_heading(self, level: int) -> None:
-        """Close the heading being written: it opens a section."""
+        """Close the current heading, which starts a section."""
         title = "".join(self.out.chars).strip()
         while self.headings and self.headings[-1][0] >= level:
             self.headings.pop()
@@ -304,19 +301,18 @@ class Writer:
         self.flush()
 
     def begin_table(self) -> None:
-        """Open a table, inside the present cell if there is one."""
+        """Open a table, nested in the current cell if there is one."""
         self.flush()
         if len(self.tables) < MAX_TABLES:
             self.tables.append([])
 
     def end_row(self) -> None:
-        """Close the row of the innermost table."""
         self.flush()
         if self.tables:
             self.tables[-1].clear()
 
     def end_table(self) -> None:
-        """Close the innermost table; the cell around it goes on."""
+        """Close the innermost table; the enclosing cell continues."""
         self.end_row()
         if self.tables:
             self.tables.pop()
@@ -324,7 +320,6 @@ class Writer:
             self.flush(BlockKind.CELL)
 
     def begin_cell(self, *, heading: bool) -> None:
-        """Open a cell."""
         self.flush(BlockKind.CELL)
         self.heading_cell = heading
 

@@ -1,12 +1,12 @@
-"""Wikipedia pages as HTML, from Parsoid or rendered, to the flat form.
+"""Converts Wikipedia pages in HTML, from Parsoid or rendered, to the flat form.
 
-Our own tokens, because offsets are the product: lxml keeps none, and html.parser looks at the whole
-rest of the page again for every `<a ` that does not end. This reader goes over the page once; where
-a page is cut short, the rest of an unfinished tag or comment is dropped, as the standard says.
+Uses its own tokenizer because spans need exact offsets: lxml keeps none, and html.parser rescans
+the rest of the page for every unfinished `<a `. This reader makes one pass. If a page is truncated,
+an unfinished tag or comment is dropped, as the standard requires.
 
-Both Parsoid and the rendered page number references and put their content at the end, in
-`<li id="cite_note-…">`. Citation templates leave their class on `<cite>` and their fields as COinS
-in `<span class="Z3988" title="…">`.
+Both Parsoid and the rendered page number references and put their content at the end, in `<li
+id="cite_note-…">`. Citation templates leave their class on `<cite>` and their fields as COinS in
+`<span class="Z3988" title="…">`.
 """
 
 import html
@@ -33,7 +33,7 @@ _VOID = frozenset("area base br col embed hr img input link meta param source tr
 
 
 class TokenKind(StrEnum):
-    """What a token is."""
+    """The kind of a token."""
 
     TEXT = "text"
     ENTITY = "entity"
@@ -43,7 +43,7 @@ class TokenKind(StrEnum):
 
 @dataclass(slots=True)
 class Token:
-    """A piece of the page; `partner` is the index of the tag that closes this one, or None."""
+    """A piece of the page; `partner` is the index of the matching closing tag, or None."""
 
     kind: TokenKind
     start: int
@@ -53,12 +53,11 @@ class Token:
 
     @property
     def span(self) -> Span:
-        """The range in the source."""
         return Span(self.start, self.end)
 
 
 def tokens(source: str) -> list[Token]:
-    """The tokens of a page, without comments, scripts and styles, with partners set."""
+    """Tokenize a page and match closing tags; skips comments, scripts and styles."""
     found = list(_tokens(source))
     waiting: dict[str, list[int]] = {}
     for index, token in enumerate(found):
@@ -70,7 +69,7 @@ def tokens(source: str) -> list[Token]:
 
 
 def attributes_of(token: Token, source: str) -> dict[str, str]:
-    """The attributes of an opening tag, names in lower case, entities resolved."""
+    """The attributes of an opening tag, with lower-case names and entities resolved."""
     name_end = token.start + 1 + len(token.name)
     found = _ATTRIBUTE.findall(source[name_end : token.end - 1])
     return {name.lower(): html.unescape(a or b or c) for name, a, b, c in found}
@@ -149,12 +148,12 @@ _NOTE_ID = re.compile(r"#(cite_note-.+)")
 
 
 def read_html(source: str, edition: Edition = ENGLISH) -> Flat:
-    """The page `source` in the flat form. Never raises on malformed markup."""
+    """Convert a page to the flat form. Never raises on malformed markup."""
     return _Page(source, edition).run()
 
 
 def page_title(source: str) -> str | None:
-    """The title of a page from `<title>`, without the name of the wiki."""
+    """The page's `<title>`, without the name of the wiki."""
     found = re.search(r"<title[^>]{0,200}>([^<]{1,500})</title>", source[:200_000], re.IGNORECASE)
     if found is None:
         return None
@@ -163,13 +162,13 @@ def page_title(source: str) -> str | None:
 
 
 def page_language(source: str) -> str | None:
-    """What `<html lang="de">` says."""
+    """The `lang` attribute of `<html>`."""
     found = re.search(r"<html\b[^>]{0,500}?\slang=[\"']?([\w-]+)", source[:200_000], re.IGNORECASE)
     return found[1] if found else None
 
 
 def revision_of(source: str) -> str | None:
-    """The revision id that Parsoid or the rendered page states."""
+    """The revision id stated by Parsoid or the rendered page."""
     head = source[:200_000]
     found = re.search(r"Special:Redirect/revision/(\d+)", head) or re.search(
         r"[\"']?wgRevisionId[\"']?\s*:\s*(\d+)", head
@@ -178,7 +177,7 @@ def revision_of(source: str) -> str | None:
 
 
 class _Page:
-    """Writes the blocks of a page, from its first token to its last."""
+    """Writes the blocks of a page in one pass over its tokens."""
 
     def __init__(self, source: str, edition: Edition) -> None:
         self.source = source
@@ -187,7 +186,7 @@ class _Page:
         self.references = _References(source, self.tokens, edition)
         self.references.collect(self.flat.definitions)
         self.writer = Writer(self.flat)
-        self.lists = 0  # how deep lists are nested
+        self.lists = 0  # nesting depth of lists
 
     def run(self) -> Flat:
         index = 0
@@ -267,7 +266,7 @@ class _Page:
             writer.flush()
 
     def _mark(self, token: Token, index: int, given: dict[str, str]) -> bool:
-        """Note a reference or an inline tag that the `<sup>` at `index` is; false for 10²."""
+        """Note the reference or inline tag in the `<sup>` at `index`; false for 10²."""
         classes = given.get("class", "")
         partner = token.partner or index
         span = Span(token.start, self.tokens[partner].end)
@@ -283,7 +282,7 @@ class _Page:
 
     def _reference(self, first: int, last: int, span: Span) -> None:
         note = next(filter(None, map(self._note_id, self.tokens[first:last])), None)
-        if note is None:  # {{rp}} shows `<sup class="reference">: 12 </sup>`
+        if note is None:  # {{rp}} renders as `<sup class="reference">: 12 </sup>`
             pages = self.references.text(first, last).strip(": \u200a")
             if self.flat.uses and pages:
                 self.flat.uses[-1] = replace(self.flat.uses[-1], pages=pages)
@@ -311,7 +310,7 @@ class _Page:
 
 # ── references ──────────────────────
 
-# COinS keys (OpenURL, Z39.88-2004) and our template parameters for them, the first present wins.
+# COinS keys (OpenURL, Z39.88-2004) and our template parameters; the first present wins.
 _COINS = {
     "title": ("rft.atitle", "rft.btitle", "rft.title"),
     "work": ("rft.jtitle", "rft.title"),
@@ -325,12 +324,12 @@ _COINS = {
 _IDENTIFIERS = {"info:doi/": "doi", "info:pmid/": "pmid"}
 _ARCHIVE = re.compile(r"https?://(?:web\.archive\.org|archive\.(?:is|today|ph)|webcitation\.org)/")
 _IGNORED = ("mw-cite-backlink", "cite-accessibility-label", "Z3988", "mw-linkback-text", "noprint")
-MAX_TOKENS = 2000  # of a reference or a label that are read as its text
+MAX_TOKENS = 2000  # of a reference or label, read as text
 _QUOTE = re.compile(r"[“\"]([^”\"]{15,})[”\"]\s*\Z")
 
 
 class _References:
-    """The reference lists and bibliographies of a page, and what a range of its tokens says."""
+    """Reads a page's reference lists and bibliographies, and the text of token ranges."""
 
     def __init__(self, source: str, tokens: list[Token], edition: Edition) -> None:
         self.source = source
@@ -339,7 +338,7 @@ class _References:
 
     def collect(self, definitions: Definitions) -> None:
         """Define every `<li id="cite_note-…">` and every `<cite id="CITEREF…">` of the page."""
-        done = {"li": -1, "cite": -1}  # what is nested in itself is read once: hostile pages nest
+        done = {"li": -1, "cite": -1}  # nested ones are read once: hostile pages nest
         for index, token in enumerate(self.tokens):
             if token.kind is not TokenKind.OPEN or index <= done.get(token.name, index):
                 continue
@@ -356,7 +355,7 @@ class _References:
                 definitions.works.setdefault(key, work)
 
     def _with_coins(self, end: int) -> int:
-        """The COinS span stands right after its `<cite>`."""
+        """Include the COinS span that directly follows a `<cite>`."""
         following = self.tokens[end + 1 : end + 2]
         if following and following[0].name == "span" and following[0].partner:
             return following[0].partner
@@ -416,12 +415,12 @@ class _References:
         return None
 
     def tag_of(self, text: str) -> str | None:
-        """The canonical name of an inline tag from what it shows: `[failed verification]`."""
+        """The canonical name of an inline tag, from its displayed text: `[failed verification]`."""
         shown = text.strip("[] \u200b").lower()
         return TAGS.get(self.edition.names.get(shown, shown))
 
     def text(self, first: int, last: int | None) -> str:
-        """What a reader sees between two tokens, without back links."""
+        """The visible text between two tokens, without back links."""
         pieces: list[str] = []
         index = first
         last = min(first if last is None else last, first + MAX_TOKENS)

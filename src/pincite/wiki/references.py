@@ -1,7 +1,7 @@
-"""Uses of references and what they refer to: named, list-defined and short citations.
+"""Resolves uses of references: named, list-defined and short citations.
 
-A use names its reference, which may be defined further down. `wikitext.py` and `html.py` collect
-uses and definitions; this module joins them.
+A use names its reference, which may be defined later. `wikitext.py` and `html.py` collect uses and
+definitions; this module joins them.
 """
 
 import re
@@ -14,9 +14,9 @@ from pincite.types import Citation, Span
 from pincite.wiki.templates import TABLE
 
 WAYBACK = "https://web.archive.org/web/"  # followed by the time of a copy and the address
-MAX_PEOPLE = 30  # numbered authors that are looked for
-MAX_DIGITS = 4  # of such a number
-# The old |deadurl= in the words of |url-status=: yes and no, in the ten languages.
+MAX_PEOPLE = 30  # numbered authors per citation
+MAX_DIGITS = 4  # of an author's number
+# Values of the old |deadurl= as |url-status=: yes and no, in the ten languages.
 _DEAD = dict.fromkeys("yes y true 1 404 ja j oui si sí sì sim tak да".split(), "dead")
 _DEAD |= dict.fromkeys("no n false 0 nein non não nao nee nie нет".split(), "live")
 _YEAR = re.compile(r"\b(\d{4}[a-z]?)\b")
@@ -37,35 +37,35 @@ class Source:
     template: str | None = None
     fields: Mapping[str, str] = field(default_factory=dict)  # template parameters in plain text
     tags: tuple[str, ...] = ()
-    short_key: str | None = None  # of a short citation: the work is found by it
+    short_key: str | None = None  # of a short citation: the key of its work
 
 
 @dataclass(slots=True)
 class Use:
-    """One use of a reference; `sources` is empty where the reference is defined elsewhere."""
+    """One use of a reference; `sources` is empty if the reference is defined elsewhere."""
 
     span: Span
     name: str | None = None
     group: str | None = None
     sources: tuple[Source, ...] = ()
-    pages: str | None = None  # {{rp}}, or the details of a sub-reference
-    tags: tuple[str, ...] = ()  # inline tags that stand directly after this use
+    pages: str | None = None  # from {{rp}}, or the details of a sub-reference
+    tags: tuple[str, ...] = ()  # inline tags directly after this use
 
 
 @dataclass(slots=True)
 class Definitions:
-    """Everything in the article that a use can mean."""
+    """All named references and works defined in an article."""
 
     named: dict[_Key, tuple[Source, ...]] = field(default_factory=dict)
     works: dict[str, Source] = field(default_factory=dict)  # full citations by short key
 
     def define(self, group: str | None, name: str, sources: tuple[Source, ...]) -> None:
-        """Remember a named reference; the first definition with content counts, as in MediaWiki."""
+        """Register a named reference; the first definition with content wins, as in MediaWiki."""
         if sources:
             self.named.setdefault((group or "", name), sources)
 
     def find(self, use: Use) -> tuple[Source, ...]:
-        """The sources that `use` means; a name is looked for in other groups as a last resort."""
+        """The sources of `use`; searches other groups for the name as a last resort."""
         if use.sources or use.name is None:
             return use.sources
         if found := self.named.get((use.group or "", use.name)):
@@ -74,7 +74,7 @@ class Definitions:
 
 
 def short_key(names: Iterable[str], year: str) -> str:
-    """What {{sfn|Ito|Rao|2001}} and its full citation have in common.
+    """The key shared by {{sfn|Ito|Rao|2001}} and its full citation.
 
     >>> short_key(["Ito", "Rao"], "2001")
     'ito rao 2001'
@@ -83,7 +83,7 @@ def short_key(names: Iterable[str], year: str) -> str:
 
 
 def work_keys(fields: Mapping[str, str]) -> list[str]:
-    """The short keys under which a full citation can be meant; `ref=` adds one."""
+    """The short keys of a full citation; `ref=` adds one."""
     names, year = last_names(fields), year_of(fields)
     keys = [short_key(names, year)] if names else []
     if names and fields.get("ref"):  # {{odn|Nowak|2001}} for |autor=Jan Nowak |odn=tak
@@ -97,7 +97,7 @@ def work_keys(fields: Mapping[str, str]) -> list[str]:
 def resolve(
     uses: Sequence[Use], definitions: Definitions
 ) -> tuple[list[list[Citation]], list[str]]:
-    """The citations of each use, in order, at least one each; and what could not be resolved."""
+    """Return the citations of each use in order, at least one each, and unresolved names."""
     resolved: list[list[Citation]] = []
     missing: list[str] = []
     for number, use in enumerate(uses, 1):
@@ -120,7 +120,7 @@ def resolve(
 
 
 def _work(source: Source, definitions: Definitions, missing: list[str]) -> Source:
-    """The source itself, or for a short citation its full one with the short one's pages."""
+    """Resolve a short citation to its full one, with the short one's pages."""
     if source.short_key is None:
         return source
     key = source.short_key
@@ -160,7 +160,7 @@ def _citation(use: Use, citation_id: str, source: Source) -> Citation:
 
 
 def known_fields(given: Mapping[str, str]) -> dict[str, Any]:
-    """The fields of `types.Citation` that `given` (plain text) fills; the first alias wins.
+    """Map plain-text parameters to fields of `types.Citation`; the first alias wins.
 
     >>> known_fields({"archiveurl": "http://a.org/1", "last": "Ito", "first": "Mei"})
     {'archive_url': 'http://a.org/1', 'authors': ('Mei Ito',)}
@@ -196,7 +196,7 @@ def address_in(text: str) -> str | None:
 
 
 def translated(given: Mapping[str, str]) -> dict[str, str]:
-    """Parameters under English names, with what English templates say in another way.
+    """Rename parameters to English, and split or join those that English templates do not have.
 
     >>> translated({"people": "Karl Mott, Eva Lind", "day": "3", "month": "Mai", "year": "1911"})
     {'day': '3', 'month': 'Mai', 'year': '1911', 'author1': 'Karl Mott', 'author2': 'Eva Lind', \
@@ -218,7 +218,7 @@ def translated(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def last_names(given: Mapping[str, str]) -> tuple[str, ...]:
-    """Last names of the authors, or else of the editors: what a short citation calls the work."""
+    """Last names of the authors, else of the editors, as used in short citations."""
     for prefix in ("", "editor"):
         names = []
         for number in _numbers(given):
@@ -231,7 +231,7 @@ def last_names(given: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def year_of(given: Mapping[str, str]) -> str:
-    """The year, with the letter that tells two works of one year apart; empty if none."""
+    """The year, with a letter that distinguishes works of one year; empty if there is none."""
     for key in ("year", "date", "publication-date"):
         if found := _YEAR.search(given.get(key, "")):
             return found[1]
@@ -260,7 +260,7 @@ def _authors(given: Mapping[str, str]) -> Iterable[str]:
 
 
 def _person(given: Mapping[str, str], role: str, number: str) -> tuple[str, str] | None:
-    """Last and first name of one person; an `author=Ito, Mei` is split at its comma."""
+    """Last and first name of one person; `author=Ito, Mei` is split at its comma."""
     prefix, whole = f"{role}-" if role else "", role or "author"
 
     def filled(*keys: str) -> str:

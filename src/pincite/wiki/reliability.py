@@ -1,7 +1,7 @@
-"""Reading a wiki's list of source reliability from a file.
+"""Reads a wiki's list of source reliability from a file.
 
-Two forms are read, plain or gzipped: rows of the English Wikipedia's "Perennial sources" as JSON
-lines (`id`, `status`, `domain`, `alltext` with the row's wikitext), and our own, JSON lines or CSV
+Two forms are read, plain or gzipped: the English Wikipedia's "Perennial sources" as JSON lines
+(`id`, `status`, `domain`, `alltext` with the row's wikitext), and Pincite's own, JSON lines or CSV
 with `site`, `label` and optionally `name`, `scope`, `link` (docs/reliability.md).
 """
 
@@ -21,7 +21,7 @@ from pincite.judgement.reliability import Entry, place_of
 from pincite.types import Reliability
 from pincite.wiki.addresses import Site, wikipedia
 
-MAX_FILE = 50_000_000  # bytes, unpacked; the English list has 1 MB
+MAX_FILE = 50_000_000  # bytes, decompressed; the English list has 1 MB
 _CODES = {
     "gr": Reliability.RELIABLE,
     "nc": Reliability.NO_CONSENSUS,
@@ -38,7 +38,7 @@ _PLAIN = ("site", "label", "name", "scope", "link")
 
 @dataclass(frozen=True, slots=True)
 class ListFile:
-    """What a file says: its entries, how many rows it had, and what could not be matched."""
+    """The entries of a file, its number of rows, and the rows that cannot be matched."""
 
     entries: tuple[Entry, ...]
     n_rows: int
@@ -46,10 +46,10 @@ class ListFile:
 
 
 def read_list(path: Path, site: Site | None = None) -> ListFile:
-    """The list in `path`; `site` is the wiki that its links lead to, the English if not given.
+    """Read a list; its links lead to the wiki `site`, the English Wikipedia by default.
 
     Raises:
-        InputError: no such file, too large, or a row that is neither form; names the line.
+        InputError: no such file, too large, or an unknown row format; states the line.
     """
     entries: dict[Entry, None] = {}
     nameless, n_rows = [], 0
@@ -122,7 +122,7 @@ def _plain(row: Mapping[str, Any]) -> Iterator[Entry]:
 
 
 def _perennial(row: Mapping[str, Any], site: Site) -> Iterator[Entry]:
-    """A row of the perennial sources: every site that its last cell names."""
+    """Parse a row of the perennial sources: an entry for every site in its last cell."""
     name, source = str(row["id"]), str(row.get("alltext") or "")
     reliability = _CODES[str(row["status"])]
     if _BLACKLISTED.search(source):
@@ -137,7 +137,7 @@ def _perennial(row: Mapping[str, Any], site: Site) -> Iterator[Entry]:
 
 
 def _scope(row: Mapping[str, Any], name: str) -> str:
-    """What the row is limited to: a part in brackets, or in its name beside the source's own.
+    """The scope of a row: a part in brackets, or in the name after the source's own.
 
     "The Guardian blogs" is a row about a part of "The Guardian".
     """
@@ -150,7 +150,7 @@ def _scope(row: Mapping[str, Any], name: str) -> str:
 
 
 def _discussion(row: Mapping[str, Any], name: str, site: Site) -> str:
-    """The newest formal discussion, else the newest of the noticeboard, else the row itself."""
+    """The newest formal discussion, else the newest on the noticeboard, else the row itself."""
     archive = "Wikipedia:Reliable sources/Noticeboard/Archive "
     formal = [n for n in row.get("rsnl") or () if str(n.get("notice_id", "")).isdecimal()]
     formal.sort(key=lambda n: (bool(n.get("rfc")), int(n["notice_id"])))

@@ -1,4 +1,4 @@
-"""Tags and citations in wikitext for an editor to paste.
+"""Generates tags and citations as wikitext for an editor to paste.
 
 Titles and quotes come from untrusted pages. Every parameter is escaped: it cannot end the template,
 open another template, a link or a tag, sign, or change the page.
@@ -8,16 +8,14 @@ import re
 from collections.abc import Mapping
 from urllib.parse import quote as percent_encode
 
-# One character each: what wikitext gives a meaning to, as the entity that only shows it. The pipe
-# has a template of its own, which editors know.
+# Characters with a meaning in wikitext, and the entities that display them. The pipe has its own
+# template, which editors know.
 _ESCAPES = {
     "&": "&amp;", "<": "&lt;", ">": "&gt;", "[": "&#91;", "]": "&#93;", "{": "&#123;",
     "}": "&#125;", "|": "{{!}}", "~": "&#126;", "'": "&#39;", "_": "&#95;", "=": "&#61;",
     ":": "&#58;", "*": "&#42;", "#": "&#35;", ";": "&#59;", "-": "&#45;",
 }  # fmt: skip
-_JOINERS = (
-    "\u200c\u200d"  # not printable by Unicode's word, but Persian and Hindi are spelt with them
-)
+_JOINERS = "\u200c\u200d"  # not printable in Unicode's terms, but needed in Persian and Hindi
 _ALWAYS = frozenset("<>[]{}|")
 _RUNS = re.compile(
     r"~{3,}|'{2,}|__|-{4,}|\A[*#:;=]|&(?=#?\w{1,32};)|:(?=\S)|(?<=ISBN|PMID) |(?<=RFC) "
@@ -52,7 +50,7 @@ def cite_web(
     date: str | None = None,
     quote: str | None = None,
 ) -> str:
-    """A citation template for a page; unknown fields are left out.
+    """A citation template for a page; empty fields are omitted.
 
     Raises:
         ValueError: `url` is not an http or https address.
@@ -68,7 +66,7 @@ def cite_web(
 
 
 def archive_parameters(*, url: str | None, date: str | None, status: str) -> str:
-    """Parameters for an archived copy of a citation; None is left out.
+    """Parameters for an archived copy of a citation; None is omitted.
 
     Raises:
         ValueError: `url` is not an http or https address.
@@ -85,12 +83,12 @@ def archive_parameters(*, url: str | None, date: str | None, status: str) -> str
 
 
 def reference(template: str) -> str:
-    """A citation template as a reference; `template` is wikitext already."""
+    """Wrap a citation template, already in wikitext, in `<ref>`."""
     return f"<ref>{template}</ref>"
 
 
 def escape_parameter(text: str) -> str:
-    """`text` as the value of a named parameter: what a reader sees is the text, on one line.
+    """Escape `text` as a parameter value that displays as the text, on one line.
 
     >>> escape_parameter("[[Rome]] ~~~~")
     '&#91;&#91;Rome&#93;&#93; &#126;&#126;&#126;&#126;'
@@ -104,7 +102,7 @@ def escape_parameter(text: str) -> str:
 
 
 def escape_url(url: str) -> str:
-    """An address for a template parameter: special characters are percent-encoded.
+    """Percent-encode an address for a template parameter.
 
     Raises:
         ValueError: not an http or https address.

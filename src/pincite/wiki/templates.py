@@ -1,10 +1,9 @@
-"""The templates of Wikipedia: what they mean, and what a reader sees of them.
+"""What Wikipedia's templates mean, and how they render as text.
 
-`templates.toml` lists them by language. Every other module knows English names only: a local
-template is read as the English one that does the same, a local parameter as the one that means the
-same. A pattern says what a template shows; a rule works out measures, dates, figures and ships
-from its parameters. A rule that cannot gives None, and its template is as unknown as one in no
-table.
+`templates.toml` lists them by language. All other modules use English names only: local templates
+and parameters are mapped to their English equivalents. Patterns state what a template shows; rules
+compute measures, dates, figures and ships from parameters. A rule that fails returns None, and its
+template counts as unknown.
 """
 
 import re
@@ -37,7 +36,7 @@ class Edition:
 
     names: Mapping[str, str] = field(default_factory=dict)  # of templates: local → English
     parameters: Mapping[str, str] = field(default_factory=dict)  # local → English, without number
-    shown: Mapping[str, str] = field(default_factory=dict)  # local template → what a reader sees
+    shown: Mapping[str, str] = field(default_factory=dict)  # local template → visible text
     variants: bool = False  # whether -{zh-hans:…; zh-hant:…}- is one word in two scripts
 
     def parameter(self, template: str, name: str) -> str:
@@ -62,7 +61,7 @@ ENGLISH = Edition()
 
 @cache
 def edition(language: str) -> Edition:
-    """The edition in `language`; of one that is not in the table, the English templates."""
+    """The edition in `language`; for unlisted languages, the English templates."""
     given = TABLE["languages"].get(language, {})
     names, parameters, shown = (
         {local: ours for ours, locals_ in given.get(key, {}).items() for local in locals_}
@@ -72,7 +71,7 @@ def edition(language: str) -> Edition:
 
 
 def template_name(raw: str) -> str:
-    """A template's name as the tables spell it.
+    """A template's name as in the tables.
 
     >>> template_name(" Template:Cite_web ")
     'cite web'
@@ -111,7 +110,7 @@ def is_citation(name: str) -> bool:
 
 
 def is_silent(name: str) -> bool:
-    """Whether a sentence loses nothing by the template `name`: a picture, a sound, a box."""
+    """Whether dropping the template loses no text: a picture, a sound, a box."""
     return name in _SILENT or name.startswith(_SILENT_PREFIXES) or name.endswith(_SILENT_SUFFIXES)
 
 
@@ -127,7 +126,7 @@ _PLACES = 10  # decimals at most
 
 
 def positional(given: Parameters) -> list[str]:
-    """The parameters "1", "2", …, up to the first that is not given."""
+    """The parameters "1", "2", …, up to the first that is missing."""
     values: list[str] = []
     while (key := str(len(values) + 1)) in given:
         values.append(given[key])
@@ -135,7 +134,7 @@ def positional(given: Parameters) -> list[str]:
 
 
 def convert(given: Parameters) -> str:
-    """{{convert|5|km|mi}} reads "5 km": the value as written, without what was computed."""
+    """{{convert|5|km|mi}} becomes "5 km": the value as written, without the conversion."""
     values = [value.strip() for value in positional(given)]
     text, index = "", 0
     values = [_MIXED.sub(r"\1 \2", value) for value in values]
@@ -153,12 +152,12 @@ def convert(given: Parameters) -> str:
 
 
 def day(given: Parameters) -> str:
-    """{{start date|1990|1|2}} reads "January 2, 1990", with `df=y` "2 January 1990"."""
+    """{{start date|1990|1|2}} becomes "January 2, 1990", with `df=y` "2 January 1990"."""
     return _date(positional(given)[:3], given)
 
 
 def as_of(given: Parameters) -> str:
-    """{{as of|2009|4}} reads "As of April 2009"."""
+    """{{as of|2009|4}} becomes "As of April 2009"."""
     if given.get("alt"):
         return given["alt"]
     start = "since" if given.get("since") else "as of"
@@ -167,7 +166,7 @@ def as_of(given: Parameters) -> str:
 
 
 def fraction(given: Parameters) -> str:
-    """{{frac|1|2}} reads "1/2", {{frac|3|1|2}} "3 1/2", {{frac|4}} "1/4"."""
+    """{{frac|1|2}} becomes "1/2", {{frac|3|1|2}} "3 1/2", {{frac|4}} "1/4"."""
     values = positional(given)
     if len(values) >= 3:
         return f"{values[0]} {values[1]}/{values[2]}"
@@ -175,7 +174,7 @@ def fraction(given: Parameters) -> str:
 
 
 def value(given: Parameters) -> str:
-    """{{val|11|e=6|ul=km}} reads "11×10^6 km", {{val|5|2}} "5 ± 2"."""
+    """{{val|11|e=6|ul=km}} becomes "11×10^6 km", {{val|5|2}} "5 ± 2"."""
     values = positional(given)
     text = values[0] if values else ""
     if len(values) > 2:
@@ -191,20 +190,20 @@ def value(given: Parameters) -> str:
 
 
 def height(given: Parameters) -> str:
-    """{{height|m=1.8}} reads "1.8 m", {{height|ft=5|in=11}} "5 ft 11 in"."""
+    """{{height|m=1.8}} becomes "1.8 m", {{height|ft=5|in=11}} "5 ft 11 in"."""
     units = ("m", "cm", "ft", "in", "kg", "g", "st", "lb", "oz")
     return " ".join(f"{given[unit]} {unit}" for unit in units if given.get(unit))
 
 
 def joined(given: Parameters) -> str:
-    """{{gaps|384|400|u=km}} reads "384400 km"."""
+    """{{gaps|384|400|u=km}} becomes "384400 km"."""
     text = given.get("lhs", "") + "".join(positional(given))
     text += f"×10^{given['e']}" if given.get("e") else ""
     return f"{text} {given.get('u') or given.get('ul') or ''}".strip()
 
 
 def percentage(given: Parameters) -> str | None:
-    """{{percentage|45|120|1}} reads "37.5%"; without a whole it is of a hundred."""
+    """{{percentage|45|120|1}} becomes "37.5%"; the default whole is 100."""
     values = [_decimal(value) for value in positional(given)]
     if not values or None in values[:2]:
         return None
@@ -217,7 +216,7 @@ def percentage(given: Parameters) -> str | None:
 
 
 def rounded(given: Parameters) -> str | None:
-    """{{rnd|3.14159|2}} reads "3.14"."""
+    """{{rnd|3.14159|2}} becomes "3.14"."""
     number, places = ([_decimal(value) for value in positional(given)] + [None, None])[:2]
     if number is None or not 0 <= (places or 0) <= _PLACES:
         return None
@@ -225,7 +224,7 @@ def rounded(given: Parameters) -> str | None:
 
 
 def ordinal(given: Parameters) -> str | None:
-    """{{ordinal|21}} reads "21st"."""
+    """{{ordinal|21}} becomes "21st"."""
     number = next(iter(positional(given)), "").strip()
     if not number.isdecimal():
         return None
@@ -234,20 +233,20 @@ def ordinal(given: Parameters) -> str | None:
 
 
 def amount(given: Parameters) -> str | None:
-    """{{currency|500|GBP}} reads "£500"."""
+    """{{currency|500|GBP}} becomes "£500"."""
     number, code = (*positional(given), given.get("amount", ""), "")[:2]
     code = (code or given.get("code") or given.get("type") or "USD").strip().upper()
     return f"{TABLE['currencies'].get(code, code + ' ')}{number}" if number else None
 
 
 def rupees(given: Parameters) -> str | None:
-    """{{INRConvert|50|c}} reads "₹50 crore"."""
+    """{{INRConvert|50|c}} becomes "₹50 crore"."""
     number, unit = (*positional(given), "", "")[:2]
     return f"₹{number} {_RUPEES.get(unit.strip(), '')}".rstrip() if number else None
 
 
 def years(given: Parameters) -> str | None:
-    """{{age|1801|5|2|1870|3|1}} reads "68"; up to today it is not known."""
+    """{{age|1801|5|2|1870|3|1}} becomes "68"; None without an end date."""
     found = _days(given)
     if found is None:
         return None
@@ -256,7 +255,7 @@ def years(given: Parameters) -> str | None:
 
 
 def days(given: Parameters) -> str | None:
-    """{{age in days|2001|1|1|2001|2|1}} reads "31"."""
+    """{{age in days|2001|1|1|2001|2|1}} becomes "31"."""
     found = _days(given)
     try:
         return None if found is None else str((date(*found[1]) - date(*found[0])).days)
@@ -265,10 +264,10 @@ def days(given: Parameters) -> str | None:
 
 
 def ship(given: Parameters, name: str = "") -> str | None:
-    """{{HMS|Hood|51}} reads "HMS Hood (51)", {{HMS|Hood|51|2}} "Hood", {{ship|HMS|Hood}} as that.
+    """{{HMS|Hood|51}} becomes "HMS Hood (51)", {{ship|HMS|Hood}} "HMS Hood".
 
-    The format's bits stand for prefix, name and number. With one the prefix is left out: it is no
-    part of the name that a source repeats.
+    The format's bits select prefix, name and number: {{HMS|Hood|51|2}} becomes "Hood". Any format
+    but 7 drops the prefix, which sources rarely repeat.
     """
     values = [value.strip() for value in positional(given)]
     if name in ("ship", "warship"):
@@ -284,7 +283,7 @@ def ship(given: Parameters, name: str = "") -> str | None:
 
 
 def ship_class(given: Parameters) -> str | None:
-    """{{sclass|Kidd|destroyer}} reads "Kidd-class destroyer", with format 4 "Kidd class"."""
+    """{{sclass|Kidd|destroyer}} becomes "Kidd-class destroyer", with format 4 "Kidd class"."""
     called, kind, form = (value.strip() for value in (*positional(given), "", "", "")[:3])
     if not called or form == "5":
         return called or None
@@ -294,7 +293,7 @@ def ship_class(given: Parameters) -> str | None:
 
 
 def answer(given: Parameters, name: str = "") -> str:
-    """{{yes}} reads "Yes", {{yes|since 1990}} "since 1990"."""
+    """{{yes}} becomes "Yes", {{yes|since 1990}} "since 1990"."""
     return next(iter(positional(given)), "").strip() or name.capitalize()
 
 
@@ -335,6 +334,6 @@ COMPUTED |= dict.fromkeys(_SHIPS, ship)
 
 
 def computed(name: str, given: Parameters) -> str | None:
-    """What the template `name` shows for these parameters; None if that is not known."""
+    """The text of the template `name` with these parameters; None if it is unknown."""
     rule = COMPUTED[name]
     return rule(given, name) if rule in (ship, answer) else rule(given)

@@ -1,9 +1,9 @@
-"""Which sentences of an article have a reference, and which of the others need none.
+"""Finds sentences without a reference, and those that need none.
 
-A reference covers its sentence and, by convention, those before it in the paragraph; one at the end
-of a list, or in the sentence that introduces it, covers the list. Wikipedia requires none in the
-lead of an article whose body has them (WP:LEADCITE), in plot summaries (WP:PLOT), and in lists of
-works and links.
+A reference covers its sentence and, by convention, those before it in the paragraph. A reference at
+the end of a list, or in the sentence that introduces it, covers the list. Wikipedia requires none
+in the lead of an article whose body has them (WP:LEADCITE), in plot summaries (WP:PLOT), and in
+lists of works and links.
 """
 
 import re
@@ -24,7 +24,7 @@ from pincite.wiki.flat import Block, BlockKind, last_words
 
 MIN_WORDS = 6  # of a sentence: a shorter one is a title or a remark
 _LETTERS = 0.6  # share of letters below which a line is a formula
-_NEAR = 120  # characters before a block in which the mark-up of a quotation opens
+_NEAR = 120  # characters before a block that may contain a quotation's opening markup
 _APART = re.compile(
     r"(?:see also|(?:foot)?notes?|references?|further reading|external links?|bibliography|sources|"
     r"works cited|citations?|(?:selected |major |published )?(?:works|publications|writings)|"
@@ -60,7 +60,7 @@ _MADE_UP = re.compile(
 )
 _NAMES_SOURCE = re.compile(r"\w \((?:1[5-9]|20)\d\d[a-z]?[,)]")  # a heading: "Holm (1911)"
 _LIVING = re.compile(r"\bCategory:\s*Living[ _]people\b", re.IGNORECASE)
-_QUOTE_OPENS = re.compile(  # a template, a tag, or a line that is indented
+_QUOTE_OPENS = re.compile(  # a template, a tag, or an indented line
     r"(?:<(?:blockquote|dd)\b[^<>]*>|\{\{\s*[a-z ]*quot[a-z ]*\|(?:[^{}|]*=)?|(?:\A|\n)[*#;]*:+)\s*"
     r"(?:<p\b[^<>]*>)?[\s\"“']*\Z",
     re.IGNORECASE,
@@ -71,19 +71,19 @@ _ADDRESS = re.compile(r"\[?https?://|\{\{\s*(?:cite|isbn|doi)\b", re.IGNORECASE)
 class Sourced(StrEnum):
     """Whether a reference covers a sentence."""
 
-    CITED = "cited"  # in it
+    CITED = "cited"  # within the sentence
     COVERED = "covered"  # later in its paragraph, or for its list
     UNCITED = "uncited"
 
 
 class Exempt(StrEnum):
-    """Why a sentence needs no reference, whatever it says."""
+    """Why a sentence needs no reference, regardless of its content."""
 
     LEAD = "lead"
-    FICTION = "fiction"  # its source is the work itself
-    APART = "apart"  # lists of works, of links, of other articles
-    QUOTATION = "quotation"  # set off: the sentence that introduces it should have a reference
-    EXAMPLE = "example"  # made up: "For example, somebody might say …"
+    FICTION = "fiction"  # the source is the work itself
+    APART = "apart"  # lists of works, links or other articles
+    QUOTATION = "quotation"  # block quotation: the introducing sentence should have a reference
+    EXAMPLE = "example"  # hypothetical: "For example, somebody might say …"
     POINTER = "pointer"  # announces a list, a table or another article
     NOT_PROSE = "not prose"  # a title, a fragment, a formula
 
@@ -95,13 +95,13 @@ class Sentence:
     claim: Claim
     sourced: Sourced
     exempt: Exempt | None
-    opens: bool  # its paragraph
+    opens: bool  # whether it opens its paragraph
 
 
 def uncited(article: Article) -> list[Uncited]:
-    """The sentences that probably need a citation and have none, the likeliest first.
+    """Return the sentences that probably need a citation and have none, the likeliest first.
 
-    Those that an editor tagged "citation needed" are all there, and come before the others.
+    Sentences tagged "citation needed" are always included, and come first.
     """
     living = about_living(article)
     open_ = (each for each in prose(article) if each.sourced is Sourced.UNCITED)
@@ -110,18 +110,18 @@ def uncited(article: Article) -> list[Uncited]:
 
 
 def is_read(language: str) -> bool:
-    """Whether sentences of articles in this language can be told apart: the cues are English."""
+    """Whether the language is supported: the cues are English."""
     return language in ("en", "simple")
 
 
 def prose(article: Article) -> list[Sentence]:
-    """Its sentences, read from its source once more; see `sentences`."""
+    """Parse the article's source again, and return its sentences; see `sentences`."""
     flat = read_flat(article.source, article.markup, article.language)
     return list(sentences(flat.blocks, article.source, article.title, article.language))
 
 
 def place_of(sentence: Sentence, *, living: bool) -> citation_need.Place:
-    """Where it stands, for the classifier."""
+    """The sentence's features for the classifier."""
     claim = sentence.claim
     return citation_need.Place(claim.section, sentence.opens, claim.origin == "list", living)
 
@@ -140,16 +140,16 @@ def _need(sentence: Sentence, *, living: bool) -> Uncited | None:
 
 
 def about_living(article: Article) -> bool:
-    """Whether its categories say that it is about a living person."""
+    """Whether the article's categories state that it is about a living person."""
     return bool(_LIVING.search(article.source))
 
 
 def sentences(
     blocks: Sequence[Block], source: str, title: str, language: str = "en"
 ) -> Iterator[Sentence]:
-    """The sentences of paragraphs and list items, in the order of the article.
+    """Yield the sentences of paragraphs and list items, in article order.
 
-    Captions, headings, cells and parameters of templates are no prose.
+    Captions, headings, cells and template parameters are skipped.
     """
     first = next((b.text for b in blocks if b.kind is BlockKind.PARAGRAPH and b.text), "")
     listed = first.rstrip().endswith(":") and _REFERS.search(first)
@@ -179,7 +179,7 @@ class _Page:
         tagged = {bisect_left(starts, m.position) - 1 for m in block.marks if m.tag == NEEDED}
         last = max(homes, default=-1)
         following = self.blocks[number + 1] if number + 1 < len(self.blocks) else None
-        # A block that is nothing but references stands for the block before.
+        # References alone in a block belong to the block before.
         for_this = following and _cites(following) and not has_words(following.text)
         if number in self.covered or for_this:
             last = len(found)
@@ -253,7 +253,7 @@ def _cites(block: Block) -> bool:
 
 
 def _covered_lists(blocks: Sequence[Block]) -> set[int]:
-    """The items that a reference at their list's end, or in what introduces it, stands for."""
+    """Indices of list items covered by a reference at the list's end or in its lead-in."""
     covered: set[int] = set()
     lead: Block | None = None
     runs = groupby(range(len(blocks)), key=lambda n: blocks[n].kind)

@@ -1,13 +1,13 @@
-"""WAFER records (Petroni et al. 2023, SIDE), and a collection of them made from articles.
+"""Reads and writes WAFER records (Petroni et al. 2023, SIDE); builds collections of them.
 
 A record is a line of JSON, a claim in its context and its true sources:
 {"id": …, "input": "title [SEP] section [SEP] text … [CIT] text after",
  "output": [{"answer": url, "provenance": [{"url": …}]}], "meta": {…}}
 
 A collection is built as SIDE built WAFER: citations whose page is stored, split by article;
-featured articles for evaluation only; those tagged {{failed verification}} in files of their own.
-No article stands in two parts. Nor does a cited page: a record whose page is cited in a part of
-higher rank (test, dev, train) is left out. The folder appears when all of it is written.
+featured articles for evaluation only; those tagged {{failed verification}} in separate files. No
+article is in two splits. Nor is a cited page: a record whose page is cited in a split of higher
+rank (test, dev, train) is dropped. The folder appears only when it is complete.
 """
 
 import gzip
@@ -36,19 +36,19 @@ from pincite.wiki.templates import TABLE, edition, template_name
 
 SEPARATOR = " [SEP] "
 CITATION = "[CIT]"
-FAILED = "failed verification"  # the tag, by its English name
-FAILED_ANSWER = "{Failed verification}"  # WAFER's answer of a citation that people tagged so
+FAILED = "failed verification"  # the tag's English name
+FAILED_ANSWER = "{Failed verification}"  # WAFER's answer for a citation that editors tagged so
 FEATURED = "featured article"
 _EXPECTED = "Expected one WAFER record a line."
-# KILT, on which WAFER stands, writes a heading path as "Section::::History.:Early life."
+# KILT, the basis of WAFER, writes a heading path as "Section::::History.:Early life."
 _SECTION = re.compile(r"\ASection::::")
 _HEADINGS = re.compile(r"\.:|::")
 _TEMPLATE = re.compile(r"\{\{\s*([^{}|<>\n]{2,60}?)\s*(?=[|}])")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|<nowiki>.*?(?:</nowiki>|\Z)", re.DOTALL | re.I)
-# Parsoid's HTML keeps the template's name, every page that MediaWiki draws the star's place.
+# Parsoid's HTML keeps the template's name; rendered pages keep the star's position.
 _STAR = re.compile(r"""mw-indicator-featured-star|"wt":"[Ff]eatured[ _]article""")
 _FEATURED_NAMES = frozenset((FEATURED, *TABLE["articles"][FEATURED]))
-_NUMBERS_AS_TEXT = ConfigDict(coerce_numbers_to_str=True)  # of an id
+_NUMBERS_AS_TEXT = ConfigDict(coerce_numbers_to_str=True)  # for ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,29 +72,29 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class WaferRecord:
-    """One line of a WAFER file. `extra` holds the keys of `meta` that have no field here."""
+    """One line of a WAFER file. `extra` has the keys of `meta` without a field here."""
 
     __pydantic_config__ = _NUMBERS_AS_TEXT
     id: str
     input: str
     outputs: tuple[Output, ...] = ()
     wikipedia_title: str | None = None
-    sentences: tuple[str, ...] = ()  # of the paragraph up to the mark; the last may hold [CIT]
+    sentences: tuple[str, ...] = ()  # of the paragraph up to the mark; the last may contain [CIT]
     featured: bool = False
     failed_verification: bool = False
-    supporting: tuple[frozenset[str], ...] = ()  # each set of sentences is enough
+    supporting: tuple[frozenset[str], ...] = ()  # each set of sentences is sufficient
     label: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def urls(self) -> tuple[str, ...]:
-        """The addresses of all answers' provenance, in order, each once."""
+        """The addresses in all answers' provenance, in order, without duplicates."""
         found = [p.url for output in self.outputs for p in output.provenance]
         return tuple(dict.fromkeys(found))
 
     @property
     def failed(self) -> bool:
-        """Whether its citation was tagged; SIDE's own files say so in the answer only."""
+        """Whether its citation was tagged; SIDE's own files state this in the answer only."""
         return self.failed_verification or any(o.answer == FAILED_ANSWER for o in self.outputs)
 
 
@@ -108,14 +108,14 @@ _META = (
 def read_records(
     path: str | Path, on_bad: Callable[[InputError], None] | None = None
 ) -> Iterator[WaferRecord]:
-    """The records of a file (plain or .gz) in order; blank lines are skipped.
+    """Yield the records of a file (plain or .gz) in order; blank lines are skipped.
 
     Args:
         path: the file.
-        on_bad: called with the error of each bad line, which is then skipped; None: raise it.
+        on_bad: called with the error of each bad line, which is skipped; None raises it.
 
     Raises:
-        InputError: the file is missing or a line is no record; names file, line and field.
+        InputError: the file is missing or a line is invalid; states file, line and field.
     """
     path = Path(path)
     number = 0
@@ -171,7 +171,6 @@ def _why(error: Exception) -> str:
 
 
 def to_line(record: WaferRecord) -> str:
-    """A record as one line of JSON, without the line break."""
     known = {name: getattr(record, name) for name in _META}
     meta = {name: value for name, value in known.items() if value not in (None, False, ())}
     outputs = [
@@ -197,10 +196,10 @@ def _open(path: Path, mode: str) -> IO[str]:
 
 
 def claim_of(record: WaferRecord) -> Claim:
-    """The claim of a record: the last sentence before [CIT]; what stands before is context.
+    """The claim of a record: the last sentence before [CIT]; the text before it is context.
 
-    One, two or three parts separated by [SEP] are read as text, section and text, or title, section
-    and text.
+    One, two or three parts separated by [SEP] are text, section and text, or title, section and
+    text.
 
     Raises:
         InputError: more than three parts, or more than one [CIT].
@@ -225,15 +224,15 @@ def claim_of(record: WaferRecord) -> Claim:
 
 
 def records_in(article: Article) -> Iterator[WaferRecord]:
-    """The records of an article: one a claim, with the addresses that it cites.
+    """Yield the records of an article, one per claim, with the cited addresses.
 
-    Citations tagged {{failed verification}} have a record of their own, since the others of the
-    same claim do not fail. A claim whose citations have no address has none.
+    Citations tagged {{failed verification}} get their own record, since the claim's other citations
+    do not fail. Claims whose citations have no address are skipped.
     """
     featured = is_featured(article)
     for claim in article.claims:
         tagged = [c for c in claim.citations if FAILED in c.tags]
-        if FAILED in claim.tags and not tagged:  # the tag stands in the sentence, at no citation
+        if FAILED in claim.tags and not tagged:  # the tag is in the sentence, not at a citation
             tagged = list(claim.citations)
         others = [c for c in claim.citations if c not in tagged]
         for citations, failed in ((others, False), (tagged, True)):
@@ -242,7 +241,7 @@ def records_in(article: Article) -> Iterator[WaferRecord]:
 
 
 def is_featured(article: Article) -> bool:
-    """Whether it has the template of a featured article."""
+    """Whether the article has the featured-article template."""
     if article.markup == "html":
         return bool(_STAR.search(article.source))
     names = edition(article.language).names
@@ -274,7 +273,7 @@ SPLITS = ("train", "dev", "fail-dev", "test", "fail-test")
 _RANKS = {"train": 0, "dev": 1, "fail-dev": 1, "test": 2, "fail-test": 2}
 LEFT_OUT, PAGES, CARD, COUNTS = "left-out", "corpus", "README.md", "counts.json"
 NO_PAGE, SHARED = "no stored page", "page cited in another part"
-_PAGES_REMEMBERED = 256  # an article cites some pages again and again
+_PAGES_REMEMBERED = 256  # articles cite some pages repeatedly
 
 Find: TypeAlias = Callable[[str], Document | None]  # the stored page at an address
 Tell: TypeAlias = Callable[[str, int, int | None], None]
@@ -282,7 +281,7 @@ Tell: TypeAlias = Callable[[str, int, int | None], None]
 
 @dataclass(slots=True)
 class _Seen:
-    """What has to be known of the evaluation parts before the others can be written."""
+    """Facts about the evaluation splits that are needed to write the others."""
 
     cited: dict[bytes, int] = field(default_factory=dict)  # page → the highest rank that cites it
     claims: set[bytes] = field(default_factory=set)
@@ -290,7 +289,7 @@ class _Seen:
 
 
 def part_of(title: str, *, held_out: float, evaluation_only: bool) -> str:
-    """Train, dev or test, from the article's title alone: the same in every run and dump.
+    """Assign a split from the article's title alone: the same in every run and dump.
 
     Args:
         title: of the article.
@@ -312,17 +311,17 @@ def build(
     held_out: float = 0.1,
     tell: Tell = lambda *_: None,
 ) -> dict[str, Any]:
-    """Write the collection to `folder` and give its counts.
+    """Write the collection to `folder` and return its counts.
 
     Args:
-        articles: read one after the other.
+        articles: read in sequence.
         folder: must not exist, or be empty.
-        find: gives the page at a cited address; None: nothing is aligned, and nothing left out.
+        find: returns the page at a cited address; None: no alignment, and nothing dropped.
         held_out: the share of articles for dev and test together.
         tell: called with the progress: step, done, total.
 
     Raises:
-        InputError: the folder holds something.
+        InputError: the folder is not empty.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} is not empty. Expected a new folder for the collection.")
@@ -348,7 +347,7 @@ def _sorted(
     held_out: float,
     tell: Tell,
 ) -> dict[str, Any]:
-    """First pass: each record to the file of its split, unfiltered; pages to theirs."""
+    """First pass: write each record to its split, unfiltered, and the pages."""
     counts: Counter[str] = Counter()
     pages = lru_cache(_PAGES_REMEMBERED)(find) if find else None
     with ExitStack() as stack:
@@ -408,7 +407,7 @@ def _page(page: Document) -> dict[str, Any]:
 
 
 def _filtered(part: Path, split: str, seen: _Seen, tell: Tell) -> dict[str, int]:
-    """Second pass: a split without the records whose page is cited in a part of higher rank."""
+    """Second pass: drop records whose page is cited in a split of higher rank."""
     counts: Counter[str] = Counter()
     articles: set[bytes] = set()
     unfiltered = part / f"{split}.all.gz"
@@ -451,7 +450,7 @@ def _left_out(record: WaferRecord, why: str) -> str:
 
 
 def _writer(stack: ExitStack, path: Path, mode: str = "wb") -> IO[str]:
-    """A packed text file; the same content gives the same bytes."""
+    """Open a gzipped text file for writing; the same content gives the same bytes."""
     raw = stack.enter_context(path.open(mode))
     packed = stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0))
     return stack.enter_context(io.TextIOWrapper(packed, encoding="utf-8"))

@@ -1,11 +1,11 @@
-"""Wikitext to the flat form: what a reader sees, and the references that stand in it.
+"""Converts wikitext to the flat form: the visible text, and its references.
 
-The tree (`wikitext_tree.py`) knows brackets. Here the lines decide which block a text belongs to
-(paragraph, list item, heading, cell), `_Renderer` writes what a reader sees of each node, and
-`_Marks` notes what is more than text where it stands: uses of references, inline tags, and the
-notes, captions and template parameters that become blocks of their own. The last part reads what a
-reference says: one can name several works, each citation template and each address is a source,
-and a link to a web archive belongs to the work before it.
+The tree (`wikitext_tree.py`) handles brackets. Here `_Walker` assigns lines to blocks (paragraph,
+list item, heading, cell), `_Renderer` writes the visible text of each node, and `_Marks` notes what
+is more than text: uses of references, inline tags, and the notes, captions and template parameters
+that become separate blocks. The last part parses references: one can name several works, each
+citation template and each address is a source, and a link to a web archive belongs to the work
+before it.
 """
 
 import html
@@ -54,7 +54,7 @@ _ONE_LINE = frozenset({BlockKind.ITEM, BlockKind.CAPTION})  # blocks that end wi
 
 
 def read_wikitext(source: str, edition: Edition = ENGLISH) -> Flat:
-    """The article `source` in the flat form. Never raises on malformed markup."""
+    """Convert an article to the flat form. Never raises on malformed markup."""
     nodes, warnings = parse(source, edition)
     marks = _Marks(source, Flat(warnings=warnings))
     marks.collect(nodes)
@@ -63,13 +63,13 @@ def read_wikitext(source: str, edition: Edition = ENGLISH) -> Flat:
 
 
 class _Walker:
-    """Goes over the nodes of the page line by line."""
+    """Assigns the nodes of a page to blocks, line by line."""
 
     def __init__(self, source: str, marks: "_Marks") -> None:
         self.source = source
         self.marks = marks
         self.writer = Writer(marks.flat, marks.aside)
-        self.level = 0  # of the present heading
+        self.level = 0  # of the current heading
 
     def walk(self, nodes: Sequence[Node]) -> None:
         line_start = True
@@ -160,7 +160,7 @@ class _Walker:
         return True
 
     def _begin_cell(self, start: int, end: int, *, heading: bool) -> int:
-        """Begin a cell; where its text begins, behind the attributes that may stand before it."""
+        """Begin a cell; return the start of its text, after optional attributes."""
         split = _SPLIT.search(self.source, start, end)
         pipe = self.source.find("|", start, split.start() if split else end)
         self.writer.begin_cell(heading=heading)
@@ -209,15 +209,15 @@ class _Walker:
 
 # ── marks ──────────────────────
 
-# Options of a picture that are no caption: [[File:x.jpg|thumb|left|200px|alt=…|caption]].
+# Picture options that are not the caption: [[File:x.jpg|thumb|left|200px|alt=…|caption]].
 _PICTURE_OPTIONS = ("alt=", "link=", "upright", "class=", "lang=", "page=", "thumbtime=", "start=")
-# What stands before a number of a page, in the ten languages: <ref name=a details="pp. 4–5" />.
+# Abbreviations before page numbers, in the ten languages: <ref name=a details="pp. 4–5" />.
 _PAGES = re.compile(
     r"(?:pp?|pages?|pgs?|S|Seiten?|págs?|páginas?|pagg?|pagine|pagina|blz|str|strony|с|стр)\b\.?\s*"
     r"(?=[\divxlc])",
     re.IGNORECASE,
 )
-_LOOK = 200  # characters around a template that say whether it stands in a sentence
+_LOOK = 200  # characters around a template that show whether it is within a sentence
 _TAG_PARAMETERS = frozenset("date reason talk cat data fecha datum дата".split())
 _BEFORE_REMARKS = tuple(".,;:!?)”\"'>}。，、")
 _IN_FLOW = HARVARD | SHORT_CITATIONS | {"r"}
@@ -225,15 +225,15 @@ _IN_FLOW = HARVARD | SHORT_CITATIONS | {"r"}
 
 @dataclass(slots=True)
 class _Marks:
-    """Collects into `flat` what `_Renderer` comes across; `section` is set by the caller."""
+    """Collects references, tags and asides into `flat`; the caller sets `section`."""
 
     source: str
     flat: Flat
     section: tuple[str, ...] = ()
-    aside: list[Block] = field(default_factory=list)  # blocks to follow the present one
+    aside: list[Block] = field(default_factory=list)  # blocks to append after the current one
 
     def collect(self, nodes: Sequence[Node]) -> None:
-        """Remember what is defined anywhere in `nodes`: named references and full citations."""
+        """Register the definitions in `nodes`: named references and full citations."""
         for node in nodes:
             if node.kind is Kind.EXTENSION and node.name == "ref":
                 self._define(node, node.attributes, node.parts[0])
@@ -258,7 +258,7 @@ class _Marks:
             self.flat.definitions.define(names.get("group"), names["name"], sources)
 
     def extension(self, node: Node, out: TextBuilder) -> None:
-        """Note a use of a reference; put the captions of a gallery aside."""
+        """Note a use of a reference, or the captions of a gallery."""
         if node.name == "ref":
             name, group = node.attributes.get("name"), node.attributes.get("group")
             sources = read_sources(node.parts[0], self.source, node.span)
@@ -270,7 +270,7 @@ class _Marks:
             self._gallery(node)
 
     def template(self, name: str, node: Node, out: TextBuilder) -> bool:
-        """Note a tag, a short citation, a note or a citation; whether that is all of it."""
+        """Note a tag, a short citation, a note or a citation; return whether that is all of it."""
         if name in TAGS:
             self._tag(name, node, out)
         elif name in _IN_FLOW:
@@ -286,10 +286,10 @@ class _Marks:
         return True
 
     def unknown(self, node: Node, out: TextBuilder) -> None:
-        """A template whose text is unknown: named parameters with references become blocks.
+        """Handle a template with unknown text: named parameters with references become blocks.
 
-        Within a sentence it leaves the mark `UNREAD`: without its words the sentence may say
-        something else.
+        Within a sentence it leaves the placeholder `UNREAD`, since the missing words may change the
+        sentence's meaning.
         """
         given = parameters(node, self.source)
         if self._is_missed(node, given, out):
@@ -307,7 +307,7 @@ class _Marks:
                 _Renderer(self.source, out, self).render(parameter.nodes)
 
     def _is_missed(self, node: Node, given: Sequence[Parameter], out: TextBuilder) -> bool:
-        """Whether a sentence goes on around the template, and says more with it."""
+        """Whether the template is within a sentence and contributes words to it."""
         if is_silent(node.name) or any(_holds_marks(p.nodes) for p in given):
             return False
         before = self.source[max(0, node.start - _LOOK) : node.start].rpartition("\n")[2]
@@ -322,7 +322,7 @@ class _Marks:
         return bool(before.strip(" *#:;|!") or after) and not ends
 
     def unused(self, given: Sequence[Parameter], out: TextBuilder) -> None:
-        """Note the marks in parameters that the template's text does not show."""
+        """Note the marks in parameters that the rendered template does not show."""
         for parameter in given:
             if _holds_marks(parameter.nodes):
                 hidden = TextBuilder()
@@ -331,7 +331,7 @@ class _Marks:
                     out.mark(mark.span, mark.use, mark.tag, in_text=mark.in_text)
 
     def file(self, node: Node) -> None:
-        """Put the caption of a picture aside: its last part that is no option."""
+        """Note the caption of a picture: its last part, unless that is an option."""
         if len(node.parts) < 2:
             return
         part = node.parts[-1]
@@ -383,7 +383,7 @@ class _Marks:
         self.aside.append(out.block(kind, section=self.section))
 
     def _gallery(self, node: Node) -> None:
-        """One caption a line: `File:x.jpg|caption`."""
+        """Note one caption per line: `File:x.jpg|caption`."""
         caption: list[Node] | None = None
         for child in [*node.parts[0], Node(Kind.NEWLINE, node.end, node.end)]:
             if child.kind is Kind.NEWLINE:
@@ -397,7 +397,7 @@ class _Marks:
 
 
 def _holds_marks(nodes: Sequence[Node], *, notes: bool = False) -> bool:
-    """Whether a reference is used in `nodes`; in `notes`, {{harvnb}} is the note itself."""
+    """Whether a reference is used in `nodes`; within `notes`, {{harvnb}} is the note itself."""
     return any(_holds_mark(node, notes) for node in nodes)
 
 
@@ -425,21 +425,21 @@ _PIECE = re.compile(r"\{([\w*]+(?:/\w+)*)\}|\[([^\]]*)\]|([^{\[]+|.)", re.DOTALL
 _BREAKS = frozenset({"br", "li", "p", "tr", "td", "th", "div", "dd", "dt", "ul", "ol"})
 _BREAKS |= {f"/{name}" for name in _BREAKS if name != "br"}
 _LIST_MARKER = re.compile(r"[*#:;]+\s*")
-_FIRST = ("1", "text", "quote", "content", "title")  # what {{quote|text=…}} calls its first one
+_FIRST = ("1", "text", "quote", "content", "title")  # names of the first, as in {{quote|text=…}}
 _FILE = re.compile(rf"\s*(?:{'|'.join(FILE)})\s*:", re.IGNORECASE)
-# A prefix before the colon that links to another namespace or wiki. Language codes are short and
-# lower case; titles that begin so ("e.g.: …") are not linked in this way.
+# Prefixes that link to another namespace or wiki. Language codes are short and lower case; titles
+# with such a beginning ("e.g.: …") are not linked in this way.
 _HIDDEN = re.compile(
     rf"\s*(?:(?i:{'|'.join(CATEGORY)})\s*:|"
     r"(?!doi:)(?:[a-z]{2,3}|[a-z]{2,3}-[a-z-]{2,12}|simple):\S)"
 )
-# Tags that open and close within a line of text: a claim's span holds both or none.
+# Inline tags: a claim's span contains both the opening and the closing tag, or neither.
 STYLES = frozenset(
     "i b em strong small big sub sup span u s del ins abbr cite q code tt var kbd font dfn mark "
     "bdi bdo samp strike".split()
 )
 _ITEMS = re.compile(r"(?:ubl|unbulleted list|ublist|vunblist|hlist|flowlist|plainlist|.*\blist\Z)")
-_LONGEST = 500  # characters of a template that stands in a text; a longer one holds texts
+_LONGEST = 500  # characters of an inline template; a longer one contains texts
 _OTHER_WIKI = re.compile(
     r"\s*:?(?:(?:w|wikt|wiktionary|s|wikisource|c|commons|d|m|meta|b|n|q|v|voy|wikipedia|wp|[a-z]{2,3}):(?=\S))?",
     re.IGNORECASE,
@@ -447,7 +447,7 @@ _OTHER_WIKI = re.compile(
 
 
 class _Renderer:
-    """Writes nodes of `source` into `out`."""
+    """Writes the visible text of nodes into `out`."""
 
     def __init__(self, source: str, out: TextBuilder, marks: _Marks | None = None) -> None:
         self.source = source
@@ -455,12 +455,10 @@ class _Renderer:
         self.marks = marks
 
     def render(self, nodes: Sequence[Node]) -> None:
-        """Append what a reader sees of `nodes`."""
         for node in nodes:
             self.node(node)
 
     def node(self, node: Node) -> None:
-        """Append what a reader sees of one node."""
         match node.kind:
             case Kind.TEXT | Kind.URL:
                 self._text(node)
@@ -521,7 +519,7 @@ class _Renderer:
             self.render(node.parts[0][1:])
 
     def _external(self, node: Node) -> None:
-        """The label: what follows the address, which ends at the first space."""
+        """Render the label: the text after the address, which ends at the first space."""
         self.out.link(node.span)
         for index, child in enumerate(node.parts[0]):
             space = None
@@ -536,7 +534,7 @@ class _Renderer:
         name, written = node.name, self.source[node.start : node.end]
         if name not in QUOTES and not name.startswith("infobox"):
             inline = "\n" not in written and len(written) <= _LONGEST and not _ITEMS.match(name)
-            # In a line of text it is part of it, like a link; others hold texts themselves.
+            # Inline templates are part of the text, like a link; others contain texts themselves.
             (self.out.link if inline else self.out.whole)(node.span)
         if self.marks and self.marks.template(name, node, self.out):
             return
@@ -557,7 +555,7 @@ class _Renderer:
             self.marks.unused([p for key, p in given.items() if key not in used], self.out)
 
     def _after_colon(self, node: Node) -> None:
-        """{{formatnum:1234}} reads "1234"."""
+        """{{formatnum:1234}} becomes "1234"."""
         start = self.source.index(":", node.start) + 1
         for child in node.parts[0]:
             if child.end > start and child.kind is Kind.TEXT:
@@ -585,7 +583,7 @@ class _Renderer:
             return {name}
         shown = [p for p in given.values() if not p.named]
         for index, parameter in enumerate(shown):
-            if index and not node.name.startswith("chem"):  # formulas have nothing in between
+            if index and not node.name.startswith("chem"):  # chemical formulas have no separators
                 self.out.rendered("\n" if self.out.lines else ", ", node.span)
             self.render(parameter.nodes)
         return {p.name for p in shown}
@@ -596,7 +594,7 @@ def _computed(name: str, given: Mapping[str, Parameter], source: str) -> str | N
 
 
 def _pattern_of(node: Node) -> str | None:
-    """What a reader sees of a template whose text is known; its own wiki's word counts first."""
+    """The pattern of a known template; the local wiki's definition takes precedence."""
     shown = node.edition.shown.get(node.name)
     if shown or node.name in COMPUTED:
         return shown
@@ -605,7 +603,7 @@ def _pattern_of(node: Node) -> str | None:
 
 
 def plain(nodes: Sequence[Node], source: str) -> str:
-    """The text that a reader sees of `nodes`, without references, on one line."""
+    """The visible text of `nodes` on one line, without references."""
     out = TextBuilder()
     _Renderer(source, out).render(nodes)
     return "".join(out.chars).strip()
@@ -628,10 +626,10 @@ _IN_TEXT = {
 
 
 def read_sources(nodes: Sequence[Node], source: str, span: Span) -> tuple[Source, ...]:
-    """The works that a reference's content names; `span` is where the reference stands.
+    """Parse the works in a reference's content; `span` is the reference's position.
 
-    Empty only if the content is. Content that is neither template nor address is one source
-    with nothing but a text.
+    Empty only if the content is. Content without template or address is one source with only a
+    text.
     """
     text = plain(nodes, source)
     tags = tuple(dict.fromkeys(_tags(nodes, source)))
@@ -654,7 +652,7 @@ def read_sources(nodes: Sequence[Node], source: str, span: Span) -> tuple[Source
 
 
 def _says_dead(node: Node) -> bool:
-    """Whether it is {{toter Link|url=…}} and the like: a tag that may be all there is of a work."""
+    """Whether it is {{toter Link|url=…}} or similar: a tag that may be the only sign of a work."""
     return node.kind is Kind.TEMPLATE and TAGS.get(node.name) == "dead link"
 
 
@@ -663,9 +661,9 @@ def _urls_of(works: Sequence[Source]) -> set[str | None]:
 
 
 def read_short(node: Node, source: str, span: Span) -> tuple[Source, ...]:
-    """A short citation ({{sfn}}, {{harvnb}}) as sources that name their works by a key.
+    """Parse a short citation ({{sfn}}, {{harvnb}}) as sources that refer to works by key.
 
-    One source, but for {{sfnm|1a1=Ito|1y=2001|2a1=Rao|2y=2002}}, which has several.
+    One source, or several for {{sfnm|1a1=Ito|1y=2001|2a1=Rao|2y=2002}}.
     """
     given = {key: plain(p.nodes, source) for key, p in by_name(node, source).items()}
     works = [given]
@@ -695,7 +693,7 @@ def _short(given: Mapping[str, str], name: str, span: Span) -> Source:
 
 
 def read_template(node: Node, source: str, span: Span) -> Source:
-    """A citation template as a source, its parameters in plain text, by their English names."""
+    """Parse a citation template, with parameters in plain text by English names."""
     given = {key: _value(key, p, source) for key, p in by_name(node, source).items()}
     given = translated(given) if node.edition.parameters else given
     if node.name in ARCHIVES:
@@ -735,7 +733,7 @@ def describe(given: Mapping[str, str]) -> str:
 
 
 def _free_text(nodes: Sequence[Node], source: str, text: str, span: Span) -> Source:
-    """Content without template or address; {{Greenwood&Earnshaw2nd}} is known by its name only."""
+    """Content without template or address; {{Greenwood&Earnshaw2nd}} is known by name only."""
     own = next((n for n in nodes if n.kind is Kind.TEMPLATE), None)
     name = own.local if own and not text else ""
     if not name or (own and own.name in TAGS):
@@ -781,9 +779,9 @@ def _address(node: Node, source: str) -> str:
 
 
 def _archived_by(node: Node, made: Source, works: Sequence[Source]) -> int | None:
-    """Which of `works`, if one, `made` is only a link to an archived copy of: mostly the last."""
+    """The index of the work, usually the last, of which `made` is only an archive link."""
     url = made.fields.get("url", "")
-    if node.name in ARCHIVES and "archive-url" in made.fields:  # it says what it is a copy of
+    if node.name in ARCHIVES and "archive-url" in made.fields:  # it states its original
         return next((n for n, w in enumerate(works) if w.fields.get("url", url) == url), None)
     last = works[-1] if works and url else None
     linked = bool(_ARCHIVE.match(url)) and made.template is None
@@ -800,7 +798,7 @@ def _tags(nodes: Sequence[Node], source: str) -> Iterator[str]:
 
 
 def _short_ref(nodes: Sequence[Node], source: str) -> str | None:
-    """The key that {{harvid|Ito|2001}} or {{sfnref|Ito|2001}} in `ref=` stands for."""
+    """The key of {{harvid|Ito|2001}} or {{sfnref|Ito|2001}} in `ref=`."""
     for node in nodes:
         if node.kind is Kind.TEMPLATE and node.name in ("harvid", "sfnref"):
             return " ".join(plain(p.nodes, source) for p in parameters(node, source) if not p.named)

@@ -1,12 +1,12 @@
-"""Wikitext as a tree of nodes with exact offsets, in one pass.
+"""Parses wikitext into a tree of nodes with exact offsets, in one pass.
 
-We do not use mwparserfromhell because offsets are the product and it keeps none; it also retries
-every opening bracket, so that a hostile page can hold it for minutes. The tests compare the two on
-references, templates and links.
+mwparserfromhell is not used because it keeps no offsets; it also retries every opening bracket, so
+a hostile page can block it for minutes. The tests compare the two on references, templates and
+links.
 
-As MediaWiki does, a first pass cuts comments and extension tags out of the text before any bracket
-is looked at. Brackets that never close become text again. Lines (lists, tables, headings) are read
-in `wikitext.py`.
+As in MediaWiki, a first pass cuts out comments and extension tags before any bracket is parsed.
+Brackets that never close become text again. Lines (lists, tables, headings) are parsed in
+`wikitext.py`.
 """
 
 import html
@@ -19,16 +19,16 @@ from typing import Any
 from pincite.types import Span
 from pincite.wiki.templates import ENGLISH, TABLE, Edition, template_name
 
-MAX_DEPTH = 40  # brackets within brackets; deeper ones are text. MediaWiki stops at 40 too.
+MAX_DEPTH = 40  # nesting depth of brackets; deeper ones are text. MediaWiki stops at 40 too.
 
 _TOKEN = re.compile(
     r"<(?: ?[/\\]|!--|[^\W\d_/])|\{{2,}|\}{2,}|\[\[|\]|\[(?=(?i:https?:|ftp:)?//|(?i:mailto:))"
     r"|\||\n|'{2,}|&(?:[a-zA-Z][a-zA-Z0-9]{1,31}|\#[0-9]{1,7}|\#[xX][0-9a-fA-F]{1,6});"
     r"|__[^\W\d_a-z][^\W\da-z]{1,39}?__|(?<![\w/])(?i:https?|ftp)://[^\s<>\[\]{}|\"]+"
 )
-_VARIANTS = re.compile(r"-\{(?!\{)[^{}\n]*\}-|" + _TOKEN.pattern)  # where scripts are converted
+_VARIANTS = re.compile(r"-\{(?!\{)[^{}\n]*\}-|" + _TOKEN.pattern)  # with script conversion
 _VARIANT = re.compile(r"(?:([^|]*)\|)?\s*(?:[a-z]{2}(?:-[a-z]+)?\s*:\s*)?([^;|]*)")
-_UNSEEN = frozenset("HTD-")  # flags of rules that show nothing
+_UNSEEN = frozenset("HTD-")  # flags of rules without visible text
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)((?:[\s/][^<>]*)?)>")
 _SPECIAL = re.compile(
     r"<!--|<(/?)(nowiki|pre|math|chem|ce|syntaxhighlight|source|score|hiero|timeline|graph|"
@@ -46,12 +46,12 @@ _REF = re.compile(r"<\s?([/\\]?)\s?ref\b", re.IGNORECASE)
 _BRACES = re.compile(r"\{\{|\}\}")
 _ADDRESS = re.compile(r"(?i:https?|ftp)://[^\s<>\[\]{}|\"]+")
 _LINKED = re.compile(r"\[(?i:https?:|ftp:)?//[^\]\n]*\]")
-_HERE = frozenset({"noinclude", "onlyinclude"})  # tags about transclusion around shown text
+_HERE = frozenset({"noinclude", "onlyinclude"})  # transclusion tags around visible text
 _EXTENSIONS = frozenset({"ref", "references", "gallery"})
 _TAGS = frozenset(TABLE["html"]["tags"].split())
 _VISIBLE = frozenset({"nowiki", "math", "chem", "ce"})
 _ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|[\"']?([^\s\"'>]+))")
-# What calls a module, as in {{#invoke:module|function|…}}, in the words of the ten wikis.
+# Module calls such as {{#invoke:module|function|…}}, as spelled in the ten wikis.
 _INVOKED = re.compile(r"#(?:invoke|invoque|invocar|aufrufen|вызвать|呼び出す|調用|调用):\s*(.*)\Z")
 _FOOTNOTES = {"harvard citation": "harv", "harvard citation no bracket": "harvnb"}
 MAX_NAME = 300  # characters of a template's name
@@ -59,13 +59,13 @@ _NAME = re.compile(r"\s*([^=\[\]{}<>|]{0,100}?)\s*=")
 
 
 class Kind(StrEnum):
-    """What a node is."""
+    """The kind of a node."""
 
     TEXT = "text"
     NEWLINE = "newline"
     ENTITY = "entity"
-    NOTHING = "nothing"  # comments, quotes for bold, magic words: a reader sees nothing
-    VERBATIM = "verbatim"  # nowiki, math: a reader sees the content as it stands
+    NOTHING = "nothing"  # comments, quotes for bold, magic words: invisible
+    VERBATIM = "verbatim"  # nowiki, math: content is shown as it is
     TEMPLATE = "template"
     LINK = "link"
     EXTERNAL = "external"  # [http://… label]
@@ -81,20 +81,19 @@ class Node:
     kind: Kind
     start: int
     end: int
-    name: str = ""  # of a tag; of a template the English name of what it does
+    name: str = ""  # of a tag; of a template, its English equivalent
     parts: list[list["Node"]] = field(default_factory=list)
     attributes: dict[str, str] = field(default_factory=dict)
-    edition: Edition = ENGLISH  # of a template: whose it is
+    edition: Edition = ENGLISH  # of a template: its language
     local: str = ""  # of a template: its name on its own wiki
-    known: dict[str, Any] | None = None  # what was worked out of it once: deep nests would repeat
+    known: dict[str, Any] | None = None  # cached results, which deep nesting would recompute
 
     @property
     def span(self) -> Span:
-        """The range in the source."""
         return Span(self.start, self.end)
 
     def once(self, key: str, work: Callable[[], Any]) -> Any:
-        """What `work` gives, called once for each key."""
+        """Return `work()`, cached by key."""
         if self.known is None:
             self.known = {}
         if key not in self.known:
@@ -107,22 +106,22 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter; unnamed ones are called "1", "2", … as MediaWiki does."""
+    """One parameter; unnamed ones are called "1", "2", … as in MediaWiki."""
 
     name: str
     nodes: Sequence[Node]
     named: bool
 
     def raw(self, source: str) -> str:
-        """The value as it stands in the source."""
+        """The value as written in the source."""
         return source[self.nodes[0].start : self.nodes[-1].end].strip() if self.nodes else ""
 
 
 def _name_of(node: Node, source: str) -> str:
-    """The template's name on its own wiki, as the tables spell it; of {{#tag:ref|…}} "#tag:ref".
+    """The template's local name, normalised; "#tag:ref" for {{#tag:ref|…}}.
 
-    {{#invoke:cite web||url=…}} is {{cite web|url=…}}: the name of the function goes, and where it
-    says which template this is (Module:Footnotes, Module:Cite), it is the name.
+    {{#invoke:cite web||url=…}} is {{cite web|url=…}}: the function name is dropped, unless it says
+    which template this is (Module:Footnotes, Module:Cite); then it is the name.
     """
     raw = "".join(source[n.start : n.end] for n in node.parts[0] if n.kind is not Kind.NOTHING)
     name = template_name(raw) if len(raw) <= MAX_NAME else ""
@@ -141,7 +140,7 @@ def _name_of(node: Node, source: str) -> str:
 
 
 def parameters(node: Node, source: str) -> list[Parameter]:
-    """All parameters of a template, in order; the last of a name counts for the reader."""
+    """All parameters of a template in order, including overridden duplicates."""
     found = []
     count = 0
     for part in node.parts[1:]:
@@ -163,9 +162,9 @@ def parameters(node: Node, source: str) -> list[Parameter]:
 
 
 def by_name(node: Node, source: str) -> dict[str, Parameter]:
-    """The parameters of a template by their English names; the last of a name counts.
+    """The parameters of a template by English name; the last duplicate wins.
 
-    Of local names for one English name the first that is filled counts.
+    If several local names map to one English name, the first non-empty one wins.
     """
     found = dict[str, Parameter]()
     for parameter in parameters(node, source):
@@ -181,7 +180,7 @@ def by_name(node: Node, source: str) -> dict[str, Parameter]:
 
 @dataclass(slots=True)
 class Opening:
-    """The opening tag of an extension; `close_at` is None where it closes itself."""
+    """The opening tag of an extension; `close_at` is None if it is self-closing."""
 
     name: str
     end: int
@@ -191,16 +190,16 @@ class Opening:
 
 @dataclass(slots=True)
 class Protected:
-    """Keys are positions in the source, mostly of an opening `<`."""
+    """Ranges hidden from the parser, by position in the source, mostly of an opening `<`."""
 
     opaque: dict[int, Node] = field(default_factory=dict)  # comments, nowiki, math, …
     extensions: dict[int, Opening] = field(default_factory=dict)
-    closers: dict[int, int] = field(default_factory=dict)  # closing tags: to their end
+    closers: dict[int, int] = field(default_factory=dict)  # closing tags: start → end
     warnings: list[str] = field(default_factory=list)
 
 
 def read_attributes(text: str) -> dict[str, str]:
-    """Attributes of a tag, names in lower case; the last of a name wins.
+    """Parse the attributes of a tag, with lower-case names; the last duplicate wins.
 
     >>> read_attributes(' name = "a b" GROUP=n /')
     {'name': 'a b', 'group': 'n'}
@@ -213,7 +212,7 @@ def read_attributes(text: str) -> dict[str, str]:
 
 
 def _address_in(text: str) -> str:
-    """An address as MediaWiki ends it: a full stop behind it ends the sentence."""
+    """Trim an address as MediaWiki does: trailing punctuation belongs to the sentence."""
     text = text.rstrip(".,;:!?'")
     return text if "(" in text else text.rstrip(")")
 
@@ -224,9 +223,9 @@ class _Scan:
     def __init__(self, source: str) -> None:
         self.source = source
         self.found = Protected()
-        self.open: dict[str, int] = {}  # extensions that wait for their closing tag
+        self.open: dict[str, int] = {}  # extensions without their closing tag so far
         self.never: set[str] = set()  # verbatim tags with no closing tag further on
-        self.closed: int | None = None  # the last <ref … />, where nothing was opened since
+        self.closed: int | None = None  # the last <ref … />, if nothing was opened since
 
     def run(self) -> Protected:
         position = 0
@@ -258,7 +257,7 @@ class _Scan:
 
     def _comment(self, start: int) -> int:
         end = self.source.find("-->", start) + 3
-        if end < 3:  # MediaWiki: an unclosed comment runs to the end of the page
+        if end < 3:  # as in MediaWiki, an unclosed comment runs to the end of the page
             end = len(self.source)
             self.found.warnings.append(f"unclosed comment at character {start}")
         self.found.opaque[start] = Node(Kind.NOTHING, start, end)
@@ -319,9 +318,9 @@ class _Scan:
         return end
 
     def _unclosed(self, name: str, limit: int) -> None:
-        """A closing tag is missing before `limit`: a citation is the content, else there is none.
+        """Recover from a missing closing tag before `limit`: a leading citation is the content.
 
-        The text behind it stays text.
+        The text after it stays text.
         """
         start = self.open.pop(name)
         opening = self.found.extensions[start]
@@ -331,7 +330,7 @@ class _Scan:
         self.found.warnings.append(f"unclosed <{name}> at character {start}")
 
     def _citation_end(self, start: int, limit: int) -> int | None:
-        """Where the template or the address that begins at `start` ends; None if none does."""
+        """The end of the template or address that begins at `start`; None if there is none."""
         while start < limit and self.source[start].isspace():
             start += 1
         if self.source.startswith("{{", start):
@@ -365,20 +364,20 @@ class _Scan:
 
 @dataclass(slots=True)
 class _Frame:
-    """An opened bracket, whose end is not yet seen."""
+    """An open bracket."""
 
     kind: Kind
     start: int
     width: int  # characters of the opening bracket
     name: str = ""
     attributes: dict[str, str] = field(default_factory=dict)
-    close_at: int = -1  # where the closing tag of an extension stands
+    close_at: int = -1  # position of an extension's closing tag
     parts: list[list[Node]] = field(default_factory=lambda: [[]])
     pipes: list[int] = field(default_factory=list)
 
 
 def parse(source: str, edition: Edition = ENGLISH) -> tuple[list[Node], list[str]]:
-    """The nodes of `source` from its first character to its last, and what was broken in it."""
+    """Parse `source`; return the nodes, which cover it completely, and warnings."""
     parser = _Parser(source, _Scan(source).run(), edition)
     return parser.run(), parser.warnings
 
@@ -397,7 +396,7 @@ class _Parser:
         while (found := tokens.search(self.source, position)) is not None:
             self._text(position, found.start())
             position = self._piece(found.start(), found.group())
-            if self.protected.closers.get(position) == position:  # a closing tag that is missing
+            if self.protected.closers.get(position) == position:  # a missing closing tag
                 self._close_extension(position, position)
         self._text(position, len(self.source))
         self._close_down_to(0)
@@ -417,7 +416,7 @@ class _Parser:
                 return self._open(Kind.LINK if mark == "[[" else Kind.EXTERNAL, start, len(mark))
             case "]":
                 return self._close_square(start)
-            case "'":  # two, three and five are italics and bold; what is over stays as text
+            case "'":  # two, three and five are italics and bold; extra quotes are text
                 extra = {2: 0, 3: 0, 4: 1, 5: 0}.get(len(mark), len(mark) - 5)
                 self._text(start, start + extra)
                 return self._append(Node(Kind.NOTHING, start + extra, start + len(mark)))
@@ -439,7 +438,7 @@ class _Parser:
         if start in self.protected.extensions:
             return self._open_extension(start, self.protected.extensions[start])
         found = _TAG.match(self.source, start)
-        if found is None or found[2].lower() not in _TAGS:  # MediaWiki shows what it does not know
+        if found is None or found[2].lower() not in _TAGS:  # MediaWiki shows unknown tags
             return self._text(start, start + len(token))
         attributes = read_attributes(found[3])
         name = found[1] + found[2].lower()
@@ -457,7 +456,7 @@ class _Parser:
         owner = next((f for f in reversed(self.stack) if f.close_at == start), None)
         if owner is None:
             return self._append(Node(Kind.NOTHING, start, end))
-        # A citation template whose braces were forgotten still says what it says.
+        # A citation template without closing braces is still used.
         self._close_down_to(self.stack.index(owner), templates_at=start)
         return self._close(end)
 
@@ -468,7 +467,7 @@ class _Parser:
         return start + width
 
     def _open_braces(self, start: int, run: int) -> int:
-        """Pairs open templates; exactly three open a parameter, which reads like a template."""
+        """Pairs open templates; exactly three open a parameter, which is parsed like a template."""
         if run == 3:
             return self._open(Kind.TEMPLATE, start, 3)
         end = start + run
@@ -526,7 +525,7 @@ class _Parser:
         return self._append(Node(Kind.NOTHING, start, end))
 
     def _newline(self, start: int) -> int:
-        """External links end with their line, internal ones (but for files) with the paragraph."""
+        """External links end with their line, internal ones (except files) with the paragraph."""
         blank = self.source.startswith("\n", start + 1)
         depth = len(self.stack)
         while self.stack[depth - 1].kind is Kind.EXTERNAL or (
@@ -560,7 +559,7 @@ class _Parser:
         return self._append(node)
 
     def _close_down_to(self, depth: int, templates_at: int = -1) -> None:
-        """End what is open above `depth`: extensions end here, and templates if a place is given.
+        """Close brackets above `depth`: extensions, and templates if `templates_at` is given.
 
         All else is text.
         """
@@ -581,7 +580,7 @@ class _Parser:
                 self._close(nodes[-1].end if nodes else frame.start + frame.width)
 
     def _give_up(self, depth: int) -> None:
-        """The brackets from `depth` on never close: they and their pipes are text after all."""
+        """Turn the unclosed brackets from `depth` on, and their pipes, back into text."""
         frames = self.stack[depth:]
         del self.stack[depth:]
         for frame in frames:
