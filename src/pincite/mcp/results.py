@@ -201,7 +201,6 @@ class CorpusList:
 
 
 def of_article(report: Report, limit: int) -> ArticleResult:
-    """Convert a report, keeping the first `limit` claims."""
     counted = report.counts.labels
     return made(
         ArticleResult,
@@ -214,7 +213,6 @@ def of_article(report: Report, limit: int) -> ArticleResult:
 
 
 def of_claim(report: Report) -> CheckedClaim:
-    """Convert a report on a single claim."""
     (finding,) = report.findings
     return made(CheckedClaim, of_finding(finding), report, advice=wording.ADVICE)
 
@@ -285,7 +283,6 @@ def _quotation(evidence: Evidence, corpus: str = "", place: str = "") -> Quotati
 
 
 def of_statement(report: CheckReport) -> StatementResult:
-    """Convert a report on a single statement."""
     (check,) = report.checks
     return made(
         StatementResult,
@@ -322,7 +319,6 @@ def _passage(item: Weighed) -> PassageResult:
 
 
 def of_answer(report: AnswerReport) -> AnswerResult:
-    """Convert a report on a single question."""
     (answer,) = report.answers
     used = {verdict.number for each in answer.sentences for verdict in each.verdicts}
     return AnswerResult(

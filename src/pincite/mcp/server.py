@@ -44,7 +44,6 @@ class Worker:
 
     @classmethod
     async def started(cls, served: work.Served) -> "Worker":
-        """Start a process that waits for its first call."""
         scratch = TemporaryDirectory(prefix="pincite-mcp-", ignore_cleanup_errors=True)
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "pincite.mcp.work"),
@@ -118,7 +117,6 @@ class Workers:
         return found["result"]
 
     def close(self) -> None:
-        """Kill the idle workers."""
         while self._idle:
             self._idle.pop().end()
 
@@ -170,8 +168,6 @@ def _tool(run: Callable[..., Any], workers: Workers) -> Callable[..., Any]:
 
 
 async def _listed(workers: Workers, name: str | None) -> str:
-    """All corpora, or the one with this name, as JSON."""
-
     async def tell(*step: object) -> None:
         """Ignore progress."""
 
@@ -184,7 +180,6 @@ async def _listed(workers: Workers, name: str | None) -> str:
 
 
 def server(served: work.Served, at_once: int, *, quiet: bool) -> MCPServer:
-    """Create the server with its tools and a resource for each corpus."""
     workers = Workers(served, at_once)
 
     @asynccontextmanager

@@ -48,7 +48,6 @@ class Served:
     allowed: Sequence[Path] = ()  # folders whose files can be read
 
     def to_json(self) -> str:
-        """Encode as one line for a worker."""
         folders = {
             n: str(p.resolve() if isinstance(p, Path) else p) for n, p in self.corpora.items()
         }
@@ -140,7 +139,6 @@ def verify_claim(
 
 
 def _claimed(claim: str, url: str, title: str | None, language: str) -> Article:
-    """Build an article with one claim that cites the source."""
     whole = Span(0, len(claim))
     citation = Citation("r1", whole, whole, url=url, title=title)
     found = replace(Claim.alone(claim), span=whole, citations=(citation,))
@@ -268,7 +266,6 @@ TOOLS: Mapping[str, Callable[..., object]] = {
 
 
 def _line(given: str, what: str) -> str:
-    """Collapse whitespace and check the length."""
     line = " ".join(_whole(given).split())
     if not line or len(line) > MAX_LINE:
         raise InputError(f"The {what} has {len(line):,} characters; expected 1 to {MAX_LINE:,}.")
@@ -287,7 +284,6 @@ def _whole(given: str) -> str:
 
 
 def answer(served: Served, request: Mapping[str, Any], tell: Progress) -> dict[str, Any]:
-    """Run a tool and return its result or an error message."""
     try:
         return {"result": values_of(TOOLS[request["tool"]](served, tell, **request["arguments"]))}
     except PinciteError as error:

@@ -265,7 +265,6 @@ class Accounts:
     # ── Logins by a provider: a person there opens the account that is linked with them ──────────
 
     def by_login(self, provider: str, subject: str) -> Account | None:
-        """The enabled account linked to a provider's user, or None."""
         with self._db.writing() as db:
             account_id = db.execute(_login(provider, subject)).scalar()
             enabled = (accounts.c.account_id == account_id) & accounts.c.disabled.is_(False)
@@ -307,7 +306,7 @@ class Accounts:
             raise AccountExists("This login already belongs to an account.") from error
 
     def logins(self, account_id: str) -> list[tuple[str, str]]:
-        """Providers of an account's logins, and the user's name at each."""
+        """Provider and name there of each login."""
         wanted = sa.select(logins.c.provider, logins.c.name).order_by(logins.c.provider)
         return [(*row,) for row in self._db.rows(wanted.where(logins.c.account_id == account_id))]
 
@@ -422,13 +421,9 @@ class AuditLog:
         account_id: str | None = None,
         action: str | None = None,
     ) -> list[AuditEntry]:
-        """List entries, newest first.
+        """List at most `limit` entries, newest first.
 
-        Args:
-            limit: the maximum number of entries.
-            before: time and id of the last entry on the previous page.
-            account_id: only actions of this account.
-            action: only this kind of action.
+        `before` has the time and id of the last entry on the previous page.
         """
         wanted = sa.select(*(audit.c[name] for name in AuditEntry.__slots__))
         wanted = newest_first(wanted, audit.c.at, audit.c.audit_id, before)

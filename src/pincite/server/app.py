@@ -82,12 +82,7 @@ Start a job with `POST /api/v1/verify`, `/check` or `/ask`, follow its `events`,
 
 
 def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
-    """Create the application for a site.
-
-    Args:
-        site: the server's stores.
-        worker: the worker in this process, if any, for `/readyz`.
-    """
+    """Create the application; `worker` is the worker in this process, if any, for `/readyz`."""
     server = site.server
     app = FastAPI(
         title="Pincite",
@@ -218,12 +213,9 @@ def serve(
 ) -> None:
     """Serve until Ctrl-C or SIGTERM.
 
-    Args:
-        given: settings from the command line.
-        config: a TOML file with other settings.
-        say: called with messages for the user.
-        demo: add the bundled documents as corpora; without a data folder, store everything in a
-            temporary one.
+    `given` has settings from the command line, and `config` is a TOML file with other settings.
+    `demo` adds the bundled documents as corpora; without a data folder, everything is then stored
+    in a temporary one.
 
     Raises:
         ConfigError: a setting is invalid, or the port is in use.

@@ -75,7 +75,6 @@ class CorpusRegister:
     """The corpora of a server. Every method is one transaction."""
 
     def __init__(self, database: Database, folder: Path) -> None:
-        """Create new corpora in `folder`."""
         self._db, self._folder = database, folder
 
     def add(
@@ -149,7 +148,6 @@ class CorpusRegister:
         return [self._entry(row) for row in self._db.rows(wanted)]
 
     def remove(self, corpus_id: str) -> None:
-        """Remove an entry but not its folder."""
         self._db.write(corpora.delete().where(corpora.c.corpus_id == corpus_id))
 
     def note_problems(
@@ -317,7 +315,7 @@ class CorpusPool:
     """
 
     def __init__(self, encoder: Callable[[], Encoder], most: int = MOST) -> None:
-        """Load the server's encoder with `encoder`, once, when it is first needed."""
+        """Call `encoder` once, when the server's encoder is first needed."""
         self._load, self._most = encoder, most
         self._encoder: Encoder | None = None
         self._mutex, self._loading = threading.Lock(), threading.Lock()
@@ -353,7 +351,6 @@ class CorpusPool:
             self._open.pop(address, None)
 
     def close(self) -> None:
-        """Close all corpora that no request reads."""
         with self._mutex:
             self._open.clear()
 
@@ -448,13 +445,11 @@ class Quotas:
     """Limits on disk usage."""
 
     def __init__(self, server: ServerSettings, library: Library, own: AccountCopies) -> None:
-        """Read the reserve and the limit per account from `server`."""
         self._folder, self._library, self._own = server.folder, library, own
         self._spare = server.disk_free_megabytes * 1e6
         self._each = server.account_megabytes * 1e6 if server.mode == "server" else 0.0
 
     def free_bytes(self) -> int:
-        """Free bytes on the data folder's file system."""
         return shutil.disk_usage(self._folder).free
 
     def check_disk(self) -> None:

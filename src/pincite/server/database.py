@@ -88,7 +88,6 @@ class Database:
                 yield connection
 
     def write(self, statement: sa.Executable) -> int:
-        """Execute a statement in its own transaction; return the number of changed rows."""
         with self.writing() as db:
             return cast(sa.CursorResult[Any], db.execute(statement)).rowcount
 
@@ -97,12 +96,10 @@ class Database:
             return db.execute(query).all()
 
     def first(self, query: sa.Select[Any]) -> Any:
-        """The first row of a query, or None."""
         with self.reading() as db:
             return db.execute(query).first()
 
     def scalar(self, query: sa.Select[Any]) -> Any:
-        """The first column of the first row, or None."""
         with self.reading() as db:
             return db.execute(query).scalar()
 

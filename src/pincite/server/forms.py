@@ -146,7 +146,6 @@ def _reader(model: type[BaseModel]) -> Callable[[FormData], BaseModel]:
 
 
 def to(path: str) -> RedirectResponse:
-    """Redirect after a form submission."""
     return RedirectResponse(path, 303)
 
 
@@ -197,7 +196,6 @@ def tunable(site: Site, kind: Kind) -> list[Tunable]:
 
 
 def settings_of(job: Job | None, kind: Kind) -> dict[str, Any]:
-    """A job's values of the settings in its form."""
     settings = job.request.get("settings", {}) if job else {}
     return {name: settings[name] for name in FIELDS[kind] if name in settings}
 
@@ -254,7 +252,7 @@ def again(
 
 
 def _fault(error: Mapping[str, Any], detail: str) -> tuple[str, str]:
-    """The field next to which an error is shown ("" for none), and the message."""
+    """The form field to blame ("" for none), and the message."""
     field, kind = error["where"].rpartition(".")[2], error.get("kind")
     if field in ("published_from", "published_to"):
         return field, _DATE

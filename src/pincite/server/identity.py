@@ -86,11 +86,9 @@ class Identity:
         return May.ADMIN in self.may
 
     def owns(self, owner: str) -> bool:
-        """Whether the sender can see and change objects of this owner."""
         return self.is_admin or owner == self.account_id
 
     def may_read(self, corpus: CorpusEntry) -> bool:
-        """Whether the sender can search a corpus and read its documents."""
         return self.owns(corpus.owner) or corpus.shared is Shared.EVERYBODY
 
 
@@ -193,7 +191,6 @@ class Sessions:
         return self._db.write(sessions.delete().where(which))
 
     def alive(self, at: float) -> sa.ColumnElement[bool]:
-        """An SQL condition for sessions that have not ended."""
         return (sessions.c.seen > at - self._idle) & (sessions.c.created > at - self._whole)
 
 
@@ -240,7 +237,6 @@ class ApiKeys:
         return [ApiKey(**{**row._mapping, "scopes": tuple(row.scopes)}) for row in found]
 
     def revoke(self, account_id: str, key_id: str) -> bool:
-        """Delete an account's key; False if there is no such key."""
         this = (api_keys.c.account_id == account_id) & (api_keys.c.key_id == key_id)
         return self._db.write(api_keys.delete().where(this)) == 1
 
@@ -330,7 +326,6 @@ def declares(dependency: object) -> str | None:
 
 
 def is_public(dependency: object) -> bool:
-    """Whether a dependency admits anonymous visitors."""
     return dependency in (public, guest)
 
 

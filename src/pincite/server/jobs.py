@@ -230,13 +230,9 @@ class JobStore:
         before: tuple[float, str] | None = None,
         kinds: Sequence[str] = (),
     ) -> list[Job]:
-        """List jobs, newest first.
+        """List at most `limit` jobs, newest first; None as `owner` or no `kinds` means all.
 
-        Args:
-            owner: an account; None for all.
-            limit: the maximum number of jobs.
-            before: creation time and id of the last job on the previous page.
-            kinds: kinds to include; empty for all.
+        `before` has the creation time and id of the last job on the previous page.
         """
         wanted = newest_first(sa.select(*_SHOWN), jobs.c.created, jobs.c.job_id, before)
         if owner is not None:
@@ -251,7 +247,6 @@ class JobStore:
         return gzip.decompress(packed) if packed is not None else None
 
     def packed_result(self, job_id: str) -> bytes | None:
-        """The result, gzip-compressed."""
         wanted = sa.select(jobs.c.result).where(jobs.c.job_id == job_id)
         packed: bytes | None = self._db.scalar(wanted)
         return packed
@@ -266,7 +261,6 @@ class JobStore:
         return {**job.request, **(self.file(job.job_id, TEXT) or {})}
 
     def events(self, job_id: str, after: int = 0, limit: int = 500) -> list[Event]:
-        """The events after number `after`, in order."""
         wanted = (
             sa.select(job_events.c.number, job_events.c.kind, job_events.c.data, job_events.c.at)
             .where(job_events.c.job_id == job_id, job_events.c.number > after)
@@ -300,19 +294,15 @@ class JobStore:
             return db.execute(jobs.delete().where(old)).rowcount
 
     def open_requests(self, kind: Kind) -> list[tuple[str, Mapping[str, Any]]]:
-        """Ids and requests of the jobs of a kind that have not ended."""
         wanted = sa.select(jobs.c.job_id, jobs.c.request).where(
             jobs.c.kind == kind, jobs.c.status.not_in(ENDED)
         )
         return [(row[0], row[1]) for row in self._db.rows(wanted)]
 
     def sent_files(self, owner: str | None = None) -> dict[str, int]:
-        """Sizes in bytes of uploads with sources of articles, by upload id.
+        """Bytes of each upload with sources of articles, by upload id; None as `owner` means all.
 
         These uploads are kept as long as their jobs.
-
-        Args:
-            owner: an account; None for all.
         """
         named = jobs.c.request["upload"].as_string().is_not(None)
         wanted = sa.select(jobs.c.request).where(jobs.c.kind == "verify", named)
@@ -327,13 +317,11 @@ class JobStore:
         return {status: found.get(status, 0) for status in Status}
 
     def oldest_seconds(self) -> float:
-        """How long the oldest waiting job has waited; 0 if none is waiting."""
         first = sa.select(sa.func.min(jobs.c.created)).where(jobs.c.status == Status.QUEUED)
         created = self._db.scalar(first)
         return max(0.0, now() - created) if created is not None else 0.0
 
     def abandoned(self) -> int:
-        """The number of running jobs whose lease has expired."""
         lost = (jobs.c.status == Status.RUNNING) & (jobs.c.lease < now())
         return int(self._db.scalar(sa.select(sa.func.count()).where(lost)))
 
@@ -531,7 +519,7 @@ class ShareLinks:
         self._db = database
 
     def add(self, job_id: str, days: float) -> tuple[ShareLink, str]:
-        """Create a link and its token: 43 characters from 256 random bits, shown once."""
+        """Create a link; return it and its token, which is not stored."""
         token, at = secrets.token_urlsafe(32), now()
         link = ShareLink(new_id(), job_id, at, at + days * 86_400)
         with self._db.writing() as db:
@@ -559,7 +547,6 @@ class ShareLinks:
         return [ShareLink(*row) for row in self._db.rows(ordered.where(mine))]
 
     def revoke(self, job_id: str, link_id: str) -> bool:
-        """Delete a job's link; False if the job has no such link."""
         this = (share_links.c.job_id == job_id) & (share_links.c.link_id == link_id)
         return self._db.write(share_links.delete().where(this)) == 1
 

@@ -81,7 +81,7 @@ class SecurityMiddleware:
         body_bytes: Callable[[str], int],
         observe: Observe = lambda *_: None,
     ) -> None:
-        """Accept these host names and page schemes; `body_bytes` gives the size limit of a path."""
+        """`body_bytes` gives the size limit of a path."""
         self._app, self._hosts = app, frozenset(host.lower() for host in hosts)
         self._schemes = frozenset(schemes)
         self._body_bytes, self._observe = body_bytes, observe
@@ -286,7 +286,6 @@ class Limits:
         self._logins = Buckets(settings.login_tries, QUARTER)
 
     def of_address(self, scope: Scope) -> Taken | None:
-        """Count a request from a client address."""
         return self._addresses.take(address_of(scope, self._proxies))
 
     def spend(self, request: Request, identity: Identity) -> None:

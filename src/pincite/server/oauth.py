@@ -59,7 +59,6 @@ class Provider:
 
     @property
     def endpoints(self) -> tuple[str, str, str]:
-        """URLs for authorization, token and user profile."""
         if self.kind != "mediawiki":
             return self.authorize_url, self.token_url, self.profile_url
         base = f"{self.wiki.rstrip('/')}/rest.php/oauth2"

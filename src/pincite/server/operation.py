@@ -47,7 +47,6 @@ def examined(settings: ServerSettings) -> Iterator[Part]:
 
 
 def folder(settings: ServerSettings) -> Part:
-    """Check that the data folder is writable and has enough free space."""
     path = settings.folder
     if not (path.is_dir() and os.access(path, os.W_OK)):
         return Part("folder", False, f"{path} does not exist, or cannot be written")
@@ -57,7 +56,6 @@ def folder(settings: ServerSettings) -> Part:
 
 
 def tables(database: Database) -> Part:
-    """Check that the database responds and has tables of this version."""
     try:
         found = database.version()
     except PinciteError as error:
@@ -161,12 +159,11 @@ class Metrics:
         )
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Record a request; `route` is the route's pattern, never the URL."""
+        """`route` is the route's pattern, never the URL."""
         known = method if method in ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD") else "other"
         self._seconds.labels(known, route, str(status)).observe(seconds)
 
     def text(self, now: Now) -> tuple[bytes, str]:
-        """The metrics in Prometheus text format, and their media type."""
         registry = CollectorRegistry()
 
         def gauge(name: str, what: str, value: float) -> None:

@@ -41,5 +41,4 @@ def loaded() -> tuple[Plugin, ...]:
 
 
 def folders(name: str) -> list[Path]:
-    """The subfolders of all plugins with this name."""
     return [plugin.folder / name for plugin in loaded() if plugin.folder]

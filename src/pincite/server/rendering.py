@@ -152,7 +152,6 @@ class Look:
 
     @property
     def place(self) -> str:
-        """The path of the page; paths of its parts start with it."""
         return self.link or f"/jobs/{self.job.job_id}"
 
     @property
@@ -240,6 +239,6 @@ def when(at: float) -> str:
 
 
 def problem_page(request: Request, problem: Any) -> HTMLResponse:
-    """Render an error page; `problem` is a `problems.ProblemBody`."""
+    """`problem` is a `problems.ProblemBody`."""
     who = getattr(request.state, "identity", None)
     return page(request, "problem.html", who, status=problem.status, problem=problem)

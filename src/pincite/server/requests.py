@@ -39,7 +39,6 @@ class Shipped:
 
     @property
     def sources(self) -> Path:
-        """Stored pages with their manifest."""
         return self.folder / "sources"
 
 
@@ -70,7 +69,6 @@ IsoDate = Annotated[str, Field(pattern=r"^(\d{4}(-\d{2}(-\d{2})?)?)?$")]
 
 
 def corpora_in(corpus: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The corpora that a request names, without duplicates."""
     return tuple(dict.fromkeys([corpus] if isinstance(corpus, str) else corpus or ()))
 
 
@@ -122,7 +120,6 @@ class Tuning(  # mypy cannot see the fields
     """Settings of a run that a request may change; for the others, the server's are used."""
 
     def given(self) -> dict[str, Any]:
-        """The settings that the request gives."""
         found: dict[str, Any] = self.model_dump(exclude_none=True)
         return found
 

@@ -86,7 +86,6 @@ class GuardedRoute(APIRoute):
     """A route that authenticates before it reads the body."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Wrap the framework's handler with the checks."""
         handle = super().get_route_handler()
         checks = list(_declared(self.dependant))
         public = all(map(is_public, checks))
@@ -131,7 +130,6 @@ class Router(APIRouter):
 
 
 def _declared(dependant: Dependant) -> Iterator[Callable[..., Any]]:
-    """The dependencies that declare who can use a route."""
     for each in dependant.dependencies:
         if each.call and declares(each.call):
             yield each.call
@@ -167,7 +165,6 @@ def identifier(sessions: Sessions, keys: ApiKeys, settings: ServerSettings) -> I
 
 
 def bearer(request: Request) -> str | None:
-    """The token in `Authorization: Bearer …`, or None."""
     kind, _, key = request.headers.get("authorization", "").partition(" ")
     return key.strip() if kind.lower() == "bearer" else None
 

@@ -92,13 +92,9 @@ async def received(
     folder: Path,
     long: Mapping[str, int],
 ) -> Form:
-    """Parse a multipart form, writing its files to `folder`.
+    """Parse a multipart form, writing its files to the existing `folder`.
 
-    Args:
-        content_type: the Content-Type header, with the boundary.
-        body: the chunks of the request body.
-        folder: an existing folder.
-        long: limits in bytes of fields that may exceed `MAX_FIELD_BYTES`.
+    `long` gives the limits in bytes of fields that may exceed `MAX_FIELD_BYTES`.
 
     Raises:
         BadForm: the body is not a multipart form, is truncated, or has too many parts.
@@ -272,7 +268,6 @@ class Uploads:
 
     @contextmanager
     def unpacking(self, upload_id: str) -> Iterator[Sources]:
-        """Yield an upload and a temporary folder to unpack it into."""
         stored = self.at(upload_id)
         self._unpacked.mkdir(parents=True, exist_ok=True, mode=0o700)
         with TemporaryDirectory(prefix=upload_id, dir=self._unpacked) as folder:
@@ -345,15 +340,9 @@ class _Full(Exception):
 
 
 def laid_out(stored: Path, files: Sequence[SentFile], into: Path) -> list[Unused]:
-    """Lay out the files of an upload in a folder, unpacking zip files.
+    """Copy the files of an upload to the empty folder `into`, unpacking zip files.
 
-    Args:
-        stored: the folder of the received files.
-        files: their stored and original names.
-        into: an empty folder.
-
-    Returns:
-        The refused files.
+    Returns the refused files. Files outside zip archives become hard links to those in `stored`.
     """
     folder = _Folder(into)
     for number, file in enumerate(files):
@@ -387,7 +376,6 @@ class _Folder:
                 self._refuse(name, Why.TWICE)
 
     def unpack(self, path: Path, name: str) -> None:
-        """Unpack a zip file into a folder with its name."""
         inside = parts_of(name)
         if not inside:
             self._refuse(name, Why.UNSAFE)
@@ -708,7 +696,6 @@ def _words(text: str) -> list[str]:
 
 
 def as_values(outcome: Outcome, refused: list[Unused], n_files: int) -> Mapping[str, object]:
-    """Convert the outcome to JSON values for the result page."""
     unused = [*refused, *outcome.unused]
     return {
         "n_files": n_files,

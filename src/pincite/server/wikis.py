@@ -63,7 +63,6 @@ class Wikis:
             await self._app(asked, receive, _answering(send, origin))
 
     def _origin(self, request: Request) -> str:
-        """The request's Origin if it is a configured wiki, else empty."""
         given = request.headers.getlist("origin")
         return given[0] if len(given) == 1 and given[0].lower() in self._origins else ""
 

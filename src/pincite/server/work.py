@@ -269,9 +269,7 @@ _SHOWN_ALWAYS = (BlockKind.PARAGRAPH, BlockKind.ITEM, BlockKind.HEADING)
 def beside(blocks: Sequence[Mapping[str, Any]], calibration: Calibration | None) -> dict[str, Any]:
     """Build the view as JSON values.
 
-    Args:
-        blocks: the article's text, see `blocks_of`.
-        calibration: the verifier's; None if it was not calibrated.
+    `blocks` come from `blocks_of`. `calibration` is the verifier's; None if it was not calibrated.
     """
     return {
         "blocks": blocks,
@@ -512,7 +510,7 @@ def ingested(
 
 
 def _writing(folder: Path, encoder: Encoder, tell: Tell) -> EmbeddedCorpus:
-    """Open the corpus for writing; wait while another job writes to it."""
+    """Wait while another job writes to the corpus."""
     is_told = False
     while True:
         try:
@@ -554,7 +552,6 @@ class _Names:
         return Unread(file, whole(place)[:MAX_DETAIL], unread.reason, whole(detail)[:MAX_DETAIL])
 
     def twice(self) -> list[Unread]:
-        """Files that have the same name as an earlier one."""
         detail = "Another file of this upload has the same name; only the first was read."
         return [
             Unread(each.name, "", Reason.REFUSED, detail)

@@ -77,7 +77,6 @@ class Worker:
         self._threads.append(threading.Thread(target=self._keep_tidy, daemon=True))
 
     def start(self) -> None:
-        """Start the threads without blocking."""
         for thread in self._threads:
             thread.start()
 
@@ -90,7 +89,6 @@ class Worker:
 
     @property
     def works(self) -> bool:
-        """Whether all threads are alive."""
         return all(thread.is_alive() for thread in self._threads)
 
     def _work(self, name: str) -> None:
@@ -155,7 +153,6 @@ class Worker:
         self._store.give_back(job.job_id, name, died=True)
 
     def _exceeded(self, begin: float, process: "_Process") -> dict[str, Any] | None:
-        """The problem to report if the job exceeds a limit, else None."""
         limit, most = self._settings.job_seconds, self._settings.job_megabytes
         if time.monotonic() - begin > limit:
             detail = f"It took longer than {limit:g} s, the server's limit for a job."
@@ -200,7 +197,7 @@ class _Process:
 
     @property
     def code(self) -> int | None:
-        """The exit code; a negative signal number if a signal ended it."""
+        """Exit code; negative if a signal ended the process."""
         return self._process.poll()
 
     @property
@@ -245,7 +242,6 @@ class _Process:
             self._process.send_signal(signal.SIGINT)
 
     def kill(self) -> None:
-        """Kill the process and its children."""
         if self.alive:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()

@@ -159,7 +159,6 @@ def _source(request: Request, site: Site, job: Job, claim_id: str, citation_id: 
 
 
 def _kept(site: Site, who: Identity, source: Named, form: SentForm, folder: Path) -> OwnCopy:
-    """Store the copy in a form."""
     text, pages = form.fields.get("text", ""), form.fields.get("pages", "").strip()
     if len(form.files) + bool(text.strip()) != 1:
         raise Problem(422, "no_file", "Expected either a file or a text.")
@@ -201,7 +200,6 @@ def of_file(site: Site, who: Identity, sha256: str) -> list[OwnCopy]:
 def listed(
     site: Site, who: Identity, limit: int, cursor: str | None
 ) -> tuple[Sequence[OwnCopy], str | None]:
-    """A page of a user's copies, and the cursor of the next page."""
     (after,) = read_cursor(cursor, (int,)) or (0,)
     found = [copy for copy in site.own.of(who.account_id).all() if copy.copy_id > after]
     return page_of(found, limit, lambda copy: (copy.copy_id,))

@@ -188,7 +188,6 @@ class SearchQuery(Body):
 
     @property
     def filters(self) -> Filters:
-        """Filters for the retrievers; raises ConfigError for an invalid date or condition."""
         return Filters(
             published_from=self.published_from,
             published_to=self.published_to,
@@ -280,7 +279,7 @@ def delete_corpus(corpus_id: str, who: Librarian, site: Stores) -> None:
 
 
 def readable(site: Site, corpus_id: str, who: Identity) -> CorpusEntry:
-    """A corpus that the user can read; raises 404 otherwise."""
+    """Raises 404 if the user cannot read the corpus."""
     entry = site.corpora.get(corpus_id) if "\0" not in corpus_id else None
     if entry is None or not who.may_read(entry):
         raise not_found()
@@ -462,7 +461,7 @@ def delete_document(corpus_id: str, doc_id: str, who: Librarian, site: Stores) -
 
 
 def _document(site: Site, entry: CorpusEntry, doc_id: str) -> tuple[Document, list[Span]]:
-    """A document of a corpus and its passages; raises 404 if there is none."""
+    """Raises 404 if there is no such document."""
     with opened(site, entry) as found:
         document = _catalogue(found).by_id(doc_id) if found else None
     if document is None:
@@ -623,7 +622,6 @@ def document(
 
 
 def result_page(request: Request, look: Look, _site: Site, result: bytes) -> HTMLResponse:
-    """Render what was added from the uploaded files."""
     found = codec.from_json(Ingested, result)
     return page(request, "ingested.html", look.who, job=look.job, found=found)
 

@@ -161,7 +161,7 @@ def file_of(site: Site, job: Job, name: str, who: Identity) -> dict[str, Any] | 
 
 
 def own_file(site: Site, job_id: str, name: str, who: Identity) -> dict[str, Any]:
-    """A file of a job; raises 404 if the user cannot read it."""
+    """Raises 404 if the user cannot read the file."""
     found = file_of(site, readable(site, job_id, who), name, who)
     if found is None:
         raise not_found()
@@ -262,7 +262,6 @@ def list_jobs(
 def listed(
     site: Site, who: Identity, limit: int, cursor: str | None, kinds: Sequence[Kind]
 ) -> tuple[list[Job], str | None]:
-    """A page of a user's jobs, and the cursor of the next page."""
     found = site.jobs.listed(who.account_id, limit + 1, read_cursor(cursor, (float, str)), kinds)
     return page_of(found, limit, lambda job: (job.created, job.job_id))
 
@@ -359,7 +358,6 @@ def takes_gzip(accept: str) -> bool:
 
 
 async def _stream(jobs: JobStore, job_id: str, after: int, request: Request) -> AsyncIterator[str]:
-    """Stream events until the job ends or the client disconnects."""
     quiet_since = anyio.current_time()
     yield "retry: 2000\n\n"
     while not await request.is_disconnected():

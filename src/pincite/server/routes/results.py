@@ -267,7 +267,6 @@ def _links(request: Request, who: Identity, site: Site, job_id: str, new: str = 
 
 
 def _shared(site: Site, who: Identity | None, token: str) -> tuple[Look, bytes]:
-    """Resolve a share link to the visitor's view of the job, and the report's JSON."""
     job_id = site.people.links.job_of(token)
     job = site.jobs.get(job_id) if job_id else None
     result = site.jobs.result(job.job_id) if job else None
