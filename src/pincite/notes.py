@@ -34,7 +34,7 @@ ENGLISH: Mapping[str, str] = {
     "need_tagged": "an editor asked for a citation",
     "need_quotation": "a quotation: %(words)s",
     "need_figures": "figures: %(words)s",
-    "need_said": "what somebody said or wrote: %(words)s",
+    "need_said": "what someone said or wrote: %(words)s",
     "need_opinion": "an opinion or an attribution: %(words)s",
     "need_superlative": "a superlative: %(words)s",
     "need_study": "research or data: %(words)s",

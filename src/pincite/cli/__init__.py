@@ -17,8 +17,8 @@ import click
 from pincite.cli import edge
 
 VERBS = {
-    "verify": "check an article's citations, worst first",
-    "check": "what a knowledge base says for and against a statement",
+    "verify": "check the citations of a Wikipedia article, worst first",
+    "check": "check one statement against a knowledge base",
     "ask": "answer a question, every sentence verified",
     "replay": "recompute a check from its trace, without a model",
     "source": "your own copies of paid papers and books",
@@ -26,14 +26,14 @@ VERBS = {
     "corpus": "make and search a corpus of sources",
     "eval": "measure retrieval and verification on a collection",
     "calibrate": "measure how far a language model can be trusted",
-    "train": "train a verifier, an encoder or an answerer",
-    "feedback": "say what you think of a result, and export it",
-    "learn": "train a better verifier from your feedback",
+    "train": "train a model on your own data",
+    "feedback": "rate results, and export the ratings",
+    "learn": "improve the verifier with your feedback",
     "config": "show settings and where they are set",
     "models": "list models in use, and download others",
     "reliability": "import a wiki's list of good and bad sources",
     "serve": "run web pages and an HTTP API",
-    "mcp": "offer the verbs as tools to language-model agents",
+    "mcp": "offer Pincite as tools to language-model agents",
     "worker": "run a server's jobs",
     "server": "manage a server's accounts, backups and checks",
     "cache": "show or clear fetched pages and judged pairs",
@@ -92,7 +92,7 @@ def _added() -> dict[str, EntryPoint]:
 @click.version_option(package_name="pincite")
 @click.option("--debug", is_flag=True, expose_value=False, help="Show tracebacks.")
 def cli() -> None:
-    """Does the source support the statement, and is there a better one?
+    """Check whether a source supports a statement, and find a better source.
 
     \b
     Start here:  pincite demo

@@ -19,7 +19,9 @@ _OF_THE_MACHINE = ("models.threads", "web.", "library.")
 @click.command("ask")
 @click.argument("question", required=False)
 @options.corpus_option("Corpus to answer from.")
-@click.option("--file", type=options.FilePath, help="File of questions, one per line (- stdin).")
+@click.option(
+    "--file", type=options.FilePath, help="File of questions, one per line (- for stdin)."
+)
 @click.option("--llm", is_flag=True, help="Let a model write; needs --chat-url. [quote sentences]")
 @click.option("--again", type=options.FilePath, help="Repeat a result: its questions and settings.")
 @click.option("--pmids", type=options.FilePath, help="Only papers in this file, a PMID per line.")

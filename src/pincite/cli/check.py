@@ -44,8 +44,12 @@ def output_options(command: Any) -> Any:
 @click.command("check")
 @click.argument("statement", required=False)
 @options.corpus_option("The knowledge base.")
-@click.option("--file", type=options.FilePath, help="File of statements, one per line (- stdin).")
-@click.option("-i", "--interactive", is_flag=True, help="Edit the readings before the search.")
+@click.option(
+    "--file", type=options.FilePath, help="File of statements, one per line (- for stdin)."
+)
+@click.option(
+    "-i", "--interactive", is_flag=True, help="Edit the interpretations before the search."
+)
 @click.option("--llm", is_flag=True, help="Interpret and confirm with a model; needs --chat-url.")
 @click.option("--trace", type=options.OutFile, help="Write a trace file, or resume from one.")
 @click.option("--as-of", metavar="DATE", help="The same as --to-date.")
@@ -65,7 +69,7 @@ def command(
     quiet: bool,
     **given: Any,
 ) -> None:
-    """Weigh STATEMENT, or each of a file, against a corpus, pages of the web, or both.
+    """Weigh STATEMENT, or each one in a file, against a corpus, web pages, or both.
 
     \b
     pincite check "Bridges are built of stone" --corpus kb/

@@ -33,10 +33,10 @@ _NEXT_STEPS = {
     errno.EPERM: "Check who may read and write it.",
     errno.EMFILE: "Raise the limit of open files: ulimit -n 4096",
     errno.EADDRINUSE: "Another program listens there: choose another --port.",
-    errno.EROFS: "Choose a place that can be written.",
+    errno.EROFS: "Choose a writable location.",
 } | dict.fromkeys(
     (errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
-    "What was complete before stays. Free some space and repeat the command.",
+    "Finished work is kept. Free some disk space and run the command again.",
 )
 
 

@@ -276,7 +276,7 @@ def _people(config: Path | None, data: str | None) -> Iterator["People"]:
 
     settings = load({"data": data}, config)
     if settings.mode == "local":
-        options.say('Note: server.mode is "local", so nobody logs in. See docs/accounts.md.')
+        options.say('Note: server.mode is "local", so there is no login. See docs/accounts.md.')
     database = Database(settings.database_url)
     try:
         database.create_tables()

@@ -113,7 +113,7 @@ class RetrievalSettings:
 class FilterSettings:
     """`[filters]`: which documents of a corpus may be found."""
 
-    exclude_hosts: Annotated[Texts, "Never this site or its subdomains."] = ()
+    exclude_hosts: Annotated[Texts, "Exclude this site and its subdomains."] = ()
     published_from: Annotated[str, "Published on or after: 2019, 2019-05 or 2019-05-14."] = ""
     published_to: Annotated[str, "Published on or before."] = ""
     undated: Annotated[bool, "With a date filter, include documents without a date."] = False
@@ -169,7 +169,9 @@ class CheckSettings:
     passage_words: Annotated[int, _Thousand, "Words of a passage that is judged."] = 170
     window_size: Annotated[int, Range(0), "With windows: sentences on either side."] = 3
     ignore_statement_types: Annotated[Texts, "Types of readings not to judge."] = ("normative",)
-    threshold: Annotated[float, Range(0, 1, "[)"), "Smallest |degree| that counts."] = THRESHOLD
+    threshold: Annotated[float, Range(0, 1, "[)"), "Ignore evidence weaker than this, 0 to 1."] = (
+        THRESHOLD
+    )
     count_copies: Annotated[bool, "Count copies and overlapping windows separately."] = False
     probabilities: Annotated[Probabilities, "Source of a model's probabilities."] = "logprobs"
     repetitions: Annotated[int, _Thousand, "Repetitions of the multiple-choice question."] = 1
@@ -350,13 +352,13 @@ class JudgeSettings:
 class BudgetSettings:
     """`[budget]`: the most that a run may ask of language models; 0: no limit."""
 
-    max_calls: Annotated[int, _NoLimit, "Limit of calls to a language model; 0: none."] = 0
+    max_calls: Annotated[int, _NoLimit, "Maximum calls to a language model; 0: unlimited."] = 0
     max_tokens: Annotated[
-        int, _NoLimit, "Limit of tokens, prompts and replies together; 0: none."
+        int, _NoLimit, "Maximum tokens, prompts and replies together; 0: unlimited."
     ] = 0
-    max_cost: Annotated[
-        float, _NoLimit, "Limit of the cost, by the prices in the settings; 0: none."
-    ] = 0.0
+    max_cost: Annotated[float, _NoLimit, "Maximum cost at the configured prices; 0: unlimited."] = (
+        0.0
+    )
     price_prompt: Annotated[float, Range(0), "Price of a million tokens of prompts."] = 0.0
     price_reply: Annotated[float, Range(0), "Price of a million tokens of replies."] = 0.0
 

@@ -466,7 +466,7 @@ def _end(text: str) -> str:
 
 # Pages bring menus along. What stands around a quote is shown only where it reads as text, and a
 # quote that is itself a line of a menu is no evidence of anything.
-NO_QUOTE = "no single sentence of it says this"  # under any verdict: a passage may, as a whole
+NO_QUOTE = "no single sentence says this"  # under any verdict: a passage may, as a whole
 # A line of the report has about 95 characters on a screen: five lines of them.
 MAX_SHOWN = 450
 MAX_QUOTE_BEFORE = 130  # characters of them before the quote, so that the mark comes first

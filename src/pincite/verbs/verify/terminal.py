@@ -7,6 +7,7 @@ characters: a title like "[red]" or an escape sequence is shown, not obeyed.
 from collections.abc import Sequence
 
 from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -142,7 +143,7 @@ def _table(findings: Sequence[tuple[int, Finding]]) -> Table:
         if finding.prob_supported is not None:
             support = cells.percent(finding.prob_supported)
             verdict.append(f"\nsupport {support} %", style="not bold dim")
-        table.add_row(str(rank), verdict, containment.shown(_details, finding))
+        table.add_row(str(rank), verdict, _hanging(containment.shown(_details, finding)))
     return table
 
 
@@ -191,6 +192,17 @@ def _details(finding: Finding) -> Text:
         _indented(text, _quote(suggestion.evidence))
         _indented(text, [wording.where(suggestion.place, Label.SUPPORTED)])
     return text
+
+
+def _hanging(text: Text) -> Group:
+    """Each line wrapped at its own indent, so that what belongs to a source stays below it."""
+    lines = []
+    for line in text.split("\n"):
+        indent = len(line.plain) - len(line.plain.lstrip())
+        rest = line[indent:]
+        rest.overflow = "fold"  # a URL is shown whole
+        lines.append(Padding(rest, (0, 0, 0, indent)))
+    return Group(*lines)
 
 
 def _indented(text: Text, lines: Sequence[str], style: str = "dim") -> None:
