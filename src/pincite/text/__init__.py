@@ -1,4 +1,4 @@
-"""Text: sentences, clauses, names, numbers, words, and the identifiers that stand in it."""
+"""Text processing: sentences, clauses, names, numbers, words and identifiers."""
 
 import tomllib
 from collections.abc import Mapping
@@ -10,5 +10,5 @@ LEXICON: Mapping[str, Mapping[str, str]] = tomllib.loads(
 
 
 def words_of(table: str, name: str) -> frozenset[str]:
-    """A closed list of words in `lexicon.toml`."""
+    """A word list of `lexicon.toml`."""
     return frozenset(LEXICON[table][name].split())

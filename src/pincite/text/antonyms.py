@@ -1,8 +1,8 @@
-"""Words that say the contrary, and figures replaced: what a rule sees and a model may not.
+"""Detects antonyms and replaced figures, which models tend to miss.
 
-"Rose" against "fell", "before" against "after", "90 women" against "40 women": sentences that
-share all other words. A contrast counts only if claim and quote each take one side, so that "rose
-and then fell" is never held against "fell".
+"Rose" against "fell", "before" against "after", "90 women" against "40 women": sentences that share
+all other words. A contrast counts only if claim and quote each use one side, so "rose and then
+fell" is never contrasted with "fell".
 """
 
 import re
@@ -19,16 +19,16 @@ _SIDE_OF = {
     for side, words in enumerate(axis.split("/"))
     for word in words.split()
 }
-_WORD = re.compile(r"(?<![\w'’])[a-z]+(?![\w'’])")  # no "won" in "won't"
+_WORD = re.compile(r"(?<![\w'’])[a-z]+(?![\w'’])")  # excludes the "won" of "won't"
 
-# A sentence says the same as another but for its figures if it lacks no more of the other's words.
-# Wider, "fell in 212 adults" would be held against "fell by 1.8 days" where both are true.
+# The share of words that may be missing for two sentences to differ only in figures. A larger share
+# would contrast "fell in 212 adults" with "fell by 1.8 days" where both are true.
 _OTHER_WORDS = 0.1
 _BEFORE, _AFTER = re.compile(r"(\w+)\W*\Z"), re.compile(r"\W*(\w+)")
 
 
 def contrasts(claim: str, quote: str) -> list[tuple[str, str]]:
-    """Words of the claim, each with the contrary word of the quote, in order of the claim.
+    """Pairs of a claim's word and its antonym in the quote, in claim order.
 
     >>> contrasts("Sales rose in May.", "In May sales fell.")
     [('rose', 'fell')]
@@ -44,8 +44,8 @@ def contrasts(claim: str, quote: str) -> list[tuple[str, str]]:
     return found
 
 
-# Axes whose words turn a sentence around wherever they stand. "Later" and "first" may belong to
-# another part of it, "born" and "died" are two facts of one person.
+# Axes whose antonyms reverse a sentence wherever they occur. "Later" and "first" may belong to
+# another part of it; "born" and "died" are two facts about one person.
 _TURNING = frozenset(
     "increase largest won accepted opened destroyed northern eastern majority success enabled deep "
     "acquitted guilty permanent".split()
@@ -53,23 +53,24 @@ _TURNING = frozenset(
 
 
 def turns_all(word: str) -> bool:
-    """Whether the contrary of `word` is the contrary of the sentence."""
+    """Whether the antonym of `word` reverses the whole sentence."""
     axis, _ = _SIDE_OF.get(word.lower(), (-1, 0))
     if word.lower() in ("more", "less", "fewer", "higher", "lower", "lowered", "most"):
-        return False  # of what, only the rest of the sentence says
+        return False  # depends on what is more or less
     return any(_SIDE_OF[each][0] == axis for each in _TURNING)
 
 
 def tells_of_events(word: str) -> bool:
-    """Whether a thing may have done both, one after the other: "opened" and "closed"."""
+    """Whether both can happen to a thing in turn: "opened" and "closed"."""
     return _SIDE_OF.get(word.lower(), (-1, 0))[0] == _SIDE_OF["opened"][0]
 
 
 def other_figures(claim: str, sentences: Iterable[str]) -> list[tuple[str, str]]:
-    """Figures of the claim, each with what a source has in its place where it says the rest.
+    """Pairs of a claim's figure and the one in its place in an otherwise equal sentence.
 
-    A figure that stands elsewhere in the source is not missing there, and a model that finds all
-    words of a claim hardly sees it. Empty if one of the sentences says the claim with its figures.
+    The claim's figure may occur elsewhere in the source, so it is not missing there, and models
+    hardly notice a difference if all words match. Empty if any sentence states the claim with its
+    figures.
 
     >>> other_figures("It was seen in 90 women.", ["Of 90 women, 9 fell.", "Seen in 40 women."])
     [('90', '40')]
@@ -98,7 +99,7 @@ def _beside(figure: Figure, text: str) -> set[tuple[str, str]]:
     return found | ({("after", after[1].lower())} if after else set())
 
 
-@lru_cache(maxsize=4096)  # a claim meets many quotes, a quote is asked for twice
+@lru_cache(maxsize=4096)  # each claim meets many quotes, each quote twice
 def _sides(text: str) -> dict[int, dict[int, str]]:
     found: dict[int, dict[int, str]] = {}
     for word in _WORD.findall(folded(text).lower()):

@@ -1,8 +1,8 @@
-"""Sentences of an answer and the references in them.
+"""Splits an answer into sentences and their reference marks.
 
 Verif.ai's prompt asks for `(PUBMED:123)` after each statement, an earlier one for `[1]` (§II-B);
-models write both, and variants. A mark belongs to the sentence that it ends, also after the full
-stop.
+models write both, and variants. A mark belongs to the sentence that it ends, even if it follows the
+full stop.
 """
 
 import re
@@ -13,7 +13,7 @@ from functools import lru_cache
 from pincite.text.sentences import sentences, trimmed
 from pincite.types import Span
 
-MOST_IN_A_RANGE = 50  # "[1-50]": longer ranges are years or typing errors, not references
+MOST_IN_A_RANGE = 50  # "[1-50]": longer ranges are years or typos, not references
 _PUBMED = re.compile(r"(?:PUBMED|PMID)\s*:?\s*(\d{1,9})", re.IGNORECASE)
 _ID = r"(?:PUBMED|PMID)\s*:?\s*\d{1,9}"
 _AND = r"\s*(?:[,;&]|and|,\s*and)\s*"
@@ -21,18 +21,18 @@ _NAMED = rf"[(\[]\s*{_ID}(?:{_AND}(?:{_ID}|\d{{1,9}}))*\s*[)\]]"
 _NUMBER = r"\d{1,3}(?:\s*[-–—]\s*\d{1,3})?"
 _NUMBERED = rf"\[\s*{_NUMBER}(?:{_AND}{_NUMBER})*\s*\]"
 _MARK = re.compile(rf"{_NAMED}|{_NUMBERED}", re.IGNORECASE)
-_FILLER = "\ue000"  # private use: stands for a mark while sentences are cut
+_FILLER = "\ue000"  # private use: replaces a mark while sentences are split
 _WORD = re.compile(r"\w")
-# Words before a mark by which a copy of it is known: two writers hardly choose five in a row alike.
+# Words before a mark that identify a copy: two authors rarely share five consecutive words.
 _WORDS_ALIKE = 5
-_CHARS_ALIKE = 200  # in which they stand, other marks among them
-_LATELY_READ = 64  # sources whose marks are remembered: at least those of one answer
+_CHARS_ALIKE = 200  # window for these words, including other marks
+_LATELY_READ = 64  # cached sources: at least those of one answer
 _OPEN_MARK = re.compile(r"[\[(][^\])\n]{0,60}\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """References as they stand in a text: `[2-4]`, `(PUBMED:123; PUBMED:456)`."""
+    """A reference mark in a text: `[2-4]`, `(PUBMED:123; PUBMED:456)`."""
 
     span: Span
     ids: tuple[str, ...]  # "2", "3", "4"; "PUBMED:123", "PUBMED:456"
@@ -40,15 +40,14 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of an answer with its reference marks, which may stand inside or after it."""
+    """A sentence of an answer with its reference marks, which may be inside or after it."""
 
-    span: Span  # in the answer, marks included
-    text: str  # what it says: the span without its marks
+    span: Span  # in the answer, including marks
+    text: str  # the sentence without its marks
     marks: tuple[Mark, ...] = ()
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """All references of the sentence, each once."""
         return tuple(dict.fromkeys(each for mark in self.marks for each in mark.ids))
 
 
@@ -74,9 +73,9 @@ def _ids(mark: str) -> tuple[str, ...]:
 
 
 def as_text(text: str, foreign: Sequence[Mark] | None = None) -> str:
-    """The text with marks of its own written so that none is read as ours; of the same length.
+    """Rewrite the text's own marks so that none is parsed as ours; keeps the length.
 
-    `foreign`: these only, of `marks(text)`; None: all of them.
+    `foreign` restricts this to some of `marks(text)`; None rewrites all.
 
     >>> as_text("It rose [8, 9] (PMID: 12). It fell [1].")
     'It rose (8, 9) {PMID: 12}. It fell (1).'
@@ -99,15 +98,15 @@ def _with(text: str, written: Mapping[Span, str]) -> str:
 
 
 def without_copied(text: str, sources: Sequence[tuple[frozenset[str], str]]) -> str:
-    """An answer in which marks that were copied with a source's own words are text.
+    """Neutralise the marks in an answer that were copied from a source's text.
 
-    A mark is copied if the words before it stand before the same mark in a source, and it does not
-    name that very source. The lengths stay, and a longer answer that begins with this one is
-    changed in the same way as far as this one goes.
+    A mark is a copy if the words before it precede the same mark in a source, and it does not refer
+    to that source. Lengths are kept, and for an answer being streamed, the result for a prefix is a
+    prefix of the result.
 
     Args:
         text: the answer.
-        sources: of each what it is called ("2", "PUBMED:123"), and its text.
+        sources: the names of each source ("2", "PUBMED:123") and its text.
 
     >>> source = "As known, tea lowers the pressure of the blood [7]."
     >>> said = "Tea lowers the pressure of the blood [7] in men [2]."
@@ -128,7 +127,7 @@ def without_copied(text: str, sources: Sequence[tuple[frozenset[str], str]]) -> 
     return as_text(text, copied)
 
 
-@lru_cache(maxsize=_LATELY_READ)  # of each answer that is being written, again and again
+@lru_cache(maxsize=_LATELY_READ)  # called for every prefix of a streamed answer
 def _behind_words(source: str) -> frozenset[tuple[tuple[str, ...], tuple[str, ...]]]:
     return frozenset((_words_before(source, mark), mark.ids) for mark in marks(source))
 
@@ -140,10 +139,10 @@ def _words_before(text: str, mark: Mark) -> tuple[str, ...]:
 
 
 def cited_sentences(text: str, language: str = "en") -> list[Sentence]:
-    """The sentences of an answer, each with its marks; a mark alone joins the sentence before.
+    """Split an answer into sentences with their marks; a lone mark joins the sentence before.
 
-    Sentences are cut with the marks blanked out, so that neither their points nor their brackets
-    mislead the splitter.
+    Marks are blanked out before splitting, so that their dots and brackets do not mislead the
+    splitter.
 
     >>> [(s.text, s.ids) for s in cited_sentences("It rose. [1] It fell [2].")]
     [('It rose.', ('1',)), ('It fell.', ('2',))]
@@ -170,9 +169,9 @@ def cited_sentences(text: str, language: str = "en") -> list[Sentence]:
 
 
 def quoted(found: Sequence[tuple[str, int]]) -> tuple[str, list[Sentence]]:
-    """Sentences that were copied as a text, a line each, with the number of its source behind it.
+    """Join copied sentences, one per line, each followed by its source's number.
 
-    Marks within a copied sentence are its paper's own, and name nothing here: `as_text`.
+    Marks within a copied sentence are the paper's own, and are neutralised by `as_text`.
 
     >>> text, (one,) = quoted([("It fell [55].", 2)])
     >>> text, one.text, one.ids
@@ -189,13 +188,13 @@ def quoted(found: Sequence[tuple[str, int]]) -> tuple[str, list[Sentence]]:
 
 
 def _leading(piece: str) -> int:
-    """How far a piece begins with marks and spaces that end the sentence before it."""
+    """The length of the marks and spaces that end the previous sentence."""
     match = re.match(rf"(?:\s*{_FILLER}+[\s.]*)+", piece)
     return match.end() if match else 0
 
 
 def settled(text: str) -> str:
-    """An answer that is still being written, without a mark at its end that may go on.
+    """Strip an incomplete mark from the end of a streamed answer.
 
     >>> settled("It rose. [1"), settled("It rose (PUBM"), settled("It rose [1].")
     ('It rose. ', 'It rose ', 'It rose [1].')
@@ -204,7 +203,7 @@ def settled(text: str) -> str:
 
 
 def without_marks(text: str, span: Span, own: Sequence[Mark]) -> str:
-    """The words of a span, without its marks and the gaps that they leave."""
+    """The words of a span, without marks and extra spaces."""
     parts, at = [], span.start
     for mark in own:
         parts.append(text[at : mark.span.start].rstrip())
@@ -215,12 +214,12 @@ def without_marks(text: str, span: Span, own: Sequence[Mark]) -> str:
 def with_neighbours(
     found: Sequence[Sentence], likeness: Callable[[Sentence, Sentence], float]
 ) -> list[tuple[Sentence, bool]]:
-    """Each sentence, and whether its marks are a neighbour's.
+    """Return each sentence, and whether its marks come from a neighbour.
 
-    Verif.ai's rule: a sentence without a reference takes those of the neighbour whose sources are
-    more like it; the first and the last sentence may stay without (V-6). `likeness(sentence,
-    neighbour)` compares the sentence with the neighbour's sources; of equals the one before counts.
-    A neighbour that has none itself gives none.
+    Verif.ai's rule: a sentence without a reference takes those of the neighbour with the more
+    similar sources; the first and the last sentence may stay without (V-6). `likeness(sentence,
+    neighbour)` compares the sentence with the neighbour's sources; ties go to the preceding one.
+    Only a neighbour's own marks are inherited.
     """
     given = []
     for place, sentence in enumerate(found):
@@ -237,10 +236,10 @@ def with_neighbours(
 
 
 def resolved(written: str, known: Mapping[str, int]) -> int | None:
-    """The number of the reference that a mark names, or None: there is no such.
+    """The number of the reference that a mark names; None if there is none.
 
-    `known`: number by id, PMIDs bare. A bare number is a place in the list of references where
-    there is one of that place.
+    `known` maps ids (PMIDs bare) to numbers. A bare number is an index into the list of references
+    if it is in range.
     """
     bare = written.removeprefix("PUBMED:")
     if bare != written:
@@ -250,10 +249,10 @@ def resolved(written: str, known: Mapping[str, int]) -> int | None:
 
 
 def renumbered(text: str, known: Mapping[str, int]) -> tuple[str, list[int]]:
-    """The text with its references numbered in the order of their first use, and their old numbers.
+    """Renumber references by first use; also return their old numbers in that order.
 
-    Marks by PMID stay as they are; what names no reference stays too. A longer text that begins
-    with this one is numbered in the same way as far as this one goes.
+    Marks by PMID and unknown marks are kept. For a streamed answer, the result for a prefix is a
+    prefix of the result.
 
     >>> renumbered("It rose [3]. It fell [1, 3]. Why [9]?", {"a": 1, "b": 2, "c": 3})
     ('It rose [1]. It fell [2, 1]. Why [9]?', [3, 1])

@@ -1,16 +1,15 @@
-"""Clauses of a claim, and the part of a sentence that a reference vouches for.
+"""Splits a claim into clauses, and finds the part of a sentence that a reference covers.
 
-`clauses` cuts a claim into clauses that can be judged one by one. A sentence is read once from left
-to right; at a semicolon, at ", and|but|while", at ", who|which|where" and at a bare "and|but"
-before a verb it is cut if both sides surely have their finite verb. Where the second has no
-subject, that of the first is put before it. The last clause may end in a list of three or more, and
-each of its items is judged with what stands before the list. Whatever the rules are not sure of
-stays together: a whole claim is judged anyway.
+`clauses` splits a claim into clauses that can be checked separately, in one pass from left to
+right. It cuts at a semicolon, at ", and|but|while", at ", who|which|where" and at a bare "and|but"
+before a verb, if both sides certainly have a finite verb. If the second side has no subject, the
+first one's is inserted. If the last clause ends in a list of three or more, each item is checked
+with the text before the list. In doubt nothing is cut, because the whole claim is checked anyway.
 
-`widened` and `with_subject` make a part of a sentence readable alone. One without a finite verb
-takes in the part before it, or at the sentence's start the part behind it; one without a subject is
-given that of its sentence. These two assume a verb in case of doubt: a piece that may be a clause
-stays one. For languages other than English only the number of words is looked at.
+`widened` and `with_subject` make a part of a sentence readable alone. A part without a finite verb
+absorbs the part before it, or the one after it at the sentence's start; a part without a subject
+gets its sentence's subject. In doubt these two assume a verb: a possible clause is kept. Languages
+other than English are handled by word counts only.
 """
 
 import re
@@ -26,15 +25,15 @@ from pincite.text.sentences import n_words, sentences
 from pincite.text.syntax import Clause, Segment, Sentence, Token, Verb
 from pincite.types import Span
 
-MAX_CHARS = 1_500  # a longer text is no sentence that these rules were written for
-MAX_CLAUSES = 6  # each costs up to three pairs a source; what has more is a list, not a sentence
+MAX_CHARS = 1_500  # a longer text is not a sentence that these rules can handle
+MAX_CLAUSES = 6  # each costs up to three pairs per source; more indicate a list, not a sentence
 MAX_SUBJECT, MAX_ITEM = 12, 6  # words
 _LONGEST_TITLE = 4  # "Prof."
 _ARTICLES = frozenset("the a an its his her their our this two three four five".split())
 
 
 def clauses(claim: str) -> list[Clause]:
-    """The clauses of `claim` in order, at least one; spans lie in it and never overlap.
+    """Split `claim` into at least one clause, in order; spans never overlap.
 
     >>> [c.text for c in clauses("Holm was born in Varde and studied in Oslo.")]
     ['Holm was born in Varde', 'Holm studied in Oslo']
@@ -64,7 +63,7 @@ def _of_sentence(sentence: Sentence) -> list[Clause]:
     segment = Segment(0)
     marks = [n for n in sentence.stops if sentence.word(n) == ";"]
     edges = [-1, *marks, len(sentence.tokens)]
-    # Pieces between semicolons without a verb are the items of a list.
+    # Pieces between semicolons without a verb are list items.
     listed = marks and not all(sentence.verbs_in(a + 1, b) for a, b in pairwise(edges))
     if not sentence.balanced or _opens_subordinate(sentence) or listed:
         return [sentence.clause(segment, len(sentence.tokens))]
@@ -81,7 +80,7 @@ def _of_sentence(sentence: Sentence) -> list[Clause]:
 
 
 def _cut(sentence: Sentence, segment: Segment, n: int) -> tuple[Clause, Segment] | None:
-    """The clause that ends before token `n` with the segment behind it, if a cut is sure."""
+    """Cut before token `n` if this is certain; return the clause and the remaining segment."""
     word, following = sentence.word(n), sentence.word(n + 1)
     if n <= segment.start or n + 1 >= len(sentence.tokens):
         return None
@@ -102,14 +101,14 @@ def _cut(sentence: Sentence, segment: Segment, n: int) -> tuple[Clause, Segment]
 
 
 def _without_subject(sentence: Sentence, segment: Segment, end: int, start: int) -> Segment | None:
-    """A segment from `start` that begins with its verb and takes over its neighbour's subject."""
+    """A segment that begins with its verb at `start` and takes its neighbour's subject."""
     left = sentence.verbs_in(segment.start, end)
     n = sentence.past_adverbs(start)
     if len(left) != 1 or sentence.subordinate(left[0].start, end):
         return None
     auxiliary = sentence.word(left[0].start)
     if auxiliary in syntax.AUXILIARIES and left[0].end == end:
-        return None  # "was trained and experienced in law": half a verb
+        return None  # "was trained and experienced in law": part of a verb phrase
     subject = segment.lead or _subject(sentence, segment.start, left[0].start)
     if subject is None or not sentence.word(n):
         return None
@@ -121,15 +120,15 @@ def _without_subject(sentence: Sentence, segment: Segment, end: int, start: int)
         return None
     later = bool(others) and not sentence.subordinate(n, others[0].start)
     if later and not syntax.is_sure(sentence.word(n), ""):
-        return None  # a participle of what the later verb is said of
-    words = subject.split(" ")  # without the auxiliary put behind it: "The mill was" built, closed
+        return None  # a participle that modifies the later verb's subject
+    words = subject.split(" ")  # without the auxiliary: "The mill was" built, closed
     while segment.lead and len(words) > 1 and words[-1] in syntax.AUXILIARIES | {"been", "be"}:
         words.pop()
     return Segment(start, " ".join(words))
 
 
 def _passive(sentence: Sentence, n: int) -> bool:
-    """Whether a participle leans on the auxiliary before: "known as", "designed by Holm"."""
+    """Whether a participle depends on the preceding auxiliary: "known as", "designed by Holm"."""
     word, following, agent = (sentence.word(m) for m in (n, n + 1, n + 2))
     without_object = following.lower() in syntax.PREPOSITIONS
     if word in syntax.PARTICIPLES or (word in syntax.TRANSITIVE and without_object):
@@ -139,7 +138,7 @@ def _passive(sentence: Sentence, n: int) -> bool:
 
 
 def _passive_auxiliary(sentence: Sentence, verb: Verb) -> str:
-    """Such as "was" of "was later built", "has been" of "has been built"; else empty."""
+    """The passive auxiliary: "was" in "was later built", "has been" in "has been built"; or ""."""
     words = [sentence.word(n) for n in range(verb.start, verb.end)]
     forms = [word for word in words if not syntax.is_adverb(word)]
     passive = forms[0] in syntax.BE or "been" in forms or "be" in forms
@@ -160,12 +159,12 @@ def _with_subject(sentence: Sentence, segment: Segment, end: int, start: int) ->
     sure = syntax.is_sure(sentence.word(verb), sentence.word(verb + 1))
     if not _may_open_subject(first):  # "volunteers reopened the line"
         return Segment(start) if verb == start + 1 and (sure or not listing) else None
-    # After "and", "the house built in 1901" may be one more thing in a list.
+    # After "and", "the house built in 1901" may be another list item.
     return Segment(start) if sure or first in syntax.PRONOUNS or not listing else None
 
 
 def _at_relative(sentence: Sentence, segment: Segment, comma: int) -> tuple[Clause, Segment] | None:
-    """The cut at ", who …", at the end of a clause or between a subject and its verb."""
+    """Cut at ", who …", at the end of a clause or between a subject and its verb."""
     start = comma + 2
     verb = sentence.past_adverbs(start)
     if not sentence.verbs_in(verb, verb + 1):
@@ -210,7 +209,7 @@ def _subject(sentence: Sentence, start: int, end: int) -> str | None:
 
 
 def _past_opening(words: list[Token]) -> list[Token]:
-    """Without "In 1911," or "Later" before the subject."""
+    """Strip "In 1911," or "Later" before the subject."""
     while words and syntax.is_adverb(words[0].word.lower()):
         words = words[2:] if len(words) > 1 and words[1].word == "," else words[1:]
     first = words[0].word.lower() if words else ""
@@ -226,7 +225,7 @@ def _past_opening(words: list[Token]) -> list[Token]:
 
 
 def _antecedent(sentence: Sentence, start: int, comma: int) -> str | None:
-    """What "who" or "which" behind the comma is said of; None if it may be something else."""
+    """The antecedent of "who" or "which" after the comma; None if it is ambiguous."""
     n = comma
     while n > start and _is_name(sentence.word(n - 1)):
         n -= 1
@@ -236,7 +235,7 @@ def _antecedent(sentence: Sentence, start: int, comma: int) -> str | None:
     if not between or not all(between) or set(between) & (syntax.PREPOSITIONS | {","}):
         return None
     if sentence.verbs_in(n, comma):
-        return None  # said of all that happened, not of a thing
+        return None  # refers to the whole event, not to a thing
     if n > start and sentence.word(n - 1) == "of" and sentence.word(comma + 1) == "who":
         return None  # "the mayor of Varde, who …"
     if between[0] in ("a", "an"):
@@ -251,7 +250,7 @@ def _may_open_subject(word: str) -> bool:
 
 
 def _opens_subordinate(sentence: Sentence) -> bool:
-    """Whether the sentence begins with a clause of time or reason: its verbs are not in a row."""
+    """Whether the sentence opens with a clause of time or reason, whose verb is not coordinated."""
     first, stop = sentence.word(0).lower(), sentence.next_stop(0)
     timed = first in syntax.PREPOSITIONS and sentence.word(stop) == ","
     return first in syntax.SUBORDINATORS or (timed and bool(sentence.verbs_in(0, stop)))
@@ -261,7 +260,7 @@ def _opens_subordinate(sentence: Sentence) -> bool:
 
 
 def _listed(sentence: Sentence, segment: Segment) -> list[Clause]:
-    """The last clause, or one for each item if it surely ends in a list of three or more."""
+    """The last clause, or one clause per item if it certainly ends in a list of three or more."""
     end = len(sentence.tokens)
     while end > segment.start and sentence.tokens[end - 1].word in ".!?":
         end -= 1
@@ -278,7 +277,7 @@ def _listed(sentence: Sentence, segment: Segment) -> list[Clause]:
 
 
 def _items(sentence: Sentence, segment: Segment, end: int) -> list[tuple[int, int]]:
-    """Token numbers of the items, half-open; empty if there is no list."""
+    """Token ranges of the list items, half-open; empty if there is no list."""
     found = sentence.verbs_in(segment.start, end)
     conjunctions = [
         n for n in sentence.stops if segment.start < n < end and sentence.word(n) == "and"
@@ -300,7 +299,7 @@ def _items(sentence: Sentence, segment: Segment, end: int) -> list[tuple[int, in
 def _first_item(
     sentence: Sentence, start: int, end: int, rest: list[tuple[int, int]]
 ) -> int | None:
-    """Where the first item begins, by the shape of the others: with article, names, one word."""
+    """The start of the first item, inferred from the others: an article, names, or one word."""
     others = [[sentence.word(n) for n in range(a, b)] for a, b in rest]
     if any(
         not 0 < len(o) <= MAX_ITEM or set(o) & syntax.PREPOSITIONS or not all(o) for o in others
@@ -325,7 +324,7 @@ def _first_item(
 
 
 def _last_article(sentence: Sentence, start: int, end: int) -> int:
-    """The last article in the range with nothing but its noun phrase behind it, else `end`."""
+    """The last article followed only by its noun phrase, else `end`."""
     n = next(
         (n for n in range(end - 1, start - 1, -1) if sentence.word(n).lower() in _ARTICLES), end
     )
@@ -339,17 +338,17 @@ def _is_name(word: str) -> bool:
 
 # ── Parts of a sentence ──────────────────────────────────────────────────────────────────────────
 
-MAX_PARTS = 20  # of a sentence: one of more marks is a list, and each stands for its own words
-MAX_BRACKET = 200  # characters that a part is lengthened by to close its bracket
-MIN_WORDS = 3  # a piece of fewer words says nothing without its neighbours
-MIN_SIGNS = 5  # the same in Chinese and Japanese: 他生于北京
+MAX_PARTS = 20  # per sentence: one with more marks is a list, and each mark covers its own words
+MAX_BRACKET = 200  # characters that may be added to a part to close its bracket
+MIN_WORDS = 3  # a shorter piece is meaningless without its neighbours
+MIN_SIGNS = 5  # the same in Chinese and Japanese characters: 他生于北京
 _SIGNS = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 _PIECE = re.compile(r"[^\W_]+(?:[’'.&/-][^\W_]+)*|[,;:()]")
 _WORDS = re.compile(r"\w+")
-_OBJECT = re.compile(r"[\s,]+(?:that|how|why|whether)\b")  # of "He said"
+_OBJECT = re.compile(r"[\s,]+(?:that|how|why|whether)\b")  # after a verb such as "He said"
 _CUT_NAME = re.compile(r"(?:\A\W*(?:\w+ )?|\s)\w+(?:[’']s|s[’'])(?: \w+)?\s*\Z")  # "Ito's eldest"
 _WORD_FOLLOWS = re.compile(r"\s+(?!(?:in|on|at|by|and|but|or|from|for|to|with|after)\b)[a-z]")
-_SHORTEST = 6  # words of a line with a full stop that is taken for a sentence whatever it holds
+_SHORTEST = 6  # minimum words for a line with a full stop to count as a sentence
 _CONJUNCTIONS = frozenset(
     "and but or nor yet so while whilst although though whereas because since if as however when "
     "whenever until unless once after before then thus therefore also".split()
@@ -364,16 +363,16 @@ _SUBORDINATING = frozenset(
 
 
 class Standing(StrEnum):
-    """What a piece of a sentence is by itself."""
+    """How complete a piece of a sentence is."""
 
-    CLAUSE = "clause"  # it can be read alone
-    PREDICATE = "predicate"  # a verb whose subject stands before the piece: "and closed in 1902"
+    CLAUSE = "clause"  # can be read alone
+    PREDICATE = "predicate"  # a verb whose subject precedes the piece: "and closed in 1902"
     FRAGMENT = "fragment"  # no finite verb: "with a yard"
 
 
 @lru_cache(maxsize=2048)
 def standing(piece: str, language: str = "en") -> Standing:
-    """What `piece` is by itself.
+    """Classify `piece`.
 
     >>> [str(standing(piece)) for piece in ("it closed in 1902", "and closed the mill", "in 1902")]
     ['clause', 'predicate', 'fragment']
@@ -393,7 +392,7 @@ def standing(piece: str, language: str = "en") -> Standing:
         return Standing.PREDICATE
     first = _past(words, _CONJUNCTIONS)
     inner = 0
-    for n in range(first, found[-1]):  # a clause within the clause; not "for that reason"
+    for n in range(first, found[-1]):  # a nested clause; excludes "for that reason"
         word, before = words[n].lower(), words[n - 1].lower() if n else ""
         shown = word == "that" and (not n or before in syntax.PREPOSITIONS)
         inner += word in _SUBORDINATING and not shown
@@ -401,14 +400,14 @@ def standing(piece: str, language: str = "en") -> Standing:
 
 
 def widened(sentence: str, part: Span, marks: Sequence[int], language: str = "en") -> Span:
-    """`part` with as many of its neighbours as make it readable; `marks` part the sentence.
+    """Extend `part` by neighbours until it is readable alone; `marks` divide the sentence.
 
     >>> text = "As of the census of 2000, 1,204 people lived here."
     >>> widened(text, Span(0, 16), [16]).of(text) == text
     True
     """
     if part.start == 0 and not _WORDS.search(sentence, part.end):
-        return part  # there is nothing else in the sentence
+        return part  # the part is the whole sentence
     edges = [0, *(m for m in marks if 0 < m < len(sentence)), len(sentence)]
     if len(edges) > MAX_PARTS:
         return part
@@ -440,8 +439,8 @@ def _readable(sentence: str, part: Span, language: str) -> bool:
     if len(_WORDS.findall(piece)) < MIN_WORDS or len(sentence) > MAX_CHARS:
         return False
     if sentence[:1].isupper() and sentence.endswith(".") and len(sentence.split()) > _SHORTEST:
-        return False  # a sentence with a verb that the lists do not know
-    return standing(sentence, language) is Standing.FRAGMENT  # a list: each thing is for itself
+        return False  # a sentence whose verb is not in the lists
+    return standing(sentence, language) is Standing.FRAGMENT  # a list, whose items stand alone
 
 
 def _bracket_end(sentence: str, start: int, end: int) -> int:
@@ -454,7 +453,7 @@ def _bracket_end(sentence: str, start: int, end: int) -> int:
 
 
 def with_subject(sentence: str, part: Span, language: str = "en") -> tuple[str, Span]:
-    """What to judge of a part, and where its own words stand; its subject is put before a verb.
+    """Insert the subject before a part's verb; also return the span of the part's own words.
 
     >>> with_subject("The mill burnt down and closed in 1902.", Span(20, 39))
     ('The mill closed in 1902.', Span(start=24, end=39))
@@ -480,7 +479,7 @@ def with_subject(sentence: str, part: Span, language: str = "en") -> tuple[str, 
 
 
 def _with_antecedent(sentence: str, part: Span) -> tuple[str, Span] | None:
-    """For "who opened it" with the name before it, where the rules for clauses are sure of it."""
+    """Replace "who" in "who opened it" by its antecedent, where the clause rules are certain."""
     for span, text in clauses(sentence):
         words = span.of(sentence)
         lead = text[: -len(words)]
@@ -501,11 +500,11 @@ def _with_antecedent(sentence: str, part: Span) -> tuple[str, Span] | None:
 
 
 def _subject_before(words: Sequence[str], n: int) -> tuple[int, int] | None:
-    """The subject of the predicate at word `n`, as a range of words; None if that is not sure."""
+    """The word range of the subject of the predicate at word `n`; None if uncertain."""
     found = [v for v in _maybe_verbs(words) if v < n]
     opening = _past(words, frozenset())
     if words[opening].lower() in syntax.PREPOSITIONS and "," in words[:12]:
-        opening = words.index(",") + 1  # "In 1911, the mill …"
+        opening = words.index(",") + 1  # skips "In 1911, the mill …"
     if not found or not opening < found[0] <= opening + MAX_SUBJECT:
         return None
     subject = words[opening : found[0]]
@@ -525,7 +524,7 @@ def _subject_before(words: Sequence[str], n: int) -> tuple[int, int] | None:
 
 
 def _joined(words: Sequence[str], n: int) -> bool:
-    """Whether verb `n` is one more of the same subject: "and closed"."""
+    """Whether verb `n` is coordinated with the same subject: "and closed"."""
     while n and syntax.is_adverb(words[n - 1].lower()):
         n -= 1
     return n > 0 and words[n - 1] in (",", "and", "but", "or")
@@ -563,7 +562,7 @@ def _maybe_verbs(words: Sequence[str]) -> list[int]:
 
 
 def _past_form(words: Sequence[str], n: int, before: str, after: str, *, may: bool) -> bool:
-    """Whether a past tense or participle at word `n` is a verb with an object, or behind a noun."""
+    """Whether a past form at word `n` is a finite verb: it has an object, or follows a noun."""
     if n == _past(words[:n], _COORDINATING) and syntax.is_sure(words[n], after):
         return True
     if before == ",":

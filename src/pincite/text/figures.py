@@ -1,8 +1,9 @@
-"""Numbers, years, dates and percentages as values that can be compared.
+"""Numbers, years, dates and percentages as comparable values.
 
-Models miss small changes of numbers (Verif.ai says so of its own), a rule does not: "1,500",
-"1500" and "fifteen hundred"… mean one value, "14 May 1911" and "May 14, 1911" hold the same
-figures. What a claim states and a passage lacks is a reason that a person can check at a glance.
+Models miss small changes of numbers (Verif.ai reports this of its own model); rules do not.
+"1,500", "1500" and "fifteen hundred" are one value; "14 May 1911" and "May 14, 1911" contain the
+same figures. A figure that a claim states and a passage lacks is a reason that a user can verify at
+a glance.
 """
 
 import math
@@ -41,7 +42,7 @@ _NUMBER_WORDS = {
     "hundred": 1e2,
     "thousand": 1e3,
 }
-# What `re.IGNORECASE` takes for an ASCII letter, and digits of other scripts.
+# Non-ASCII letters that `re.IGNORECASE` matches to ASCII ones, and digits of other scripts.
 _NOT_ASCII = re.compile(r"[ſıİ\u212a]|(?![0-9])\d")
 _LETTERS = {"ſ": "s", "ı": "i", "İ": "I", "\u212a": "K"}
 
@@ -56,14 +57,14 @@ _NUMBER = re.compile(
 _SHORT_SCALES, _SIGNS = {"m": 1e6, "bn": 1e9, "k": 1e3}, "$€£¥"
 _SHORT_RANGE = re.compile(r"\b(1\d|20)(\d\d)[-–/](\d\d)\b(?![-–/\d])")  # 1911–13, 1998/99
 _WORDS = re.compile(
-    rf"\b(?=[efnostz])"  # where one of the words may begin: four times as fast
+    rf"\b(?=[efnostz])"  # possible first letters: four times as fast
     rf"(?:(?P<tens>(?:{'|'.join(TENS)})[- ](?:{'|'.join(ONES[:9])}))\b"
     rf"|(?P<word>zero|{'|'.join([*ONES, *TENS])})\b(?:[ -](?P<scale>{'|'.join(SCALES)})\b)?"
     rf"|(?P<ordinal>{'|'.join(ORDINALS[:10])})\b)",
     re.IGNORECASE,
 )
 _MONTH = re.compile(rf"\b(?P<month>{'|'.join(MONTHS)}|[A-Z][a-z][a-z])\b")
-# "one", "first" and "second" say little: "one of", "first of all", "a second time".
+# Uninformative: "one of", "first of all", "a second time".
 _VAGUE = frozenset({"one", "zero", "first", "second"})
 
 
@@ -77,12 +78,12 @@ class Figure:
 
     @property
     def key(self) -> tuple[str, float]:
-        """What equal figures share; a year and a bare number of the same value are equal."""
+        """Equal for equal figures; a year equals a bare number with the same value."""
         return ("number" if self.kind == "year" else self.kind, self.value)
 
 
 def figures(text: str) -> list[Figure]:
-    """The figures of `text` in order of their place.
+    """The figures of `text`, in order.
 
     >>> [(f.kind, f.value) for f in figures("On 14 May 1911, 2.5 million came (12 %).")]
     [('number', 14.0), ('month', 5.0), ('year', 1911.0), ('number', 2500000.0), ('percent', 12.0)]
@@ -104,7 +105,7 @@ def _figures(text: str) -> tuple[Figure, ...]:
 
 
 def folded(text: str) -> str:
-    """`text`, of the same length, with ASCII for the letters and digits that patterns take for it.
+    """Replace letters and digits that patterns match as ASCII; keeps the length.
 
     >>> folded("ſıx of ١٩٦٦")
     'six of 1966'
@@ -115,7 +116,7 @@ def folded(text: str) -> str:
 
 
 def number_in_words(words: str) -> float | None:
-    """A number in words, cardinal or ordinal; None where a word is no number word.
+    """Parse a number in words, cardinal or ordinal; None if any word is not a number word.
 
     >>> number_in_words("two thousand three hundred and five"), number_in_words("Twenty-fifth")
     (2305.0, 25.0)
@@ -147,7 +148,7 @@ def missing(claim: str, source: str) -> list[Figure]:
 
 
 def rivals(figure: Figure, claim: str, source: str) -> list[Figure]:
-    """Figures of `source` of the same kind that the claim does not state: what it says instead."""
+    """Figures of the same kind in `source` that the claim lacks: what the source states instead."""
     stated = {other.key for other in figures(claim)}
     return [
         other for other in figures(source) if other.kind == figure.kind and other.key not in stated
@@ -174,7 +175,7 @@ def _numerals(text: str) -> Iterator[Figure]:
 
 
 def _is_unit(match: re.Match[str]) -> bool:
-    """Whether a letter behind a number stands apart from it, and no money is meant."""
+    """Whether the letter after a number is a unit: after a space, and not with money."""
     before = match.string[max(0, match.start() - 2) : match.start()].rstrip()
     is_money = before != "" and before[-1] in _SIGNS
     return match.start("scale") > match.end("number") and not is_money
@@ -190,7 +191,7 @@ def _spelt_out(text: str) -> Iterator[Figure]:
 
 
 def _months(text: str) -> Iterator[Figure]:
-    """Month names, but "May" and abbreviations only beside a number: "may" is also a verb."""
+    """Month names; "May" and abbreviations only beside a number, since "may" is also a verb."""
     for match in _MONTH.finditer(text):
         word = match["month"].lower()
         near = text[max(0, match.start() - 3) : match.start()] + text[match.end() : match.end() + 3]

@@ -1,13 +1,13 @@
-"""Hosts and archives of web addresses, and how long a server asks to be left alone.
+"""Hosts and archive addresses, and the `Retry-After` header.
 
 Suggestions never come from Wikipedia or its mirrors: a copy of the article supports all its claims
-(circular sourcing). A host includes everything below it. The list has the large and live sites of
-the English community's "Wikipedia:Mirrors and forks"; settings can add more.
+(circular sourcing). A host includes its subdomains. The list has the large and live sites of the
+English community's "Wikipedia:Mirrors and forks"; settings can add more.
 
-The Wayback Machine writes `/web/TIME/PAGE`; `TIME` is up to 14 digits (it then gives the nearest
-copy), `*` is a calendar and no copy, and nothing means the newest. Two letters behind the digits
-say how the page is given: `id_` as it was, all else with a bar above it and its links rewritten.
-archive.today writes `/TIME/PAGE`, or a short name that says nothing.
+The Wayback Machine's addresses are `/web/TIME/PAGE`. `TIME` has up to 14 digits (fewer select the
+nearest copy); `*` is a calendar, not a copy; none means the newest copy. A two-letter suffix
+selects the form: `id_` is the original page; all others add a banner and rewrite links.
+archive.today uses `/TIME/PAGE`, or a short name without information.
 """
 
 import re
@@ -28,19 +28,19 @@ WIKIPEDIA_AND_MIRRORS = tuple(
 
 
 def host_of(url: str) -> str:
-    """The host of a URL in lower case without port; empty if it has none or cannot be read.
+    """The lower-case host of a URL without port; empty if it has none or is invalid.
 
     >>> host_of("https://EN.Wikipedia.org:443/wiki/X")
     'en.wikipedia.org'
     """
     try:
         return (urlsplit(url).hostname or "").rstrip(".")
-    except ValueError:  # an IPv6 address with a bracket missing, and the like
+    except ValueError:  # such as an IPv6 address without a closing bracket
         return ""
 
 
 def is_below(url: str, hosts: Collection[str]) -> bool:
-    """Whether the URL's host is one of `hosts` or lies below one.
+    """Whether the URL's host is one of `hosts` or a subdomain.
 
     >>> is_below("https://en.wikipedia.org/wiki/X", ["wikipedia.org"])
     True
@@ -53,8 +53,8 @@ def is_below(url: str, hosts: Collection[str]) -> bool:
     return any(".".join(labels[i:]) in hosts for i in range(len(labels)))
 
 
-WAYBACK_HOSTS = ("archive.org",)  # and what is below it
-NEWEST = "2"  # as a time: the Wayback Machine takes it for the latest there is
+WAYBACK_HOSTS = ("archive.org",)  # includes subdomains
+NEWEST = "2"  # as a time: the Wayback Machine resolves it to the latest copy
 _WAYBACK = re.compile(
     r"(?P<base>https?://[^/]+/(?:web|wayback)/)"
     r"(?:(?P<time>\d{1,14})(?:[a-z]{2}_)?/|\d{0,14}\*/|(?=https?:/))(?P<page>.+)",
@@ -69,16 +69,16 @@ _TODAY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What the address of an archived copy says."""
+    """The parsed address of an archived copy."""
 
-    url: str  # as it was given
-    page: str  # address of the page itself
-    time: str  # digits, the year first; empty if the address names no time
+    url: str  # as given
+    page: str  # address of the original page
+    time: str  # digits, the year first; empty if the address has no time
     base: str = ""  # of a Wayback Machine, up to `/web/`; empty for other archives
 
     @property
     def date(self) -> str | None:
-        """ISO date of the copy; None of an address that only asks for the nearest one.
+        """ISO date of the copy; None if the address only asks for the nearest one.
 
         >>> snapshot_at("https://web.archive.org/web/20140302101500/http://a.example/").date
         '2014-03-02'
@@ -89,14 +89,14 @@ class Snapshot:
 
     @property
     def address(self) -> str:
-        """The address for a person."""
+        """The address to show to users."""
         return f"{self.base}{self.time}/{self.page}" if self.base and self.time else self.url
 
     def raw(self, near: str = "") -> str:
-        """The address of the page as it was, without the archive's bar where that can be had.
+        """The address of the original page content, without the archive's banner where possible.
 
         Args:
-            near: digits of a time, the year first, for an address that names none.
+            near: digits of a time, the year first, for an address without one.
 
         >>> snapshot_at("http://web.archive.org/web/2014/http:/a.example/x").raw()
         'https://web.archive.org/web/2014id_/http://a.example/x'
@@ -107,16 +107,16 @@ class Snapshot:
 
 
 def snapshot_at(url: str, hosts: Collection[str] = WAYBACK_HOSTS) -> Snapshot | None:
-    """What an archive's address says; None for any other address, and for short names.
+    """Parse an archive's address; None for other addresses and for short names.
 
     Args:
         url: any address.
-        hosts: of Wayback Machines; a host stands for itself and all below it.
+        hosts: of Wayback Machines, including subdomains.
     """
     url = url.strip()
     if (found := _WAYBACK.match(url)) and is_below(url, hosts):
         base = found["base"]
-        if is_below(url, WAYBACK_HOSTS):  # it sends everyone from http to https
+        if is_below(url, WAYBACK_HOSTS):  # it redirects http to https
             base = re.sub("^http:", "https:", base, flags=re.IGNORECASE)
         return Snapshot(url, _with_scheme(found["page"]), found["time"] or "", base)
     if found := _TODAY.match(url):
@@ -125,12 +125,12 @@ def snapshot_at(url: str, hosts: Collection[str] = WAYBACK_HOSTS) -> Snapshot | 
 
 
 def original_of(url: str, hosts: Collection[str] = WAYBACK_HOSTS) -> str:
-    """The address of the page itself: without an archive's prefix.
+    """The address of the page itself, without an archive's prefix.
 
     >>> original_of("https://web.archive.org/web/20130105/http:/www.example.org/a")
     'http://www.example.org/a'
     """
-    for _ in range(3):  # archives hold copies of archives
+    for _ in range(3):  # archives may contain copies of archives
         found = snapshot_at(url, hosts)
         if not found:
             break
@@ -139,7 +139,7 @@ def original_of(url: str, hosts: Collection[str] = WAYBACK_HOSTS) -> str:
 
 
 def _with_scheme(url: str) -> str:
-    """Prefixed addresses lose a slash (`http:/example.org`) or their scheme on the way."""
+    """Restore a slash (`http:/example.org`) or scheme lost by prefixing."""
     if match := re.match(r"(https?):/+", url, re.IGNORECASE):
         return f"{match[1]}://{url[match.end() :]}"
     return f"http://{url}"
@@ -147,16 +147,16 @@ def _with_scheme(url: str) -> str:
 
 # ── Retry-After ──────────────────────
 
-_SECONDS = re.compile(r"\d+(\.\d+)?", re.ASCII)  # whole ones, says the RFC; some send fractions
-_LONGEST = 1e9  # seconds: 31 years, for what has more digits than sense
+_SECONDS = re.compile(r"\d+(\.\d+)?", re.ASCII)  # the RFC requires integers; some send fractions
+_LONGEST = 1e9  # seconds: 31 years, a cap for absurd values
 
 
 def seconds_to_wait(retry_after: str, now: float | None = None) -> float | None:
-    """The seconds that `Retry-After` asks for (RFC 9110, §10.2.3); None where it says nothing.
+    """Parse `Retry-After` (RFC 9110, §10.2.3) to seconds; None if it is invalid.
 
     Args:
         retry_after: seconds, or the date until when to wait.
-        now: in seconds since 1970; by default what the clock says.
+        now: seconds since 1970; the current time by default.
 
     >>> seconds_to_wait("120"), seconds_to_wait("Thu, 01 Jan 1970 00:01:00 GMT", 50.0)
     (120.0, 10.0)
@@ -166,7 +166,7 @@ def seconds_to_wait(retry_after: str, now: float | None = None) -> float | None:
         return min(float(text), _LONGEST)
     try:
         until = parsedate_to_datetime(text)
-        # A date without a zone is Greenwich's, as all of HTTP are, not of this machine's zone.
+        # A date without a zone is in GMT, as in all of HTTP, not in the local zone.
         seconds = until.replace(tzinfo=until.tzinfo or UTC).timestamp()
     except (ValueError, TypeError, OverflowError):
         return None

@@ -1,6 +1,6 @@
-"""ISBN, DOI and PMID as people write them, each in the one form in which it can be compared.
+"""Normalises ISBN, DOI and PMID so that they can be compared.
 
-python-stdnum knows some 250 numbers of this kind in 1 MB; the two check digits of ISBN are ten
+python-stdnum supports some 250 kinds of numbers in 1 MB; the two check digits of ISBN take ten
 lines.
 """
 
@@ -11,10 +11,10 @@ from urllib.parse import quote, unquote, urlsplit
 
 _ISBN = re.compile(r"[0-9][0-9 \u2010-\u2015-]{7,21}[0-9Xx]")
 _DOI = re.compile(r"(?:doi:\s*|https?://(?:dx\.|www\.)?doi\.org/)?10\.[0-9]{4,9}/\S+\Z", re.I)
-# A DOI holds any printing character; old ones (SICI) brackets, semicolons, "<" and ">".
+# A DOI may contain any printable character; old ones (SICI) have brackets, semicolons, "<" and ">".
 _DOI_IN = re.compile(r"\b10\.[0-9]{4,9}(?:\.[0-9]+)*/[^\s\"“”]{1,300}")
 _NEXT = re.compile(r"[,;](?=10\.[0-9]{4}|(?:doi|pmid|pmc|issn|isbn|arxiv|https?)\b)", re.IGNORECASE)
-# In publishers' addresses a DOI stands behind a slash or in a query; names of views follow it.
+# In publishers' URLs a DOI follows a slash or is in the query; view names may follow it.
 _DOI_IN_URL = re.compile(r"(?<=[/=])10\.[0-9]{4,9}(?:\.[0-9]+)*/[^\s?&#]{1,300}")
 _VIEW = re.compile(
     r"(/(full|fulltext|abstract|abs|e?pdf|html?|xml|summary|meta|references|citations?|figures?|tables?"
@@ -28,11 +28,11 @@ _PMID = re.compile(
     r"0*([1-9][0-9]{0,8})/?\Z",
     re.IGNORECASE,
 )
-_INITIALS = 3  # capitals, at most: "Ito MK" is the person whom others call "Mei K. Ito"
+_INITIALS = 3  # capitals, at most: "Ito MK" is the person also written "Mei K. Ito"
 
 
 def isbn13(text: str) -> str | None:
-    """The first ISBN in a text as 13 digits; None if there is none whose check digit is right.
+    """The first ISBN in a text as 13 digits; None without a valid one.
 
     >>> isbn13("ISBN 0-306-40615-2 (hbk)"), isbn13("9780306406157"), isbn13("0306406153")
     ('9780306406157', '9780306406157', None)
@@ -48,7 +48,7 @@ def isbn13(text: str) -> str | None:
 
 
 def doi_of(text: str) -> str | None:
-    """The DOI that a text is, with or without its prefix; case makes no difference to a DOI.
+    """Parse a DOI with or without prefix; lower-cased, since DOIs are case-insensitive.
 
     >>> doi_of("https://doi.org/10.1000/ABC.1"), doi_of("doi:10.1000/x"), doi_of("10 towns")
     ('10.1000/abc.1', '10.1000/x', None)
@@ -58,7 +58,7 @@ def doi_of(text: str) -> str | None:
 
 
 def doi_of_url(url: str) -> str | None:
-    """The DOI of the work that an address is of, as it is written there, at doi.org or a publisher.
+    """The DOI in an address of doi.org or a publisher, in its original case.
 
     >>> doi_of_url("https://pub.example/doi/full/10.1002/(SICI)1096-8644%2899%291:3/full")
     '10.1002/(SICI)1096-8644(99)1:3'
@@ -78,7 +78,7 @@ def doi_of_url(url: str) -> str | None:
 
 
 def doi_address(doi: str) -> str:
-    """Where a DOI leads.
+    """The doi.org URL of a DOI.
 
     >>> doi_address("10.1000/a<b>(1);2")
     'https://doi.org/10.1000/a%3Cb%3E(1);2'
@@ -87,7 +87,7 @@ def doi_address(doi: str) -> str:
 
 
 def doi_in(text: str) -> str | None:
-    """The first DOI in a text as it is written, without the punctuation behind it.
+    """The first DOI in a text in its original case, without trailing punctuation.
 
     >>> doi_in("Berg (doi:10.1577/1548(1981)110<446:EOT>2.0.CO;2), p. 4.")
     '10.1577/1548(1981)110<446:EOT>2.0.CO;2'
@@ -106,7 +106,7 @@ def doi_in(text: str) -> str | None:
 
 
 def pmid_of(text: str) -> str | None:
-    """The PubMed id that a text is: a number, `PMID 123` or its address.
+    """Parse a PubMed id: a number, `PMID 123` or its address.
 
     >>> pmid_of("PMID 0123"), pmid_of("https://pubmed.ncbi.nlm.nih.gov/123/"), pmid_of("r7")
     ('123', '123', None)
@@ -116,12 +116,12 @@ def pmid_of(text: str) -> str | None:
 
 
 def pmid_of_url(url: str) -> str | None:
-    """The PubMed id in an address of PubMed's."""
+    """The PubMed id in a PubMed address."""
     return pmid_of(url) if "pubmed" in url else None
 
 
 def pmc_of_url(url: str) -> str | None:
-    """The number of PubMed Central in an address of its, also of Europe PMC.
+    """The PMC id in an address of PubMed Central or Europe PMC.
 
     >>> pmc_of_url("https://pmc.ncbi.nlm.nih.gov/articles/PMC123/"), pmc_of_url("https://e.org/a")
     ('PMC123', None)
@@ -133,9 +133,9 @@ def pmc_of_url(url: str) -> str | None:
 
 
 def work_key(title: str, names: Sequence[str]) -> str | None:
-    """A title with the first author's family name, or who published it; None without either.
+    """A key of the title and the first author's family name, or publisher; None without either.
 
-    A title alone is not enough: there are many called "Annual report".
+    A title alone is not enough: there are many works called "Annual report".
 
     >>> work_key("The Harbour: A History", ["Mei K. Ito"])
     'the harbour a history|ito'

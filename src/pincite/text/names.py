@@ -1,8 +1,7 @@
-"""Names in other spellings, with initials, as acronyms, as nationalities.
+"""Matches names across spellings, initials, acronyms and nationalities.
 
-"Zubaidi" and "Zoubaidi", "Dvořák" and "Dvorak", "WHO" and "World Health Organization", "French"
-and "France" are not missing from a source that has the one where the claim has the other. "J. R.
-Carver" is missing where the source speaks of Peter Carver only.
+"Zubaidi" and "Zoubaidi", "Dvořák" and "Dvorak", "WHO" and "World Health Organization", "French" and
+"France" match. "J. R. Carver" is missing if the source mentions only Peter Carver.
 """
 
 import re
@@ -21,37 +20,37 @@ _INITIAL = re.compile(r"[A-Z]\.?")
 _ROMAN = re.compile(r"[IVX]+")
 _LITTLE, _TITLES = (words_of("names", name) for name in ("little", "titles"))
 _SHORT_FORMS = dict(pair.split() for pair in LEXICON["names"]["short_forms"].split(","))
-_SOUNDS = [pair.split() for pair in LEXICON["names"]["sounds"].split(",")]  # in this order
+_SOUNDS = [pair.split() for pair in LEXICON["names"]["sounds"].split(",")]  # applied in this order
 _DAYS = frozenset(map(str.lower, wording.DAYS))
 _NATION = {
     word: nation.split()[0]
     for nation in LEXICON["names"]["nations"].split("/")
     for word in nation.split()
 }
-# Countries of two words, and what their people's name has of them.
+# Countries of two words, and their form in the people's name.
 _OF_TWO_WORDS = {"United States": "us", "U.S.": "us", "United Kingdom": "britain"}
 _ENDINGS = re.compile(
     r"(?:landers?|lands?|ians?|eans?|ans?|ese|ish|ic|is|i|ia|a|y|o|e|en|ers?|ch)\Z"
 )
-_SHORTEST_STEM = 4  # letters of "Peru" that "Peruvian" must share
-_SHORTEST = 4  # letters of a name that may be spelt in another way
+_SHORTEST_STEM = 4  # minimum letters of a shared stem: "Peru", "Peruvian"
+_SHORTEST = 4  # minimum letters of a name that may have another spelling
 _LETTERS = str.maketrans({"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d",
                           "þ": "th", "ı": "i"})  # fmt: skip
-_SHORTEST_ACRONYM = 3  # letters: any two words begin with some two
+_SHORTEST_ACRONYM = 3  # minimum letters: two are too likely to match by chance
 _PART = re.compile(r"[^\W\d_]+")
-_BREAK = re.compile(r"[^\w\s’'&-]")  # no name runs on beyond a comma or a full stop
+_BREAK = re.compile(r"[^\w\s’'&-]")  # names do not extend past a comma or a full stop
 _LONG = 7  # letters from which the last vowel may differ too: Mohammed, Muhammad
 
 
 def missing(claim: str, source: str) -> list[str]:
-    """Name words of `claim` that `source` states in no form, as written, in order.
+    """Name words of `claim` that `source` has in no form, as written, in order.
 
     >>> missing("In Varde J. R. Carver met the WHO.", "The World Health Organization and Peter Carver")
     ['Varde', 'Carver']
     >>> missing("He met Zubaidi, a Peruvian.", "Zoubaidi of Peru")
     []
     """  # noqa: E501
-    measured = [value.span for value in values(claim)]  # "GW" is no name
+    measured = [value.span for value in values(claim)]  # "GW" is not a name
     wanted = [
         name
         for name in _names(claim)
@@ -79,10 +78,10 @@ def missing(claim: str, source: str) -> list[str]:
 
 
 def whole(claim: str, absent: Sequence[str]) -> list[str]:
-    """The names that these words of `missing` are of, as a person would say them.
+    """Expand words from `missing` to the full names that contain them.
 
-    Words side by side are one name. Whose last word is missing, is missing whole: not "Group". A
-    missing forename alone is told alone, since the surname is there.
+    Adjacent words form one name. If its last word is missing, the whole name is returned: not just
+    "Group". A missing given name alone is returned alone, since the surname is present.
 
     >>> claim = "In Varde the World Bank Group chose Ann Lee, its Co-Chair."
     >>> whole(claim, ["Group", "Ann", "Co", "Chair"])
@@ -111,7 +110,7 @@ def _names(claim: str) -> list[str]:
 
 
 def written_otherwise(claim: str, source: str) -> list[tuple[str, str]]:
-    """(name of the claim, the source's form of it): another spelling, an acronym, its long form.
+    """Pairs of a claim's name and the source's form: a spelling, an acronym, or its long form.
 
     >>> written_otherwise("So Zubaidi left WHO.", "Zoubaidi: the World Health Organization's.")
     [('Zubaidi', 'Zoubaidi'), ('WHO', 'World Health Organization')]
@@ -135,14 +134,14 @@ def written_otherwise(claim: str, source: str) -> list[tuple[str, str]]:
 
 
 def is_in(name: str, text: str) -> bool:
-    """Whether a word of a name of several words stands in a text, in any of its forms."""
+    """Whether any word of a name is in a text, in any form."""
     known = _known(text)
     words = [match[0].rstrip(".") for match in _WORD.finditer(name)]
     return any(wording.is_named(word, text) or _is_spelt(word, known) for word in words)
 
 
 class _Source:
-    """The words of a source in the forms in which they are looked up."""
+    """The words of a source, indexed by the forms in which they are looked up."""
 
     def __init__(self, text: str) -> None:
         words = [match[0].rstrip(".") for match in _WORD.finditer(text)]
@@ -171,7 +170,7 @@ def _is_spelt(name: str, known: _Source) -> bool:
 
 @lru_cache(maxsize=16384)
 def spelling(name: str) -> str:
-    """A form that is equal for spellings of one name.
+    """A key that is equal for spellings of one name.
 
     >>> spelling("Dvořák") == spelling("Dvorak"), spelling("Mohammed") == spelling("Muhammad")
     (True, True)
@@ -189,7 +188,7 @@ def spelling(name: str) -> str:
 
 
 def _nation(word: str) -> str:
-    """What a country and its people's name share: "peru" of Peru and Peruvian."""
+    """A key shared by a country and its people: "peru" for Peru and Peruvian."""
     plain = word.lower().removesuffix("'s").removesuffix("’s")
     if plain in _NATION:
         return _NATION[plain]
@@ -199,7 +198,7 @@ def _nation(word: str) -> str:
 
 @lru_cache(maxsize=2048)
 def _runs(text: str) -> tuple[tuple[str, ...], ...]:
-    """Runs of capitalised words, little words between them left out: (World, Health, …)."""
+    """Runs of capitalised words, without function words: (World, Health, …)."""
     runs: list[list[str]] = [[]]
     end = 0
     for match in _WORD.finditer(text):
@@ -216,7 +215,7 @@ def _runs(text: str) -> tuple[tuple[str, ...], ...]:
 
 
 def long_form(acronym: str, source: str) -> str:
-    """The words of a source that an acronym stands for; "" where none do.
+    """The words of a source that an acronym abbreviates; "" if there are none.
 
     >>> long_form("GBS", "It can cause Guillain-Barré syndrome."), long_form("GBS", "Great bogs.")
     ('Guillain-Barré syndrome', '')
@@ -241,7 +240,7 @@ def _acronym(run: Sequence[str]) -> str:
 
 
 def _short_form(run: Sequence[str], known: _Source) -> str:
-    """The acronym of a run of words that a source has, with the letter of an "of" or without it.
+    """The acronym of a run of words in a source, with or without the letter of an "of".
 
     >>> _short_form(("Voice", "America"), _known("Seen on VOA."))
     'VOA'
@@ -254,7 +253,7 @@ def _short_form(run: Sequence[str], known: _Source) -> str:
 
 
 def _is_left_out(name: str, claim: str, source: str) -> bool:
-    """Whether a given name is left out or shortened before a surname that the source has."""
+    """Whether the source omits or shortens a given name before its surname."""
     for given, surname in _people(claim):
         if name not in given:
             continue
@@ -271,7 +270,7 @@ def _alone(surname: str, source: str, n_with_given: int) -> bool:
 
 
 def _others(claim: str, source: str) -> list[str]:
-    """Surnames of the claim that the source gives to other people only: with another initial."""
+    """Surnames in the claim that the source gives only to people with another initial."""
     found = []
     for given, surname in _people(claim):
         mine = {word[0] for word in given}
@@ -289,7 +288,7 @@ def _people_of(text: str) -> tuple[tuple[tuple[str, ...], str], ...]:
 
 
 def _people(text: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    """(given names or initials, surname) for each pair or more of capitalised words in a row."""
+    """(given names or initials, surname) for each run of two to four capitalised words."""
     for run in _runs(text):
         words = [word for word in run if word.lower() not in _TITLES]
         if 2 <= len(words) <= 4 and not _INITIAL.fullmatch(words[-1]):

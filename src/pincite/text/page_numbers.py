@@ -1,7 +1,7 @@
-"""Which page a character stands on, and which pages a citation names.
+"""Maps characters to pages, and parses the pages in a citation.
 
-A page has a place in its file and, where that is known, a number printed on it; the two differ as
-soon as a book has a preface or a copy is only a chapter.
+A page has an index in its file and, if known, a printed number; the two differ if a book has a
+preface or a copy is only a chapter.
 """
 
 import json
@@ -11,29 +11,29 @@ from typing import NamedTuple
 
 from pincite.types import Document, Span
 
-PAGES = "pages"  # in `Document.meta`: a JSON list with the offset where each page starts
-LABELS = "page_labels"  # there too: a JSON list with what is printed on each page, if known
+PAGES = "pages"  # key in `Document.meta`: a JSON list with each page's start offset
+LABELS = "page_labels"  # likewise: a JSON list with each page's printed number, if known
 _PREFIX = re.compile(r"(?:pp?|pages?|pgs?)\b\.?\s*", re.IGNORECASE)
 _RANGE = re.compile(r"([0-9]{1,6})(?:\s*[-\u2010-\u2015]+\s*([0-9]{1,6}))?\Z")
 _SINGLE = re.compile(r"[a-z]{0,3}[0-9]{1,6}[a-z]?\Z|[ivxlcdm]{1,9}\Z", re.IGNORECASE)
 
 
 class PageNumber(NamedTuple):
-    """A page as a person looks it up: `printed` on it, or counted in the file from 1."""
+    """A page number as users look it up: `printed` on the page, or its index from 1."""
 
     label: str
     printed: bool
 
 
 class PageRange(NamedTuple):
-    """Pages that a citation names, by number, both included."""
+    """Pages named in a citation, both ends included."""
 
     first: int
     last: int
 
 
 def page_of(document: Document, offset: int) -> int | None:
-    """The page, counted from 1, on which the character at `offset` stands; None without pages.
+    """The page, counted from 1, of the character at `offset`; None without pages.
 
     >>> page_of(Document("u", "", "one two", meta={"pages": "[0, 4]"}), 5)
     2
@@ -43,7 +43,7 @@ def page_of(document: Document, offset: int) -> int | None:
 
 
 def number_at(document: Document, offset: int) -> PageNumber | None:
-    """What to call the page of the character at `offset`; None without pages."""
+    """The displayed page number of the character at `offset`; None without pages."""
     page = page_of(document, offset)
     if page is None:
         return None
@@ -52,9 +52,9 @@ def number_at(document: Document, offset: int) -> PageNumber | None:
 
 
 def page_starts(document: Document) -> list[int]:
-    """The offsets at which the pages start; none for what has no pages.
+    """The start offsets of the pages; empty for documents without pages.
 
-    Metadata may come from an untrusted file: anything but ascending offsets is ignored.
+    Metadata may come from an untrusted file, so anything but ascending offsets is ignored.
     """
     starts = _list_in(document, PAGES)
     offsets = [start for start in starts if type(start) is int and start >= 0]
@@ -62,19 +62,19 @@ def page_starts(document: Document) -> list[int]:
 
 
 def page_labels(document: Document) -> list[str]:
-    """What is printed on each page; none if that is not known of every page."""
+    """The printed page numbers; empty unless all are known."""
     labels = [label for label in _list_in(document, LABELS) if isinstance(label, str) and label]
     return labels if len(labels) == len(page_starts(document)) else []
 
 
 def page_span(document: Document, page: int) -> Span:
-    """The characters of a page that is there, counted from 1."""
+    """The span of an existing page, counted from 1."""
     ends = [*page_starts(document)[1:], len(document.text)]
     return Span(page_starts(document)[page - 1], ends[page - 1])
 
 
 def cited_pages(text: str) -> list[PageRange | str]:
-    """The pages in a citation's words; what is no page ("Table 3", "§ 4") is left out.
+    """Parse the pages in a citation; other locators ("Table 3", "§ 4") are skipped.
 
     >>> cited_pages("pp. 12–15, 123–30 and xii")
     [PageRange(first=12, last=15), PageRange(first=123, last=130), 'xii']
@@ -91,7 +91,7 @@ def cited_pages(text: str) -> list[PageRange | str]:
 
 
 def _last(first: str, last: str) -> int:
-    """The end of a range, which may leave out the digits that it shares: 123–30."""
+    """The end of a range, which may omit shared leading digits: 123–30."""
     return int(first[: max(0, len(first) - len(last))] + last)
 
 

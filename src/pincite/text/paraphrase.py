@@ -1,10 +1,10 @@
-"""A claim in a source's own words where both say the same value or name.
+"""Rewrites a claim in a source's wording where both state the same value or name.
 
 A network sees tokens: to it "nearly two thirds" and "64 per cent", 77 °F and 25 °C or "GBS" and
-"Guillain-Barré syndrome" differ as much as two values that contradict each other. What rules read
-as equal (`text.quantities`, `text.names`) is therefore written as the source writes it before the
-network compares the two. A passage from the middle of a page says "it" of what the page's title
-names: there the title stands before it. And what only asks is left out, since it says nothing.
+"Guillain-Barré syndrome" differ as much as contradictory values. So whatever the rules consider
+equal (`text.quantities`, `text.names`) is written as in the source before the network compares the
+two. A passage from the middle of a page may say "it" for what the title names, so the title is
+prepended. Sentences that only ask are dropped, since they assert nothing.
 """
 
 import re
@@ -21,7 +21,7 @@ from pincite.types import Span
 
 @lru_cache(maxsize=4096)
 def in_words_of(source: str, claim: str) -> str:
-    """The claim with the source's wording of each value and name that the source states otherwise.
+    """Replace each value and name by the source's wording of it.
 
     >>> in_words_of("Of the 90 hands 64 per cent were women.", "Nearly two thirds were women.")
     'Nearly 64 per cent were women.'
@@ -37,7 +37,7 @@ def in_words_of(source: str, claim: str) -> str:
 
 
 def as_read(claim: str, passage: str, title: str = "") -> tuple[str, str]:
-    """What a network compares: the claim in the passage's words, and what the passage asserts.
+    """The network's input: the claim in the passage's words, and what the passage asserts.
 
     >>> as_read("Tea helps.", "We asked whether tea helps. It did not.")
     ('Tea helps.', 'It did not.')
@@ -47,10 +47,10 @@ def as_read(claim: str, passage: str, title: str = "") -> tuple[str, str]:
 
 
 def worked_out(passage: str, claim: str) -> str:
-    """The passage with what follows from its figures, where the claim states just that.
+    """Add values to the passage that follow from its figures and that the claim states.
 
-    Shares of a count, "doubled", the result of a vote, and units and bounds that are written with
-    signs: a network does not reckon.
+    Handles shares of a count, "doubled", vote results, and units and bounds in symbols, because a
+    network does not calculate.
 
     >>> worked_out("Of 94 samples, 47 were bad.", "Half of the samples were bad.")
     'Of 94 samples, 47 (half) were bad.'
@@ -70,7 +70,7 @@ def worked_out(passage: str, claim: str) -> str:
 
 
 def _shares(passage: str, claim: str) -> Iterator[tuple[int, str]]:
-    """Where the passage has a part and a whole, and the claim the share that they make."""
+    """Find a part and a whole in the passage whose share the claim states."""
     mine = [v for v in values_of(claim) if v.measure == "share" and not v.weak]
     counted = [v for v in values_of(passage) if v.measure == "share" and v.weak] if mine else []
     for value in mine:
@@ -83,7 +83,7 @@ def _shares(passage: str, claim: str) -> Iterator[tuple[int, str]]:
 
 _MULTIPLES = {"halved": 0.5, "doubled": 2.0, "tripled": 3.0, "trebled": 3.0, "quadrupled": 4.0}
 _MULTIPLE = re.compile(rf"\b(?:{'|'.join(_MULTIPLES)})\b", re.IGNORECASE)
-_NEARLY = 0.03  # "doubled" is said of 1.94 to 2.06 times
+_NEARLY = 0.03  # "doubled" covers 1.94 to 2.06 times
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,9}(?:\.\d+)?"
 _FROM_TO = re.compile(
     rf"\bfrom \D{{0,3}}({_NUMBER})(?: [a-z%]+)? to \D{{0,3}}({_NUMBER})(?: ?%| [a-z]+\b(?! of))?",
@@ -92,7 +92,7 @@ _FROM_TO = re.compile(
 
 
 def _multiples(passage: str, claim: str) -> Iterator[tuple[int, str]]:
-    """Where the passage has a change from one number to another, and the claim how many times."""
+    """Find a change between two numbers in the passage whose multiple the claim states."""
     said = _MULTIPLE.search(claim)
     if said is None or said[0].lower() in passage.lower():
         return
@@ -110,13 +110,13 @@ _AGAINST = re.compile(r"(?: \w+){0,2}? (?:voted |were |was )?(?:against|opposed)
 _NAMED_AGAINST = re.compile(
     r"\b([A-Z]\w+(?:(?: |, | and )[A-Z]\w+)*) (?:voted |were |was )?(?:against|opposed)\b"
 )
-_REACH = 200  # characters after the votes for in which the votes against are looked for
+_REACH = 200  # characters between the votes for and the votes against
 
 
 def _votes(passage: str, claim: str) -> Iterator[tuple[int, str]]:
-    """Where the passage counts votes for and names or counts those against it.
+    """Find votes for and against in the passage, as numbers or names.
 
-    The claim gives them as a result, which is put before the first.
+    The claim states them as a result, which is inserted before the first.
     """
     result = _RESULT.search(claim)
     if result is None or not _VOTED.search(claim) or result[0] in passage:
@@ -144,7 +144,7 @@ _OR = {"≥": "or more", "≤": "or less"}
 
 
 def _plainly(passage: str, claim: str) -> Iterator[tuple[str, str]]:
-    """Units and bounds of the passage in signs, and how the claim writes them."""
+    """Pairs of a unit or bound in symbols, and the claim's way of writing it."""
     for match in _PER.finditer(passage):
         power = match[3].translate(str.maketrans("¹²³", "123"))
         plain = f"{match[1]}/{match[2]}{'' if power == '1' else power}"
@@ -157,7 +157,7 @@ def _plainly(passage: str, claim: str) -> Iterator[tuple[str, str]]:
 
 
 def headed(title: str, passage: str, claim: str) -> str:
-    """The passage, after its page's title where that names what the passage calls "it".
+    """Prepend the page's title if it names what the passage calls "it".
 
     >>> headed("Varde Bridge", "It opened in 1911.", "In 1911 Varde had a bridge.")
     'Varde Bridge. It opened in 1911.'
@@ -169,7 +169,7 @@ def headed(title: str, passage: str, claim: str) -> str:
 
 
 def asserted(passage: str, claim: str) -> str:
-    """The passage without sentences that only ask, unless the claim itself tells of a question.
+    """Drop sentences that only ask, unless the claim itself is about a question.
 
     >>> asserted("We asked whether tea helps. It did not.", "Tea helps.")
     'It did not.'
@@ -177,7 +177,7 @@ def asserted(passage: str, claim: str) -> str:
     return passage if asks(claim) else _asserted(passage)
 
 
-@lru_cache(maxsize=4096)  # one passage is read for each claim of its page
+@lru_cache(maxsize=4096)  # each passage is read for every claim of its page
 def _asserted(passage: str) -> str:
     kept, end = [], 0
     for span in sentences_of(passage):

@@ -1,8 +1,8 @@
-"""A document cut into passages: about 100 words each, on sentence boundaries, with exact spans.
+"""Splits a document into passages of about 100 words, at sentence boundaries, with exact spans.
 
-SIDE cuts its corpus into 100-word passages and shows cited documents in overlapping ones, so that
-no piece of evidence is cut in two (Petroni et al. 2023, Methods). A passage is whole sentences
-where it can be; a sentence longer than a passage is cut between words.
+SIDE splits its corpus into 100-word passages and cited documents into overlapping ones, so that no
+piece of evidence is split (Petroni et al. 2023, Methods). A passage consists of whole sentences
+where possible; a longer sentence is split between words.
 """
 
 import re
@@ -13,17 +13,17 @@ from pincite.text.sentences import sentences
 from pincite.types import Document, Passage, Span, about
 
 PASSAGE_WORDS = 100  # SIDE and Sphere: 100-word passages
-WIDE_WORDS = 250  # of a cited source: what stands in two places of a page is read together
-PASSAGE_RULE = "sentences-100-v1"  # stands in a corpus's manifest: change it with the rule
+WIDE_WORDS = 250  # for cited sources: reads evidence from two places of a page together
+PASSAGE_RULE = "sentences-100-v1"  # stored in a corpus's manifest: change it with the rule
 _WORD = re.compile(r"\S+")
-_CHARS_A_WORD = 20  # of running text, with its space: more than any language's longest mean
-_LATELY_CUT = 16  # documents whose sentences are remembered: an answer has several from each
+_CHARS_A_WORD = 20  # of running text, including the space: above any language's mean
+_LATELY_CUT = 16  # documents whose sentences are cached: an answer has several passages from each
 
 
 def passages(document: Document) -> list[Passage]:
-    """The passages of a document in order, each sentence in one; none if it has no words.
+    """Split a document into passages in order, each sentence in one; empty without words.
 
-    They are what a corpus keeps, and do not carry their page along.
+    The corpus stores these, so they do not reference their page.
     """
     return _as_passages(
         document,
@@ -33,9 +33,9 @@ def passages(document: Document) -> list[Passage]:
 
 
 def cited_passages(document: Document) -> list[Passage]:
-    """A cited source's passages: overlapping, and in two widths, each span once.
+    """The passages of a cited source: overlapping, in two widths, without duplicates.
 
-    SIDE found full evidence spread over passages in 13.5 % of the cases that it called without
+    SIDE found full evidence spread over passages in 13.5 % of the cases that it reported as lacking
     evidence (Petroni et al. 2023, table 1), hence the wide ones.
     """
     units = _cut(document.text, document.language or "en")
@@ -45,7 +45,7 @@ def cited_passages(document: Document) -> list[Passage]:
 
 
 def whole(document: Document) -> list[Passage]:
-    """All of a document as one passage; none if it has no words."""
+    """The whole document as one passage; empty if it has no words."""
     text = document.text
     return _as_passages(document, [Span(0, len(text))]) if text.strip() else []
 
@@ -58,9 +58,9 @@ def windows(document: Document, n_words: int) -> list[Passage]:
 
 
 def apart(document: Document, chosen: Span) -> list[Passage]:
-    """The cited source's passages as wide as `chosen` that have no text in common with it.
+    """The passages with the width of `chosen` that do not overlap it.
 
-    None if it has no more than one passage of that width.
+    Empty if the document has only one passage of that width.
     """
     n_words = len(_WORD.findall(chosen.of(document.text)))
     size = PASSAGE_WORDS if n_words <= PASSAGE_WORDS else WIDE_WORDS
@@ -69,9 +69,9 @@ def apart(document: Document, chosen: Span) -> list[Passage]:
 
 
 def around(document: Document, span: Span, n_words: int = WIDE_WORDS) -> Span:
-    """`span` with the whole sentences around it, in turn after and before, to about `n_words`.
+    """Extend `span` by whole sentences, alternately after and before, to about `n_words`.
 
-    At least the sentences that `span` touches; all of the document if it is not longer.
+    Covers at least the sentences that `span` touches, and the whole document if it is short.
     """
     lines = _lines_around(document.text, span, n_words * _CHARS_A_WORD)
     units = [
@@ -131,7 +131,7 @@ def _windows(units: Sequence[tuple[Span, int]], size: int, overlap: bool) -> lis
 
 
 def _half_way(units: Sequence[tuple[Span, int]], start: int, end: int) -> int:
-    """The unit at which the second half of `units[start:end]` begins; always after `start`."""
+    """The index of the unit that starts the second half of `units[start:end]`; above `start`."""
     half, n_words = sum(n for _, n in units[start:end]) / 2, 0
     for position in range(start, end):
         n_words += units[position][1]
@@ -142,7 +142,7 @@ def _half_way(units: Sequence[tuple[Span, int]], start: int, end: int) -> int:
 
 def _pieces(text: str, sentence: Span) -> list[tuple[Span, int]]:
     n_words = len(sentence.of(text).split())  # white space is the same as for `_WORD`
-    if n_words <= PASSAGE_WORDS:  # nearly all
+    if n_words <= PASSAGE_WORDS:  # true for nearly all
         return [(sentence, n_words)]
     words = [Span(m.start(), m.end()) for m in _WORD.finditer(text, sentence.start, sentence.end)]
     return [

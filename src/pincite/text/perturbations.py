@@ -1,12 +1,11 @@
-"""A claim changed in one place: another figure, another name, a negation put in or taken out.
+"""Changes a claim in one place: another figure, another name, a negation added or removed.
 
-A verifier trained without such pairs calls both true; they serve training, calibration and the
-measure "how often does the changed claim score lower". The caller provides the random generator, so
-that a seed gives the same swaps.
+A verifier trained without such pairs scores both as true. They are used in training, calibration,
+and the metric "how often does the changed claim score lower". The caller provides the random
+generator, so that a seed reproduces the changes.
 
-The hard kinds use words of the source or of the claim only: a contrary word, two names or values
-exchanged, a value of something else from the same source. Looking for missing words does not reveal
-them.
+The hard kinds use only words of the source or the claim: an antonym, two names or values swapped,
+another value from the same source. Looking for missing words does not detect them.
 """
 
 import random
@@ -21,7 +20,7 @@ from pincite.types import Span
 KINDS = ("number", "date", "name", "negation")
 HARD_KINDS = ("contrary", "exchange", "rival")
 _STEPS = (-20, -10, -3, -2, -1, 1, 2, 3, 10, 20)
-# The first of these that stands in the claim is negated; after "is" and its like "not" may follow.
+# The first match is negated; after "is" and the like "not" may follow.
 _AUXILIARY = re.compile(
     r"\b(is|are|was|were|has been|have been|had been|has|have|had|can|could|will|would|may|might"
     r"|should|must|does|do|did)\b(?! (?:not|no|never)\b)"
@@ -41,14 +40,14 @@ class Swap:
 def swap_of(
     kind: str, claim: str, names: Sequence[str], chance: random.Random, evidence: str = ""
 ) -> Swap | None:
-    """The claim with one change of `kind`; None where it offers no place for it.
+    """Apply one change of `kind`; None if the claim has no place for it.
 
     Args:
         kind: one of KINDS or HARD_KINDS.
-        claim: what is changed.
-        names: names of other claims, one of which replaces a name of this.
-        chance: decides which place, and what stands there afterwards.
-        evidence: what the claim rests on: a "rival" comes from there.
+        claim: the claim to change.
+        names: names from other claims, as replacements.
+        chance: chooses the place and the replacement.
+        evidence: the claim's evidence, from which a "rival" is taken.
     """
     if kind == "name":
         return _other_name(claim, names, chance)
@@ -61,7 +60,7 @@ def swap_of(
 
 
 def negated(claim: str) -> Swap | None:
-    """The claim with "not" after its first auxiliary, or without its "not".
+    """Insert "not" after the first auxiliary, or remove an existing "not".
 
     >>> negated("The bridge was opened in 1911.").text
     'The bridge was not opened in 1911.'
@@ -102,7 +101,7 @@ def _moved(
         return None
     span, match = chance.choice(digits)
     changed = abs(int(match[0]) + chance.choice(_STEPS))
-    if str(changed) == match[0]:  # abs() may lead back: |5 − 10| = 5
+    if str(changed) == match[0]:  # abs() may restore it: |5 − 10| = 5
         changed += 1
     end = span.start + len(match[0])
     return Swap(claim[: span.start] + str(changed) + claim[end:], kind, Span(span.start, end))
@@ -132,7 +131,7 @@ _ARTICLE = re.compile(r"\b(an?) \Z", re.IGNORECASE)
 
 
 def _contrary(claim: str, chance: random.Random) -> Swap | None:
-    """One word replaced by its contrary, with the article that goes with it."""
+    """Replace one word by its antonym, and adapt its article."""
     found = [m for m in _LOWER_WORD.finditer(claim) if m[0] in _CONTRARY]
     if not found:
         return None
@@ -146,7 +145,7 @@ def _contrary(claim: str, chance: random.Random) -> Swap | None:
     return Swap(text, "contrary", Span(start, match.end()))
 
 
-# Between two things that may change places without any harm, or that are one name.
+# Words between two things whose order does not matter, or that form one name.
 _SYMMETRIC = re.compile(
     r"[^\w]*(?:(?:and|or|with|of|in|the|met|married|versus|vs)[^\w]+)*", re.IGNORECASE
 )
@@ -156,7 +155,7 @@ _JOINING = re.compile(
 
 
 def _exchanged(claim: str, chance: random.Random) -> Swap | None:
-    """Two names, or two values of a kind, each in the place of the other."""
+    """Swap two names, or two values of one kind."""
     if _JOINING.search(claim):
         return None
     alike = [_spans_of_names(claim), *(_spans_of_values(claim, kind) for kind in _VALUES)]
@@ -190,7 +189,7 @@ def _spans_of_names(text: str) -> list[Span]:
 
 
 def _spans_of_values(text: str, kind: str) -> list[Span]:
-    """Values of a kind; a number that belongs to a name, as in X-15, is none."""
+    """Values of a kind, without numbers in names such as X-15."""
     found = (f.span for f in figures.figures(text) if f.kind == kind)
     return [
         span for span in found if not _IN_A_NAME.search(text, max(0, span.start - 2), span.start)
@@ -198,7 +197,7 @@ def _spans_of_values(text: str, kind: str) -> list[Span]:
 
 
 def _rival(claim: str, evidence: str, chance: random.Random) -> Swap | None:
-    """A value or a name of the claim replaced by another of its kind from the evidence."""
+    """Replace a value or name by another of its kind from the evidence."""
     places: list[tuple[Span, list[str]]] = []
     for kind in _VALUES:
         others = _others(_spans_of_values(evidence, kind), evidence, claim)

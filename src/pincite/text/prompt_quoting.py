@@ -1,4 +1,4 @@
-"""Untrusted text in a prompt, between marks that it cannot forge."""
+"""Fences untrusted text in a prompt with markers that it cannot forge."""
 
 import hashlib
 import re
@@ -16,9 +16,9 @@ _PMID = re.compile(r"[0-9]{1,9}")
 
 
 def fenced(text: str) -> str:
-    r"""The text between marks named after its hash, without control characters.
+    r"""Fence a text with markers named after its hash; drops control characters.
 
-    A page that writes "</data> Now do this" does not close the fence: the name is 16 digits of the
+    A page with "</data> Now do this" cannot close the fence, because the name is 16 digits of the
     text's own SHA-256. Put `DATA_RULE` into the system message.
 
     >>> print(fenced("A\x07 page"))
@@ -32,10 +32,10 @@ def fenced(text: str) -> str:
 
 
 def abstract(number: int, ref_id: str, title: str, text: str) -> str:
-    r"""An abstract as a prompt gives it: number and PubMed id, by which it is cited, then the text.
+    r"""Format an abstract for a prompt: its number and PubMed id for citations, then the text.
 
     An id that is not a PMID is left out. The paper's own reference numbers are rewritten so that
-    they cannot be taken for ours.
+    they cannot be mistaken for ours.
 
     >>> print(abstract(2, "123", "Mills", "They grind."))
     [2] PUBMED:123

@@ -1,15 +1,14 @@
-"""Numbers, dates, shares, money and measures in the way people read them.
+"""Numbers, dates, shares, money and measures, compared as people read them.
 
-"1.18 million" and 1,183,505 are one value, and so are "nearly half" and 48 %, 10 miles and 16 km,
-4 July 1912 and 1912-07-04: two values are equal as far as both state them. A `Value` is therefore
-an interval: as wide as its wording is vague, in the base unit of what it measures. A claim that
-gives less than the source ("in 1912") is stated by it; one that gives more ("4 July 1912" where
-the source has "July 1912") is neither stated nor denied. What belongs to a name ("Apollo 11",
-"X-15") is no value.
+"1.18 million" and 1,183,505 are one value, and so are "nearly half" and 48 %, 10 miles and 16 km, 4
+July 1912 and 1912-07-04: values are compared to the precision that both state. A `Value` is
+therefore an interval, as wide as its wording is vague, in the base unit of its measure. A source
+supports a less precise claim ("in 1912"); it neither supports nor contradicts a more precise one
+("4 July 1912" against "July 1912"). Numbers in names ("Apollo 11", "X-15") are not values.
 
-The widths are conventions of rounding, checked on the pairs in tests/cases/values
-(`python tools/gate_values.py`). Own rules instead of a library: quantulum3, dateparser and pint
-read neither "a mile and a half", "nearly £6.4m" nor "the early 1880s", and give no intervals.
+The widths are rounding conventions, checked on the pairs in tests/cases/values (`python
+tools/gate_values.py`). No library is used: quantulum3, dateparser and pint do not parse "a mile and
+a half", "nearly £6.4m" or "the early 1880s", and return no intervals.
 """
 
 import math
@@ -36,7 +35,7 @@ from pincite.types import Span
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A date as far as it is given: a range of years for a decade, of months for a season."""
+    """A date to the stated precision: a range of years for a decade, of months for a season."""
 
     years: tuple[int, int] | None = None
     months: tuple[int, int] | None = None
@@ -45,20 +44,20 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """Where a value stands and what it says."""
+    """A value and its position."""
 
     span: Span
-    low: float = 0.0  # in the base unit of `measure`; both 0 of a date
+    low: float = 0.0  # in the base unit of `measure`; low and high are 0 for a date
     high: float = 0.0
-    measure: str = ""  # "length", "share", "money $", "date", …; "" of a bare number
-    unit: str = ""  # as `units` names it: values in different units are compared more loosely
-    dates: tuple[Day, ...] = ()  # of a date; two where day and month may be exchanged
-    between: tuple[float, float] | None = None  # the ends of a range, of which this is one; years
-    weak: bool = False  # may state a claim's value, but is not one by itself: "first", "one"
+    measure: str = ""  # "length", "share", "money $", "date", …; "" for a bare number
+    unit: str = ""  # as in `units`: values in different units are compared more loosely
+    dates: tuple[Day, ...] = ()  # of a date; two if day and month may be swapped
+    between: tuple[float, float] | None = None  # of its range; years for dates
+    weak: bool = False  # may match a claim's value, but is not a value itself: "first", "one"
 
     @property
     def is_year(self) -> bool:
-        """Whether it is a bare year, which may as well be a number."""
+        """Whether it is a bare year, which may also be a number."""
         return self.measure == "date" and all(
             d.months is None and d.years and d.years[0] == d.years[1] for d in self.dates
         )
@@ -88,7 +87,7 @@ def _any_of(words: Sequence[str]) -> str:
 
 
 # A number in words. "Five thirty-second ads" are five and thirty, not 35: after a small number only
-# "hundred" and its like go on with it.
+# "hundred" and the like continue it.
 _SCALE = "(?:hundred|thousand|dozen)"
 _SMALL_WORDS = rf"(?:(?:{'|'.join(TENS)})(?:[ -](?:{'|'.join(ONES[:9])}))?\b|zero|{_any_of(ONES)})"
 _SCALED_WORDS = rf"(?:{_SMALL_WORDS}[ -])?{_SCALE}(?:[ -]{_SCALE})*"
@@ -127,15 +126,15 @@ def _units() -> tuple[dict[str, tuple[str, str]], dict[str, float]]:
         for unit in units.split(";"):
             words, factor = unit.split("=")
             plain = [word.replace("_", " ") for word in words.split()]
-            # The singular of time names the unit of ages: "year".
+            # The singular of a time unit names the unit of ages: "year".
             names |= dict.fromkeys(plain, (measure, plain[0]))
             factors[plain[0]] = float(factor)
     return names, factors
 
 
 UNITS, FACTORS = _units()
-LOOSE = {"gallon": 0.12, "ton": 0.12}  # units of more than one size
-# All but the letters that mean other things too.
+LOOSE = {"gallon": 0.12, "ton": 0.12}  # units with several sizes
+# Excludes letters with other meanings.
 _NAMES = sorted(set(UNITS) - {"m", "l", "g", "w", "min"}, key=len, reverse=True)
 UNIT = "|".join(map(re.escape, _NAMES))
 
@@ -152,7 +151,7 @@ _MONTH = (
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?"
 )
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
-# Each pattern of many words begins with the letters that these may begin with: three times as fast.
+# Each pattern of many words starts with its possible first letters: three times as fast.
 _DATES = re.compile(
     rf"(?<!\w)(?=[a-fj-ost\d])(?:(?P<part>early|mid|late|(?:the\s)?(?:end|beginning|start|spring|summer|autumn|fall)\s+of)"
     rf"(?:\s+in)?[ -](?:the\s)?(?P<yp>1\d{{3}}|20\d\d)(?P<dp>[’']?s)?\b"
@@ -166,7 +165,7 @@ _DATES = re.compile(
     rf"(?:\s?[–-]\s?(?P<d3>\d{{1,2}}))?(?:,?\s+(?P<y2>\d{{4}}))?(?!\d)"
     rf"|(?P<m3>{_MONTH}),?\s+(?:of\s+)?(?P<y3>\d{{4}})(?!\d)"
     rf"|(?P<m4>January|February|April|June|July|August|September|October|November|December"
-    rf"|(?-i:March)(?!\s+(?:on|to)\b))\b"  # "the army on the march" is no month
+    rf"|(?-i:March)(?!\s+(?:on|to)\b))\b"  # excludes "the army on the march"
     rf"|(?<!\w)(?:the\s+)?(?P<decade>1\d\d0|20\d0)[’']?s\b"
     rf"|(?P<century>\d{{1,2}}(?:st|nd|rd|th)|twenty-first|{_PLACES})"
     rf"[ -]centur(?:y|ies)\b(?P<bc>\s+BC)?"
@@ -189,7 +188,7 @@ def _dates(text: str) -> Iterator[Value]:
     for match in _DATES.finditer(text):
         days = _days(match)
         if match["year"] and _QUANTITY_AFTER.match(text, match.end()):
-            continue  # "1500 m" is no year
+            continue  # "1500 m" is not a year
         if days and all(_is_real(day) for day in days):
             yield Value(Span(*match.span()), measure="date", dates=tuple(days))
         if match["from"] and days:
@@ -201,7 +200,7 @@ def _dates(text: str) -> Iterator[Value]:
 
 
 def _days(match: re.Match[str]) -> list[Day]:
-    """What a date may mean: one day, or two where the order of day and month is not known."""
+    """The possible readings of a date: two if the order of day and month is unknown."""
     if match["part"] or match["season"]:
         return [_part_of_year(match)]
     if match["feast"]:
@@ -249,7 +248,7 @@ def _part_of_year(match: re.Match[str]) -> Day:
     year = int(match["yp"] or match["ys"])
     if match["dp"]:
         low, high = _PARTS_OF_DECADE.get(part, (0, 9))
-        times = 10 if year % 100 == 0 and year < 2000 else 1  # "the early 1800s" are of a century
+        times = 10 if year % 100 == 0 and year < 2000 else 1  # "the early 1800s" means the century
         return Day((year + times * low, year + times * high + times - 1))
     return Day((year, year), _PARTS_OF_YEAR[part])
 
@@ -288,11 +287,11 @@ _SHORT = {"k": 1e3, "m": 1e6, "mn": 1e6, "bn": 1e9, "b": 1e9, "tn": 1e12}
 _WEAK = frozenset({"one", "zero", "first", "second"})
 _SIGNS = {"$": "money $", "€": "money €", "£": "money £", "¥": "money ¥"}
 _FRACTIONS = {"half": 50.0, "third": 100 / 3, "quarter": 25.0, "fifth": 20.0, "tenth": 10.0}
-_LAST_DIGIT = 0.025  # the most that zeros at the end of a number may hide: 400,000 for 396,400
-_SCALED = 0.075  # and the last digit before "million"
-_ONE_POINT = 1.0  # percentage point: what "a third" leaves open
+_LAST_DIGIT = 0.025  # maximum rounding hidden by trailing zeros: 400,000 for 396,400
+_SCALED = 0.075  # the same for the last digit before "million"
+_ONE_POINT = 1.0  # percentage points: the tolerance of "a third"
 _NUMBER = re.compile(
-    rf"(?:(?<!\w)|(?=[$€£¥]))(?=[ac-fhmnostuz\d$€£¥−–-])"  # where one may begin: twice as fast
+    rf"(?:(?<!\w)|(?=[$€£¥]))(?=[ac-fhmnostuz\d$€£¥−–-])"  # possible starts: twice as fast
     rf"(?P<sign>(?:US|A|C|AU|CA)?[$€£¥]\s?)?(?<![\w.±])(?<!± )(?P<minus>[−-]|\bminus "
     rf"|(?<!\d )–(?=\d[\d.,]*\s?(?:°|deg)))?"
     rf"(?:(?P<digits>\d{{1,3}}(?:[,\u00a0\u202f ]\d{{3}})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?)"
@@ -300,7 +299,7 @@ _NUMBER = re.compile(
     rf"|\b(?P<place>(?:(?:{'|'.join(TENS)})-)?(?:{_PLACES}))\b(?!\s+of\b)"
     rf"|\b(?P<words>{_WORDED})\b)"
     rf"(?P<gap>[ -]?)(?P<scale>(?:{'|'.join(SCALES)}|(?-i:bn|mn|tn|k|m|b))(?![a-z²³]|\d\b|/s\b))?"
-    rf"(?!\.?\d)(?:(?![a-z])|(?=(?:{UNIT})(?![a-z])))"  # "12kg", but no "3D"
+    rf"(?!\.?\d)(?:(?![a-z])|(?=(?:{UNIT})(?![a-z])))"  # "12kg", but not "3D"
     rf"(?P<percent>\s?%|\s?per ?cent\b|\s?percent\b|\s(?P<points>percentage points?)\b)?"
     rf"(?:\s(?:of\s)?(?:US|Australian|Canadian|American)(?=\s))?"
     rf"(?:[ -]?(?P<unit>{UNIT})(?![a-z²³])"
@@ -322,7 +321,7 @@ _SHARE = re.compile(
 )
 _ROMAN = re.compile(r"(?<=[a-z] )(?P<roman>[IVX]{2,}|[VX])\b(?![-’'])")
 _ROMANS = {"I": 1, "V": 5, "X": 10}
-# A number that belongs to a name: "Apollo 11", "Boeing 747", "Route 66", "Article 5", "X-15".
+# A number within a name: "Apollo 11", "Boeing 747", "Route 66", "Article 5", "X-15".
 _NAMED = re.compile(r"(?:^|[\s(“\"])(?P<word>[A-Z][\w’']*|No\.|no\.|[A-Z]{1,4})(?:-|\s)\Z")
 _SMALL = re.compile(r"\d{1,3}")
 _PEOPLE = re.compile(r"\d+ (?:people|persons|men|women|children|soldiers|workers|passengers)\b")
@@ -347,7 +346,7 @@ def _shares(text: str) -> Iterator[Value]:
             part = match["part"].lower().removesuffix("s").replace("halve", "half")
             n = _count(match["n"] or "a")
             if match["n"] is None and part not in ("half", "quarter"):
-                continue  # "the fifth of them" counts, and is no share
+                continue  # "the fifth of them" is an ordinal, not a share
             percent = n * _FRACTIONS[part]
         else:
             percent = 100 * _count(match["a"]) / max(1.0, _count(match["b"]))
@@ -424,7 +423,7 @@ def _halves(text: str) -> Iterator[Value]:
 
 
 def _many(text: str) -> Iterator[Value]:
-    """Vague plurals: "dozens" are 24 and more, "tens of thousands" 20,000 to 100,000."""
+    """Vague plurals: "dozens" means 24 or more, "tens of thousands" 20,000 to 100,000."""
     for match in _MANY.finditer(text):
         one = _PLURALS[match["word"].lower()] * _PLURALS.get((match["tens"] or "").lower(), 1.0)
         yield Value(Span(*match.span()), 1.9 * one, 10 * one)
@@ -489,16 +488,16 @@ def _measure(match: re.Match[str]) -> tuple[str, str]:
         return _SIGNS[match["sign"].strip()[-1]], ""
     if _is_metres(match):
         return "length", "m"
-    # "40 kg/m²" and "40 kg m-2" are neither mass nor area: compared as they are written.
+    # "40 kg/m²" and "40 kg m-2" are neither mass nor area, so they are compared as bare numbers.
     name = "" if match["per"] else (match["unit"] or match["letter"] or "").lower()
     measure, unit = UNITS.get(name, ("", ""))
-    if measure == "pounds":  # money where there are millions of them
+    if measure == "pounds":  # millions of pounds are money
         return ("money £", "") if match["scale"] else ("mass", "lb")
     return measure, "" if measure.startswith("money") else unit
 
 
 def _width(match: re.Match[str], value: float) -> float:
-    """Half of what the last digit that is written stands for."""
+    """Half the place value of the last written digit."""
     digits = match["digits"] or ""
     if match["percent"]:
         return 0.5 * 10.0 ** -len(digits.partition(".")[2])
@@ -538,7 +537,7 @@ _READERS = (_dates, _times, _clock, _feet, _halves, _many, _shares, _numbers, _r
 
 
 def values(text: str) -> list[Value]:
-    """The values of `text` in order of their place; none of two overlap.
+    """The values of `text`, in order, without overlaps.
 
     >>> [(v.measure, v.low, v.high) for v in values("It is 5 km long, 12 % of it new.")]
     [('length', 5000.0, 5000.0), ('share', 11.5, 12.5)]
@@ -550,7 +549,7 @@ def values(text: str) -> list[Value]:
 def _values(text: str) -> tuple[Value, ...]:
     text = folded(text)
     found: list[Value] = []
-    taken = bytearray(len(text))  # places that an earlier reader has read
+    taken = bytearray(len(text))  # characters used by an earlier parser
     for reader in _READERS:
         known = [v for v in reader(text) if not any(taken[v.span.start : v.span.end])]
         for value in known:
@@ -568,7 +567,7 @@ _BEFORE_RANGE = re.compile(
 
 
 def _with_ranges(text: str, found: Sequence[Value]) -> list[Value]:
-    """The values, of which those that are ends of one range know it: "between 70 and 90 metres"."""
+    """Mark values that are the ends of one range: "between 70 and 90 metres"."""
     ranged = list(found)
     for n, (one, other) in enumerate(pairwise(found)):
         joined = _JOINS.fullmatch(text, one.span.end, other.span.start)
@@ -602,7 +601,7 @@ def _ends(one: Value, other: Value) -> tuple[Value, Value]:
 
 _OTHER_UNIT = 0.03  # converted values are rounded: 10 miles are "16 km"
 _EPSILON = 1e-6
-MOST = 100  # values of a claim that are looked for: a claim with more is a table
+MOST = 100  # values per claim: a claim with more is a table
 _NOWHERE = Span(0, 0)
 
 
@@ -617,7 +616,7 @@ def unstated(claim: str, source: str) -> list[Value]:
     return list(_unstated(claim, source))
 
 
-@lru_cache(maxsize=4096)  # asked for as a feature, as a witness and as a reason
+@lru_cache(maxsize=4096)  # used as a feature, for evidence and for reasons
 def _unstated(claim: str, source: str) -> tuple[Value, ...]:
     wanted = [value for value in values(claim) if not value.weak][:MOST]
     if not wanted:
@@ -628,7 +627,7 @@ def _unstated(claim: str, source: str) -> tuple[Value, ...]:
         for value in wanted
         if not any(states(other, value) for other in known)
         and not _put_together(value, known)
-        # Of many years in a page one may well lie between two others.
+        # Among many years in a page, any one may lie between two others.
         and not (value.measure != "date" and any(holds(value, other) for other in known))
         and not _is_last(value, claim, source)
         and not _derived(value, [*known, *(v for v in wanted if v is not value)])
@@ -636,7 +635,7 @@ def _unstated(claim: str, source: str) -> tuple[Value, ...]:
 
 
 def states(source: Value, claim: Value) -> bool:
-    """Whether the source's value says at least what the claim's says."""
+    """Whether the source's value is at least as specific as the claim's, and agrees with it."""
     if "date" in (source.measure, claim.measure):
         if source.measure == claim.measure:
             return any(_contains(c, s) for c, s in product(claim.dates, source.dates))
@@ -649,22 +648,22 @@ def states(source: Value, claim: Value) -> bool:
 
 
 def conflict(source: Value, claim: Value) -> bool:
-    """Whether two values of one kind cannot both be meant: neither states nor allows the other."""
+    """Whether two values of one kind are incompatible: neither states nor allows the other."""
     if source.weak or claim.weak or source.measure != claim.measure:
         return False
     if holds(claim, source) or holds(source, claim):
         return False
     if any(0 < 2 * value.low < value.high for value in (source, claim)):
-        return False  # "dozens" and "thousands" are too vague to deny anything
+        return False  # "dozens" and "thousands" are too vague to contradict anything
     if claim.measure == "date":
         return not any(_allows(c, s) for c, s in product(claim.dates, source.dates))
     return not _same_number(source, claim)
 
 
 def holds(end: Value, value: Value) -> bool:
-    """Whether a value lies in the range of which another is an end."""
+    """Whether a value lies in the range with the given end."""
     if end.between is None or value.between or value.weak or value.measure != end.measure:
-        return False  # two ranges say the same where their ends do
+        return False  # two ranges are compared by their ends
     low, high = end.between
     if end.measure == "date":
         return any(d.years and low <= d.years[0] and d.years[1] <= high for d in value.dates)
@@ -677,7 +676,7 @@ _NEXT_WORD = re.compile(r"\s+([^\W\d_]{3,})")
 
 
 def _is_last(value: Value, claim: str, source: str) -> bool:
-    """Whether the source may call what the claim counts the last: "the fourth verse"."""
+    """Whether the source may call the claim's ordinal "the last": "the fourth verse"."""
     noun = _NEXT_WORD.match(claim, value.span.end)
     if not noun or value.measure or not _ORDINAL.search(folded(value.span.of(claim))):
         return False
@@ -701,14 +700,14 @@ def _same_number(one: Value, other: Value) -> bool:
             return False
         one, other = share, replace(number, low=100 * number.low, high=100 * number.high, unit="%")
         return min(one.high, other.high) >= max(one.low, other.low)  # "a proportion of 0.47"
-    if one.measure != other.measure:  # a bare number beside one with a unit: as it is written
+    if one.measure != other.measure:  # a bare number beside one with a unit: compared as written
         one, other = _bare(one), _bare(other)
     slack = _EPSILON * max(abs(one.high), abs(other.high))
     if one.unit != other.unit and one.measure == other.measure and one.measure:
         loose = max(LOOSE.get(one.unit, 0.0), LOOSE.get(other.unit, 0.0), _OTHER_UNIT)
         slack = loose * max(abs(one.high), abs(other.high))
         if one.measure == "temperature":
-            slack = 1.0  # degree: a share of a temperature says nothing
+            slack = 1.0  # degree: relative tolerance is meaningless for temperatures
     common = min(one.high, other.high) - max(one.low, other.low)
     if one.unit == other.unit and one.low < one.high and other.low < other.high:
         narrower = min(one.high - one.low, other.high - other.low)
@@ -736,7 +735,7 @@ def _allows(claim: Day, source: Day) -> bool:
 
 
 def _put_together(value: Value, known: Sequence[Value]) -> bool:
-    """Whether a date's year and its day stand apart: "On 4 July … of that year, 1912"."""
+    """Whether the text gives a date's year and day separately: "On 4 July … of that year, 1912"."""
     if value.measure != "date":
         return False
     days = [day for other in known for day in other.dates]
@@ -750,15 +749,15 @@ def _put_together(value: Value, known: Sequence[Value]) -> bool:
     return False
 
 
-_LONGEST_AGE = 130  # years: what is longer is hardly reckoned from two dates in a text
+_LONGEST_AGE = 130  # years: a longer time is rarely computed from two dates in a text
 _YEAR, _DAY_S, _DAYS_A_MONTH = 31557600.0, 86400.0, 30.44
-_LATER = 1.5  # days by which a time between two dates may be counted otherwise
+_LATER = 1.5  # tolerance in days for a time between two dates
 
 
 def _derived(value: Value, known: Sequence[Value]) -> bool:
-    """Whether it follows from others: the time between two dates, or a year so many years away.
+    """Whether it follows from others: the time between two dates, or a year computed from one.
 
-    Where only the years are known an age may be one less than their difference.
+    If only the years are known, an age may be one less than their difference.
     """
     given = sorted(
         {d.years[0] for v in known for d in v.dates if d.years and d.years[0] == d.years[1]}
@@ -767,7 +766,7 @@ def _derived(value: Value, known: Sequence[Value]) -> bool:
         year = value.dates[0].years
         ages = {round(v.low / _YEAR) for v in known if v.unit == "year"}
         return any(year == (a + n, a + n) or year == (a - n, a - n) for a in given for n in ages)
-    if value.measure == "points":  # from 10 % to 15 % are 5
+    if value.measure == "points":  # 10 % to 15 % is 5 points
         shares = [(v.low + v.high) / 2 for v in known if v.measure == "share"]
         return any(value.low <= b - a <= value.high for a in shares for b in shares)
     if value.measure != "time":

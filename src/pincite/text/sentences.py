@@ -1,8 +1,8 @@
-"""Where sentences begin and end, as spans.
+"""Splits text into sentences, as spans.
 
-sentencex (Wikimedia's splitter, rules for some 300 languages) decides inside a line; a line break
-always ends a sentence, because extracted pages put headings, list items and table rows on lines of
-their own. Spans carry no outer white space.
+sentencex (Wikimedia's splitter, with rules for some 300 languages) splits within a line. A line
+break always ends a sentence, because extracted pages put headings, list items and table rows on
+separate lines. Spans are trimmed.
 """
 
 import re
@@ -13,13 +13,13 @@ from sentencex import get_sentence_boundaries
 from pincite.text import LEXICON
 from pincite.types import Span
 
-# What the splitter (Rust) cannot take or panics on, each for one character of the same meaning, so
-# that offsets stay: half surrogate pairs, and white space of more than one byte.
+# Characters that the splitter (Rust) rejects or panics on, each replaced by one equivalent
+# character to keep offsets: lone surrogates, and white space of more than one byte.
 _LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 _OTHER_SPACES = re.compile(r"[^\S\n\r ]")
-# The splitter's time grows with the square of a line's quotation marks: 100,000 took 17 s.
+# The splitter is quadratic in a line's quotation marks: 100,000 took 17 s.
 _LONGEST = 8_000
-# Abbreviations that the splitter takes for the end of a sentence when a capital or a digit follows.
+# Abbreviations after which the splitter wrongly ends a sentence before a capital or digit.
 _ABBREVIATED = re.compile(
     r"(?:^|[\s(\[“\"'])(?:Sen|Gov|Prof|Supt|Insp|Cllr|Messrs|Mlle|Mme|Bros|St|Ste|"
     r"(?:approx|vol|vols|ch|chap|sec|fig|figs|no|nos|est|vs|ca|spp|ssp|var|cf|op|vz|mil)|"
@@ -27,21 +27,21 @@ _ABBREVIATED = re.compile(
 )
 # Thai, Lao, Khmer, Japanese syllables and Han
 _SPACELESS = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-_NUMBER = re.compile(r"(?:^|[\s(])No\.$")  # "No. 5"; but "No. It was not."
-_DOTTED = re.compile(r"(?:^|[\s(\"“'])\w+(?:\.\w+)+\.$")  # "N.EX." before "T": a name with stops
+_NUMBER = re.compile(r"(?:^|[\s(])No\.$")  # "No. 5", but not "No. It was not."
+_DOTTED = re.compile(r"(?:^|[\s(\"“'])\w+(?:\.\w+)+\.$")  # "N.EX." before "T": a name with dots
 
-# What the splitter lacks of other languages' abbreviations.
+# Abbreviations of other languages that the splitter lacks.
 _ABBREVIATED_IN = {
     language: re.compile(rf"(?:^|[\s(\[«„“\"'’-])(?:{words})\.$", re.IGNORECASE)
     for language, words in LEXICON["abbreviations"].items()
 }
 _INITIAL = re.compile(r"(?:^|[\s(.-])[A-ZÀ-ÖØ-ÞŁŚŻŹČŠŽА-ЯЁ]\.$")  # "J. Roux"
-# "W maju 1920 r.", "В 1920 г.": only says when, and its sentence goes on.
+# "W maju 1920 r.", "В 1920 г.": a leading date, after which the sentence continues.
 _OPENING = re.compile(
     r"(?:w|we|od|do|po|przed|około|na|z|в|во|с|со|к|до|по|после|около|от)(?:\s\S+){1,3}\Z",
     re.IGNORECASE,
 )
-# "im 14. Jahrhundert", "der 2. Weltkrieg"; but "auf Platz 3. Danach"
+# "im 14. Jahrhundert", "der 2. Weltkrieg"; but not "auf Platz 3. Danach".
 _ORDINAL = re.compile(
     r"\b(?:der|des|dem|den|die|das|am|im|vom|zum|zur|beim|ab|bis|seit|und|ein|eine|einen|einem|einer|"
     r"ihr|ihre|sein|seine|seinem|seinen|ihrem|ihren|jeder|jeden|dieser|diesem)\s\d{1,3}\.$",
@@ -55,7 +55,7 @@ _MEASURE = re.compile(
 
 
 def sentences(text: str, language: str = "en") -> list[Span]:
-    """Spans of the sentences of `text`, in order, trimmed; lines without words give none.
+    """Split `text` into trimmed spans, in order; lines without words are dropped.
 
     >>> [s.of("Dr. Ito won. Twice!") for s in sentences("Dr. Ito won. Twice!")]
     ['Dr. Ito won.', 'Twice!']
@@ -65,10 +65,10 @@ def sentences(text: str, language: str = "en") -> list[Span]:
 
 
 def whole_sentences(text: str, language: str = "en") -> list[Span]:
-    """As `sentences`, but nothing is cut at a stop within a name or behind an abbreviation.
+    """Like `sentences`, but never splits within names or after abbreviations.
 
-    For an article's prose. A page as it was extracted may lack the spaces and capitals that this
-    goes by, and passages are cut by `sentences` in every corpus that there is.
+    For the prose of articles. Extracted pages may lack the spaces and capitals that this relies on,
+    and every existing corpus was split with `sentences`.
 
     >>> text = "He read vol. 5. N.EX.T won."
     >>> [span.of(text) for span in whole_sentences(text)]
@@ -86,7 +86,7 @@ def whole_sentences(text: str, language: str = "en") -> list[Span]:
 
 
 def joined(spans: Iterable[Span], goes_on: Callable[[Span, Span], bool]) -> list[Span]:
-    """The spans in order, each put together with the one before where that one goes on in it."""
+    """Merge each span with the next if `goes_on` holds for the pair."""
     found: list[Span] = []
     for span in spans:
         if found and goes_on(found[-1], span):
@@ -97,7 +97,7 @@ def joined(spans: Iterable[Span], goes_on: Callable[[Span, Span], bool]) -> list
 
 
 def _goes_on(text: str, left: Span, right: Span) -> bool:
-    """Whether the stop at the end of `left` ends no sentence."""
+    """Whether the full stop at the end of `left` does not end a sentence."""
     gap, end = text[left.end : right.start], text[max(left.start, left.end - 20) : left.end]
     if "\n" in gap or not end.endswith((".", "!", "?")):
         return False
@@ -111,7 +111,7 @@ def _goes_on(text: str, left: Span, right: Span) -> bool:
 
 
 def _goes_on_in(language: str, text: str, left: Span, right: Span) -> bool:
-    """The same by the rules of other languages; in Japanese and Chinese after a quotation."""
+    """The same for other languages; in Japanese and Chinese, after a quotation."""
     gap, end = text[left.end : right.start], text[max(left.start, left.end - 20) : left.end]
     if "\n" in gap:
         return False
@@ -130,7 +130,7 @@ def _goes_on_in(language: str, text: str, left: Span, right: Span) -> bool:
 
 
 def _cut_at_measures(text: str, span: Span) -> list[Span]:
-    """The sentence in two where a measure or a year ends it: "es 12 km. La presa"."""
+    """Split after a measure or a year at the end of a sentence: "es 12 km. La presa"."""
     cuts = [span.start]
     for found in _MEASURE.finditer(text, span.start, span.end):
         piece = text[cuts[-1] : found.end()]
@@ -140,7 +140,7 @@ def _cut_at_measures(text: str, span: Span) -> list[Span]:
 
 
 def _cut_at_stops(text: str, span: Span) -> list[Span]:
-    """At each 。 that stands in no brackets, digits following or not."""
+    """Split at each 。 outside brackets, even before digits."""
     cuts, depth = [], 0
     for n in range(span.start, span.end - 1):
         depth = max(depth + (text[n] in "「『（“《") - (text[n] in "」』）”》"), 0)
@@ -155,7 +155,7 @@ def _cut(text: str, span: Span, cuts: Sequence[int]) -> list[Span]:
 
 
 def n_words(text: str) -> int:
-    """Number of words, where a script without spaces counts two characters as a word.
+    """Count words; in scripts without spaces two characters count as a word.
 
     >>> n_words("Three short words"), n_words("委员会星期二开会")
     (3, 4)
@@ -167,7 +167,7 @@ def n_words(text: str) -> int:
 
 
 def trimmed(text: str, span: Span) -> Span:
-    """`span` without the white space at its ends; empty at its start if there is nothing else."""
+    """Trim white space; a blank span becomes empty at its start."""
     piece = span.of(text)
     lead = len(piece) - len(piece.lstrip())
     return Span(span.start + lead, span.start + max(lead, len(piece.rstrip())))
@@ -200,7 +200,7 @@ def _boundaries(line: str, language: str) -> list[tuple[int, int]]:
     try:
         found = get_sentence_boundaries(language, line)
     except BaseException as error:
-        # A panic inside Rust is no Exception; a line that causes one is left whole.
+        # A panic in Rust is not an Exception; the line that causes it is not split.
         if type(error).__name__ != "PanicException":
             raise
         return [(0, len(line))]
@@ -215,7 +215,7 @@ _OPEN = (
     r"(?:see|known?|unknown|clear|unclear|uncertain|debated?|disputed|controversial|question\w*)"
 )
 _STUDY = r"(?:study|trial|review|paper|article|analysis|meta-analysis|work|experiment|survey)"
-_OPENING_WORDS = r"\W*+(?:\w++\W++){0,8}?"  # what asks later than that may assert something first
+_OPENING_WORDS = r"\W*+(?:\w++\W++){0,8}?"  # a later question may follow an assertion
 _ASKS = re.compile(
     rf"""
     \W*(?:Is|Are|Was|Were|Do|Does|Did|Can|Could|Will|Has|Have|Should)\b(?!.*\byou).*\?["”’)]*\s*\Z
@@ -233,11 +233,11 @@ _ASKS = re.compile(
 
 
 def asks(sentence: str) -> bool:
-    """Whether a sentence asks something, or says what is to be found out: it asserts nothing.
+    """Whether a sentence only asks something, or states an aim, and so asserts nothing.
 
-    "To assess whether screening improves vision" holds every word of "screening improves vision".
-    The rules are narrow: a sentence that asserts something first, an interviewer's question and an
-    intention do not count.
+    "To assess whether screening improves vision" contains every word of "screening improves
+    vision". The rules are narrow: they exclude sentences that assert something first, interview
+    questions and intentions.
 
     >>> asks("OBJECTIVE To assess whether screening improves vision.")
     True

@@ -1,10 +1,10 @@
-"""A sentence as the splitting of claims reads it: words, finite verbs, and where it may be cut.
+"""Tokens, finite verbs and possible cuts of a sentence, for splitting claims.
 
-Finite verbs are found by closed lists and endings. No tagger: it would be a model, and the
-splitting asks only one thing, "surely a finite verb here?". A word that may as well be a noun, an
-adjective or a participle counts only where what stands around it decides; where nothing does, the
-answer is no and the claim stays whole. Offsets count in the claim that the sentence stands in; what
-is inside brackets or quotation marks is skipped, since nothing there may be cut.
+Finite verbs are found by word lists and endings. A tagger would be a model, and splitting needs
+only one answer: is this certainly a finite verb? A word that may be a noun, an adjective or a
+participle counts only if its neighbours decide; otherwise the answer is no, and the claim stays
+whole. Offsets refer to the claim that contains the sentence. Text in brackets or quotation marks is
+skipped, since it must not be split.
 """
 
 import re
@@ -38,17 +38,17 @@ _LIKE_ADVERB = re.compile(r"[a-z]{3,}ly")
 
 
 def is_adverb(word: str) -> bool:
-    """Whether a word may stand before a verb and can be skipped: "later", "finally"."""
+    """Whether a word is an adverb that may precede a verb: "later", "finally"."""
     return word in _ADVERBS or bool(_LIKE_ADVERB.fullmatch(word))
 
 
 def is_participle(word: str) -> bool:
-    """Whether a word may follow "was" or "had" as one verb with it."""
+    """Whether a word may follow "was" or "had" as part of the verb."""
     return word in PARTICIPLES or word in _EITHER or _is_regular(word)
 
 
 def is_finite(word: str, before: str, after: str) -> bool:
-    """Whether `word` is surely a finite verb, given its neighbours ("" at an end).
+    """Whether `word` is certainly a finite verb, given its neighbours ("" at an end).
 
     >>> is_finite("opened", "bridge", "in"), is_finite("abandoned", "The", "mine")
     (True, False)
@@ -60,15 +60,15 @@ def is_finite(word: str, before: str, after: str) -> bool:
     if word in AUXILIARIES or word in _PAST:
         return True
     if word in _PRESENT or may_be_past(word):
-        alone = before.lower() in _SUBJECTS_ONLY  # "it", "who": what follows is their verb
+        alone = before.lower() in _SUBJECTS_ONLY  # "it", "who": followed by their verb
         return (alone or opens_complement(after)) and after != "by"
     return False
 
 
 def may_be_finite(word: str, before: str, after: str) -> bool:
-    """Whether `word` may well be a finite verb: what is not so surely is none.
+    """Whether `word` may be a finite verb.
 
-    The opposite of `is_finite` in case of doubt: a piece without such a word says nothing.
+    Unlike `is_finite` it says yes in doubt: a piece without such a word is not a clause.
 
     >>> may_be_finite("include", "These", "the"), may_be_finite("effects", "nanomolar", "")
     (True, False)
@@ -80,7 +80,7 @@ def may_be_finite(word: str, before: str, after: str) -> bool:
     if word in _PAST or word in _MORE_PAST:
         return True
     if len(word) > 3 and word.islower() and word.endswith("s") and after.lower() in _BEFORE_NOUN:
-        return True  # "attributes the": whatever it is, it has an object
+        return True  # "attributes the": it has an object
     if word in _PRESENT or _singular(word) in _PLURAL_PRESENT or word in _PLURAL_PRESENT:
         follows = opens_complement(after) or after.lower() in SUBORDINATORS
         return word not in _MAYBE_NOUN or follows or before.lower() in _SUBJECTS_ONLY
@@ -88,7 +88,7 @@ def may_be_finite(word: str, before: str, after: str) -> bool:
 
 
 def _singular(word: str) -> str:
-    """The plural form of a present in -s: "tries" to "try"."""
+    """Strip the -s of a present: "tries" to "try"."""
     if word.endswith("ies"):
         return word[:-3] + "y"
     if word.endswith(("shes", "ches", "sses", "oes")):
@@ -97,12 +97,12 @@ def _singular(word: str) -> str:
 
 
 def is_plural_present(word: str) -> bool:
-    """Whether a word may be a present that goes with a plural."""
+    """Whether a word may be a plural present."""
     return word in _PLURAL_PRESENT
 
 
 def third_person(verb: str) -> str:
-    """The present in -s of an infinitive.
+    """The third person of an infinitive.
 
     >>> third_person("carry"), third_person("reach"), third_person("have")
     ('carries', 'reaches', 'has')
@@ -115,7 +115,7 @@ def third_person(verb: str) -> str:
 
 
 def base_of_present(word: str) -> str:
-    """The infinitive of a present in -s; "" of what may be anything else.
+    """The infinitive of a third person; "" if the word is ambiguous.
 
     >>> base_of_present("carries"), base_of_present("causes"), base_of_present("opened")
     ('carry', 'cause', '')
@@ -127,17 +127,17 @@ def base_of_present(word: str) -> str:
 
 
 def may_be_past(word: str) -> bool:
-    """Whether a word has the form of a past tense: "opened", "built"; of a participle too."""
+    """Whether a word has the form of a past tense or participle: "opened", "built"."""
     return word in _PAST or word in _EITHER or _is_regular(word)
 
 
 def is_sure(word: str, after: str) -> bool:
-    """Whether a finite verb can be nothing else: "became", "reopened the"; but "built in"?"""
+    """Whether a past form is unambiguous: "became", "reopened the"; but not "built in"."""
     return word in AUXILIARIES or word in _PAST or after.lower() in DETERMINERS
 
 
 def opens_complement(word: str) -> bool:
-    """Whether what a verb governs may begin with `word`: "the", "in", "1911", "Varde", "later"."""
+    """Whether `word` may begin a verb's complement: "the", "in", "1911", "Varde", "later"."""
     lower = word.lower()
     known = lower in DETERMINERS or lower in PREPOSITIONS or lower in PRONOUNS
     known = known or lower in _OPENERS
@@ -153,23 +153,23 @@ _OPENING, _CLOSING, _QUOTE = "([{“«", ")]}”»", '"'
 
 
 class Clause(NamedTuple):
-    """Where a clause stands in the claim, and a text of it that can be judged by itself."""
+    """A clause's span in the claim, and a text of it that can be checked alone."""
 
     span: Span
     text: str
 
 
 class Token(NamedTuple):
-    """A word or a mark of punctuation."""
+    """A word or a punctuation mark."""
 
     word: str
     start: int
     end: int
-    inside: bool  # of brackets or quotation marks: never a place to cut
+    inside: bool  # in brackets or quotation marks: never a place to cut
 
 
 class Verb(NamedTuple):
-    """A finite verb with what belongs to it, "had been closed": token numbers, half-open."""
+    """A finite verb group such as "had been closed": token numbers, half-open."""
 
     start: int
     end: int
@@ -177,7 +177,7 @@ class Verb(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """From token `start` to a cut not yet found; `lead` is the subject that is left out."""
+    """From token `start` to a cut not yet found; `lead` is an omitted subject."""
 
     start: int
     lead: str = ""
@@ -186,9 +186,9 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence as tokens, with what the rules ask for at every step worked out once."""
+    """A tokenized sentence, with precomputed answers for the rules."""
 
-    text: str  # the claim's: offsets count in it
+    text: str  # of the claim, to which offsets refer
     tokens: list[Token]
     verbs: list[Verb]
     subordinators: list[int]
@@ -197,7 +197,7 @@ class Sentence:
 
     @classmethod
     def read(cls, text: str, span: Span) -> "Sentence":
-        """The sentence that `span` covers in `text`."""
+        """Tokenize the sentence at `span` in `text`."""
         tokens, balanced = _tokens(text, span)
         open_ = [(n, t.word.lower()) for n, t in enumerate(tokens) if not t.inside]
         return cls(
@@ -210,11 +210,11 @@ class Sentence:
         )
 
     def word(self, n: int) -> str:
-        """A word that may be judged; "" outside of the sentence and inside of brackets."""
+        """The word at `n`; "" outside the sentence and inside brackets."""
         return self.tokens[n].word if n < len(self.tokens) and not self.tokens[n].inside else ""
 
     def raw(self, start: int, end: int) -> str:
-        """The text from token `start` to before token `end`, as it stands."""
+        """The original text from token `start` to before token `end`."""
         return self.text[self.tokens[start].start : self.tokens[end - 1].end]
 
     def verbs_in(self, start: int, end: int) -> list[Verb]:
@@ -223,21 +223,21 @@ class Sentence:
         return self.verbs[first : bisect_left(self.verbs, (end, 0))]
 
     def subordinate(self, start: int, end: int) -> bool:
-        """Whether a "that", "which" or "when" stands in a range of tokens."""
+        """Whether a range of tokens contains a "that", "which" or "when"."""
         return bisect_left(self.subordinators, start) < bisect_left(self.subordinators, end)
 
     def next_stop(self, n: int) -> int:
-        """The first comma, semicolon or conjunction behind token `n`, or the end."""
+        """The first comma, semicolon or conjunction after token `n`, or the end."""
         return self.stops[min(bisect_right(self.stops, n), len(self.stops) - 1)]
 
     def past_adverbs(self, n: int) -> int:
-        """The first token from `n` on that is no adverb."""
+        """The first token from `n` on that is not an adverb."""
         while is_adverb(self.word(n)):
             n += 1
         return n
 
     def clause(self, segment: Segment, end: int) -> Clause:
-        """The segment up to token `end` without the punctuation there, with its subject."""
+        """The segment up to token `end`, without trailing punctuation, with its subject."""
         while end > segment.start + 1 and self.tokens[end - 1].word in ".,;:!?–—-…":
             end -= 1
         raw = self.raw(segment.start, end)
@@ -274,7 +274,7 @@ def _verbs(tokens: list[Token]) -> Iterator[Verb]:
 
 
 def _end_of_group(tokens: list[Token], n: int) -> int:
-    """Behind the adverbs, "been" and the like, and the participle that follow an auxiliary."""
+    """The position after the adverbs, "been" and the participle that follow an auxiliary."""
     while n < len(tokens) and not tokens[n].inside:
         word = tokens[n].word
         if is_participle(word):

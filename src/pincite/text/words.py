@@ -1,9 +1,9 @@
-"""What a claim's words say beside its numbers: content words, names, negation, the best sentence.
+"""Compares content words, names and negation, and chooses the best sentence.
 
-Rules, not models: they are cheap enough to look at every passage, and every one of them can be
-shown to a person ("the source does not mention Ingrid Holm"). A word counts as found if a word of
-the source shares its first six letters: truncation stands in for a stemmer (McNamee & Mayfield
-2004 find it as good for most European languages).
+These are rules rather than models: they are cheap enough to run on every passage, and each can be
+explained to a user ("the source does not mention Ingrid Holm"). A word is found if a word of the
+source shares its first six letters: truncation replaces a stemmer (McNamee & Mayfield 2004 find it
+as good for most European languages).
 """
 
 import re
@@ -19,22 +19,22 @@ _STEM = 6
 _FUNCTION_WORDS, _NEGATIONS, _ENGLISH, _GERMAN = (
     words_of("words", name) for name in ("function", "negations", "english", "german")
 )
-# Weights of what a quote should hold: figures and names make a sentence checkable.
+# Weights for choosing a quote: figures and names make a sentence checkable.
 _FIGURE_WEIGHT, _NAME_WEIGHT, _WORD_WEIGHT = 2.0, 1.5, 1.0
 _WORTH_MORE = 1.5  # what a second sentence must add to the quote
-_TELLING = 100  # from which a number says something without a word of the claim beside it
-_DATE_WEIGHT = 1.0  # more in a quote of a year or a share, or of one that stands in its place
-_LONGEST_HEADING = 15  # words; newspapers' headlines have up to a dozen
-_CLOSED = tuple(".!?…:;,\"'”’»)]。！？")  # a line that ends so is text, or runs on
+_TELLING = 100  # from which a number is informative without a word of the claim beside it
+_DATE_WEIGHT = 1.0  # bonus for a quote with the claim's year or share, or with another in its place
+_LONGEST_HEADING = 15  # words; newspaper headlines have up to a dozen
+_CLOSED = tuple(".!?…:;,\"'”’»)]。！？")  # a line ending in these is running text
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _DATELINE = " ".join([*MONTHS, *DAYS, *(word[:3] for word in (*MONTHS, *DAYS))])
 _DATELINE += " Sept Tues Thurs posted published updated edt est cdt cst pdt pst gmt utc ist bst cet"
-_MARGIN = 80  # characters beside a line in which a blank line is looked for
-_LONGEST_QUOTE = 500  # characters of two sentences together; a longer quote is not read
+_MARGIN = 80  # characters beside a line that are searched for a blank line
+_LONGEST_QUOTE = 500  # maximum characters of a two-sentence quote
 
 
 def content_words(text: str, *, whole: bool = False) -> list[str]:
-    """Truncated content words in order, function words left out; `whole`: not truncated.
+    """Content words in order, without function words, truncated unless `whole`.
 
     >>> content_words("The bridges were opening again.")
     ['bridge', 'openin']
@@ -48,7 +48,7 @@ def content_words(text: str, *, whole: bool = False) -> list[str]:
 
 
 def names(text: str) -> list[str]:
-    """Capitalised words that do not open a sentence, as written, in order, each once.
+    """Capitalised words that do not start a sentence, as written, in order, without duplicates.
 
     >>> names("Later the engineer Ingrid Holm left Varde.")
     ['Ingrid', 'Holm', 'Varde']
@@ -65,7 +65,7 @@ def _names(text: str) -> tuple[str, ...]:
         if match[0][0].isupper() and match.start() not in openers and len(match[0]) > 1
     )
     left_out = _FUNCTION_WORDS.union(map(str.lower, MONTHS))
-    shouted = text.isupper()  # a heading: its capitals say nothing
+    shouted = text.isupper()  # a heading in capitals says nothing about names
     return tuple(
         name
         for name in dict.fromkeys(found)
@@ -79,13 +79,13 @@ def is_named(name: str, source: str) -> bool:
 
 
 def missing_words(claim: str, source: str) -> float:
-    """The share of the claim's content words that `source` lacks: 0 all there, 1 none."""
+    """The share of the claim's content words that `source` lacks: 0 none, 1 all."""
     wanted = _stems(claim)
     return len(wanted - _stems(source)) / len(wanted) if wanted else 0.0
 
 
 def is_negated(text: str) -> bool:
-    """Whether an odd number of negating words stands in `text`.
+    """Whether `text` has an odd number of negations.
 
     >>> is_negated("It was never rebuilt."), is_negated("It didn't fail: not one stone moved.")
     (True, False)
@@ -94,11 +94,11 @@ def is_negated(text: str) -> bool:
     return sum(word in _NEGATIONS or word.endswith("n't") for word in words) % 2 == 1
 
 
-@lru_cache(maxsize=4096)  # asked for as a feature, as a quote and as a reason
+@lru_cache(maxsize=4096)  # used as a feature, as a quote and as a reason
 def best_sentence(claim: str, passage: str) -> Span | None:
     """The sentence of `passage` that shares most with `claim`; None if none shares a word.
 
-    Long sentences are not preferred for their length: what is shared counts, the first wins ties.
+    Scores what is shared, so long sentences have no advantage; the first wins ties.
     """
     spans = sentences_of(passage)
     scores = [shared(claim, span.of(passage)) for span in spans]
@@ -107,9 +107,9 @@ def best_sentence(claim: str, passage: str) -> Span | None:
 
 
 def best_quote(claim: str, passage: str, best: Span | None = None) -> Span | None:
-    """The sentence `best`, or it and a neighbour where that adds a name, a figure or two words.
+    """Extend `best` by a neighbour that adds a name, a figure or two words.
 
-    Without `best` it is the sentence most worth quoting; None if none shares a word.
+    The default for `best` is the sentence most worth quoting; None if none shares a word.
 
     >>> text = "Ingrid Holm drew it. It opened in 1911. Rain fell."
     >>> best_quote("The bridge by Ingrid Holm opened in 1911.", text).of(text)
@@ -131,7 +131,7 @@ def best_quote(claim: str, passage: str, best: Span | None = None) -> Span | Non
 
 
 def quoted_sentence(claim: str, passage: str) -> Span | None:
-    r"""`best_sentence` for a person to read: no heading or question if another shares a word.
+    r"""Like `best_sentence`, but avoids headings and questions if another sentence matches.
 
     >>> text = "Varde Bridge\n\nVarde Bridge is long. The bridge opened in 1911."
     >>> quoted_sentence("Varde Bridge opened in 1913.", text).of(text)
@@ -141,14 +141,14 @@ def quoted_sentence(claim: str, passage: str) -> Span | None:
     return found[0][0] if found and found[0][1] > 0 else best_sentence(claim, passage)
 
 
-@lru_cache(maxsize=4096)  # asked for by rule, and by the network that chooses among them
+@lru_cache(maxsize=4096)  # used by the rules, and by the network that chooses a sentence
 def quotable(claim: str, passage: str) -> tuple[tuple[Span, float], ...]:
-    """The sentences that a person could be shown, and what each shares with the claim; most first.
+    """Quotable sentences with the score that they share with the claim, best first.
 
-    A year or a share of the claim is worth a word more than in `shared`. Where the passage lacks
-    it, another one is: that sentence may say what the claim should have said.
+    A year or share of the claim counts one word more than in `shared`. If the passage lacks it,
+    another year or share counts instead: that sentence may contain the correct value.
     """
-    # Any two years are dates of something; numbers count a hundred different things.
+    # Any two years are comparable; numbers count many different things.
     dates = [figure for figure in figures(claim) if figure.kind != "number"]
     absent = {figure.key for figure in missing(claim, passage)}
 
@@ -167,32 +167,32 @@ def quotable(claim: str, passage: str) -> tuple[tuple[Span, float], ...]:
         (span, worth(span.of(passage)))
         for span in sentences_of(passage)
         if not is_heading(passage, span) and (asks(claim) or not asks(span.of(passage)))
-        if not span.of(passage).endswith(":")  # it announces what others say
-        # No "Posted Friday, 3 May 2014, 3:15 PM": when, and not what.
+        if not span.of(passage).endswith(":")  # introduces other people's statements
+        # Excludes datelines such as "Posted Friday, 3 May 2014, 3:15 PM".
         if any(len(stem) > 2 for stem in _stems(span.of(passage)) - _stems(_DATELINE))
     ]
     return tuple(sorted(told, key=lambda each: -each[1]))
 
 
 def is_heading(passage: str, span: Span) -> bool:
-    """Whether a sentence is a title or a headline: a short line alone that no stop closes.
+    """Whether a sentence is a heading: a short line without a full stop, with blank lines around.
 
-    Rows of tables and items of lists have neighbours on the lines beside them.
+    Table rows and list items have adjacent lines.
     """
     line = span.of(passage)
     if line.endswith(_CLOSED) or len(line.split()) > _LONGEST_HEADING:
         return line.startswith("# ")
     before = passage[max(0, span.start - _MARGIN) : span.start].replace(" ", "").replace("\t", "")
     after = passage[span.end : span.end + _MARGIN].replace(" ", "").replace("\t", "")
-    # Behind the last line of a passage nothing shows whether it goes on.
+    # After the last line of a passage it is unknown whether the text continues.
     return (not before or before.endswith("\n\n")) and after.startswith("\n\n")
 
 
-@lru_cache(maxsize=4096)  # asked for by both that choose a sentence
+@lru_cache(maxsize=4096)  # used by both functions that choose a sentence
 def shared(claim: str, sentence: str) -> float:
-    """How much of `claim` stands in `sentence`: words, names and figures, the latter weigh more.
+    """The weight of `claim`'s words, names and figures that `sentence` shares.
 
-    A small number alone says nothing: 34 children are not a crew of 34.
+    A small number alone does not count: 34 children are not a crew of 34.
 
     >>> shared("It opened in 1911.", "Opened 1911.") > shared("It opened in 1911.", "It opened.")
     True
@@ -219,12 +219,11 @@ def _stems(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def sentences_of(text: str) -> tuple[Span, ...]:
-    """The sentences of a text, which many rules ask for."""
     return tuple(sentences(text))
 
 
 def looks_german(text: str) -> bool:
-    """Whether a text of any length is German rather than English, by its small words.
+    """Whether a text of any length is German rather than English, by its function words.
 
     >>> looks_german("Die Mühle von Varde brannte 1911."), looks_german("The mill burnt down.")
     (True, False)
