@@ -1,4 +1,4 @@
-"""Shows whether a source supports a statement, down to the exact passage, and finds a better one.
+"""Shows whether a source supports a statement, down to the exact passage, and finds better ones.
 
     import pincite
 
@@ -50,10 +50,10 @@ _MODULES = {
 }
 
 
-if not TYPE_CHECKING:  # mypy would take any other name for one of these
+if not TYPE_CHECKING:  # so that mypy does not accept any other name
 
     def __getattr__(name):  # noqa: ANN001, ANN202
-        """A name of `__all__`, from the module that defines it."""
+        """Look up a name of `__all__` in the module that defines it."""
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         homes = (module for module, names in _MODULES.items() if name in names)
@@ -61,5 +61,5 @@ if not TYPE_CHECKING:  # mypy would take any other name for one of these
 
 
 def __dir__() -> list[str]:
-    """For completion: what is meant to be used."""
+    """List the public names, for completion."""
     return __all__

@@ -1,7 +1,7 @@
 """The Python API: the functions and classes behind `import pincite`.
 
-They do what the command line does, with the same defaults: without `settings=`, those that
-`pincite config show` prints. So nothing is fetched from the web unless the user allowed it.
+They do what the command line does, with the same defaults: without `settings=`, those that `pincite
+config show` prints. Nothing is fetched from the web unless the user enabled it.
 """
 
 import io
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 Record_co = TypeVar("Record_co", bound=VerifyReport | CheckReport | AnswerReport, covariant=True)
 Result_co = TypeVar("Result_co", covariant=True)
 Place: TypeAlias = str | Path
-Corpus: TypeAlias = Place | OpenCorpus  # a folder, an address, or one that is open
+Corpus: TypeAlias = Place | OpenCorpus  # a folder, an address, or an open corpus
 Corpora: TypeAlias = Corpus | Sequence[Corpus] | Mapping[str, Corpus]
 
-# Signs of an article's text, which no file name or title contains.
+# Markup that marks a string as article text: no file name or title contains it.
 _OF_TEXTS = ("\n", "<", "{{", "[[")
 
 
@@ -63,21 +63,20 @@ class Report(Generic[Record_co, Result_co]):
     results: tuple[Result_co, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, as in the command line's `--json`."""
+        """Return plain values, as in the command line's `--json`."""
         return self.record.to_values()
 
     def to_json(self) -> str:
-        """As indented JSON."""
         return codec.to_json(self.to_dict())
 
     def to_html(self) -> str:
-        """As one self-contained page, as in the command line's `--html`."""
+        """Return one self-contained page, as in the command line's `--html`."""
         render, _ = _RENDERERS[type(self.record)]
         page: str = render.to_html(self.record)
         return page
 
     def to_frame(self) -> "pandas.DataFrame":
-        """As a pandas table with a row for each citation, judged passage, or sentence.
+        """Return a pandas table with a row per citation, judged passage, or sentence.
 
         The columns of `verify` and `check` are those of the command line's `--csv`.
 
@@ -164,7 +163,7 @@ def verify(
         ) as run,
     ):
         record = run.verify(page, tell)
-    if record.stopped:  # half a report would pass for a whole one
+    if record.stopped:  # a partial report could be mistaken for a complete one
         raise KeyboardInterrupt
     return Report(record, record.findings)
 
@@ -319,7 +318,7 @@ class Verifier:
 
     @property
     def fingerprint(self) -> str:
-        """Name and hash of the weights; another one may give other results."""
+        """Name and hash of the weights; different ones may give different results."""
         return self._model.fingerprint
 
     def verify(self, pairs: Sequence[tuple[str | Claim, str | Passage]]) -> list[Evidence]:
@@ -355,7 +354,7 @@ class Verifier:
 
 @contextmanager
 def _reporting(progress: Progress | None) -> Iterator[Progress]:
-    """The caller's progress function, else a notebook's bars, else none."""
+    """Yield the caller's progress function, else a notebook's bars, else a no-op."""
     bars = None if progress else notebook.progress()
     try:
         yield progress or bars or (lambda what, done, total: None)
@@ -386,7 +385,7 @@ def _corpora(given: Corpora | None, settings: Settings) -> runtime.Places | None
 
 
 def _texts(given: str | Sequence[str], what: str) -> list[str]:
-    """The texts with white space normalised."""
+    """Normalise the texts' white space."""
     found = [" ".join(each.split()) for each in ([given] if isinstance(given, str) else given)]
     if not found or not all(found):
         raise InputError(f"There is no {what}; expected one or more texts with words.")

@@ -9,14 +9,14 @@ from typing import Any
 
 from pincite.errors import PinciteWarning
 
-LOOKUP = 500  # keys in one SELECT; SQLite's limit on variables is higher everywhere
+LOOKUP = 500  # keys per SELECT, below SQLite's limit on variables on every platform
 
 
 class CacheFile:
-    """One table of key and value; several threads and processes may share the file."""
+    """One table of keys and values; threads and processes may share the file."""
 
     def __init__(self, path: Path, table: str) -> None:
-        """Open or make the file; `table`: its definition, without CREATE TABLE."""
+        """Open or create the file. `table` is the table definition, without CREATE TABLE."""
         self._path, self._lock, self._warned = path, threading.Lock(), False
         self._name = table.partition("(")[0].strip()
         create = f"CREATE TABLE IF NOT EXISTS {table} WITHOUT ROWID"
@@ -31,7 +31,7 @@ class CacheFile:
             self._db.execute(create)
 
     def rows(self, query: str, keys: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a SELECT; none where the file is damaged."""
+        """Run a SELECT; returns no rows if the file is damaged."""
         try:
             with self._lock:
                 return self._db.execute(query, keys).fetchall()
@@ -40,7 +40,7 @@ class CacheFile:
             return []
 
     def values(self, column: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The values of a column for the keys that are known."""
+        """Return the values of a column for the known keys."""
         found: dict[bytes, bytes] = {}
         for start in range(0, len(keys), LOOKUP):
             some = keys[start : start + LOOKUP]
@@ -50,23 +50,21 @@ class CacheFile:
         return found
 
     def put(self, rows: Iterable[tuple[object, object]]) -> None:
-        """Store keys with their values, in one transaction."""
+        """Store keys with their values in one transaction."""
         self._written(f"INSERT OR REPLACE INTO {self._name} VALUES (?, ?)", rows)  # noqa: S608
 
     def clear(self) -> int:
-        """Remove all rows and free the space; returns how many there were."""
+        """Remove all rows and free the space; returns the number of rows removed."""
         n = self._written(f"DELETE FROM {self._name} WHERE ?", [(1,)])  # noqa: S608
         with self._lock:
             self._db.execute("VACUUM")
         return n
 
     def n_rows(self) -> int:
-        """The number of rows."""
         found = self.rows(f"SELECT count(*) FROM {self._name}")  # noqa: S608
         return int(found[0][0]) if found else 0
 
     def close(self) -> None:
-        """Close the file."""
         self._db.close()
 
     def _written(self, statement: str, rows: Iterable[tuple[object, ...]]) -> int:

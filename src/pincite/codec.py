@@ -1,8 +1,8 @@
-"""Dataclasses as JSON, JSON as dataclasses, and the JSON Schema of both.
+"""Dataclasses to JSON, JSON to dataclasses, and the JSON Schema of both.
 
-A dataclass is written with its fields, placed as their metadata says, and its properties that are
-marked `@written` (see `pincite.types`). Reading and the schema use pydantic, which is imported
-then; writing does without it.
+A dataclass is written with its fields, placed as their metadata says, and its properties marked
+`@written` (see `pincite.types`). Reading and the schema need pydantic, which is imported only then;
+writing does without it.
 """
 
 import json
@@ -19,7 +19,7 @@ from pincite.errors import InputError
 from pincite.types import Says, Span
 
 T = TypeVar("T")
-MAX_BYTES = 500_000_000  # of a file; a thousand answers with their full texts have less
+MAX_BYTES = 500_000_000  # per file; a thousand answers with their full texts are smaller
 _LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 _ABSENT = object()
 _SCALARS = {str, int, bool, type(None)}
@@ -28,9 +28,9 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Limits of a number, checked in reading and stated in the JSON Schema.
+    """Limits of a number, checked on reading and stated in the JSON Schema.
 
-    As in `Annotated[float, Within(0, 1)]`: pydantic calls the method.
+    Used as `Annotated[float, Within(0, 1)]`: pydantic calls the method.
     """
 
     ge: float
@@ -50,21 +50,21 @@ Offsets: TypeAlias = Annotated[Span, Says("half-open character offsets")]
 
 
 def to_json(value: object, indent: int | None = 1) -> str:
-    """A record, or plain values, as JSON with a line break at its end.
+    """Format a record, or plain values, as JSON with a final line break.
 
-    A number that is none (NaN, infinity) is written as null: JSON has no word for it.
+    NaN and infinity are written as null, since JSON cannot represent them.
     """
     text = json.dumps(
         values_of(value), ensure_ascii=False, indent=indent, allow_nan=False, default=str
     )
-    # UTF-8 has no lone surrogates; JSON's escape for them reads back as what it was.
+    # UTF-8 has no lone surrogates; the JSON escape reads back as the same character.
     return _LONE_SURROGATES.sub(lambda half: f"\\u{ord(half[0]):04x}", text) + "\n"
 
 
 def values_of(value: Any, digits: int | None = None) -> Any:
-    """A dataclass as the dictionaries, lists and scalars that its JSON holds.
+    """Convert a dataclass to the dictionaries, lists and scalars of its JSON.
 
-    `digits`: decimals of its numbers; those in mappings, such as settings, stay as they are.
+    `digits`: decimals of its numbers; those in mappings, such as settings, are not rounded.
     """
     if isinstance(value, float):
         if not math.isfinite(value):
@@ -107,14 +107,14 @@ def _written(kind: Any) -> tuple[Field[Any], ...]:
 
 @cache
 def _types_of(kind: Any, name: str) -> tuple[Any, ...]:
-    """The types of a field that is a union, or its one type."""
+    """Return the members of a field's union type, or its single type."""
     hint = get_type_hints(kind)[name]
     return get_args(hint) or (hint,)
 
 
 @cache
 def computed(kind: Any) -> Mapping[str, Any]:
-    """The properties that are written, with the getter of each."""
+    """Return the getters of the properties that are written."""
     members = {name: it for base in reversed(kind.__mro__) for name, it in vars(base).items()}
     return {
         name: member.fget
@@ -124,7 +124,7 @@ def computed(kind: Any) -> Mapping[str, Any]:
 
 
 def made(kind: type[T], *sources: object, **given: Any) -> T:
-    """A record of what is given and of the equally named attributes of the sources, first wins."""
+    """Make a record from `given` and from equally named attributes of the sources; first wins."""
     for name in kind.__dataclass_fields__:  # type: ignore[attr-defined]  # a dataclass
         for source in sources:
             if name in given:
@@ -138,10 +138,10 @@ def made(kind: type[T], *sources: object, **given: Any) -> T:
 
 
 def from_file(kind: type[T], path: Path) -> T:
-    """The record in a JSON file.
+    """Read a record from a JSON file.
 
     Raises:
-        InputError: it cannot be read, or holds something else.
+        InputError: the file cannot be read, or is not such a record.
     """
     try:
         if path.stat().st_size > MAX_BYTES:
@@ -153,10 +153,10 @@ def from_file(kind: type[T], path: Path) -> T:
 
 
 def from_json(kind: type[T], data: bytes | str, name: str = "the report") -> T:
-    """The record in JSON, which messages call `name`.
+    """Read a record from JSON, which messages call `name`.
 
     Raises:
-        InputError: it is no JSON, or describes something else; the message names the first place.
+        InputError: not JSON, or not such a record; the message names the first invalid place.
     """
     try:
         values = json.loads(data)
@@ -169,7 +169,7 @@ def from_json(kind: type[T], data: bytes | str, name: str = "the report") -> T:
 
 
 def from_values(kind: type[T], values: object) -> T:
-    """The record that JSON values describe; raises InputError as `from_json` does."""
+    """Read a record from JSON values; raises InputError as `from_json` does."""
     from pydantic import ValidationError
 
     wanted: Any = kind
@@ -201,7 +201,10 @@ def _validator(kind: Any) -> Any:
 
 
 def _strict(schema: Any) -> Any:
-    """No number out of a text, no true for 1; lists and texts may stand for tuples and enums."""
+    """Make the schema strict: no number from a text, no true from 1.
+
+    Lists and texts may stand for tuples and enums.
+    """
     if isinstance(schema, list):
         return [_strict(each) for each in schema]
     if not isinstance(schema, dict):
@@ -226,13 +229,13 @@ def _is_placed(one: Field[Any]) -> bool:
 
 
 def _nested(kind: Any, values: Any) -> Any:
-    """JSON values of a dataclass under the names of its fields, as pydantic wants them."""
+    """Rename a dataclass's JSON keys to its fields, as pydantic expects."""
     if not isinstance(values, Mapping):
         return values
     found = dict(values)
     for each in fields(kind):
         if not each.metadata.get("written", True):
-            found.pop(each.name, None)  # the key is another's
+            found.pop(each.name, None)  # the key belongs to another record
         elif each.metadata.get("inline"):
             found[each.name] = values
         elif keys := each.metadata.get("split"):
@@ -244,7 +247,7 @@ def _nested(kind: Any, values: Any) -> Any:
 
 
 class JsonReport:
-    """A base of dataclasses that are written to files and read from them."""
+    """Base class of dataclasses that are written to files and read from them."""
 
     __slots__ = ()
 
@@ -253,21 +256,20 @@ class JsonReport:
         raise NotImplementedError
 
     def to_json(self) -> str:
-        """The report as indented JSON with a line break at its end."""
         return to_json(self.to_values())
 
     @classmethod
     def from_json(cls, data: bytes | str) -> Self:
-        """The report that `to_json` wrote, but for rounding.
+        """Read what `to_json` wrote; numbers are rounded.
 
         Raises:
-            InputError: it is no such report; the message names the first place that is wrong.
+            InputError: not such a report; the message names the first invalid place.
         """
         return from_json(cls, data)
 
     @classmethod
     def from_file(cls, path: Path) -> Self:
-        """The same of a file; also raises InputError if it cannot be read."""
+        """Read a report from a file; also raises InputError if it cannot be read."""
         return from_file(cls, path)
 
 
@@ -275,12 +277,12 @@ class JsonReport:
 
 
 def schema(kind: type[Any], title: str) -> dict[str, Any]:
-    """The JSON Schema of what is written: every key is there, and no other."""
+    """Return the JSON Schema of the output: every key is required, and no other is allowed."""
     return {"$schema": _DIALECT, "title": title, **described(kind, "#/$defs/")}
 
 
 def described(kind: type[Any], at: str) -> dict[str, Any]:
-    """As `schema`, for a larger document, in which what stands below `$defs` has its place `at`."""
+    """As `schema`, for a larger document whose `$defs` are at `at`."""
     from pydantic import TypeAdapter
 
     found: dict[str, Any] = TypeAdapter(kind).json_schema(
@@ -292,7 +294,7 @@ def described(kind: type[Any], at: str) -> dict[str, Any]:
 
 @cache
 def _generator() -> Any:
-    """Pydantic's generator of schemas, with the properties that are written."""
+    """Return pydantic's schema generator, extended by the written properties."""
     from pydantic import TypeAdapter
     from pydantic.json_schema import GenerateJsonSchema
 
@@ -322,14 +324,14 @@ def _generator() -> Any:
             return found | {"properties": written, "optional": sorted(optional)}
 
         def of(self, kind: Any) -> dict[str, Any]:
-            """The schema of a dataclass itself, not a reference to it."""
+            """Return the schema of a dataclass itself, not a reference to it."""
             found: dict[str, Any] = self.dataclass_schema(
                 self.opened(TypeAdapter(kind).core_schema)
             )
             return found
 
         def opened(self, schema: Any) -> Any:
-            """The schema in what pydantic wraps around it where types share others."""
+            """Unwrap the definitions that pydantic adds around types with shared parts."""
             if schema["type"] != "definitions":
                 return schema
             known = {}
@@ -347,7 +349,7 @@ def _closed(schema: Any) -> Any:
         return [_closed(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    # What pydantic derives from names says nothing new; a property called "title" is an object.
+    # What pydantic derives from names adds nothing; a property called "title" is an object.
     names = {"title": str, "default": object}
     kept = {k: v for k, v in schema.items() if k not in names or not isinstance(v, names[k])}
     found = {key: _closed(each) for key, each in kept.items()}

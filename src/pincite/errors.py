@@ -1,4 +1,4 @@
-"""What can go wrong, as one tree, so that a caller catches as much or as little as it wants.
+"""The error tree: callers catch as much or as little as they want.
 
     PinciteError
     ├─ ConfigError     an unknown key or a bad value; the message lists the valid ones
@@ -35,7 +35,7 @@ Every message says what happened, what was expected and what to do.
 
 
 class PinciteError(Exception):
-    """Any error that Pincite expects; the command line prints it without a traceback."""
+    """An error that Pincite expects; the command line prints it without a traceback."""
 
     exit_code = 70
 
@@ -47,23 +47,23 @@ class ConfigError(PinciteError):
 
 
 class PinciteWarning(UserWarning):
-    """Something does not work as set up, and the run goes on without it."""
+    """A feature does not work as configured, and the run continues without it."""
 
 
 class InputError(PinciteError):
-    """An input file is missing, or nothing in it could be read."""
+    """An input file is missing, or nothing in it can be read."""
 
     exit_code = 3
 
 
 class MissingModel(PinciteError):
-    """Model weights are in none of the places where the loader looks."""
+    """The loader found model weights in none of its places."""
 
     exit_code = 6
 
 
 class MissingExtra(PinciteError, ImportError):
-    """A feature needs a library that the installed extras do not bring."""
+    """A feature needs a library that is not installed with the chosen extras."""
 
     exit_code = 6
 
@@ -75,7 +75,7 @@ class CorpusError(PinciteError):
 
 
 class StaleCorpus(CorpusError):
-    """The corpus was built with other weights or rules than the ones it is opened with."""
+    """The corpus was built with other weights or rules than it is opened with."""
 
 
 class CorpusInUse(CorpusError):
@@ -83,9 +83,10 @@ class CorpusInUse(CorpusError):
 
 
 class FetchError(PinciteError):
-    """A page of the web that did not come.
+    """A page could not be fetched.
 
-    `status`: HTTP's, None without a reply. `of_host`: every page of the host would fare alike.
+    `status`: the HTTP status, None without a reply. `of_host`: every page of the host would fail
+    alike.
     """
 
     exit_code = 9
@@ -98,13 +99,13 @@ class FetchError(PinciteError):
 
 
 class FetchingIsOff(FetchError):
-    """Nothing is fetched from the web unless the user switched it on."""
+    """Fetching from the web is not enabled."""
 
     exit_code = 2
 
 
 class UnsafeAddress(FetchError):
-    """Not an address of the public web: it is never connected to."""
+    """Not a public web address; Pincite never connects to it."""
 
 
 class NoSuchHost(FetchError):
@@ -116,19 +117,19 @@ class HostUnreachable(FetchError):
 
 
 class UntrustedHost(HostUnreachable):
-    """The host's certificate is not its own, has run out, or its issuer is unknown."""
+    """The host's certificate is not its own, has expired, or has an unknown issuer."""
 
 
 class HostBusy(FetchError):
-    """The host asked to be left alone for longer than we wait."""
+    """The host asked for a longer pause than we wait."""
 
 
 class FetchTimedOut(FetchError):
-    """The page took longer than allowed, as a whole or between two pieces."""
+    """The page took longer than allowed, in total or between two chunks."""
 
 
 class BodyTooLarge(FetchError):
-    """The page has more bytes than allowed, or unpacks to far more than was sent."""
+    """The page is larger than allowed, or decompresses to far more than was sent."""
 
 
 class BodyCut(FetchError):
@@ -136,23 +137,26 @@ class BodyCut(FetchError):
 
 
 class BadEncoding(FetchError):
-    """The body cannot be unpacked as its headers say."""
+    """The body cannot be decompressed as its headers say."""
 
 
 class RedirectedTooOften(FetchError):
-    """Redirects lead in a circle, or further than allowed."""
+    """Redirects form a loop, or there are too many."""
 
 
 class RobotsForbid(FetchError):
-    """The host's robots.txt asks programs to stay away from this page."""
+    """The host's robots.txt forbids programs to fetch this page."""
 
 
 class FetchStopped(FetchError):
-    """The run was stopped before the page was there."""
+    """The run was stopped before the page arrived."""
 
 
 class ServerError(PinciteError):
-    """A language model's server gave no usable answer. `status`: HTTP's, None without a reply."""
+    """A language model's server gave no usable answer.
+
+    `status`: HTTP status; None without a reply.
+    """
 
     exit_code = 8
 
@@ -166,21 +170,21 @@ class ServerRefused(ServerError):
 
     @property
     def lasting(self) -> bool:
-        """Whether it would refuse every other request too, not this one alone."""
+        """Whether every other request would be refused too."""
         return self.status not in (400, 413, 422)
 
 
 class ServerBusy(ServerError):
-    """The server is overloaded or failing, and was still so after the last attempt."""
+    """The server is overloaded or failing, even after the last retry."""
 
 
 class ServerUnreachable(ServerError):
-    """No connection, or no whole reply within the time allowed."""
+    """No connection, or no complete reply in time."""
 
 
 class BadReply(ServerError):
-    """The reply is too large, or is not what was asked for: no text, no vectors."""
+    """The reply is too large, or is not what was requested: no text, no vectors."""
 
 
 class NotAsked(ServerError):
-    """The request was not sent: a limit that the user set is reached, or the run was stopped."""
+    """The request was not sent: the user's budget is spent, or the run was stopped."""

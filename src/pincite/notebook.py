@@ -4,9 +4,9 @@ import html
 import sys
 from typing import Any
 
-_HEIGHT = "40rem"  # of a report: a screen, less the cell above it
-# In a frame, links within the page would load the notebook, and most sites refuse to be framed.
-# Only our templates contain these attributes: quotation marks in article text are escaped.
+_HEIGHT = "40rem"  # height of a report: a screen, less the cell above it
+# In a frame, in-page links would load the notebook, and most sites refuse to be framed. Only our
+# templates contain these attributes: quotation marks in article text are escaped.
 _LINKS = (
     ('href="#', 'href="about:srcdoc#'),
     ('rel="noreferrer nofollow noopener"', 'rel="noreferrer nofollow noopener" target="_blank"'),
@@ -15,7 +15,7 @@ _SANDBOX = "allow-popups allow-popups-to-escape-sandbox"  # no scripts, no forms
 
 
 def framed(page: str) -> str:
-    """The page in a sandboxed frame: its style stays inside, and no script runs."""
+    """Put the page into a sandboxed frame, which isolates its style and blocks scripts."""
     for on_a_page, in_a_frame in _LINKS:
         page = page.replace(on_a_page, in_a_frame)
     whole = html.escape(page.encode("utf-8", "replace").decode("utf-8"))
@@ -25,14 +25,14 @@ def framed(page: str) -> str:
 
 
 def progress() -> "Bars | None":
-    """Progress bars below the running cell; None outside a notebook."""
+    """Return progress bars below the running cell; None outside a notebook."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     return Bars() if hasattr(shell, "kernel") else None
 
 
 class Bars:
-    """A `Progress` that draws a bar for each task, and removes all at the end.
+    """A `Progress` that draws a bar per task and removes them all at the end.
 
     Rich's bars need ipywidgets in a notebook; the browser's own `<progress>` needs nothing.
     """
@@ -42,12 +42,10 @@ class Bars:
         self._handle: Any = None
 
     def __call__(self, what: str, done: int, total: int | None) -> None:
-        """Show `done` of `total`, which may be unknown."""
         self._shown[what] = (done, total)
         self._draw("<br>".join(_bar(name, *at) for name, at in self._shown.items()))
 
     def close(self) -> None:
-        """Remove the bars."""
         if self._handle:
             self._draw("")
 

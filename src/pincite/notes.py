@@ -1,16 +1,16 @@
-"""Messages as data: a code with values, put into words where they are shown.
+"""Messages as data: a code with values, worded when displayed.
 
-A report holds notes beside their English. To show one in another language, translate its wording
-and fill in the values; no code reads the resulting sentences.
+A report holds notes together with their English text. To show one in another language, translate
+its wording and fill in the values; no code parses the resulting sentences.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-Value: TypeAlias = str | int | tuple[str, ...]  # several words are quoted, one by one
+Value: TypeAlias = str | int | tuple[str, ...]  # several words are quoted one by one
 QUOTED = "“%(words)s”"
-AS_WRITTEN = "as_written"  # of a text without a code
+AS_WRITTEN = "as_written"  # code of a text without a code of its own
 ENGLISH: Mapping[str, str] = {
     AS_WRITTEN: "%(text)s",
     # Reasons for and against a verdict.
@@ -105,7 +105,7 @@ ENGLISH: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A language's translations: of a text, and of one that counts (one, several, how many)."""
+    """A language's translations: of plain texts, and of counted ones (singular, plural, count)."""
 
     say: Callable[[str], str]
     plural: Callable[[str, str, int], str]
@@ -122,12 +122,11 @@ class Note:
     values: Mapping[str, Value] = field(default_factory=dict, hash=False)
 
     def __str__(self) -> str:
-        """In English."""
         return said(self)
 
 
 def said(note: Note, say: Callable[[str], str] = str) -> str:
-    """The note in words; `say` may translate the wordings, which are those of `ENGLISH`.
+    """Word the note; `say` may translate its template from `ENGLISH`.
 
     >>> said(Note("not_stated", {"words": ("1913", "June")}))
     'the passage does not state “1913”, “June”'
@@ -142,20 +141,19 @@ def said(note: Note, say: Callable[[str], str] = str) -> str:
     try:
         wording = ENGLISH[note.code]
         return (wording if note.code == AS_WRITTEN else say(wording)) % values
-    except KeyError:  # the code of another version's report, or one that lacks a value
+    except KeyError:  # from another version's report, or a value is missing
         return ": ".join([note.code, *values.values()])
 
 
 def texts(notes: Iterable[Note]) -> tuple[str, ...]:
-    """Each in English."""
     return tuple(map(str, notes))
 
 
 def joined(notes: Iterable[Note]) -> str:
-    """All in English, in one line."""
+    """Join the notes in English on one line."""
     return "; ".join(map(str, notes))
 
 
 def as_written(*written: str) -> tuple[Note, ...]:
-    """Texts that have no code; empty ones are left out."""
+    """Wrap texts that have no code; empty ones are dropped."""
     return tuple(Note(AS_WRITTEN, {"text": text}) for text in written if text)

@@ -1,8 +1,8 @@
-"""One batch method each: sequences in, a list out, in the same order and of the same length.
+"""Interfaces with one batch method each: sequences in, a list of the same order and length out.
 
-Laws of every implementation (`tests/support/laws.py`): empty input gives empty output, scores are
-finite, the same call twice gives the same result, and inputs are not changed. Concurrency is the
-implementation's own business; callers are synchronous.
+Every implementation must satisfy these laws (`tests/support/laws.py`): empty input gives empty
+output, scores are finite, repeating a call gives the same result, and inputs are not changed.
+Implementations may use concurrency internally; callers are synchronous.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,10 +16,10 @@ from pincite.errors import ServerError
 from pincite.types import Claim, Document, Evidence, Fetched, Hit, Passage, Unchecked, WebResult
 
 Floats: TypeAlias = npt.NDArray[np.float32]
-DocumentsOf: TypeAlias = Callable[[Sequence[str]], list[Document | None]]  # by their addresses
-# Of each document, by address, the so many passages that are nearest to a question, best first.
+DocumentsOf: TypeAlias = Callable[[Sequence[str]], list[Document | None]]  # by address
+# (question, addresses, n) → per document, the n passages nearest to the question, best first.
 Nearest: TypeAlias = Callable[[str, Sequence[str], int], list[list[Passage]]]
-Progress: TypeAlias = Callable[[str, int, int | None], None]  # what is done, how many, of how many
+Progress: TypeAlias = Callable[[str, int, int | None], None]  # task, done, total
 Query: TypeAlias = str | tuple[tuple[str, float], ...]  # texts, each with the weight of its words
 
 

@@ -1,4 +1,4 @@
-"""What every verb runs on, from the settings: models, corpora, a language model's server."""
+"""Builds what every verb needs from the settings: models, corpora, a language model's server."""
 
 import contextlib
 import re
@@ -28,14 +28,14 @@ from pincite.protocols import Encoder, Verifier
 from pincite.retrieval.retrievers import Fused
 from pincite.settings import ChatSettings, EmbeddingsSettings, ModelSettings, Settings
 
-Place: TypeAlias = Address | Corpus  # a corpus: its folder or address, or one that is open
+Place: TypeAlias = Address | Corpus  # a corpus: its folder or address, or an open one
 # One corpus, or several: by name, as NAME=ADDRESS, or named after their folders.
 Places: TypeAlias = Place | Sequence[Place] | Mapping[str, Place]
 _NAMED = re.compile(r"([^=/\\]+)=(.+)", re.DOTALL)
 
 
 def encoder(settings: Settings, name: str = "") -> Encoder:
-    """The encoder of the settings, or another; raises MissingModel."""
+    """Load the encoder of the settings, or another one; raises MissingModel."""
     name = name or settings.models.encoder
     if found := weights.served(name):
         return _served(settings.embeddings, found)
@@ -50,7 +50,7 @@ def _served(how: EmbeddingsSettings, found: weights.Served) -> ServedEncoder:
 
 
 def _fingerprint(settings: Settings, name: str) -> str:
-    """An encoder's fingerprint, without loading it or asking its server."""
+    """Return an encoder's fingerprint without loading it or calling its server."""
     if found := weights.served(name):
         return _served(settings.embeddings, found).fingerprint
     return weights.fingerprint(weights.locate(name))
@@ -58,10 +58,10 @@ def _fingerprint(settings: Settings, name: str) -> str:
 
 @contextmanager
 def opened(settings: Settings, corpora: Places) -> Iterator[Corpora]:
-    """Open these corpora, and close them afterwards; those that are open already stay open.
+    """Open these corpora and close them afterwards; those already open stay open.
 
     Raises:
-        ConfigError: two have one name, or one is given twice.
+        ConfigError: two have the same name, or one is given twice.
         CorpusError, StaleCorpus, MissingModel
     """
     places = named(corpora)
@@ -82,17 +82,17 @@ def opened(settings: Settings, corpora: Places) -> Iterator[Corpora]:
 def search(
     settings: Settings, corpora: Corpora, hosts: Sequence[str], *, by_meaning: bool = True
 ) -> Fused:
-    """Search by words and meaning, with the weights, filters and excluded `hosts` of a run."""
+    """Build the search by words and meaning, with a run's weights, filters and excluded `hosts`."""
     chosen, how = (hosts, settings.filters.chosen), settings.retrieval
     dense = corpora.dense(*chosen) if by_meaning else None
     return Fused(corpora.lexical(*chosen), dense, how.fusion, how.depth, how.dense_share)
 
 
 def named(corpora: Places) -> dict[str, Place]:
-    """Each corpus by its name: the given one, else its folder's, numbered if two have the same.
+    """Name each corpus: as given, else after its folder, numbered if two have the same name.
 
     Raises:
-        ConfigError: two have one name, or one is given twice, or there is none.
+        ConfigError: two have the same name, one is given twice, or there is none.
     """
     if isinstance(corpora, Mapping):
         given: list[tuple[str, Place]] = list(corpora.items())
@@ -138,9 +138,9 @@ def _is_same(one: Place, other: Place) -> bool:
 
 
 def _fitting(settings: Settings, place: Address, *, several: bool) -> str:
-    """The name of the encoder that built the corpus, if the settings or the package have it.
+    """Name the encoder that built the corpus, if the settings or the package have it.
 
-    Otherwise the settings' first: opening the corpus with it raises the right error.
+    Otherwise return the settings' first: opening the corpus with it raises the right error.
     """
     models = settings.models
     names = [models.encoder, *models.encoders, *([weights.ENCODER] if several else [])]
@@ -155,7 +155,7 @@ def _fitting(settings: Settings, place: Address, *, several: bool) -> str:
 
 
 def encoder_for(settings: Settings, place: Address, chosen: bool) -> Encoder | None:
-    """The encoder for a copy of a corpus: the one that built it, unless another is `chosen`.
+    """Load the encoder for a copy of a corpus: the original's, unless another is `chosen`.
 
     Raises:
         ConfigError: the settings do not have it.
@@ -175,7 +175,7 @@ def encoder_for(settings: Settings, place: Address, chosen: bool) -> Encoder | N
 
 
 def verifier(models: ModelSettings, *, keep: bool = True) -> CrossEncoderVerifier:
-    """The verifier of the settings; `keep`: cache judged pairs in `judgements_file()`."""
+    """Load the verifier of the settings. `keep`: cache judged pairs in `judgements_file()`."""
     judged = judgements_file() if keep else None
     if served := weights.served(models.verifier):
         asked = MiniCheckClient(ChatClient.from_environment(served.url, served.model))
@@ -185,7 +185,7 @@ def verifier(models: ModelSettings, *, keep: bool = True) -> CrossEncoderVerifie
 
 
 def languages(models: ModelSettings) -> frozenset[str]:
-    """The languages that the verifier reads."""
+    """Return the languages that the verifier reads."""
     if weights.served(models.verifier):
         return frozenset({"en"})
     folder = weights.locate(models.verifier)
@@ -195,12 +195,12 @@ def languages(models: ModelSettings) -> frozenset[str]:
 
 
 def judgements_file() -> Path:
-    """The cache of judged pairs, by which an interrupted run resumes."""
+    """Return the cache of judged pairs, from which an interrupted run resumes."""
     return weights.cache_folder().parent / "judgements.sqlite"
 
 
 def clients(chat: ChatSettings) -> dict[str, ChatClient]:
-    """A client for each step with a model of its own, and one ("") for the others."""
+    """Make a client per step with a model of its own, and one ("") for the others."""
     limits = Limits(seconds=chat.seconds, at_once=chat.at_once)
     names = {"": chat.model, **chat.models_of_steps}
     clients = {
@@ -211,14 +211,14 @@ def clients(chat: ChatSettings) -> dict[str, ChatClient]:
 
 
 def templates(chat: ChatSettings, language: str) -> Templates:
-    """The prompts, shipped or the user's."""
+    """Load the prompts, either shipped or the user's."""
     folder = Path(chat.prompts).expanduser() if chat.prompts else None
     return Templates.load(chat.prompt_language, language, folder)
 
 
 @contextmanager
 def judge(settings: Settings) -> Iterator[Judge]:
-    """The language model that gives second opinions; its replies are cached in `replies_file()`."""
+    """Open the model for second opinions; its replies are cached in `replies_file()`."""
     chosen = settings.judge
     log_ratios = judges.log_ratios(judges.file_of(settings.library.judges), chosen.model)
     limits = Limits(seconds=chosen.seconds, at_once=chosen.at_once)
@@ -241,7 +241,7 @@ def judge(settings: Settings) -> Iterator[Judge]:
 
 @contextmanager
 def seconded(settings: Settings, verifier: Verifier) -> Iterator[Verifier]:
-    """The verifier, with a judge's second opinions if the settings name one."""
+    """Add a judge's second opinions to the verifier if the settings name one."""
     chosen = settings.judge
     if not chosen.url:
         yield verifier
@@ -251,12 +251,11 @@ def seconded(settings: Settings, verifier: Verifier) -> Iterator[Verifier]:
 
 
 def replies_file() -> Path:
-    """The cache of a judge's replies."""
     return weights.cache_folder().parent / "replies.sqlite"
 
 
 def recorded(settings: Settings) -> dict[str, Any]:
-    """The settings for a report: by full name, without private ones, lists as text."""
+    """Return the non-private settings for a report, by full name, with lists as text."""
     return {
         key: ", ".join(value) if isinstance(value, tuple) else value
         for key, value in settings_.recorded(settings).items()

@@ -3,10 +3,10 @@
 All are frozen and complete when constructed. Offsets are half-open `[start, end)` counts of Unicode
 code points, never bytes. An unknown field is `None` or empty, never a guess.
 
-Reports are written as JSON as these types have them (`pincite.codec`): each field under its name,
-and each property that is marked `@written`. A field's metadata may say otherwise: `UNWRITTEN`
-leaves it out, `INLINE` puts the fields of its value beside the others, `named` gives it another
-key, and `split` gives each type of a union a key of its own.
+These types define the JSON of reports (`pincite.codec`): each field under its name, and each
+property marked `@written`. A field's metadata may change that: `UNWRITTEN` leaves it out, `INLINE`
+puts the fields of its value next to the others, `named` gives it another key, and `split` gives
+each type of a union its own key.
 """
 
 import hashlib
@@ -25,17 +25,17 @@ INLINE: Mapping[str, bool] = {"inline": True}
 
 
 def named(key: str) -> Mapping[str, str]:
-    """Metadata of a field that has another key in JSON."""
+    """Metadata of a field with a different key in JSON."""
     return {"key": key}
 
 
 def split(*keys: str) -> Mapping[str, tuple[str, ...]]:
-    """Metadata of a union: a key for each of its types; all but one are null."""
+    """Metadata of a union: one key per type, all but one null."""
     return {"split": keys}
 
 
 def written(get: Callable[[Any], T]) -> Callable[[Any], T]:
-    """Mark a property whose value is written as JSON; what is read back computes it again."""
+    """Mark a property as written to JSON. It is recomputed, not read back."""
     get.written = get.__name__  # type: ignore[attr-defined]
     return get
 
@@ -67,15 +67,14 @@ class Span(NamedTuple):
     end: int
 
     def of(self, text: str) -> str:
-        """The characters of `text` that the span covers."""
         return text[self.start : self.end]
 
     def moved(self, by: int) -> "Span":
-        """The same characters, counted from another place."""
+        """Shift the span."""
         return Span(self.start + by, self.end + by)
 
     def overlaps(self, other: "Span") -> bool:
-        """Whether both cover a character, or one that is empty lies within the other."""
+        """Whether they share a character, or an empty one lies within the other."""
         return self.start < other.end and other.start < self.end
 
 
@@ -84,21 +83,22 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A source as it was read: its text is stored once, and passages are spans of it."""
+    """A source as it was read. Its text is stored once, and passages are spans of it."""
 
     url: str
     title: str
     text: str
     kind: str = "text"  # html, pdf, docx, text, markdown, csv, jsonl, tsv, pubmed, jats
-    published: str | None = None  # ISO date, as the page states it
+    published: str | None = None  # ISO date stated by the page
     fetched: str | None = None  # ISO date or timestamp of the copy
     language: str | None = None  # ISO 639-1
-    meta: Mapping[str, str] = field(default_factory=dict)  # several values: "; " between them
-    # Offsets of what an address can name in it (`#History`); of a page just read, in no corpus.
+    meta: Mapping[str, str] = field(default_factory=dict)  # several values are joined by "; "
+    # Offsets of anchors that an address can name (`#History`). Only for a page just read, not in a
+    # corpus.
     anchors: Mapping[str, int] = field(
         default_factory=dict, compare=False, repr=False, metadata=UNWRITTEN
     )
-    # Name of the corpus that it was found in, where several are searched; no corpus stores it.
+    # Name of the corpus it was found in, if several are searched; never stored.
     corpus: str = field(default="", compare=False, repr=False)
 
     @property
@@ -109,9 +109,9 @@ class Document:
 
 
 def about(title: str, published: str | None, meta: Mapping[str, str]) -> str:
-    """Title, author, site and year of a page, in one line.
+    """Return title, author, site and year of a page in one line.
 
-    Of the date only the year: its month and day would be figures that the text does not state.
+    Only the year of the date: month and day would be figures that the text does not state.
 
     >>> about("Bridge opens", "1911-05-14", {"author": "I. Holm"})
     'Bridge opens · I. Holm · 1911'
@@ -131,12 +131,12 @@ class Passage:
     text: str = field(metadata=named("passage"))
     span: Annotated[Span, Says("in the document's text")]
     about: Annotated[str, Says("title, author, site and year of the document")] = ""
-    # All of the document's text, where known: what the passage lacks may stand elsewhere in it.
+    # The whole text of the document, if known: it may state what the passage lacks.
     page: str = field(default="", repr=False, compare=False, metadata=UNWRITTEN)
 
     @property
     def passage_id(self) -> str:
-        """`doc_id:start-end`, the same in every corpus that holds the document."""
+        """`doc_id:start-end`, the same in every corpus with the document."""
         return f"{self.doc_id}:{self.span.start}-{self.span.end}"
 
 
@@ -144,51 +144,51 @@ class Reason(StrEnum):
     """Why a source could not be checked. Never a finding against the article."""
 
     DEAD = "dead"  # 404, 410: the page is gone
-    SOFT_404 = "soft_404"  # an answer of 200 with a page that calls itself not found
+    SOFT_404 = "soft_404"  # status 200, but the page says it was not found
     FRONT_PAGE = "front_page"  # its address now leads to the site's front page
     NO_HOST = "no_host"  # the site's name does not resolve
     UNREACHABLE = "unreachable"  # no connection, no trusted certificate, or no HTTP
-    REDIRECTS = "redirects"  # in a circle, or too many
-    UNSAFE_ADDRESS = "unsafe_address"  # not a public web address: it is never opened
+    REDIRECTS = "redirects"  # a loop, or too many
+    UNSAFE_ADDRESS = "unsafe_address"  # not a public web address; never opened
     ROBOTS = "robots"  # its robots.txt excludes it
-    REFUSED = "refused"  # 401, 403, 429, 451, 5xx: it may be there
+    REFUSED = "refused"  # 401, 403, 429, 451, 5xx: the page may exist
     PAYWALL = "paywall"  # the stored page ends where a subscription begins
-    LOGIN = "login"  # a form for name and password in its place
-    CONSENT = "consent"  # a question about cookies in its place
-    OFFLINE = "offline"  # a book, a paper issue: there is no address to open
+    LOGIN = "login"  # a login form instead of the page
+    CONSENT = "consent"  # a cookie dialog instead of the page
+    OFFLINE = "offline"  # a book or a paper issue, without an address
     NOT_SUPPLIED = "not_supplied"  # has an address, but no stored copy was found
-    EMPTY = "empty"  # a file without text (a scan, a page drawn by scripts)
-    UNDECODABLE = "undecodable"  # the bytes are not what they say they are
-    ENCRYPTED = "encrypted"  # a PDF that asks for a password
+    EMPTY = "empty"  # a file without text (a scan, a page rendered by scripts)
+    UNDECODABLE = "undecodable"  # the bytes do not match the declared type
+    ENCRYPTED = "encrypted"  # a password-protected PDF
     TOO_LARGE = "too_large"
     TRUNCATED = "truncated"  # the connection ended before the page did
     TIMED_OUT = "timed_out"
-    UNSUPPORTED_TYPE = "unsupported_type"  # an image, a film, a spreadsheet
+    UNSUPPORTED_TYPE = "unsupported_type"  # an image, a video, a spreadsheet
     LANGUAGE = "language"  # the model does not read the page's language
-    TITLE_ONLY = "title_only"  # a record of a bibliography without an abstract
-    WITHDRAWN = "withdrawn"  # deleted by those who publish the collection
-    USURPED = "usurped"  # the citation says that its domain has another owner: it is never opened
-    INTERNAL_ERROR = "internal_error"  # a fault of this program; the detail is the error's class
+    TITLE_ONLY = "title_only"  # a bibliographic record without an abstract
+    WITHDRAWN = "withdrawn"  # deleted by the publisher of the collection
+    USURPED = "usurped"  # the citation says that its domain has a new owner; never opened
+    INTERNAL_ERROR = "internal_error"  # a bug in this program; the detail is the error's class
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A page as it came from the web, not yet read."""
+    """A page as fetched from the web, not yet read."""
 
-    url: str  # as it is cited
+    url: str  # as cited
     final_url: str  # after redirects
     status: int
     content_type: str | None
     body: bytes
     fetched: str  # ISO timestamp, UTC, of the request
-    last_modified: str | None = None  # as the server says
+    last_modified: str | None = None  # as reported by the server
     redirects: tuple[str, ...] = ()  # addresses on the way
-    notes: tuple[str, ...] = ()  # for a person: "a redirect left https for http: …"
+    notes: tuple[str, ...] = ()  # for the user: "a redirect left https for http: …"
     cached: bool = False  # from the cache
 
 
 class WebResult(NamedTuple):
-    """A page that a search engine found; it is not fetched yet."""
+    """A page found by a search engine, not fetched yet."""
 
     url: str
     title: str
@@ -221,7 +221,7 @@ class Unchecked:
 
     url: str
     reason: Reason
-    detail: str = ""  # for a person: "HTTP 404", "the file has 61 MB, the limit is 50"
+    detail: str = ""  # for the user: "HTTP 404", "the file has 61 MB, the limit is 50"
 
 
 class CopyKind(StrEnum):
@@ -229,9 +229,9 @@ class CopyKind(StrEnum):
 
     LIVE = "live"  # the page itself, from the web
     ARCHIVED = "archived"  # the archived copy that the citation names
-    WAYBACK = "wayback"  # the copy that the Wayback Machine has nearest to the citation's date
+    WAYBACK = "wayback"  # the Wayback Machine's copy nearest to the citation's date
     STORED = "stored"  # from the folder of stored pages
-    OWN = "own"  # handed in for this one source
+    OWN = "own"  # supplied by the user for this source
     CORPUS = "corpus"
 
 
@@ -240,17 +240,17 @@ class Copy:
     """The copy of a source that was read."""
 
     kind: CopyKind
-    url: str  # where a person finds it
-    date: str | None = None  # ISO: an archived copy's own, else when it was fetched
-    corpus: str = ""  # name of the corpus that has it, where several are searched
+    url: str  # where a reader finds it
+    date: str | None = None  # ISO date of an archived copy, else when it was fetched
+    corpus: str = ""  # name of the corpus that has it, if several are searched
 
 
-OWN_SCHEME = "own:"  # of an own copy's address: its SHA-256 follows; of several files, with "+"
+OWN_SCHEME = "own:"  # of an own copy's address, before its SHA-256 (several: "+")
 _OWN_ADDRESS = re.compile(rf"{OWN_SCHEME}([0-9a-f]{{64}}(?:\+[0-9a-f]{{64}})*)")
 
 
 def own_digest(url: str) -> str | None:
-    """The SHA-256 in the address of an own copy; None for every other address.
+    """Return the SHA-256 in the address of an own copy; None for any other address.
 
     >>> own_digest("https://a.example/"), own_digest("own:x")
     (None, None)
@@ -276,11 +276,11 @@ class Listing:
     """What a list says of an address: the most specific entries, and where they were discussed."""
 
     reliability: Reliability = field(metadata=named("label"))
-    name: str = ""  # of the source, as the list calls it
+    name: str = ""  # of the source in the list
     place: str = ""  # the domain, or domain and path, that matched
-    scope: str = ""  # what the judgement is limited to: "politics", "2013–present"
+    scope: str = ""  # what the rating is limited to: "politics", "2013–present"
     link: str | None = None  # to the discussion
-    others: tuple[str, ...] = ()  # entries for the same place: "politics: no consensus"
+    others: tuple[str, ...] = ()  # other entries for the same place: "politics: no consensus"
 
 
 class Bar(StrEnum):
@@ -290,8 +290,8 @@ class Bar(StrEnum):
     SITE = "site"  # the user excluded it
     DEPRECATED = "deprecated"
     BLACKLISTED = "blacklisted"
-    COPY = "copy"  # a near-duplicate of the claim's paragraph that is not older
-    FILTER = "filter"  # the run's filters (date, site, language, kind, metadata) leave it out
+    COPY = "copy"  # a near-duplicate of the claim's paragraph that is not older than it
+    FILTER = "filter"  # excluded by the run's filters (date, site, language, kind, metadata)
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +301,7 @@ class Exclusion:
     url: str
     title: str
     bar: Bar = field(metadata=named("reason"))
-    detail: str = ""  # for a person: "Daily Example: deprecated"
+    detail: str = ""  # for the user: "Daily Example: deprecated"
 
 
 # ── Articles ─────────────────────────────────────────────────────────────────────────────────────
@@ -313,18 +313,18 @@ class Citation:
 
     citation_id: str  # unique within the article: "r12" for the 12th use
     span: Annotated[Span, Says("of this use, in the article's source")]
-    # Where the reference's content stands; equals `span` if it stands here.
+    # Where the reference's content is; equals `span` if it is here.
     definition: Annotated[Span, Says("of the reference's content, in the article's source")]
     name: str | None = None
     group: str | None = None
     template: str | None = None  # lower case: "cite web", "sfn"; None for free text
-    text: str = ""  # what a reader would see of the reference
+    text: str = ""  # the reference as readers see it
     url: str | None = None
     archive_url: str | None = None
     archive_date: str | None = None
     url_status: str | None = None
     title: str | None = None
-    publisher: str | None = None  # website, newspaper, journal or publisher, the first given
+    publisher: str | None = None  # the first given of website, newspaper, journal and publisher
     authors: tuple[str, ...] = ()
     date: str | None = None
     access_date: str | None = None
@@ -351,24 +351,24 @@ class Claim:
     section: Annotated[tuple[str, ...], Says("headings, outermost first; none in the lead")] = ()
     before: Annotated[str, Says("the sentences before it in its paragraph, and the lead-in")] = ""
     span: Annotated[Span | None, Says("in the article's source")] = None
-    # Adjacent references: one group, judged together. A finding has them with what was found.
+    # Adjacent references: one group, judged together. A finding has them with their results.
     citations: tuple[Citation, ...] = field(default=(), metadata=UNWRITTEN)
     tags: tuple[str, ...] = ()  # "citation needed", "failed verification", …
     origin: str = "prose"  # prose, list, table, template, caption
     sentence: Annotated[str, Says("the whole sentence; empty: not known")] = ""
     part: Annotated[Span | None, Says("of the sentence: what is judged of it")] = None
-    # What follows in its paragraph: WAFER keeps it, nothing is judged by it.
+    # The text after it in its paragraph: WAFER keeps it, but it is not judged.
     after: str = field(default="", metadata=UNWRITTEN)
-    # The words since the citation before, where those before them are needed to read them.
+    # The words since the previous citation, if the words before them are needed to read them.
     own: Annotated[Span | None, Says("of the text: what its citations are for; null: all")] = None
-    # Of the words before `own`.
+    # Citations of the words before `own`.
     earlier: tuple[Citation, ...] = field(default=(), metadata=UNWRITTEN)
     about: Annotated[str, Says("the article's subject, where the claim says it or he")] = ""
     unread: Annotated[tuple[str, ...], Says("templates that […] in the claim stands for")] = ()
 
     @classmethod
     def alone(cls, text: str) -> "Claim":
-        """A claim without an article: a statement, a question, a sentence of an answer."""
+        """Make a claim without an article: a statement, a question, a sentence of an answer."""
         return cls(claim_id_of("", (), text), text)
 
     @property
@@ -378,7 +378,7 @@ class Claim:
 
     @property
     def words(self) -> str:
-        """The judged words as the article has them, without a subject put before them."""
+        """The judged words as in the article, without a subject put before them."""
         return self.part.of(self.sentence) if self.part else self.text
 
     @property
@@ -390,27 +390,27 @@ class Claim:
 
 
 def claim_id_of(title: str, section: tuple[str, ...], text: str) -> str:
-    """The id of a claim, from what it says and where: stable while other claims come and go."""
+    """Return the id of a claim from its text and place: stable while other claims come and go."""
     content = "\0".join((title, *section, text))
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """An article's claims, with what could not be understood of it."""
+    """An article's claims, with what could not be parsed."""
 
     title: str
-    source: str  # the wikitext or HTML that all spans count in
+    source: str  # the wikitext or HTML that all spans refer to
     claims: tuple[Claim, ...]
     revision_id: str | None = None
     timestamp: str | None = None
     language: str = "en"
-    n_references: int = 0  # uses of references, those without a claim included
+    n_references: int = 0  # uses of references, including those without a claim
     warnings: tuple[str, ...] = ()
-    url: str | None = None  # of this very revision, if it came from a wiki
+    url: str | None = None  # of this exact revision, if it came from a wiki
     markup: Literal["wikitext", "html"] = "wikitext"  # of the source
     unread: Literal["too_long", "not_a_page"] | None = (
-        None  # why there are no claims; `warnings` has the words
+        None  # why there are no claims; `warnings` has the text
     )
 
 
@@ -418,7 +418,7 @@ class Article:
 
 
 class Hit(NamedTuple):
-    """A passage that a retriever found. `score`: bigger is better; `rank` starts at 1."""
+    """A passage found by a retriever. Higher `score` is better; `rank` starts at 1."""
 
     passage: Passage
     score: float
@@ -448,20 +448,19 @@ class Evidence:
         default=None, metadata=named("quote_in_passage")
     )
     reasons_coded: tuple[Note, ...] = ()
-    analysis: str = ""  # what a language model wrote before it chose; empty of a verifier
+    analysis: str = ""  # what a language model wrote before it chose; empty for a verifier
     read: Annotated[float | None, Says("log-odds of support without any rule")] = None
     contradiction: Annotated[Contradiction | None, Says("found by a rule")] = None
 
     @property
     @written
     def reasons(self) -> tuple[str, ...]:
-        """In English: "the passage does not state “1913”"."""
         return texts(self.reasons_coded)
 
     @property
     @written_as("quote")
     def quoted(self) -> str:
-        """The words of the quote, verbatim from the stored text; empty without a quote."""
+        """The quote, verbatim from the stored text; empty if there is none."""
         return self.quote.of(self.passage.text) if self.quote else ""
 
     @property
@@ -478,7 +477,7 @@ class Verdict(StrEnum):
     PARTLY_SUPPORTED = "partly_supported"
     NOT_SUPPORTED = "not_supported"
     CONTRADICTED = "contradicted"
-    UNUSABLE = "unusable"  # a login form, an error page, another text: nothing can be said
+    UNUSABLE = "unusable"  # a login form, an error page, another text: no verdict possible
 
 
 @dataclass(frozen=True, slots=True)
@@ -486,12 +485,12 @@ class Opinion:
     """A model's verdict on a claim, and what a plain program found of its reasons."""
 
     verdict: Verdict
-    model: str  # "name@host": which server read the text
-    quotes: tuple[str, ...] = ()  # as the sources have them; what they have not is left out
-    missing: tuple[str, ...] = ()  # words of the claim that the sources lack, as the claim has them
-    why: str = ""  # one sentence of the model's; text of others
-    n_invented: int = 0  # quotes that no source has
-    whole: bool = True  # False: the sources were too long, and it read their best passages
+    model: str  # "name@host": the server that read the text
+    quotes: tuple[str, ...] = ()  # as in the sources; quotes not found there are left out
+    missing: tuple[str, ...] = ()  # words of the claim that the sources lack, as in the claim
+    why: str = ""  # one sentence by the model, which is untrusted text
+    n_invented: int = 0  # quotes found in no source
+    whole: bool = True  # False: the sources were too long, and it read only their best passages
     log_ratio: float = 0.0  # what the verdict adds to our log-odds of support
 
 
@@ -527,7 +526,7 @@ class Place:
     page: Annotated[str | None, Says("null: no pages, or they are not known")] = None
     printed: Annotated[bool, Says("on the page; else it is counted in the file, from 1")] = False
     cited: str | None = None  # "p. 12", "section History", "highlighted text"
-    elsewhere: bool = False  # the quote does not stand where the citation points
+    elsewhere: bool = False  # the quote is not where the citation points
 
 
 @dataclass(frozen=True, slots=True)
@@ -585,18 +584,16 @@ class Suggestion:
     @property
     @written
     def url(self) -> str:
-        """Of the page."""
         return self.evidence.passage.url
 
     @property
     @written
     def title(self) -> str:
-        """Of the page."""
         return self.evidence.passage.title
 
 
 def sigmoid(log_odds: float) -> float:
-    """The probability behind log-odds, for any finite number."""
+    """Return the probability for any finite log-odds."""
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, log_odds))))
 
 
@@ -614,7 +611,7 @@ class Finding:
     label: Label
     score: Annotated[float | None, Says("log-odds of support; null if nothing could be checked")]
     suggestions: Annotated[tuple[Suggestion, ...], Says("better sources, best first")]
-    n_candidates: int = 0  # passages of the corpus that were judged
+    n_candidates: int = 0  # corpus passages that were judged
     missing: Annotated[tuple[Part, ...], Says("parts that no source of the group supports")] = ()
     lacking: Annotated[tuple[Part, ...], Says("as a citation's, of all sources together")] = ()
     excluded: Annotated[
@@ -626,13 +623,13 @@ class Finding:
     @property
     @written
     def prob_supported(self) -> float | None:
-        """That the group supports the whole claim, a second opinion counted."""
+        """Probability that the group supports the whole claim, including a second opinion."""
         return None if self.score is None else round(sigmoid(self.score), 4)
 
     @property
     @written
     def source_changed(self) -> bool:
-        """Whether the archived copy of a citation supports more than today's page does."""
+        """Whether an archived copy of a citation supports more than today's page does."""
         return any(result.changed for result in self.citations)
 
 
@@ -645,12 +642,11 @@ class Uncited:
     probability: Annotated[float, Says("that such a sentence has a citation in Wikipedia")]
     reasons_coded: tuple[Note, ...]
     suggestions: tuple[Suggestion, ...] = ()  # best first
-    n_candidates: int = 0  # passages of the corpus that were judged
-    excluded: tuple[Exclusion, ...] = ()  # pages that were found and must not be suggested
-    failed: Failed | None = None  # why no source could be looked for
+    n_candidates: int = 0  # corpus passages that were judged
+    excluded: tuple[Exclusion, ...] = ()  # pages that were found but must not be suggested
+    failed: Failed | None = None  # why the search for sources failed
 
     @property
     @written
     def reasons(self) -> tuple[str, ...]:
-        """In English."""
         return texts(self.reasons_coded)

@@ -1,1 +1,1 @@
-"""From evidence to verdicts: rules, aggregation, thresholds, and what a flag is worth."""
+"""From evidence to verdicts: rules, aggregation, thresholds, and the precision of flags."""

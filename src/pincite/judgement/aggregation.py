@@ -1,11 +1,11 @@
 """From evidence to verdicts: SIDE's readout, labels, groups of citations, and the ranking.
 
-A document's score is the maximum over its passages (Petroni et al. 2023, §2.2). Absent, failed
-and neutral stay apart: a source that could not be checked never counts against a claim.
+A document's score is the maximum over its passages (Petroni et al. 2023, §2.2). Absent, failed and
+neutral stay separate: a source that could not be checked never counts against a claim.
 
-A source that does not support the whole claim may support a part of it: then the parts that are
-missing are named, and the claim is partly supported. Parts never make a failing claim supported,
-and a supported one partly so only where the verifier is unsure of it. Parts are clauses, which the
+A source that does not support the whole claim may support a part of it. Then the missing parts are
+named, and the claim is partly supported. Parts never make a failing claim supported, and make a
+supported claim partly supported only if the verifier is unsure. Parts are clauses, which the
 verifier judges, and atoms (figures, names and quotations), which a rule looks for in the source: a
 model may overlook one wrong year in a long sentence, a rule does not.
 """
@@ -34,44 +34,45 @@ from pincite.types import (
     sigmoid,
 )
 
-# Probability of support from which a citation counts as supporting its claim. The best balanced
-# accuracy on both WiCE dev without partial rows (0.85) and SciFact dev (0.78) of 0.30, 0.35 … 0.60;
-# it lies low because most claims of those sets are not wholly supported, and of articles most are.
+# Probability of support from which a citation counts as supporting its claim. Of 0.30, 0.35 … 0.60,
+# it has the best balanced accuracy on both WiCE dev without partial rows (0.85) and SciFact dev
+# (0.78). It is low because most claims of those sets are not wholly supported, while most claims of
+# articles are.
 THRESHOLD = 0.30
-# Probability of support from which a figure or name that the source nowhere states no longer makes
-# a claim partly supported, but is only named: it may stand there in other words.
+# Probability of support from which a figure or name missing from the source no longer makes a claim
+# partly supported, but is only named: the source may say it in other words.
 SURE = 0.50
-# The same for a figure. Of claims with a figure that stands nowhere on the page, 12 of 38 were
-# supported with a probability from 0.5 to 0.7, and 6 of 9 above (docs/benchmarks.md).
+# The same for a figure. Of claims with a figure found nowhere on the page, 12 of 38 were supported
+# at a probability from 0.5 to 0.7, and 6 of 9 above (docs/benchmarks.md).
 SURE_OF_FIGURES = 0.70
-# Probability of refutation from which a source counts as contradicting. The verifier gives a
-# passage without a contradiction none at all, and one with a contradiction at least 0.6 of what is
-# not supported: the bound lies below 0.6 times what an unsupported claim leaves.
+# Probability of refutation from which a source counts as contradicting. The verifier gives 0 to a
+# passage without a contradiction, and at least 0.6 of the unsupported share to one with a
+# contradiction: the bound lies below 0.6 times what an unsupported claim leaves.
 REFUTED_FROM = 0.40
 
-# How far below the threshold, in log-odds, the best of a page's first passages must lie for its
-# other passages to be left unread: with 0.3, a probability below 0.15 (docs/benchmarks.md).
+# How far below the threshold, in log-odds, the best of a page's first passages must be for the
+# other passages to be left unread: at 0.3, a probability below 0.15 (docs/benchmarks.md).
 OPEN = 0.89
 
 # Probability of support from which a page is shown as a better source, and from which a reference
-# to it is proposed. Of twelve that reached THRESHOLD alone, eight were wrong.
+# to it is proposed. Of twelve that reached only THRESHOLD, eight were wrong.
 SUGGESTED_FROM, PROPOSED_FROM = 0.4, 0.5
 
-# Code of the note on a passage that the network alone reads as a contradiction.
+# Code of the note on a passage that only the network reads as a contradiction.
 BY_NETWORK = "read_as_contrary"
 # The network's own log-odds of support of a page's best passage from which such a passage does not
-# count. The bound that `tools/calibrate.py` finds includes the page's support, and comes to about
-# that. Rules do not count here: a name that seems missing lowers the support of true claims too.
+# count. It approximates the bound found by `tools/calibrate.py`, which includes the page's support.
+# Rules are left out here: a name that seems missing lowers the support of true claims too.
 COUNTS_BELOW = -2.1
 
 
 def best(evidence: Sequence[Evidence]) -> Evidence | None:
-    """The evidence with the highest score; the first of equals; None of nothing."""
+    """Return the evidence with the highest score, the first if tied; None if empty."""
     return max(evidence, key=lambda e: e.score, default=None)
 
 
 def refutes(evidence: Evidence) -> bool:
-    """Whether a passage contradicts its claim: that is likely enough, and likelier than support.
+    """Whether a passage contradicts its claim: likely enough, and likelier than it supports it.
 
     >>> from pincite.types import Passage, Span
     >>> passage = Passage("d", "", "", "It closed.", Span(0, 10))
@@ -82,15 +83,15 @@ def refutes(evidence: Evidence) -> bool:
 
 
 def names_contradiction(evidence: Evidence) -> bool:
-    """Whether it says of its quote that it contradicts the claim, however likely that is."""
+    """Whether the evidence names a contradiction, however likely."""
     return evidence.contradiction is not None or _is_by_network(evidence)
 
 
 def discard_rebutted(claim: str, evidence: Evidence, page: str) -> Evidence:
-    """The evidence without a contradiction that the rest of its page rebuts.
+    """Drop a contradiction that the rest of the page rebuts.
 
-    If another passage of the page has the claim's value or name, this passage does not deny it: it
-    is about something else. So what a rule refuted is neutral where the page as a whole says it.
+    If another passage of the page has the claim's value or name, this passage is about something
+    else and does not deny the claim. What a rule refuted then becomes neutral.
     """
     passage = evidence.passage
     if not evidence.contradiction or contradiction(claim, passage.text, passage.about, page):
@@ -107,11 +108,11 @@ def discard_rebutted(claim: str, evidence: Evidence, page: str) -> Evidence:
 def deciding_evidence(
     evidence: Sequence[Evidence], threshold: float = THRESHOLD
 ) -> Evidence | None:
-    """The evidence that decides on a source; None of nothing.
+    """Return the evidence that decides on a source; None if empty.
 
-    The best supported; below the threshold the one that contradicts most, if that is likely enough.
-    A passage that denies the claim has a low score, so the best supported passage of a page that
-    denies it is often about something else.
+    That is the best supported passage. If it is below the threshold, it is the passage that
+    contradicts most, if likely enough: a passage that denies the claim has a low score, so the best
+    supported passage of such a page is often about something else.
     """
     found = best(evidence)
     if found is None or found.prob_supported >= threshold:
@@ -121,7 +122,7 @@ def deciding_evidence(
 
 
 def denying(evidence: Sequence[Evidence]) -> Evidence | None:
-    """The evidence of a page that contradicts most; None if there is none that counts."""
+    """Return the evidence that contradicts most; None if none counts."""
     counted = [each for each in evidence if counts_as_refutation(each, evidence)]
     return max(counted, key=lambda e: e.prob_refuted, default=None)
 
@@ -129,16 +130,16 @@ def denying(evidence: Sequence[Evidence]) -> Evidence | None:
 def counts_as_refutation(evidence: Evidence, of_page: Sequence[Evidence]) -> bool:
     """Whether a contradiction in a passage counts, given all passages of its page.
 
-    One that the network alone reads does not count where a passage comes close to support.
+    A contradiction read only by the network does not count if any passage comes close to support.
     """
     read = [each.score if each.read is None else each.read for each in of_page]
     return not _is_by_network(evidence) or all(score < COUNTS_BELOW for score in read)
 
 
 def is_open(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> bool:
-    """Whether the unread rest of a page may change the verdict on it.
+    """Whether the unread rest of a page may change its verdict.
 
-    A page never counts as contradicting before all that is worth reading was read.
+    A page never counts as contradicting until everything worth reading has been read.
     """
     found = best(evidence)
     if found is None or is_sure(evidence, threshold):
@@ -170,13 +171,13 @@ def label_of(
     clauses: Sequence[Part] = (),
     atoms: Sequence[Part] = (),
 ) -> Label:
-    """The verdict on one source.
+    """Return the verdict on one source.
 
-    The whole claim decides first. Where it is likelier refuted than supported it is not supported,
-    and where a contradiction is named only partly. Where it fails, some clauses that are supported
-    beside others that are not make it partly supported. So do figures, names and quotations that no
-    passage states (`atoms`), unless the verifier is surer of the whole than not; for a figure much
-    surer.
+    The whole claim decides first. If refutation is likelier than support, it is not supported; if a
+    contradiction is named, it is at most partly supported. A failing claim is partly supported if
+    some of its clauses are supported. A supporting one is only partly supported if no passage
+    states some figure, name or quotation (`atoms`), unless the verifier is surer of the whole than
+    not (for a figure: much surer).
     """
     if isinstance(outcome, Unchecked):
         return Label.UNCHECKED
@@ -191,7 +192,7 @@ def label_of(
 
 
 def contradicted(claim: str, outcome: Evidence | Unchecked) -> list[Part]:
-    """The words of the claim that the evidence names as contradicted; all of it if not which."""
+    """Return the words of the claim that the evidence contradicts; the whole claim if unknown."""
     if isinstance(outcome, Unchecked) or not names_contradiction(outcome):
         return []
     words = outcome.contradiction.claim if outcome.contradiction else ""
@@ -201,10 +202,10 @@ def contradicted(claim: str, outcome: Evidence | Unchecked) -> list[Part]:
 
 
 def missing(label: Label, clauses: Sequence[Part], atoms: Sequence[Part]) -> tuple[Part, ...]:
-    """What to name as missing under a verdict, in the order of the claim.
+    """Return the parts to name as missing under a verdict, in claim order.
 
-    Partly supported: what is contradicted, the clauses that are not supported, and missing atoms of
-    the others. Supported: missing atoms. Where all fails or nothing was checked, nothing is named.
+    Partly supported: contradicted words, unsupported clauses, and missing atoms of the other
+    clauses. Supported: missing atoms. Otherwise nothing is named.
 
     Args:
         label: the verdict.
@@ -223,10 +224,10 @@ def missing(label: Label, clauses: Sequence[Part], atoms: Sequence[Part]) -> tup
 
 
 def complementary(claim: str, evidence: Sequence[Sequence[Evidence]]) -> list[Passage]:
-    """One passage from each source, so that together they hold as much of the claim as can be.
+    """Choose one passage per source so that together they cover as much of the claim as possible.
 
-    Greedy: the sources in the order of their best scores; from each the passage that holds most
-    figures and names that are still missing, the higher score where that is equal.
+    Greedy: sources in order of their best scores; from each, the passage with most figures and
+    names still missing, ties broken by score.
     """
     passages: list[Passage] = []
     for of_source in sorted(evidence, key=lambda found: -max(e.score for e in found)):
@@ -247,11 +248,11 @@ def group_label(
     threshold: float = THRESHOLD,
     atoms: Sequence[Part] = (),
 ) -> Label:
-    """The verdict on citations that stand together.
+    """Return the verdict on a group of citations.
 
-    One that supports is enough, and so are all of them read together. Where none does, one that
-    could not be checked leaves the question open; then a part that one supports counts. A
-    refutation counts if the best source refutes. `atoms`: those that no source states.
+    One supporting source is enough, and so are all of them read together. If none supports the
+    claim, one that could not be checked leaves the verdict open; then a partly supporting source
+    counts. A refutation counts if the best source refutes. `atoms`: those that no source states.
     """
     labels = {result.label for result in results}
     if together is not None:
@@ -268,7 +269,7 @@ def group_label(
 
 
 def group_score(results: Sequence[CitationResult], together: Evidence | None) -> float | None:
-    """The best score of a source, or of all read together; None if nothing could be checked."""
+    """Return the best score, alone or together; None if nothing could be checked."""
     scores = [r.outcome.score for r in results if isinstance(r.outcome, Evidence)]
     return max([*scores, together.score] if together else scores, default=None)
 
@@ -283,10 +284,10 @@ ORDER = (
 
 
 def ranked(findings: Sequence[Finding]) -> list[Finding]:
-    """Worst first: what an editor disputes, then by label, as in ORDER.
+    """Rank findings worst first: disputed ones, then by label in the order of ORDER.
 
-    Inside each, by score; of the supported those whose source changed come first. Ties and claims
-    without a score keep the order of the article.
+    Within a label, by score; of the supported ones, those whose source changed come first. Ties and
+    claims without a score keep article order.
     """
 
     def key(finding: Finding) -> tuple[bool, int, bool, float]:
@@ -308,17 +309,17 @@ def suggestions(
     threshold: float = THRESHOLD,
     shares: Mapping[str, float] | None = None,
 ) -> list[Suggestion]:
-    """At most `k` candidates that support the claim and outrank the existing citation.
+    """Return up to `k` candidates that support the claim and outrank the existing citation.
 
     Args:
-        candidates: evidence from the corpus; of one page only the best passage counts.
+        candidates: evidence from the corpus; only the best passage of a page counts.
         existing: score of the existing citation; None if it could not be checked.
-        k: how many to return, best first.
+        k: maximum number, best first.
         threshold: probability of support that a suggestion needs, at least SUGGESTED_FROM (SIDE
-            needs only the rank; a better source that fails too is no help). Nothing of a page
-            that contradicts the claim is suggested.
-        shares: each page's share of the best score among what was retrieved, by url, which counts
-            beside the evidence; 1 for a page that is not in it.
+            needs only the rank, but a better source that fails too is no help). Pages that
+            contradict the claim are never suggested.
+        shares: each page's share of the best retrieval score, by url, which counts in addition to
+            the evidence; 1 for pages that are not in it.
     """
     known = shares or {}
 
@@ -338,12 +339,11 @@ def suggestions(
 
 
 def probability(score: float | None) -> float | None:
-    """The probability of support behind a score (log-odds); None of None."""
     return None if score is None else round(sigmoid(score), 4)
 
 
 def log_odds(probability: float) -> float:
-    """Finite for the probabilities 0 and 1, to which a JSON's four digits may round.
+    """Convert to log-odds, finite for 0 and 1, to which a JSON's four digits may round.
 
     >>> round(log_odds(0.5), 3), round(log_odds(0.0), 3)
     (0.0, -9.903)
@@ -354,24 +354,24 @@ def log_odds(probability: float) -> float:
 
 # ── The parts of a claim ─────────────────────────────────────────────────────────────────────────
 
-QUOTED_WORDS = 3  # fewer in quotation marks are a title or a term, not a quotation
+QUOTED_WORDS = 3  # a quotation with fewer words is a title or a term
 _ITEM = 2  # words
-BEST_PASSAGES = 3  # of the whole claim's, in which its clauses are judged
+BEST_PASSAGES = 3  # of the whole claim, in which its clauses are judged
 _QUOTATION = re.compile(r"“([^“”]*)”|\"([^\"]*)\"|«([^«»]*)»")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _NOT_WORDS = re.compile(r"[\W_]+")
-_LEFT_OUT = re.compile(r"\[[^\[\]]*\]|\.{3}|…")  # "[sic]", "[…]", "...": not the source's words
-_BETWEEN: dict[PartKind, re.Pattern[str]] = {  # what may stand between neighbours
+_LEFT_OUT = re.compile(r"\[[^\[\]]*\]|\.{3}|…")  # "[sic]", "[…]", "...": not words of the source
+_BETWEEN: dict[PartKind, re.Pattern[str]] = {  # what may separate neighbours
     "figure": re.compile(r",? |[-–/]| of "),
     "name": re.compile(r"[ -]"),
     "quotation": re.compile(r"(?!)"),
 }
-# The splitter of sentences takes seconds for hostile lines much longer than any claim.
+# The sentence splitter takes seconds on hostile lines much longer than any claim.
 _MAX_CHARS_FOR_NAMES = 5_000
 
 
 def atoms(claim: str) -> list[Part]:
-    """Figures, name words and quotations of the claim, in order, each not yet supported.
+    """Return the claim's figures, name words and quotations, in order, as not yet supported.
 
     >>> [(a.kind, a.words) for a in atoms("In 1911 the engineer Holm said “it will never fall”.")]
     [('figure', '1911'), ('name', 'Holm'), ('quotation', 'it will never fall')]
@@ -391,11 +391,11 @@ def atoms(claim: str) -> list[Part]:
 
 
 def missing_atoms(claim: str, passages: Sequence[Passage]) -> list[Part]:
-    """The atoms that no passage states, in order; neighbours of one kind as one part.
+    """Return the atoms that no passage states, in order, with like neighbours merged.
 
-    A name and a figure are stated in any of their forms, a quotation word for word but for case,
-    white space and punctuation. A name within a missing quotation is not named again. Without
-    passages nothing was looked at, so nothing is called missing.
+    Names and figures match in any of their forms, quotations word for word except for case, white
+    space and punctuation. A name within a missing quotation is not repeated. Without passages,
+    nothing is called missing.
     """
     if not passages:
         return []
@@ -424,7 +424,7 @@ def missing_atoms(claim: str, passages: Sequence[Passage]) -> list[Part]:
 
 
 def stands(part: Part) -> bool:
-    """Whether a clause of one or two words, an item of a list, stands in the passage read for it.
+    """Whether a clause of one or two words (a list item) occurs in the passage judged for it.
 
     If the network does not find "he taught in Gram" supported, "Gram" may still be there.
     """
@@ -435,14 +435,13 @@ def stands(part: Part) -> bool:
 
 
 def within(inner: Span, outer: Span) -> bool:
-    """Whether a span lies in another one."""
     return outer.start <= inner.start and inner.end <= outer.end
 
 
 def judged_clauses(
     claim: str, clauses: Sequence[Clause], best: Sequence[Evidence], threshold: float
 ) -> list[Part]:
-    """Each clause as a part, with the best evidence for it; supported from `threshold` on."""
+    """Turn each clause into a part with its best evidence, supported from `threshold` on."""
     return [
         Part(
             kind="clause",
@@ -457,10 +456,10 @@ def judged_clauses(
 
 
 def borne_out_by_any(sources: Iterable[Sequence[Part]]) -> list[Part]:
-    """A group's clauses: for each the part of the source that supports it best.
+    """For each clause of a group, choose the source's part that supports it best.
 
     Args:
-        sources: for each source its clauses, in the same order; sources without any are left out.
+        sources: each source's clauses, in the same order; sources without any are ignored.
     """
     return [
         max(same, key=lambda part: part.evidence.score if part.evidence else float("-inf"))
@@ -495,16 +494,16 @@ def _joined(spans: Sequence[Span], text: str, between: re.Pattern[str]) -> list[
 
 # ── What a flag is worth ─────────────────────────────────────────────────────────────────────────
 
-# A verifier is tested on files where half of the pairs fail; in an article few do. The rates that
-# do not depend on that share (failures caught, false alarms) carry over, the precision does not.
+# A verifier is tested on sets where half of the pairs fail; in an article few do. Rates that do not
+# depend on that share (failures caught, false alarms) carry over, precision does not.
 
-# Shares of failing citations to show advice for, from careful articles to doubtful ones. An
-# article's share is not known beforehand, so a reader picks what fits.
+# Shares of failing citations for which to show advice, from careful to doubtful articles. An
+# article's share is not known in advance, so readers pick what fits.
 BASE_RATES = (0.02, 0.05, 0.20)
 
 
 def expected_precision(caught: float, false_alarms: float, base_rate: float) -> float | None:
-    """The share of flags that are right; None where nothing would be flagged at all.
+    """Return the share of flags that are right; None if nothing would be flagged.
 
     P(fails | flag) = b·caught / (b·caught + (1 − b)·false_alarms)
 
@@ -513,7 +512,7 @@ def expected_precision(caught: float, false_alarms: float, base_rate: float) -> 
         false_alarms: share of the sound citations that are flagged.
         base_rate: b, the share of citations that fail.
 
-    Source: Bayes' theorem; of base rates in detection, Axelsson 2000 (ACM TISSEC 3(3)).
+    Source: Bayes' theorem; on base rates in detection, Axelsson 2000 (ACM TISSEC 3(3)).
 
     >>> round(expected_precision(caught=0.8, false_alarms=0.1, base_rate=0.05), 3)
     0.296
@@ -525,7 +524,7 @@ def expected_precision(caught: float, false_alarms: float, base_rate: float) -> 
 def precisions(
     rates: tuple[float, float] | None, base_rates: Sequence[float] = BASE_RATES
 ) -> tuple[tuple[float, float], ...]:
-    """(base rate, expected precision) for each base rate; empty if it is not known.
+    """Return (base rate, expected precision) for each base rate; empty without `rates`.
 
     Args:
         rates: (caught, false alarms) at the threshold in use; None: not measured.

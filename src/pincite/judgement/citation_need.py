@@ -1,9 +1,10 @@
-"""How probably a sentence of an encyclopedia needs a citation, by what is said in it and where.
+"""How probably a sentence of an encyclopedia needs a citation, by its content and position.
 
 A logistic regression over cues that a reader can check, after Redi et al. 2019, "Citation Needed"
 (The Web Conference): quotations, figures, reported speech, superlatives, opinions, studies, people,
-and the kind of section. It was trained on whether sentences of Wikipedia have a citation, which is
-a weak label: editors also leave out what is needed. By `research/scripts/fit_citation_need.py`.
+and the type of section. It was trained on whether sentences of Wikipedia have a citation, which is
+a weak label: editors also omit necessary citations. Fitted by
+`research/scripts/fit_citation_need.py`.
 """
 
 import math
@@ -20,9 +21,9 @@ from pincite.notes import Note
 from pincite.types import sigmoid
 
 WEIGHTS = Path(__file__).with_name("citation_need.toml")
-QUOTED_WORDS = 5  # fewer in quotation marks are as often a term as a quotation
+QUOTED_WORDS = 5  # quoted phrases with fewer words are as often a term as a quotation
 MAX_REASONS = 3
-MAX_WORDS = 3  # of a reason, or quotations
+MAX_WORDS = 3  # words or quotations in a reason
 MAX_CHARS = 60  # of a quotation in a reason
 
 
@@ -66,7 +67,7 @@ _CUES: Mapping[str, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
     "reader": _any("we you your one's our us if can must should"),
-    "goes_on": re.compile(  # an argument, of which the sentence before should have the citation
+    "goes_on": re.compile(  # an argument, whose citation should be on the previous sentence
         r"\A(?:so|and|but|because|since|thus|hence|therefore|this means|in other words|our|for a "
         r"better)\b",
         re.IGNORECASE,
@@ -87,7 +88,7 @@ _SECTIONS: Mapping[str, re.Pattern[str]] = {
 _PERCENT = re.compile(r"%|\bper ?cent\b")
 _NAME = re.compile(r"(?<=[^.!?\"“] )[A-Z][\w’'-]+")
 _YEAR = re.compile(r"\b1\d{3}s?\b|\b20\d{2}s?\b")
-_REASONS = {  # cues that are shown as reasons, with the code of their note
+_REASONS = {  # cues shown as reasons, with the codes of their notes
     "reports": "need_said",
     "attributes": "need_opinion",
     "superlative": "need_superlative",
@@ -95,7 +96,7 @@ _REASONS = {  # cues that are shown as reasons, with the code of their note
     "hedges": "need_unsure",
     "contends": "need_disputed",
 }
-_OF_ARTICLE = ("living", "in_reception")  # said last: what the sentence says comes first
+_OF_ARTICLE = ("living", "in_reception")  # listed last: what the sentence says comes first
 _LOWER = re.compile(r"\b[a-z]{4,}")
 
 
@@ -104,13 +105,13 @@ class Need:
     """How probably a sentence needs a citation, and why."""
 
     probability: float
-    reasons: tuple[Note, ...]  # the weightiest first
-    quotes: bool  # it has a quotation
+    reasons: tuple[Note, ...]  # strongest first
+    quotes: bool  # contains a quotation
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a sentence stands."""
+    """The position of a sentence."""
 
     section: Sequence[str] = ()  # headings, outermost first
     opens: bool = False  # its paragraph
@@ -119,7 +120,7 @@ class Place:
 
 
 def features(text: str, place: Place) -> dict[str, float]:
-    """What the regression sees: 1 for each cue that is there, logarithms of counts."""
+    """Return the features of the regression: 1 for each cue found, logarithms of counts."""
     found = {name: 1.0 for name, cue in _CUES.items() if cue.search(text)}
     names, figures = len(_NAME.findall(text)), _figures(text)
     counts = {
@@ -143,7 +144,7 @@ def features(text: str, place: Place) -> dict[str, float]:
 
 
 def need(text: str, place: Place) -> Need:
-    """How probably a sentence has a citation in Wikipedia, and why.
+    """Estimate how probably a sentence has a citation in Wikipedia, and why.
 
     >>> found = need("Holm wrote that it was “the finest bridge ever built”.", Place())
     >>> print(*found.reasons[:2], sep="; ")
@@ -162,7 +163,7 @@ def need(text: str, place: Place) -> Need:
 
 
 def threshold() -> float:
-    """The probability from which a sentence without a citation is a finding."""
+    """Return the probability from which an uncited sentence is a finding."""
     return float(_table()["threshold"])
 
 
@@ -172,7 +173,7 @@ def _table() -> Mapping[str, Any]:
 
 
 def quotations(text: str) -> list[str]:
-    """Quoted words; neither titles ("A Song of the Sea") nor terms (“magnifying glass”)."""
+    """Return quoted words, except titles ("A Song of the Sea") and terms (“magnifying glass”)."""
     quoted = [atom.words for atom in atoms(text) if atom.kind == "quotation"]
     return [q for q in quoted if _LOWER.search(q) and len(q.split()) >= QUOTED_WORDS]
 
@@ -182,7 +183,7 @@ def _figures(text: str) -> list[str]:
 
 
 def _reason(name: str, text: str, place: Place) -> Iterator[Note]:
-    """What the cue `name` is called, with the words that it was found in."""
+    """Yield the note for the cue `name`, with the words that matched."""
     if name in _REASONS:
         yield _said(_REASONS[name], [match[0] for match in _CUES[name].finditer(text)])
     elif name == "quotation":

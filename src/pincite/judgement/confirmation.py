@@ -1,13 +1,13 @@
-"""From degrees of confirmation to a result for one reading: EvidenceSeeker's rule, and its gaps.
+"""From degrees of confirmation to a result per reading: EvidenceSeeker's rule, extended.
 
 The rule is that of EvidenceSeeker's “Confirmation aggregation”: the mean of DOC(D, I) over the
-documents with |DOC| > 0.2, translated into seven levels. It says the same of nothing at all, of
-balanced evidence and of a judge that failed; here these are three results. A text counts once,
-however many sites or windows carry it, and strong contradictions are listed beside the mean.
+documents with |DOC| > 0.2, translated into seven levels. It gives the same result for no evidence,
+for balanced evidence and for a judge that failed; here these are three results. A text counts once,
+however many sites or windows contain it, and strong contradictions are listed next to the mean.
 
-A verifier's confirmation needs a sentence that says the reading when it is read alone, and that
-sentence is the quote. The result is strong only where two documents have one, or a sentence says
-the reading nearly word for word.
+A confirmation by the verifier needs a sentence that states the reading when read alone; that
+sentence is the quote. The result is strong only if two documents have such a sentence, or one
+states the reading nearly word for word.
 
 There is no result over several readings: they are different questions.
 """
@@ -29,22 +29,22 @@ from pincite.types import INLINE, CopyKind, Evidence, Failed, Passage, Says, Spa
 # Probability of support from which a passage confirms a reading; below it, and without a
 # contradiction, it is neutral. Chosen on the open half of tests/cases/gate.
 CONFIRMED_FROM = 0.5
-# A document that lacks more of the reading's content words is about something else: a refutation
-# there does not count ("the mill closed" denies no bridge), whichever verifier finds it.
+# A document that lacks more of the reading's content words is about something else, so its
+# refutations do not count ("the mill closed" denies no bridge), whichever verifier finds them.
 ELSEWHERE = 0.6
-# Sentences of a passage that are read alone, those that share most with the reading. On half of
-# SciFact dev's claims six confirm the 36 true ones that all sentences confirm, four 33 of them.
+# Sentences of a passage that are judged alone: those that share most with the reading. On half of
+# SciFact dev's claims, six confirm the 36 true ones that all sentences confirm, four confirm 33.
 SENTENCES = 6
-# By how much a sentence alone must be likelier to support the reading than to refute it; below
-# CLEARLY the passage's degree counts as no more than STRONG (docs/benchmarks.md).
+# How much likelier a sentence alone must support the reading than refute it. Below CLEARLY, the
+# passage's degree is capped at STRONG (docs/benchmarks.md).
 LEAST_MARGIN, CLEARLY = 0.0, 0.2
 NEAR_VERBATIM = 0.1  # share of the reading's content words that its sentence may lack
-THRESHOLD = 0.2  # a document with |DOC| at or below it says nothing (EvidenceSeeker)
-# Bounds of the levels (EvidenceSeeker): a degree on a bound has the weaker level.
+THRESHOLD = 0.2  # a document with |DOC| at or below it is neutral (EvidenceSeeker)
+# Bounds of the levels (EvidenceSeeker): a degree on a bound gets the weaker level.
 WEAK, MEDIUM, STRONG = 0.2, 0.4, 0.6
-# Decimals that count: 0.9 - 0.7 is 0.20000000000000007 in binary and should not pass 0.2.
+# Decimals kept: 0.9 - 0.7 is 0.20000000000000007 in binary, which must not exceed 0.2.
 _DECIMALS = 9
-RESAMPLES, _SEED = 2000, 13  # of the bootstrap; more move the bounds by less than 0.01
+RESAMPLES, _SEED = 2000, 13  # of the bootstrap; more change the bounds by less than 0.01
 COVERAGE = 0.95
 
 
@@ -87,7 +87,6 @@ class Weighed:
 
     @property
     def passage(self) -> Passage:
-        """The passage."""
         return self.outcome.passage
 
     @property
@@ -130,7 +129,7 @@ class Weight:
     interval: Annotated[
         tuple[Degree, Degree] | None, Says("95 % of doc, by bootstrap; null of fewer than two")
     ] = None
-    n_silent: int = 0  # texts that say neither
+    n_silent: int = 0  # texts that are neither for nor against
     n_failed: Annotated[int, Says("passages that could not be judged")] = 0
     contradictions: Annotated[
         tuple[int, ...], Says("places in the items of what strongly says otherwise")
@@ -163,11 +162,11 @@ _LEVELS = (
 def from_answers(
     passage: Passage, prob_reading: float, prob_negation: float, quote: Span | None = None
 ) -> Evidence:
-    """The evidence in a model's two answers, to a reading I and to its negation.
+    """Turn a model's answers on a reading I and its negation into evidence.
 
     DOC(D, I) = P(first option | I, D) - P(first option | non-I, D) (EvidenceSeeker, “Confirmation
-    Analyser”), where the first option says that the passage supports the statement. A model may
-    find both likely: what exceeds 1 is taken from both equally, so that DOC stays the same.
+    Analyser”). The first option says that the passage supports the statement. A model may find both
+    likely: the excess over 1 is subtracted from both equally, which leaves DOC unchanged.
 
     >>> both = from_answers(Passage("d", "", "", "It fell.", Span(0, 8)), 0.9, 0.7)
     >>> round(both.prob_supported, 2), round(both.prob_refuted, 2), degree(both)
@@ -180,7 +179,7 @@ def from_answers(
 
 
 class ReadAlone(NamedTuple):
-    """A sentence of a passage, and how likely it supports and refutes a reading by itself."""
+    """A sentence of a passage, with how likely it supports and refutes a reading by itself."""
 
     span: Span  # in the passage's text
     supported: float
@@ -188,7 +187,7 @@ class ReadAlone(NamedTuple):
 
     @property
     def margin(self) -> float:
-        """By how much support is likelier."""
+        """How much likelier support is than refutation."""
         return self.supported - self.refuted
 
 
@@ -213,16 +212,16 @@ _DENIES = re.compile(
 
 
 def readable_alone(reading: str, passage: Passage) -> list[Span]:
-    """The sentences of a passage that may confirm a reading, those that share most with it first.
+    """Return the sentences of a passage that may confirm a reading, best overlap first.
 
-    Two together are read as one where each has a name, a figure or words that the other lacks
-    (`words.best_quote`): on SciFact dev they confirm five more true claims and no false one.
-    No heading, question or denial, nothing that is only proposed, and nothing that the sentence
-    before or behind it calls a myth.
+    Two sentences are read as one if each has a name, figure or words that the other lacks
+    (`words.best_quote`): on SciFact dev, this confirms five more true claims and no false one.
+    Headings, questions, denials, proposals, and sentences that a neighbour calls a myth are left
+    out.
     """
     text, all_of = passage.text, words.sentences_of(passage.text)
     spans = [span for span, _ in words.quotable(reading, text)][:SENTENCES]
-    if not spans:  # a title may be all there is
+    if not spans:  # a title may be the only text
         spans = [span for span in all_of if not asks(span.of(text))][:SENTENCES]
     both = words.best_quote(reading, text)
     if both and both not in all_of:
@@ -247,13 +246,13 @@ def _may_confirm(reading: str, text: str, span: Span, all_of: Sequence[Span]) ->
 
 
 _NAME = r"[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)*"
-# “A won gold and B the silver medal”: what stands behind B's name is B's.
+# “A won gold and B the silver medal”: what follows B's name is B's.
 _GAP = re.compile(rf"\b(?:and|but|while) ({_NAME}) (?:the|an?|only) ")
 _MUTUAL = frozenset("marrie married met meet fought play played border and with".split())
 
 
 def _is_of_another(reading: str, said: str) -> bool:
-    """Whether words of a reading stand only where a sentence is about a name that it lacks."""
+    """Whether words of a reading occur only where a sentence is about another name."""
     gap = _GAP.search(said)
     if gap is None or any(word in reading for word in gap[1].split()):
         return False
@@ -262,9 +261,9 @@ def _is_of_another(reading: str, said: str) -> bool:
 
 
 def _swaps_roles(reading: str, said: str) -> bool:
-    """Whether two names of a reading stand the other way round about the same verb in a sentence.
+    """Whether a sentence swaps two names of a reading around the same verb.
 
-    "Berg sued Holm" beside "Holm sued Berg"; not beside "Holm was sued by Berg".
+    "Berg sued Holm" swaps "Holm sued Berg"; "Holm was sued by Berg" does not.
     """
     names = [name for name in re.findall(r"[A-Z][\w’'-]+", reading) if name in said]
     for first, second in combinations(dict.fromkeys(names), 2):
@@ -279,17 +278,17 @@ def _swaps_roles(reading: str, said: str) -> bool:
 
 
 def _between(first: str, second: str, text: str) -> str | None:
-    """The words from one name to another; None where they do not stand in this order."""
+    """Return the words between two names; None if they are not in this order."""
     start, end = text.find(first), text.find(second)
     return text[start + len(first) : end] if 0 <= start < end else None
 
 
 def borne_out(evidence: Evidence, alone: Sequence[ReadAlone]) -> Evidence:
-    """A confirming evidence that quotes the sentence which says the reading; neutral without one.
+    """Quote the sentence that states the reading; evidence without one becomes neutral.
 
     Args:
-        evidence: as `decided` gives it.
-        alone: the sentences of `readable_alone`, each read by itself.
+        evidence: confirming evidence, as returned by `decided`.
+        alone: the sentences of `readable_alone`, each judged by itself.
     """
     best = max(alone, key=lambda one: one.margin, default=None)
     if best is None or best.margin < LEAST_MARGIN:
@@ -305,16 +304,16 @@ def borne_out(evidence: Evidence, alone: Sequence[ReadAlone]) -> Evidence:
 def decided(
     reading: str, evidence: Evidence, document: str, of_document: Sequence[Evidence] = ()
 ) -> Evidence:
-    """A verifier's evidence, neutral where the passage says neither for nor against.
+    """Make a verifier's evidence neutral if the passage is neither for nor against.
 
-    A passage that "lacks a detail" has some of both: that is no evidence of either. A document
-    that does not state a number or a date of the reading does not confirm it.
+    A passage that "lacks a detail" has some probability of both, which is evidence of neither. A
+    document that does not state a number or date of the reading does not confirm it.
 
     Args:
-        reading: what was judged.
+        reading: the judged text.
         evidence: what the passage says.
-        document: all that was found of the passage's document.
-        of_document: what each passage that was found of it says.
+        document: everything found of the passage's document.
+        of_document: the evidence in each passage found of it.
     """
     evidence = aggregation.discard_rebutted(reading, evidence, document)
     elsewhere = words.missing_words(reading, document) > ELSEWHERE
@@ -335,12 +334,12 @@ def decided(
 
 
 def degree(evidence: Evidence) -> float:
-    """DOC: how far a passage confirms a reading, -1 … 1."""
+    """Return DOC: how far a passage confirms a reading, -1 … 1."""
     return round(evidence.prob_supported - evidence.prob_refuted, _DECIMALS)
 
 
 def level(doc: float) -> Outcome:
-    """The level of a mean degree; one within ±0.2 is balanced.
+    """Return the level of a mean degree; a degree within ±0.2 is balanced.
 
     >>> [str(level(doc)) for doc in (0.61, 0.6, 0.4, 0.2, -0.2, -0.6)]
     ... # doctest: +NORMALIZE_WHITESPACE
@@ -352,7 +351,7 @@ def level(doc: float) -> Outcome:
 
 
 def rank(outcome: Outcome) -> int | None:
-    """-3 … 3, from strong disconfirmation to strong confirmation; None of what is no level.
+    """Rank from -3 (strong disconfirmation) to 3; None for outcomes that are not levels.
 
     >>> rank(Outcome.WEAK_DISCONFIRMATION), rank(Outcome.BALANCED), rank(Outcome.NO_EVIDENCE)
     (-1, 0, None)
@@ -363,7 +362,7 @@ def rank(outcome: Outcome) -> int | None:
 
 
 def seed_level(outcome: Outcome) -> str | None:
-    """EvidenceSeeker's word: the same for balance and for nothing at all; None of what failed.
+    """Return EvidenceSeeker's word, the same for balance and no evidence; None for failures.
 
     >>> seed_level(Outcome.NO_EVIDENCE), seed_level(Outcome.FAILED)
     ('inconclusive_confirmation', None)
@@ -380,14 +379,14 @@ def weighed_together(
     reading: str = "",
     each: bool = False,
 ) -> Weight:
-    """What the passages found for a reading say together.
+    """Combine the passages found for a reading.
 
     Args:
-        items: with what each says; those of one text have one `text_id`.
-        threshold: a text with |DOC| at or below it is silent.
-        reading: its text, which a sentence may say nearly word for word.
-        each: every passage counts, as in EvidenceSeeker, even those of one text, and one alone may
-            confirm strongly.
+        items: judged passages; those of one text share a `text_id`.
+        threshold: a text with |DOC| at or below it is neutral.
+        reading: its text, which a sentence may state nearly word for word.
+        each: every passage counts, as in EvidenceSeeker, even several of one text, and one alone
+            may confirm strongly.
     """
     degrees = [item.doc for item in items]
     known = [(item.text_id, item.doc) for item in items if item.doc is not None]
@@ -399,7 +398,7 @@ def weighed_together(
     n_failed = sum(why.step != "language" for why in failed)  # others could have been judged
     n_silent = len(texts) - len(speaking)
     if not speaking:
-        # What could not be judged may have spoken: "no evidence" would be a guess.
+        # A failed passage may have been evidence: "no evidence" would be a guess.
         outcome = Outcome.FAILED if n_failed else Outcome.NO_EVIDENCE
         return Weight(outcome, None, 0, n_silent=n_silent, n_failed=n_failed)
     doc = round(sum(speaking) / len(speaking), _DECIMALS)
@@ -421,7 +420,7 @@ def weighed_together(
 
 
 def _is_verbatim(reading: str, item: Weighed, threshold: float) -> bool:
-    """Whether what a passage quotes for a reading says it nearly word for word."""
+    """Whether a passage's quote states the reading nearly word for word."""
     outcome = item.outcome
     if isinstance(outcome, Failed) or not outcome.quote or degree(outcome) <= threshold:
         return False
@@ -432,9 +431,9 @@ def _is_verbatim(reading: str, item: Weighed, threshold: float) -> bool:
 
 
 def _vote(docs: Sequence[float]) -> float:
-    """What a document says: its best passage for and its strongest against, together.
+    """Combine a document's best passage for and its strongest against.
 
-    One that also denies a reading does not confirm it.
+    A document that also denies a reading does not confirm it.
 
     >>> _vote([0.9, 0.7]), _vote([-0.6, 0.5]), _vote([0.1, -0.7]), _vote([0.9, -0.7])
     (0.9, -0.1, -0.6, 0.0)
@@ -445,7 +444,7 @@ def _vote(docs: Sequence[float]) -> float:
 
 
 def _contradictions(degrees: Sequence[float | None], doc: float) -> list[int]:
-    """Places of what strongly contradicts the mean; of both sides where it is balanced."""
+    """Return the places of strong contradictions to the mean; if it is balanced, of both sides."""
     strong = [(n, d) for n, d in enumerate(degrees) if d is not None and abs(d) > STRONG]
     if abs(doc) > WEAK:
         return [n for n, d in strong if (d > 0) != (doc > 0)]
@@ -453,9 +452,9 @@ def _contradictions(degrees: Sequence[float | None], doc: float) -> list[int]:
 
 
 def interval(degrees: Sequence[float]) -> tuple[float, float] | None:
-    """Where the mean may lie had other texts of the kind been found: 95 %, seeded bootstrap.
+    """Return the 95 % confidence interval of the mean, by seeded bootstrap.
 
-    The percentile method of Efron & Tibshirani 1993 (ch. 13). None of fewer than two degrees.
+    Percentile method of Efron & Tibshirani 1993 (ch. 13). None for fewer than two degrees.
 
     >>> interval([0.5, 0.5]), interval([0.5])
     ((0.5, 0.5), None)
@@ -470,7 +469,7 @@ def interval(degrees: Sequence[float]) -> tuple[float, float] | None:
 
 
 def text_ids(passages: Sequence[Passage]) -> list[int]:
-    """A number for each passage, equal for those of one document: it has one vote.
+    """Number the passages by document: each document has one vote.
 
     >>> from pincite.types import Span
     >>> [page, other] = [Passage(d, "u", "", "", Span(0, 9)) for d in ("a", "b")]
@@ -482,7 +481,7 @@ def text_ids(passages: Sequence[Passage]) -> list[int]:
 
 
 def as_of(items: Sequence[Weighed], date: str) -> list[Weighed]:
-    """The items published up to a date ("2019", "2019-05"), to the precision that both have.
+    """Keep the items published up to a date ("2019", "2019-05"), at the precision both have.
 
     Undated items are left out: they may be later.
     """
@@ -500,9 +499,9 @@ def by_year(
     reading: str = "",
     each: bool = False,
 ) -> tuple[tuple[str, Weight], ...]:
-    """(year, what the texts up to its end say), oldest first; a year only where that changes.
+    """Return (year, combined evidence up to its end), oldest first, for years that change it.
 
-    Places in `contradictions` count in the items up to then. Empty for fewer than two years.
+    Indices in `contradictions` refer to the items up to then. Empty for fewer than two years.
     """
     speaking = [item for item in items if abs(item.doc or 0.0) > threshold]
     years = sorted({item.published[:4] for item in speaking if item.published})
@@ -515,7 +514,7 @@ def by_year(
 
 
 def side(doc: float | None, threshold: float = THRESHOLD) -> Side:
-    """The side of a passage with this degree of confirmation."""
+    """Return the side of a passage with this degree of confirmation."""
     if doc is None:
         return "failed"
     if abs(doc) <= threshold:
@@ -524,9 +523,10 @@ def side(doc: float | None, threshold: float = THRESHOLD) -> Side:
 
 
 def sides(items: Sequence[Weighed]) -> tuple[list[int], list[int]]:
-    """Places of the items for the reading, and of those against it; strongest first.
+    """Return the indices of the items for and against the reading, strongest first.
 
-    Passages of a document overlap: of those that quote one sentence only the strongest is listed.
+    Passages of a document overlap: of those that quote the same sentence, only the strongest is
+    listed.
     """
     speaking = [(n, item.doc or 0.0) for n, item in enumerate(items) if item.side in _SPEAKING]
     speaking.sort(key=lambda place: -abs(place[1]))
@@ -540,7 +540,7 @@ _SPEAKING = ("for", "against")
 
 
 def _quoted(item: Weighed, place: int, doc: float) -> tuple[str, int, bool]:
-    """The document and the place of the quote in it, and the side; unique without a quote."""
+    """Key of a quote: document, position and side; unique without a quote."""
     outcome = item.outcome
     if isinstance(outcome, Failed) or outcome.quote is None:
         return "", place, doc > 0

@@ -1,10 +1,11 @@
 """Rules that find where a source contradicts a claim, in words that a person can check.
 
-Lacking a detail is no contradiction. A passage contradicts a claim only where one of its sentences
-says the same of the same thing and differs in one place: another value of the same kind ("source:
-1889 · claim: 1886"), a negation of the same predicate, a word of the opposite meaning, another name
-in the same place. Each rule requires the rest of the clause in that sentence or in what is known of
-the page, so most passages contradict nothing; `docs/benchmarks.md` has the rules' precision.
+A missing detail is not a contradiction. A passage contradicts a claim only if one of its sentences
+says the same about the same thing and differs in one place: another value of the same kind
+("source: 1889 · claim: 1886"), a negation of the same predicate, a word of the opposite meaning,
+another name in the same place. Each rule requires the rest of the clause in that sentence or in
+what is known about the page, so most passages contradict nothing. `research/refutation.md` has
+the rules' precision.
 """
 
 import re
@@ -20,16 +21,16 @@ from pincite.text.quantities import Value
 from pincite.text.quantities import values as values_of
 from pincite.types import Contradiction, Span
 
-# Shares of the clause's other content words that the sentence (with the page's title) must hold.
-# Chosen on half of claims/train's sets that the network never saw; docs/benchmarks.md.
+# Shares of the clause's other content words that the sentence (with the page's title) must have.
+# Chosen on half of claims/train's sets, which the network never saw; research/refutation.md.
 _REST_OF_VALUE, _REST_OF_NAME, _REST_OF_TURN = 0.75, 0.8, 0.8
-_LEAST_WORDS = 2  # content words beside the value that must be shared
+_LEAST_WORDS = 2  # content words besides the value that must be shared
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _NEGATION = re.compile(
     r"\b(?:not|never|cannot|neither|no)\b(?!-)|n['’]t\b|\b(?:failed|refused|declined) to\b",
     re.IGNORECASE,
 )
-# "not only", "no fewer than": no denial of what follows.
+# "not only", "no fewer than": these do not deny what follows.
 _NO_DENIAL = re.compile(
     r"\b(?:not (?:only|both|just|merely|until|all|every|necessarily|least|more|less|fewer|yet"
     r"|exceed\w*|significantly|statistically)"
@@ -38,12 +39,12 @@ _NO_DENIAL = re.compile(
     re.IGNORECASE,
 )
 _DENIED_VERB = re.compile(r"not\b|never\b|cannot\b|\w*n['’]t\b", re.IGNORECASE)
-_LONGEST = 45  # words of a sentence: longer ones are lists and menus, or make many statements
+_LONGEST = 45  # words of a sentence: longer ones are lists and menus, or make several statements
 # "We examined whether", "Did it close?", "the hypothesis that": these assert nothing.
 _ASKS = re.compile(r"\bwhether\b|\bhypothes[ei][sz]|\?[\"”’)]*\s*\Z", re.IGNORECASE)
 _REACH = 4  # words after a negation that may be its predicate
 # Words that deny without a negation, in part, or on a condition: a sentence with one is skipped.
-# "Neither a nor b was better" and "no patient with asthma died" deny what comes after the names.
+# "Neither a nor b was better" and "no patient with asthma died" deny what follows the names.
 _HALF_DENIED = re.compile(
     r"\b(?:first|only|before|insufficient|little|few|lack\w*|absen\w+|without|hardly|barely|unclear|unlikely|unless"
     r"|although|but|however|except|rather than|in(?:complete|conclusive)|un(?:able|known)"
@@ -51,7 +52,7 @@ _HALF_DENIED = re.compile(
     r"|no (?:\w+ ){1,3}?(?:who|whose|that|which|with))\b",
     re.IGNORECASE,
 )
-# "Was not better" does not deny "was good": both sentences must compare, or neither.
+# "Was not better" does not deny "was good": either both sentences compare, or neither.
 _COMPARED = re.compile(
     r"\b(?:more|less|fewer|further|higher|lower|greater|larger|smaller|better|worse|differ\w*)\b",
     re.IGNORECASE,
@@ -61,13 +62,13 @@ _COMPARED = re.compile(
 def contradiction(
     claim: str, passage: str, about: str = "", page: str = "", covered: Span | None = None
 ) -> Contradiction | None:
-    """What in the passage contradicts the claim; None where nothing does.
+    """Return what in the passage contradicts the claim; None if nothing does.
 
     Args:
         claim: the statement.
-        passage: what is read.
-        about: what is known of the page: title, date.
-        page: the whole page, in which what the claim says may stand elsewhere; "": not known.
+        passage: the text to check.
+        about: title and date of the page.
+        page: the whole page, which may state the claim elsewhere; "": not known.
         covered: the words of the claim that the passage is cited for; None: all.
 
     >>> found = contradiction("The bridge opened in 1886.", "The bridge opened in 1889. It rained.")
@@ -98,7 +99,7 @@ class _Read:
 
 @lru_cache(maxsize=2048)
 def _assertions(passage: str) -> tuple[Span, ...]:
-    """The sentences of a passage that assert something: no headings, questions or runs of text."""
+    """Return the sentences that assert something: no headings, questions or overlong text."""
     return tuple(
         s
         for s in wording.sentences_of(passage)
@@ -130,14 +131,14 @@ def _of_value(part: str, claim: str, read: _Read) -> Contradiction | None:
             if rival is None or _differs_elsewhere(part, value, sentence, rival):
                 continue
             if _predicate(part, value.span) not in ("", _predicate(sentence, rival.span)):
-                continue  # "opened in 1871" beside "closed in 1966", or a photograph's year
+                continue  # "opened in 1871" beside "closed in 1966", or the year of a photograph
             if _says(rest, sentence, read, _REST_OF_VALUE):
                 return Contradiction("value", value.span.of(part), rival.span.of(sentence), span)
     return None
 
 
 def _differs_elsewhere(part: str, value: Value, sentence: str, rival: Value) -> bool:
-    """Whether another value of the clause differs too: the sentence is about another thing."""
+    """Whether another value of the clause differs too; then the topic is a different one."""
     others = [v for v in values_of(part) if v != value and not v.weak]
     theirs = [v for v in values_of(sentence) if v != rival]
     return any(
@@ -148,7 +149,7 @@ def _differs_elsewhere(part: str, value: Value, sentence: str, rival: Value) -> 
 
 
 def _rival(value: Value, part: str, sentence: str, claimed: Sequence[Value]) -> Value | None:
-    """The one value of the sentence that stands where the claim has `value`."""
+    """Return the single value of the sentence in the role that `value` has in the claim."""
     same = [v for v in values_of(sentence) if v.measure == value.measure and not v.weak]
     if any(not quantities.conflict(v, value) for v in same):
         return None
@@ -166,9 +167,9 @@ def _rival(value: Value, part: str, sentence: str, claimed: Sequence[Value]) -> 
 
 
 def _predicate(text: str, span: Span) -> str:
-    """The stem of the verb that governs what stands at `span`; "" for "is" and its like, or none.
+    """Return the stem of the verb that governs `span`; "" for "is" and the like, or if none.
 
-    The last before it, else the first behind it. Words that say the same share a stem.
+    That is the last verb before it, else the first one after it. Synonyms share a stem.
     """
     words = list(_WORD.finditer(text))
     found = ""
@@ -191,7 +192,7 @@ _DIRECTION = re.compile(r"\b(until|till|since|before|after|by|from|to|between)\s
 
 
 def _direction(value: Value, text: str) -> str:
-    """The word before a value that says which it is: "until 1971", "by eight", "to eleven"."""
+    """Return the word before a value that sets its role: "until 1971", "by eight", "to eleven"."""
     found = _DIRECTION.search(text, max(0, value.span.start - 14), value.span.start)
     return found[1] if found else ""
 
@@ -201,9 +202,9 @@ def _counted(value: Value, text: str) -> list[str]:
 
 
 def _beside(value: Value, text: str) -> set[str]:
-    """The content words around a value: three before and two after it.
+    """Return the content words around a value: three before and two after it.
 
-    What stands beyond another value of its kind belongs to that one.
+    Words beyond another value of the same kind belong to that value.
     """
     others = [v.span for v in values_of(text) if v.measure == value.measure]
     start = max((s.end for s in others if s.end <= value.span.start), default=0)
@@ -244,7 +245,7 @@ def _is_of_another(denial: str, sentence: str, part: str) -> bool:
     """Whether a verb is denied of a subject that the clause does not name.
 
     "Distance to a road was not related to asthma" does not deny that "dust is related to asthma",
-    whatever the page's title is.
+    whatever the page's title.
     """
     if not _DENIED_VERB.match(denial):
         return False  # "no association between …": the subject follows
@@ -253,7 +254,7 @@ def _is_of_another(denial: str, sentence: str, part: str) -> bool:
 
 
 def _denies(denied: Sequence[str], stems: set[str]) -> bool:
-    """Whether the other text says what is denied: its first word, and most of the others."""
+    """Whether the other text states what is denied: its first word and most of the rest."""
     return denied[0] in stems and sum(stem in stems for stem in denied) >= 0.6 * len(denied)
 
 
@@ -261,7 +262,7 @@ _IN_PART = re.compile(r"\b(?:\d+ (?:out )?of|until|till)\b")
 
 
 def _denied(text: str) -> list[tuple[str, list[str]]]:
-    """Each denial: its words, and the stems of what it denies."""
+    """Return each denial: its words, and the stems of what it denies."""
     found = []
     for match in _NEGATION.finditer(text):
         if _NO_DENIAL.match(text, match.start()):
@@ -277,7 +278,7 @@ def _denied(text: str) -> list[tuple[str, list[str]]]:
 
 
 def _stems(text: str) -> list[str]:
-    """Content words without their endings, so that "opened" matches "open"."""
+    """Return content words without their endings, so that "opened" matches "open"."""
     return [_ENDING.sub("", word) or word for word in wording.content_words(text, whole=True)]
 
 
@@ -335,7 +336,7 @@ _IN_MONTH = re.compile(rf"\b(?i:in|last|since|until|by) (?:early |late )?({'|'.j
 
 
 def _at_one_time(part: str, sentence: str, read: _Read) -> bool:
-    """Whether the sentence is about the times of the clause: none of them differs or is missing."""
+    """Whether the sentence is about the same times as the clause: none differs or is missing."""
     months = set(_IN_MONTH.findall(part)) - set(_IN_MONTH.findall(sentence))
     absent = quantities.unstated(part, f"{read.about}\n{sentence}")
     if months or any(value.dates for value in absent):
@@ -350,9 +351,9 @@ def _dates(text: str) -> bool:
 
 
 def _is_about(mine: str, theirs: str, part: str, sentence: str) -> bool:
-    """Whether the two opposites stand next to the same content word, on the same side.
+    """Whether the two opposites are next to the same content word, on the same side.
 
-    Words such as "earlier" only count where both compare with the same: "earlier than planned".
+    Words such as "earlier" count only if both compare with the same thing: "earlier than planned".
     """
     if not antonyms.turns_all(mine):
         compared = _compared(mine, part)
@@ -362,7 +363,7 @@ def _is_about(mine: str, theirs: str, part: str, sentence: str) -> bool:
 
 
 def _compared(word: str, text: str) -> str:
-    """What something is compared with: "earlier than *planned*", "higher than in *2019*"."""
+    """Return what something is compared with: "earlier than *planned*", "higher than in *2019*"."""
     than = re.search(rf"\b{word} than {_LITTLE}(\w+)", text, re.IGNORECASE)
     return than[1].lower() if than else ""
 
@@ -392,7 +393,7 @@ _UNDER = "deputy|vice|assistant|acting|former"
 
 
 def _of_degree(part: str, claim: str, read: _Read) -> Contradiction | None:
-    """What the source says in a weaker form: "second longest", "nearly all"."""
+    """Find a weaker form in the source: "second longest", "nearly all"."""
     for mine, less in _degrees(part):
         if less.search(part) or _denied(part):
             continue
@@ -441,7 +442,7 @@ _RELATION = re.compile(
 
 
 def _of_roles(part: str, claim: str, read: _Read) -> Contradiction | None:
-    """The same relation between the same two the other way round: "B sued A"."""
+    """Find the same relation with the roles swapped: "B sued A"."""
     mine = _RELATION.fullmatch(part.strip())
     if mine is None:
         return None
@@ -478,9 +479,9 @@ _BOTH_WAYS = re.compile(r"\b(?:and|then|later)(?: voted)? (?:for|in favou?r|agai
 
 
 def _of_vote(part: str, claim: str, read: _Read) -> Contradiction | None:
-    """A voter whom the passage counts on the other side of the same vote.
+    """Find a voter whom the passage counts on the other side of the same vote.
 
-    "It" and "the measure" are what the sentence before is about.
+    "It" and "the measure" refer to the subject of the previous sentence.
     """
     mine = _VOTE.match(part)
     if mine is None or _HALF_DENIED.search(part) or _REFUSALS.match(mine["what"]):
@@ -514,7 +515,7 @@ def _is_same_ballot(topic: set[str], vote: re.Match[str], earlier: str) -> bool:
 
 
 def _votes(mine: re.Match[str], text: str) -> list[re.Match[str]]:
-    """The votes in `text` of anyone whose vote `mine` is."""
+    """Return the votes in `text` by anyone who votes in `mine`."""
     return [
         vote
         for vote in _VOTE.finditer(text)
@@ -527,17 +528,17 @@ def _voters(vote: re.Match[str]) -> list[list[str]]:
 
 
 def _is_same_person(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two names have one surname, and initials that may be one person's."""
+    """Whether two names share a surname and have compatible initials."""
     alone = len(one) == 1 or len(other) == 1
     return one[-1] == other[-1] and (alone or one[0][0] == other[0][0])
 
 
 # ── A name ───────────────────────────────────────────────────────────────────────────────────────
 
-# Where one name excludes another: who made, won or led a thing, where someone was born. "From" and
-# "in" do not: support comes from two countries, and a town lies in a district and in a state.
+# Where one name excludes another: who made, won or led something, where someone was born. "From"
+# and "in" do not: support comes from two countries, and a town is in both a district and a state.
 _SLOTS = frozenset({"by"})
-_ONCE = re.compile(  # what happens in one place only
+_ONCE = re.compile(  # events that happen in one place only
     r"\b(?:(?:moved|transferred|relocated) (?:back )?to|(?:born|buried|died|interred) (?:in|at))\Z"
 )
 _RUN = r"[A-ZÀ-Þ][\w’'.-]*(?:\s(?:of\s|the\s|de\s|von\s|van\s)?[A-ZÀ-Þ][\w’'.-]*)*"
@@ -585,11 +586,10 @@ def _without(text: str, span: Span) -> str:
 
 
 def _says(rest: str, sentence: str, read: _Read, share: float) -> bool:
-    """Whether the sentence, on its page, holds enough of the other words of the clause.
+    """Whether the sentence, on its page, has enough of the other words of the clause.
 
-    Every name of the clause must stand on the page at least: of another thing another value is
-    true. A name that the sentence leaves out ("the new ground") counts as held where the page's
-    other sentences have it.
+    Every name of the clause must occur on the page: a different value is true of a different thing.
+    A name that the sentence omits ("the new ground") counts if the page's other sentences have it.
     """
     wanted = _stems(rest)
     held = set(wanted) & set(_stems(sentence))

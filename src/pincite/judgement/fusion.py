@@ -1,9 +1,9 @@
-"""A second opinion and our own as one: what a model's verdict adds to our log-odds.
+"""Combines a second opinion with ours: what a model's verdict adds to our log-odds.
 
 By Bayes' rule the posterior log-odds are ours plus log P(verdict | supported) − log P(verdict | not
-supported), if the model errs independently of us. Where labelled rows with our own scores are at
-hand, what a verdict adds is fitted beside these scores instead: a model that errs where we err then
-counts for less, as it should.
+supported), if the model's errors are independent of ours. If labelled rows with our own scores are
+available, the value of a verdict is fitted together with these scores instead: a model that errs
+where we err then counts for less, as it should.
 """
 
 import math
@@ -27,9 +27,9 @@ from pincite.types import (
     sigmoid,
 )
 
-# What each verdict of a model that was not measured adds. About half of what a model with 75 of 100
-# right would earn: with models that are 70, 80 and 90 % right, whose errors are independent of ours
-# or follow them, the two together were then hardly ever worse than the better one alone
+# What each verdict of an unmeasured model adds. This is about half of what a model with 75 %
+# accuracy would earn: with models that are 70, 80 and 90 % right, whose errors are independent of
+# ours or follow them, the two together were then hardly ever worse than the better one alone
 # (research/scripts/simulate_judges.py, docs/benchmarks.md).
 CAUTIOUS: Mapping[Verdict, float] = MappingProxyType(
     {
@@ -40,13 +40,13 @@ CAUTIOUS: Mapping[Verdict, float] = MappingProxyType(
         Verdict.UNUSABLE: 0.0,
     }
 )
-MOST = 3.0  # that any verdict may add or take away: a table of few rows knows no certainty
-UNREAD = 0.0  # our log-odds of a source that our network does not read
+MOST = 3.0  # maximum that a verdict adds or subtracts: a table of few rows gives no certainty
+UNREAD = 0.0  # our log-odds for a source that our network cannot read
 _PRIOR = 1.0  # weight of the cautious value among the rows of a verdict
 _STEPS = 25  # of Newton's method; a handful is enough
 
 
-_CODES = {  # of the notes that tell it
+_CODES = {  # of the notes that report it
     Verdict.SUPPORTED: "second_supported",
     Verdict.PARTLY_SUPPORTED: "second_partly_supported",
     Verdict.NOT_SUPPORTED: "second_not_supported",
@@ -73,10 +73,10 @@ class Confusion:
 
 
 def measured(rows: Sequence[Judged]) -> Confusion:
-    """What each verdict adds to our log-odds, by the likelihood of the labels.
+    """Fit what each verdict adds to our log-odds, by the likelihood of the labels.
 
-    For each verdict the c that maximises Σ log P(label | our log-odds + c) over its rows, drawn
-    towards the cautious value as by `_PRIOR` rows; so a verdict without rows has just that value.
+    For each verdict, the c that maximises Σ log P(label | our log-odds + c) over its rows, shrunk
+    towards the cautious value as by `_PRIOR` rows. A verdict without rows gets exactly that value.
     """
     counts, ratios, errors = {}, {}, {}
     for verdict in Verdict:
@@ -90,15 +90,15 @@ def measured(rows: Sequence[Judged]) -> Confusion:
 
 
 def crosswise(rows: Sequence[Judged]) -> list[float]:
-    """The log-odds of both together, each half's by what the other half's rows gave."""
+    """Return the combined log-odds, cross-fitted: each half uses the other half's table."""
     halves = [measured(rows[1 - n :: 2]).log_ratios for n in (0, 1)]
     return [row.log_odds + halves[n % 2][row.verdict] for n, row in enumerate(rows)]
 
 
 def rates(rows: Sequence[Judged], threshold: float) -> tuple[float, float] | None:
-    """Shares of the unsupported and of the supported rows that both together flag, crosswise.
+    """Return the shares of unsupported and of supported rows that both together flag.
 
-    None without rows of either kind.
+    Cross-fitted. None without rows of either kind.
     """
     cut = aggregation.log_odds(threshold)
     flagged = [(row.supported, both < cut) for row, both in zip(rows, crosswise(rows), strict=True)]
@@ -110,7 +110,7 @@ def rates(rows: Sequence[Judged], threshold: float) -> tuple[float, float] | Non
 
 
 def _fitted(rows: Iterable[Judged], prior: float) -> tuple[float, float]:
-    """The constant beside known log-odds (logistic regression with an offset), and its error."""
+    """Fit the constant of a logistic regression with offsets; returns it and its standard error."""
     known, added, curvature = list(rows), prior, _PRIOR
     for _ in range(_STEPS):
         probabilities = [sigmoid(row.log_odds + added) for row in known]
@@ -122,10 +122,10 @@ def _fitted(rows: Iterable[Judged], prior: float) -> tuple[float, float]:
 
 
 def fused(finding: Finding, opinion: Opinion | Failed, threshold: float) -> Finding:
-    """The finding with the opinion: its verdict and its rank are those of both together.
+    """Add the opinion to a finding; verdict and rank become those of both together.
 
-    A model that says nothing usable changes nothing. One never makes a source contradict a claim:
-    that needs a contradiction which a person can check.
+    An unusable opinion changes nothing. An opinion never makes a source contradict a claim: that
+    needs a contradiction which a person can check.
     """
     if isinstance(opinion, Failed) or opinion.verdict is Verdict.UNUSABLE:
         return replace(finding, opinion=opinion)
@@ -134,7 +134,7 @@ def fused(finding: Finding, opinion: Opinion | Failed, threshold: float) -> Find
 
 
 def decided(finding: Finding, threshold: float) -> Finding:
-    """A finding that has its opinion, and our own verdicts still, with the verdict of both."""
+    """Replace our verdicts by those of both, in a finding that already has its opinion."""
     opinion = finding.opinion
     if not isinstance(opinion, Opinion) or opinion.verdict is Verdict.UNUSABLE:
         return finding
@@ -160,9 +160,9 @@ def _label(finding: Finding, opinion: Opinion, threshold: float) -> Label:
 
 
 def fused_evidence(evidence: Evidence, opinion: Opinion | Failed) -> Evidence:
-    """What a passage says by both opinions; the model's is the last of the reasons.
+    """Combine both opinions on a passage; the model's becomes the last of the reasons.
 
-    Its verdict moves the probability of support; refuted and neutral keep their proportion.
+    Its verdict shifts the probability of support; refuted and neutral keep their proportion.
     """
     if isinstance(opinion, Failed):
         why = Note("second_failed", {"why": opinion.detail})
@@ -195,7 +195,7 @@ def disagree(finding: Finding) -> bool:
 
 
 def own_support(finding: Finding) -> float | None:
-    """The probability of support that our verifier alone finds; None if it read nothing."""
+    """Return our verifier's own probability of support; None if it read nothing."""
     whole = aggregation.group_score(finding.citations, finding.together)
     return aggregation.probability(whole)
 
@@ -203,10 +203,10 @@ def own_support(finding: Finding) -> float | None:
 def worth_asking(
     findings: Sequence[Finding], band: tuple[float, float], *, every: bool = False
 ) -> list[int]:
-    """Places of the findings that a second opinion may change, the worst first.
+    """Return the indices of the findings that a second opinion may change, worst first.
 
-    Those whose probability of support lies in the band, and those whose sources only a model reads.
-    `every`: all of which a source was read.
+    Those are findings with a probability of support in the band, and findings whose sources only a
+    model can read. `every`: all findings with a source that was read.
     """
 
     def in_band(finding: Finding) -> bool:
@@ -218,7 +218,7 @@ def worth_asking(
 
 
 def foreign(finding: Finding) -> bool:
-    """Whether a source was not judged because of its language alone."""
+    """Whether a source was not judged only because of its language."""
     return any(is_foreign(result.outcome) for result in finding.citations)
 
 
@@ -228,7 +228,6 @@ def _all_foreign(finding: Finding) -> bool:
 
 
 def is_foreign(outcome: Evidence | Unchecked) -> bool:
-    """Whether our network does not read the source's language."""
     return isinstance(outcome, Unchecked) and outcome.reason is Reason.LANGUAGE
 
 
@@ -236,7 +235,7 @@ def is_foreign(outcome: Evidence | Unchecked) -> bool:
 
 
 def relabelled(finding: Finding, threshold: float) -> Finding:
-    """The finding as it would have been decided at `threshold`; nothing is judged again.
+    """Decide a finding as if at `threshold`, without judging anything again.
 
     Two things keep their first threshold: which passage decides on a source that does not support a
     claim (`aggregation.deciding_evidence`), and which better sources were listed.

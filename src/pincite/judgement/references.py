@@ -1,4 +1,4 @@
-"""What references say of a sentence, and how it stands by them: Verif.ai's labels (§II-C)."""
+"""What references say about a sentence, and its resulting standing: Verif.ai's labels (§II-C)."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -14,13 +14,13 @@ from pincite.text.sentences import sentences
 from pincite.types import Document, Evidence, Says, Unchecked
 from pincite.types import written as marked_written
 
-# Of a (sentence, reference) pair. Higher than `verify`'s threshold: a sentence that was written
-# from an abstract is close to it, and one that is not supported misleads; docs/benchmarks.md.
+# For a (sentence, reference) pair. Higher than `verify`'s threshold: a sentence written from an
+# abstract is close to it, and an unsupported one misleads; docs/benchmarks.md.
 SUPPORTED_FROM = 0.5
 CONTRADICTED_FROM = 0.5
-# Where a rule sees a contrary word or a negation on one side alone, the network must be surer: of
-# 60 negated sentences 47 are then caught instead of 36, and of 1,188 sound ones 61 instead of 43
-# are held to lack evidence (tools/planted.py).
+# Where a rule sees an antonym or a negation on one side only, the network must be surer. Then 47 of
+# 60 negated sentences are caught instead of 36, and 61 of 1,188 sound ones instead of 43 are held
+# to lack evidence (tools/planted.py).
 SURE_FROM = 0.65
 
 
@@ -50,8 +50,8 @@ _CONCERN_TITLE = re.compile(
     r"(?:\W*:| to\b| on\b| about\b|\Z)",
     re.IGNORECASE,
 )
-# … and the pages of what is retracted, where a paragraph begins. "This article" is the page's own;
-# the news say "the study" and "a paper".
+# … and the pages of retracted works, at the beginning of a paragraph. "This article" is the page
+# itself; news say "the study" and "a paper".
 _THIS = r"this (?:article|paper|chapter|publication|preprint|manuscript|work)"
 _RETRACTED_PAGE = re.compile(
     rf"^\W*(?:retracted(?: article)?\W*$"
@@ -68,11 +68,11 @@ _CONCERN_PAGE = re.compile(
     rf"|^\W*an (?:editorial )?expression of concern[^.\n]{{0,80}} {_THIS}",
     re.IGNORECASE | re.MULTILINE,
 )
-BEGINNING = 1_500  # characters in which a page says that it is retracted
+BEGINNING = 1_500  # characters in which a page may say that it is retracted
 
 
 def retraction_of(document: Document) -> Retraction:
-    """What its metadata, its title or its beginning says; the gravest counts.
+    """Return what metadata, title or beginning say; the gravest counts.
 
     >>> str(retraction_of(Document("u", "RETRACTED: Mills", "A text.")))
     'yes'
@@ -91,7 +91,7 @@ def retraction_of(document: Document) -> Retraction:
 
 
 def is_retracted_title(title: str) -> bool:
-    """Whether a title says that its work is retracted, or is that of the notice.
+    """Whether a title marks a retracted work or a retraction notice.
 
     >>> is_retracted_title("Mills (Retracted)"), is_retracted_title("Retraction of the iris")
     (True, False)
@@ -100,7 +100,7 @@ def is_retracted_title(title: str) -> bool:
 
 
 def marked(outcome: Evidence | Unchecked, source: Document | Unchecked) -> Evidence | Unchecked:
-    """What a source says, with a note where it is retracted or of concern."""
+    """Add a note to the evidence if its source was retracted or has an expression of concern."""
     if isinstance(outcome, Unchecked) or isinstance(source, Unchecked):
         return outcome
     code = _RETRACTION_NOTES.get(retraction_of(source))
@@ -119,10 +119,10 @@ class Support(StrEnum):
     """What one reference says of a sentence (Verif.ai, §II-C), and what that leaves out."""
 
     SUPPORTS = "supports"
-    VERBATIM = "verbatim"  # it says it word for word: the sentence was copied from it
+    VERBATIM = "verbatim"  # copied from it word for word
     CONTRADICTS = "contradicts"
     NO_EVIDENCE = "no_evidence"
-    NO_SUCH_REFERENCE = "no_such_reference"  # the answer names what it was not given
+    NO_SUCH_REFERENCE = "no_such_reference"  # the answer names a reference that it was not given
     NOT_CHECKED = "not_checked"  # e.g. an abstract in a language that the verifier does not read
 
 
@@ -139,7 +139,7 @@ class ReferenceVerdict:
     @property
     @marked_written
     def why(self) -> str:
-        """What a rule saw, or why it was not checked; in English."""
+        """What a rule found, or why it was not checked; in English."""
         return joined(self.why_coded)
 
 
@@ -147,11 +147,11 @@ class Standing(StrEnum):
     """What all references of a sentence say of it together."""
 
     SUPPORTED = "supported"  # one supports it, none contradicts
-    VERBATIM = "verbatim"  # copied word for word from its reference, so that nothing is judged
+    VERBATIM = "verbatim"  # copied word for word from its reference, so nothing is judged
     CONTRADICTED = "contradicted"  # one contradicts it, none supports
     MIXED = "mixed"  # one supports, another contradicts
     NO_EVIDENCE = "no_evidence"
-    FABRICATED = "fabricated"  # no reference of it exists
+    FABRICATED = "fabricated"  # none of its references exists
     UNCITED = "uncited"
     NOT_CHECKED = "not_checked"
 
@@ -162,10 +162,10 @@ def support_of(
     supported_from: float = SUPPORTED_FROM,
     contradicted_from: float = CONTRADICTED_FROM,
 ) -> ReferenceVerdict:
-    """What the passages of one document say of a sentence together.
+    """Combine the passages of one document into a verdict on a sentence.
 
-    The best supported passage decides; below its threshold the one that contradicts most. Rules may
-    hold more against a sentence than the network does.
+    The best supported passage decides; if it is below its threshold, the one that contradicts most.
+    Rules may count more against a sentence than the network does.
     """
     best = aggregation.best(evidence)
     if best is None:
@@ -181,7 +181,7 @@ def support_of(
 
 
 def is_turned(text: str, quote: str) -> bool:
-    """Whether a rule sees that one says the contrary of the other.
+    """Whether a rule finds that one text says the opposite of the other.
 
     >>> is_turned("The rate rose in women.", "In women the rate fell."), is_turned("A.", "")
     (True, False)
@@ -193,11 +193,11 @@ def is_turned(text: str, quote: str) -> bool:
 
 
 def other_figures_said(text: str, passage: str) -> tuple[Note, ...]:
-    """The other figure, if the passage says the same with another one; else empty.
+    """Return the other figure if the passage says the same with a different one; else empty.
 
-    The verifier is sure of such a sentence where its figure stands elsewhere in the abstract: of
-    ten that were planted it found one (tools/planted.py). This rule is `ask`'s alone, since the
-    sentences of an answer are close to their sources as those of an article are not.
+    The verifier is sure of such a sentence if its figure occurs elsewhere in the abstract: it found
+    one of ten planted figures (tools/planted.py). Only `ask` uses this rule, because the sentences
+    of an answer are close to their sources, unlike those of an article.
 
     >>> found = other_figures_said("It fell by 9%.", "Of 90 women, 9% left. It fell by 4%.")
     >>> print(*found)
@@ -210,10 +210,10 @@ def other_figures_said(text: str, passage: str) -> tuple[Note, ...]:
 
 
 def standing(said: Iterable[Support]) -> Standing:
-    """What the references of a sentence say together.
+    """Combine what the references of a sentence say.
 
-    A reference that does not exist makes nothing better: beside one that supports, the sentence is
-    supported and the note stays; alone, the sentence is fabricated.
+    A nonexistent reference never helps: next to a supporting one, the sentence is supported and the
+    note stays; alone, the sentence is fabricated.
 
     >>> [str(standing([each])) for each in Support]  # doctest: +NORMALIZE_WHITESPACE
     ['supported', 'verbatim', 'contradicted', 'no_evidence', 'fabricated', 'not_checked']

@@ -1,13 +1,13 @@
-"""Which entry of a reliability list an address falls under: the most specific one.
+"""Finds the most specific entry of a reliability list for an address.
 
-An entry names a domain, or a domain and the beginning of a path. It stands for everything below,
-up to registered domains: no entry covers `co.uk`, so `bbc.co.uk` and `bbc.com` are two sites
-unless a list names both. A longer host wins over a shorter one, then a longer path.
+An entry names a domain, or a domain and the beginning of a path. It covers everything below, up to
+registered domains: no entry covers `co.uk`, and `bbc.co.uk` and `bbc.com` are two sites unless a
+list names both. A longer host wins over a shorter one, then a longer path.
 
-Registered domains come from the Public Suffix List, ICANN's section: an entry for `blogspot.com`
-is meant for all blogs there. Of the libraries, publicsuffixlist 1.1.2 (2026-10, MPL-2.0, 0.5 MB,
-pure Python, nothing else, a release for each state of the list) brings it and asks no network;
-tldextract 5.4 (BSD) brings requests and a cache, publicsuffix2 has the list of 2019.
+Registered domains come from the ICANN section of the Public Suffix List: an entry for
+`blogspot.com` is meant for all blogs there. We use publicsuffixlist 1.1.2 (2026-10, MPL-2.0, 0.5
+MB, pure Python, no dependencies, a release per list version), which bundles the list and makes no
+requests. tldextract 5.4 (BSD) needs requests and a cache, publicsuffix2 has the list of 2019.
 """
 
 import ipaddress
@@ -37,7 +37,7 @@ LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a list says of one place: `host` or `host/path`, as `place_of` spells it."""
+    """A list's rating of one place: `host` or `host/path`, in the form of `place_of`."""
 
     place: str
     reliability: Reliability
@@ -54,14 +54,14 @@ class ReliabilityList:
     _by_host: dict[str, list[Entry]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Sort the entries by host, the longest path first."""
+        """Index the entries by host, the longest path first."""
         by_host: defaultdict[str, list[Entry]] = defaultdict(list)
         for entry in sorted(self.entries, key=lambda e: -len(e.place)):
             by_host[entry.place.partition("/")[0]].append(entry)
         object.__setattr__(self, "_by_host", dict(by_host))
 
     def listing_of(self, url: str) -> Listing:
-        """What the list says of the page at `url`; an archived copy is its original's.
+        """Return the list's rating of the page at `url`; an archived copy has its original's.
 
         >>> rule = Entry("example.co.uk/sport", Reliability.UNRELIABLE)
         >>> listed = ReliabilityList((Entry("example.co.uk", Reliability.RELIABLE), rule))
@@ -78,9 +78,9 @@ class ReliabilityList:
         return UNLISTED
 
     def barred_hosts(self) -> frozenset[str]:
-        """Hosts that are barred with all below them, which an index can leave out.
+        """Return the hosts that are barred entirely, which an index can leave out.
 
-        Hosts of which the list allows a part are not among them: each page must be looked up.
+        Hosts that are allowed in part are not included: their pages must be looked up one by one.
         """
         barred = {
             host
@@ -93,7 +93,7 @@ class ReliabilityList:
 
 
 def place_of(text: str) -> str | None:
-    """A domain, or a domain with a path, as an entry keeps it; None if it is none.
+    """Normalise a domain, or a domain with a path, to the form of entries; None if invalid.
 
     >>> place_of("https://www.Example.org/News/")
     'example.org/news'
@@ -107,7 +107,7 @@ def place_of(text: str) -> str | None:
 
 
 def registered_domain(host: str) -> str | None:
-    """What can be bought below a public suffix; None of a suffix itself and of an IP address.
+    """Return the registered domain; None for a public suffix or an IP address.
 
     >>> registered_domain("news.bbc.co.uk"), registered_domain("co.uk")
     ('bbc.co.uk', None)
@@ -138,7 +138,7 @@ def _host_and_path(url: str) -> tuple[str, str]:
     try:
         host = host_of(url).encode("idna").decode("ascii").lower()
         path = urlsplit(url).path
-    except (UnicodeError, ValueError):  # an empty label, one that is too long
+    except (UnicodeError, ValueError):  # an empty or overlong label
         return "", ""
     return host, re.sub("/+", "/", unquote(path)).strip("/").lower()
 
@@ -152,7 +152,7 @@ def _upwards(host: str) -> Iterator[str]:
 
 
 def _covers(place: str, path: str) -> bool:
-    """Whether the entry's path begins this one: by whole steps, or anyhow before a star."""
+    """Whether the entry's path covers this one: by whole segments, or by prefix before a star."""
     wanted = place.partition("/")[2]
     if wanted.endswith("*"):
         return path.startswith(wanted[:-1])
@@ -160,13 +160,13 @@ def _covers(place: str, path: str) -> bool:
 
 
 def _listing(entries: Sequence[Entry]) -> Listing:
-    """One listing of the entries for one place.
+    """Combine the entries for one place.
 
-    If they differ, the entry without a scope decides; without one it is mixed.
+    If they differ, the entry without a scope decides; without such an entry, the place is mixed.
     """
     labels = {entry.reliability for entry in entries}
     general = [entry for entry in entries if not entry.scope]
-    if labels <= BARRED:  # all of it is, in one way or the other
+    if labels <= BARRED:  # all of them are barred, in one way or the other
         chosen = max(entries, key=lambda e: e.reliability is Reliability.BLACKLISTED)
     else:
         chosen = (general or entries)[0]

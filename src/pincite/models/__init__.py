@@ -1,1 +1,1 @@
-"""Encoder and verifier on ONNX Runtime, and the one place that looks for weights."""
+"""Encoder and verifier on ONNX Runtime, and the single place that locates weights."""

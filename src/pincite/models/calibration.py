@@ -1,4 +1,4 @@
-"""From what the network says and what rules can see to three probabilities.
+"""Turns the network's output and rule features into three probabilities.
 
 Two linear models, fitted by `tools/calibrate.py` and kept beside the weights they belong to:
 
@@ -30,26 +30,26 @@ from pincite.text.quantities import values as values_of
 from pincite.types import Claim, Contradiction, Passage, Span
 
 FEATURES = (
-    "support",  # the network's log-odds of support; a relevance logit where it has but one
-    "refuted",  # its log-odds of refuted against neutral; 0 where it has but one logit
-    "figures_missing",  # nowhere on the passage's page, where that is at hand
-    "names_missing",  # likewise
+    "support",  # the network's log-odds of support; the relevance logit if it has only one
+    "refuted",  # its log-odds of refuted against neutral; 0 if it has only one logit
+    "figures_missing",  # not found on the passage's page, if available
+    "names_missing",  # the same for names
     "negation_differs",
     "figure_differs",
-    "contrast_differs",  # a contrary word in the quote, and not the claim's own beside it
-    "witness",  # a rule shows that a sentence says otherwise: core.witness
+    "contrast_differs",  # an antonym in the quote, without the claim's own word
+    "witness",  # a rule shows that a sentence says otherwise
 )
-# Counts, not shares: one wrong year is as bad in a long claim as in a short one. From the third on
-# a further missing figure says nothing new.
+# Counts, not shares: one wrong year is as bad in a long claim as in a short one. Beyond the third,
+# another missing figure adds no information.
 MOST_MISSING = 3
 FILE = "calibration.json"  # beside model.onnx
 
 
 NEVER = 99.0
-# For an uncalibrated network: high, since nothing is known about it. It must give "refuted"
-# a probability of 0.9 and leave at most 0.08 to support.
+# For an uncalibrated network: high, since nothing is known about it. It must give "refuted" a
+# probability of 0.9 and leave at most 0.08 to support.
 CONTRARY_FROM = 4.7
-# Log-odds of support that are lower count as this, a probability of 0.08: one that is sure of no
+# Lower log-odds of support are raised to this (a probability of 0.08): a network that is sure of no
 # support, and torn between refuted and neutral, must not refute by that alone.
 LEAST_SUPPORT = -2.5
 
@@ -61,20 +61,20 @@ class Calibration:
     support: tuple[float, ...]
     refute: tuple[float, ...]
     name: str = "uncalibrated"
-    # From which `contrary` the network refutes without a rule's witness.
+    # `contrary` from which the network refutes without a rule's witness.
     contrary_from: float = NEVER
     # (threshold, share of failing citations below it, share of sound ones below it), by threshold.
     flags: tuple[tuple[float, float, float], ...] = ()
 
     def scores(self, features: Floats) -> tuple[Floats, Floats]:
-        """Log-odds of support, and of refutation among what is not supported: (n_pairs,) each."""
+        """Return log-odds of support, and of refutation given no support: (n_pairs,) each."""
         with_intercept = np.hstack([features, np.ones((len(features), 1), dtype=np.float32)])
         support = with_intercept @ np.array(self.support, dtype=np.float32)
         refute = with_intercept @ np.array(self.refute, dtype=np.float32)
         return support, refute
 
     def rates_at(self, threshold: float) -> tuple[float, float] | None:
-        """The shares of failing and of sound citations that are flagged, measured on dev rows.
+        """Return the shares of failing and of sound citations that are flagged, from dev rows.
 
         None if nothing was measured, or only at higher thresholds.
         """
@@ -83,8 +83,7 @@ class Calibration:
 
 
 _NO_RULES = (0.0,) * (len(FEATURES) - 2)
-# Uncalibrated networks: their outputs are taken as they are. One with a single logit never says
-# "refuted".
+# Uncalibrated networks: their outputs are used unchanged. A network with one logit never refutes.
 THREE_WAY = Calibration(
     (1.0, 0.0, *_NO_RULES, 0.0), (0.0, 1.0, *_NO_RULES, 0.0), contrary_from=CONTRARY_FROM
 )
@@ -92,10 +91,10 @@ ONE_LOGIT = Calibration((1.0, 0.0, *_NO_RULES, 0.0), (0.0, 0.0, *_NO_RULES, -20.
 
 
 def calibration_for(folder: Path, n_labels: int) -> Calibration:
-    """The calibration beside a model's weights, or the one for uncalibrated networks.
+    """Return the calibration next to a model's weights, or the default for uncalibrated networks.
 
     Raises:
-        MissingModel: the file is there and cannot be read as a calibration with these FEATURES.
+        MissingModel: the file exists but is not a calibration with these FEATURES.
     """
     path = folder / FILE
     if not path.exists():
@@ -119,18 +118,18 @@ def calibration_for(folder: Path, n_labels: int) -> Calibration:
 
 
 def contrary(log_odds: Floats, supported: Floats | None = None) -> Floats:
-    """How certain the network alone is of a contradiction, (n_pairs,) log-odds.
+    """Return how certain the network alone is of a contradiction: (n_pairs,) log-odds.
 
-    The log-odds of refutation less those of support, which count as LEAST_SUPPORT where they are
-    lower. A network that confuses who did what to whom leaves more to support than one that sees a
-    contradiction, so the difference says more than either.
+    The log-odds of refutation minus those of support, which are raised to at least LEAST_SUPPORT. A
+    network that confuses who did what to whom leaves more to support than one that sees a
+    contradiction, so the difference is more informative than either.
 
     Args:
         log_odds: (n_pairs, 2), of support and of refuted against neutral.
-        supported: (n_pairs,) log-odds of support to take instead, as the best of the page.
+        supported: (n_pairs,) log-odds of support to use instead, such as the best of the page.
     """
     support, refuted = log_odds[:, 0], log_odds[:, 1]
-    # P(refuted) = (1 - P(supported)) · σ(refuted), and its odds are against all the rest.
+    # P(refuted) = (1 - P(supported)) · σ(refuted); its odds are against all the rest.
     both = -np.logaddexp(0.0, support) - np.logaddexp(0.0, -refuted)
     rest = np.log(-np.expm1(np.minimum(both, -1e-6)))
     least = np.maximum(support if supported is None else supported, LEAST_SUPPORT)
@@ -142,9 +141,9 @@ def features(
     log_odds: Floats,
     seen: Sequence[Contradiction | None],
 ) -> Floats:
-    """(n_pairs, len(FEATURES)) float32, row by row as FEATURES names the columns.
+    """Return (n_pairs, len(FEATURES)) float32, with columns in the order of FEATURES.
 
-    `log_odds` is (n_pairs, 2): the first two features. `seen`: what rules find contradicted.
+    `log_odds` is (n_pairs, 2), the first two features. `seen` are contradictions found by rules.
     """
     rows = [
         (float(row[0]), float(row[1]), *_by_rule(claim.text, passage), float(found is not None))
@@ -174,7 +173,7 @@ def _beside(sentence: Span | None, text: str) -> list[str]:
     return re.findall(r"\w+", text[near[0].start : near[-1].end].lower()) if near else []
 
 
-@lru_cache(maxsize=64)  # a page's passages have it in common
+@lru_cache(maxsize=64)  # shared by a page's passages
 def _missing(claim: str, about: str, page: str) -> tuple[float, float]:
     source = f"{about}\n{page}"
     figures, unnamed = quantities.unstated(claim, source), names.missing(claim, source)

@@ -1,11 +1,11 @@
 """Public verifiers: how each family reads a claim and a document, and how it is run.
 
-Each row of the table follows the code that the authors published. What a network's own config.json
-says of its labels comes first; the row fills in where that says LABEL_0. A document longer than
-`piece` is read in pieces of whole sentences, and the piece that supports the claim best counts.
+Each row of the table follows the code published by the authors. The labels in a network's own
+config.json take precedence; the row fills in if they are LABEL_0. A document longer than `piece` is
+read in pieces of whole sentences, and the piece that supports the claim best counts.
 
-`Transformer` runs them with torch, from safetensors alone: no code of a repository is run, no
-pickle is read, and nothing is downloaded. `MiniCheckClient` asks a chat server.
+`Transformer` runs them with torch, from safetensors alone: no repository code is run, no pickle is
+read, and nothing is downloaded. `MiniCheckClient` uses a chat server.
 """
 
 import json
@@ -25,7 +25,7 @@ from pincite.protocols import Floats, Generator
 from pincite.text.sentences import sentences
 
 SUPPORTED, REFUTED, NEUTRAL = "supported", "refuted", "neutral"
-_NOT_OR_YES = (NEUTRAL, SUPPORTED)  # two labels: what does not support may refute or say nothing
+_NOT_OR_YES = (NEUTRAL, SUPPORTED)  # two labels: "no support" may mean refuted or neutral
 _MEANS = {
     "entailment": SUPPORTED, "contradiction": REFUTED, "neutral": NEUTRAL,
     "not_entailment": NEUTRAL, "consistent": SUPPORTED, "hallucinated": NEUTRAL,
@@ -34,7 +34,7 @@ _MEANS = {
 _NLI_NAMES = {"entailment", "contradiction", "neutral", "not_entailment"}
 _UNNAMED = re.compile(r"label_\d+")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
-FOUNDATION = "foundation"  # in a verifier's folder: files of the network that it was made of
+FOUNDATION = "foundation"  # in a verifier's folder: files of its base network
 XNLI = tuple("en ar bg de el es fr hi ru sw th tr ur vi zh".split())
 MULTI_NLI_26 = tuple(
     "en ar bn de es fa fr he hi id it ja ko mr nl pl ps pt ru sv sw ta tr uk ur vi zh".split()
@@ -45,18 +45,18 @@ Head = Literal["classes", "answer", "first_token", "tokens"]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """One family of verifiers: its input, and where its verdict is in the output."""
+    """A family of verifiers: the format of its input, and where the output has the verdict."""
 
     name: str
-    ids: str  # matches its hub ids, and folders called so; without regard to case
-    labels: tuple[str, ...]  # of its outputs, where its configuration does not name them
+    ids: str  # regex for its hub ids and folder names, case-insensitive
+    labels: tuple[str, ...]  # of its outputs, if its configuration does not name them
     head: Head = "classes"
-    prompt: str = "{document}"  # without {claim} in it the claim is the second text of a pair
-    piece: int = 400  # of a document read at once, in `unit`
+    prompt: str = "{document}"  # without {claim}, the claim is the second text of a pair
+    piece: int = 400  # maximum length of a document piece, in `unit`
     unit: Literal["words", "tokens"] = "tokens"
     max_tokens: int = 512
     languages: tuple[str, ...] = ("en",)
-    foundation: str = ""  # where configuration and tokenizer are, if not in its own repository
+    foundation: str = ""  # repository with configuration and tokenizer, if not its own
 
     @property
     def runs_as_onnx(self) -> bool:
@@ -76,13 +76,13 @@ _HHEM = (
     "<pad> Determine if the hypothesis is true given the premise?\n\nPremise: {document}\n\n"
     "Hypothesis: {claim}"
 )
-# lettucedetect/models/inference.py and prompts/summary_prompt_en.txt of
-# github.com/KRLabsOrg/LettuceDetect: its prompt without a question.
+# The prompt without a question, from lettucedetect/models/inference.py and
+# prompts/summary_prompt_en.txt of github.com/KRLabsOrg/LettuceDetect.
 _LETTUCE = "Summarize the following text:\npassage 1: {document}\noutput:"
-_BY_MORITZ_LAURER = (SUPPORTED, NEUTRAL, REFUTED)  # as his model cards list them
+_BY_MORITZ_LAURER = (SUPPORTED, NEUTRAL, REFUTED)  # as listed in his model cards
 
-# The first that matches counts. HHEM's and LettuceDetect's pieces are ours: theirs have no length,
-# or fill what the network can read.
+# The first match counts. The pieces of HHEM and LettuceDetect are ours: the originals have no
+# limit, or fill the network's context.
 LAYOUTS = (
     Layout("minicheck-t5", "minicheck.*flan-t5", _NOT_OR_YES, "answer", "predict: " + _MINICHECK,
            500, "words", 2048),
@@ -100,11 +100,11 @@ LAYOUTS = (
     Layout("nli-cross-encoder", "cross-encoder.*nli-", (REFUTED, SUPPORTED, NEUTRAL)),
     Layout("nli", "deberta.*mnli", _BY_MORITZ_LAURER),
 )  # fmt: skip
-_BY_LABELS = Layout("nli", "", ())  # any other whose configuration names the labels of NLI
+_BY_LABELS = Layout("nli", "", ())  # any other network whose configuration has NLI labels
 
 
 def find(name: str, config: Mapping[str, Any]) -> Layout | None:
-    """The row for a hub id or a folder with this config.json; None: not in the table."""
+    """Return the row for a hub id, or for a folder with this config.json; None if there is none."""
     known = f"{name} {config.get('_name_or_path', '')}".lower()
     for layout in LAYOUTS:
         if re.search(layout.ids, known):
@@ -114,12 +114,12 @@ def find(name: str, config: Mapping[str, Any]) -> Layout | None:
 
 
 def is_hub_id(model: str) -> bool:
-    """Whether it has the form of a hub id and is no folder here."""
+    """Whether it looks like a hub id and is not a local folder."""
     return bool(_HUB_ID.fullmatch(model)) and not Path(model).expanduser().exists()
 
 
 def in_hub_cache(model: str) -> Path | None:
-    """The folder in huggingface_hub's cache that holds the model; None: it does not."""
+    """Return the model's folder in huggingface_hub's cache; None if it is not there."""
     if not is_hub_id(model):
         return None
     from huggingface_hub import try_to_load_from_cache
@@ -129,19 +129,19 @@ def in_hub_cache(model: str) -> Path | None:
 
 
 def of_folder(folder: Path) -> Layout | None:
-    """The row for a folder of weights; None for Pincite's own, rerankers and what is unknown."""
+    """Return the row for a folder of weights; None for Pincite's own and unknown ones."""
     path = folder / "config.json"
     if (folder / "pincite.json").exists() or not path.exists():
         return None
-    named = "/".join(folder.parts[-3:])  # as the hub's cache names it: id, "snapshots", revision
+    named = "/".join(folder.parts[-3:])  # as in the hub's cache: id, "snapshots", revision
     return find(named, json.loads(path.read_text(encoding="utf-8")))
 
 
 def labels_of(layout: Layout, folder: Path) -> tuple[str, ...]:
-    """SUPPORTED, REFUTED or NEUTRAL for each output of the network in `folder`.
+    """Return SUPPORTED, REFUTED or NEUTRAL for each output of the network in `folder`.
 
     Raises:
-        MissingModel: its configuration has labels of another kind.
+        MissingModel: its configuration has other labels.
     """
     if layout.head in ("answer", "first_token"):
         return layout.labels
@@ -164,7 +164,7 @@ def _names(config: Mapping[str, Any]) -> set[str]:
 
 
 def columns(logits: Floats, labels: Sequence[str]) -> Floats:
-    """Logits of `labels` as (n, 3): supported, refuted, neutral; or as (n, 1): log-odds of support.
+    """Reorder logits to (n, 3) supported, refuted, neutral; or (n, 1) log-odds of support.
 
     >>> columns(np.array([[1.0, 3.0]], np.float32), (NEUTRAL, SUPPORTED)).tolist()
     [[2.0]]
@@ -177,9 +177,9 @@ def columns(logits: Floats, labels: Sequence[str]) -> Floats:
 
 
 def pieces(text: str, most: int, size: Callable[[str], int]) -> list[str]:
-    """The text in pieces of whole sentences that `size` counts at most `most` in; never none.
+    """Split the text into pieces of whole sentences of at most `most` by `size`; never empty.
 
-    A sentence that is longer is a piece of its own.
+    A longer sentence is a piece by itself.
 
     >>> pieces("One two. Three four. Five.", 3, lambda sentence: len(sentence.split()))
     ['One two.', 'Three four. Five.']
@@ -209,17 +209,17 @@ class Backend(Protocol):
 
 
 class PublicNetwork:
-    """A network that reads as a row of the table says, seen as Pincite's own is."""
+    """A network described by a row of the table, with the interface of Pincite's own."""
 
     def __init__(self, layout: Layout, labels: Sequence[str], backend: Backend) -> None:
         self._layout, self._labels, self._backend = layout, labels, backend
         self.width = 3 if REFUTED in labels else 1
 
     def logits(self, rows: Sequence[tuple[str, str]]) -> Floats:
-        """For (claim, document) what `columns` says; of the piece that supports the claim best.
+        """Return `columns` of (claim, document) for the piece that supports the claim best.
 
-        If none supports it, of the one that contradicts it. Behind it, where the head judges
-        tokens, the log-odds of each of the claim's words being unsupported.
+        If none supports it, for the piece that contradicts it. If the head judges tokens, further
+        columns have the log-odds that each of the claim's words is unsupported.
         """
         if not rows:
             return np.zeros((0, self.width), dtype=np.float32)
@@ -248,9 +248,9 @@ def _n_words(text: str) -> int:
 # Run with torch
 
 BATCH = 4
-# Words of a claim that are reported one by one; later ones are judged, but not named.
+# Words of a claim that are reported individually; later words are judged but not named.
 MOST_WORDS = 64
-# The answers "0" and "1" begin with these tokens of T5: minicheck/inference.py.
+# T5 tokens that begin the answers "0" and "1": minicheck/inference.py.
 ANSWERS = [3, 209]
 _CLASSES = {
     "classes": "AutoModelForSequenceClassification",
@@ -260,10 +260,10 @@ _CLASSES = {
 
 
 class Transformer:
-    """A `Backend`: a folder of Hugging Face in float32."""
+    """A `Backend` for a Hugging Face folder, in float32."""
 
     def __init__(self, folder: Path, layout: Layout, labels: Sequence[str], threads: int) -> None:
-        """Load it; `threads`: torch's, 0 leaves them.
+        """Load the network. `threads` is for torch; 0 keeps its default.
 
         Raises:
             MissingExtra: torch or transformers is not installed.
@@ -281,15 +281,14 @@ class Transformer:
             self._tokenizer = _tokenizer(folder, layout)
         except MissingModel:
             raise
-        except Exception as error:  # transformers raises what its parts raise
+        except Exception as error:  # transformers raises whatever its parts raise
             raise MissingModel(f"{folder} cannot be loaded ({error}). {_ADVICE}") from error
 
     def n_tokens(self, text: str) -> int:
-        """Without those that mark beginning and end."""
+        """Count tokens without the start and end markers."""
         return len(self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
     def logits(self, rows: Sequence[tuple[str, str]]) -> Floats:
-        """As `Backend` says."""
         order = sorted(range(len(rows)), key=lambda i: -len(rows[i][0]) - len(rows[i][1]))
         found: dict[int, Floats] = {}
         for start in range(0, len(rows), BATCH):
@@ -317,7 +316,7 @@ class Transformer:
         return np.asarray(logits[:, 0, ANSWERS] if head == "answer" else logits[:, 0])
 
     def _read(self, rows: Sequence[tuple[str, str]]) -> Any:
-        """The batch as tensors; of what is too long the document is cut, not the claim."""
+        """Encode the batch as tensors. If too long, the document is cut, not the claim."""
         eos, prompt = self._tokenizer.eos_token or self._tokenizer.sep_token, self._layout.prompt
         first = [prompt.format(document=text, claim=claim, eos=eos) for text, claim in rows]
         as_pair = "{claim}" not in prompt
@@ -333,15 +332,15 @@ class Transformer:
         )
 
     def _plain(self, text: str) -> str:
-        """Without special tokens: a source must not be able to end itself and write the claim."""
+        """Remove special tokens: a source must not be able to end itself and forge the claim."""
         for token in self._tokenizer.all_special_tokens:
             text = text.replace(token, " ")
         return text
 
     def _of_words(self, logits: Floats, read: Any, row: int, claim: str) -> Floats:
-        """Log-odds of support (1,), and of no support for each word (MOST_WORDS,), −∞ for none.
+        """Return log-odds of support (1,), and of no support per word (MOST_WORDS,), −∞ if absent.
 
-        As in LettuceDetect a claim is as likely supported as its least likely token.
+        As in LettuceDetect, the least likely token determines the support of a claim.
         """
         odds = logits[:, 1 - self._supported] - logits[:, self._supported]
         words = [match.span() for match in re.finditer(r"\S+", claim)][:MOST_WORDS]
@@ -355,7 +354,7 @@ class Transformer:
             for i, (first, last) in enumerate(words):
                 if start < last and end > first:
                     of_words[i] = max(of_words[i], odds[at])
-        support = -worst if np.isfinite(worst) else 0.0  # a claim without a token says nothing
+        support = -worst if np.isfinite(worst) else 0.0  # a claim without tokens says nothing
         return np.concatenate([np.array([support], dtype=np.float32), of_words])
 
 
@@ -366,7 +365,7 @@ _ADVICE = (
 
 
 def _loaded(folder: Path, layout: Layout) -> Any:
-    """The network; no weight of it is missing: what is made up at random would judge."""
+    """Load the network; missing weights are an error, since random ones would judge."""
     import transformers
 
     transformers.utils.logging.set_verbosity_error()
@@ -410,7 +409,7 @@ def _tokenizer(folder: Path, layout: Layout) -> Any:
 
 
 def _foundation(folder: Path, layout: Layout) -> Path:
-    """Where the network that it was made of has its configuration and tokenizer."""
+    """Return the folder with configuration and tokenizer of the base network."""
     own = folder / FOUNDATION
     found = own if own.is_dir() else in_hub_cache(layout.foundation)
     if found is None:
@@ -445,36 +444,36 @@ SYSTEM = (
     "substantiated by the document. If not, it should be considered inconsistent. Please assess "
     'the claim\'s consistency with the document by responding with either "Yes" or "No".'
 )
-TOP = 5  # tokens whose probability is asked for
-LEAST = 1e-6  # probability of the answer that is not among them
+TOP = 5  # tokens whose probability is requested
+LEAST = 1e-6  # probability of an answer that is not among them
 
 
 class MiniCheckClient:
-    """Bespoke-MiniCheck on a chat server, with its authors' prompt: one logit a pair.
+    """Bespoke-MiniCheck on a chat server, with its authors' prompt: one logit per pair.
 
     The logit comes from the probabilities of "Yes" and "No" as the reply's first token. Source:
     SYSTEM_PROMPT, USER_PROMPT and get_support_prob of github.com/Liyan06/MiniCheck.
     """
 
     width = 1
-    seconds = 0.2  # a pair, on one GPU: docs.bespokelabs.ai/models/bespoke-minicheck
+    seconds = 0.2  # per pair, on one GPU: docs.bespokelabs.ai/models/bespoke-minicheck
 
     def __init__(self, server: Generator) -> None:
         self._server = server
         self.fingerprint = server.fingerprint
 
     def logits(self, rows: Sequence[tuple[str, str]]) -> Floats:
-        """(n_rows, 1) for (claim, document).
+        """Return (n_rows, 1) for (claim, document).
 
         Raises:
-            ServerError: the server fails, or does not say how likely its reply is.
+            ServerError: the server fails, or does not return log probabilities.
         """
         replies = self._server.generate([_prompt(*row) for row in rows])
         return np.array([_log_odds(reply) for reply in replies], dtype=np.float32).reshape(-1, 1)
 
 
 def _prompt(claim: str, document: str) -> Prompt:
-    """On one line each: no line of a source can pass for the claim."""
+    """One line each, so that no line of a source can pass for the claim."""
     user = f"Document: {' '.join(document.split())}\nClaim: {' '.join(claim.split())}"
     return Prompt(user, SYSTEM, max_tokens=1, top_logprobs=TOP)
 

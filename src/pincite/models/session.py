@@ -1,9 +1,9 @@
 """Transformers on ONNX Runtime: texts or text pairs in, raw outputs or vectors out.
 
-Each row is run alone. Nothing is padded, a row's logits do not depend on the rest of its batch
-(int8 activations are scaled by batch), and on CPUs it is no slower than batches of 4, which are
-faster than larger ones. Each core runs one row at a time, the longest first. Scores do not depend
-on the processor: where its fast int8 products are inexact, slower ones are used.
+Each row runs alone. There is no padding, a row's logits do not depend on the rest of its batch
+(int8 activations are scaled per batch), and on CPUs it is as fast as batches of 4, which beat
+larger ones. Each core runs one row at a time, the longest first. Scores do not depend on the
+processor: if its fast int8 kernels are inexact, slower ones are used.
 """
 
 import os
@@ -20,14 +20,14 @@ from pincite.errors import MissingModel
 from pincite.models import weights
 from pincite.protocols import Floats
 
-# No script has longer tokens on average: words are cut into pieces, scripts without spaces into
-# characters.
+# In no script are tokens longer on average: words are split into pieces, scripts without spaces
+# into characters.
 CHARS_PER_TOKEN = 64
 
 # The network's input → the attribute of an encoding that fills it.
 _FIELDS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
 
-# Runs layer norms and the sums before them value by value: a fifth of a short row's time.
+# Runs layer norms and the preceding sums value by value: a fifth of a short row's time.
 _SLOW = ["SkipLayerNormFusion"]
 
 # The graph c = MatMulInteger(a, b) of unsigned and signed bytes, as `onnx.helper` writes it.
@@ -36,8 +36,8 @@ _PRODUCT = (
     b"Z\t\n\x01b\x12\x04\n\x02\x08\x03b\t\n\x01c\x12\x04\n\x02\x08\x06B\x04\n\x00\x10\n"
 )
 
-ENCODER_TOKENS = 256  # what all-MiniLM-L6-v2 was trained with
-POOLINGS = ("mean", "cls")  # of the last hidden states: their mean, or the first token's
+ENCODER_TOKENS = 256  # as in the training of all-MiniLM-L6-v2
+POOLINGS = ("mean", "cls")  # of the last hidden states: the mean, or the first token
 
 Rows = Sequence[str] | Sequence[tuple[str, str]]
 
@@ -49,12 +49,12 @@ class Session:
         """Load `folder`'s model.onnx and tokenizer.json.
 
         Args:
-            folder: as `pincite.models.weights.locate` returns it.
-            max_tokens: longer rows are cut on the right; of a pair, its second text is cut.
+            folder: as returned by `pincite.models.weights.locate`.
+            max_tokens: longer rows are truncated on the right; in a pair, only the second text is.
             threads: 0 means all cores.
 
         Raises:
-            MissingModel: a file is missing or cannot be read as what it should be.
+            MissingModel: a file is missing or invalid.
         """
         from onnxruntime import InferenceSession, SessionOptions
         from tokenizers import Tokenizer
@@ -62,11 +62,11 @@ class Session:
         options = SessionOptions()
         options.intra_op_num_threads = 1
         self._threads = threads or cores()
-        # The arena keeps the largest batch for ever: a third of the demo's memory for nothing.
+        # The arena never frees the largest batch: a third of the demo's memory for nothing.
         options.enable_cpu_mem_arena = False
         if products_saturate():
             options.add_session_config_entry("session.x64quantprecision", "1")
-        options.log_severity_level = 3  # warnings about graph details help no user
+        options.log_severity_level = 3  # users cannot act on warnings about graph details
         try:
             self._network = InferenceSession(
                 str(folder / "model.onnx"),
@@ -88,22 +88,22 @@ class Session:
 
     @property
     def width(self) -> int:
-        """Size of the last axis of the output: 1 or 3 logits, or the width of the vectors."""
+        """Size of the output's last axis: 1 or 3 logits, or the dimension of the vectors."""
         return int(self._network.get_outputs()[0].shape[-1])
 
     def logits(self, rows: Rows) -> Floats:
-        """(n_rows, width) of a network with one output a row, in the order of the caller."""
+        """Return (n_rows, width) for a network with one output per row, in the caller's order."""
         logits = np.zeros((len(rows), self.width), dtype=np.float32)
         for row, output in self.run(rows):
             logits[row] = output
         return logits
 
     def n_tokens(self, text: str) -> int:
-        """Without those that mark beginning and end; at most as many as a row may have."""
+        """Count tokens without the start and end markers, up to the maximum of a row."""
         return len(self._tokenizer.encode(text[: self._max_chars], add_special_tokens=False).ids)
 
     def run(self, rows: Rows) -> Iterator[tuple[int, Floats]]:
-        """Each row's position and output, the longest rows first: memory peaks at the start."""
+        """Yield each row's index and output, longest first, so that memory peaks at the start."""
         encodings: list[Any] = self._tokenizer.encode_batch([self._bounded(row) for row in rows])
         order = sorted(range(len(encodings)), key=lambda row: -len(encodings[row].ids))
         if self._threads == 1 or len(order) < 2:
@@ -113,16 +113,16 @@ class Session:
         with ThreadPoolExecutor(self._threads, "pincite-model") as pool:
             under_way: deque[Future[tuple[int, Floats]]] = deque()
             for row in order:
-                if len(under_way) > self._threads:  # outputs are large: few wait for the caller
+                if len(under_way) > self._threads:  # outputs are large: keep few waiting
                     yield under_way.popleft().result()
                 under_way.append(pool.submit(self._output, row, encodings[row]))
             while under_way:
                 yield under_way.popleft().result()
 
     def _bounded(self, row: str | tuple[str, str]) -> str | tuple[str, str]:
-        """A row whose texts have no more characters than its tokens can need.
+        """Truncate a row's texts to the characters that its tokens can need.
 
-        The tokenizer takes 300 bytes of memory for each, even of what it then cuts off.
+        The tokenizer takes 300 bytes of memory per character, even for what it then truncates.
         """
         if isinstance(row, str):
             return row[: self._max_chars]
@@ -138,10 +138,10 @@ class Session:
 
 @cache
 def products_saturate() -> bool:
-    """Whether the fast int8 kernels lose what does not fit into 16 bits: x86 without VNNI.
+    """Whether the fast int8 kernels overflow 16 bits: x86 without VNNI.
 
-    With the precise kernels, which take 1.6 times as long where nothing is lost, scores are the
-    same on every processor. Found by trying, since no library says it on every system.
+    The precise kernels give the same scores on every processor. They are 1.6 times slower where the
+    fast ones would be exact. Found by a test product, since no library reports it on every system.
     """
     from onnxruntime import InferenceSession, SessionOptions
 
@@ -153,17 +153,17 @@ def products_saturate() -> bool:
 
 
 def cores() -> int:
-    """How many cores this process may use; all, if the system does not say."""
+    """Return the number of cores this process may use; all if the system does not say."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 class OnnxEncoder:
-    """A bi-encoder: the last hidden states pooled as its card says, L2-normalised."""
+    """A bi-encoder: last hidden states pooled as its card says, L2-normalised."""
 
     def __init__(self, folder: Path, *, threads: int = 0) -> None:
-        """Load the model; raises MissingModel where the folder holds none that can be used."""
+        """Load the model; raises MissingModel if the folder has no usable one."""
         card = weights.read_card(folder)
         self._pooling: str = card.get("pooling", "mean")
         if self._pooling not in POOLINGS:
@@ -178,7 +178,7 @@ class OnnxEncoder:
         self.fingerprint = weights.fingerprint(folder)
 
     def encode(self, texts: Sequence[str], role: Literal["query", "passage"]) -> Floats:
-        """Unit vectors, (n_texts, dim) float32."""
+        """Return unit vectors, (n_texts, dim) float32."""
         prefix = self._prefix.get(role, "")
         embeddings = np.zeros((len(texts), self.dim), dtype=np.float32)
         for row, output in self._session.run([prefix + text for text in texts]):

@@ -1,4 +1,4 @@
-"""The cross-encoder that judges (claim, passage) pairs, and what it can say about why."""
+"""The cross-encoder that judges (claim, passage) pairs, with its reasons."""
 
 import hashlib
 import re
@@ -27,24 +27,24 @@ from pincite.text.quantities import values as values_of
 from pincite.text.sentences import sentences
 from pincite.types import Claim, Contradiction, Evidence, Passage, Span, sigmoid
 
-MAX_TOKENS = 448  # a claim of 60 words and a wide passage of 250 fit; of longer rows the end is cut
-SENTENCES = 2  # of a passage, that are read once more before a network alone refutes
-# Log-odds by which a network alone must be surer to refute a claim that denies. It has learnt that
-# "no" in a claim is a sign of falsehood: without this it is right in 18 of 23 such claims that were
-# held back, and in 63 of 68 others (docs/benchmarks.md).
+MAX_TOKENS = 448  # fits a claim of 60 words and a wide passage of 250; longer rows are truncated
+SENTENCES = 2  # of a passage, judged again before the network alone refutes
+# Extra log-odds that the network alone needs to refute a negated claim. It has learnt that "no" in
+# a claim is a sign of falsehood. Without this, it is right in 18 of 23 such claims that were held
+# back, and in 63 of 68 others (research/refutation.md).
 DENYING = 0.3
 MAX_NAMED = 4  # figures or names listed in a reason
-# From what probability of support the network chooses the quote, and among how many sentences. What
-# log-odds it is worth to share as much with the claim as any, and to be the first of those: words
-# decide where the network sees no difference (research/verifier.md).
+# From which probability of support the network chooses the quote, and among how many sentences. The
+# log-odds for sharing the most with the claim, and for being the first to do so: words decide where
+# the network sees no difference (research/verifier.md).
 QUOTED_FROM, QUOTABLE = 0.3, 4
 SHARED, FIRST = 2.0, 0.5
-# What a rule shows is at least this likely: its precision on rows that chose nothing, rounded down
-# (docs/benchmarks.md). The calibration may say more.
+# Minimum probability of what a rule shows: its precision on rows not used for choosing it, rounded
+# down (research/refutation.md). The calibration may give more.
 OF_A_RULE = 0.6
 ON_TOPIC = 0.5  # a passage that lacks more of the claim's content words is about something else
-COMMIT_EVERY = 64  # rows that the cache commits at once: about a second of work on two cores
-_STORED = "<f4"  # the same file serves machines of either byte order
+COMMIT_EVERY = 64  # rows per commit of the cache: about a second of work on two cores
+_STORED = "<f4"  # fixed byte order, so that the file is portable
 
 
 TextPairs: TypeAlias = Sequence[tuple[str, str]]  # claim, passage
@@ -52,10 +52,10 @@ Network: TypeAlias = Session | public.PublicNetwork | MiniCheckClient
 
 
 class CrossEncoderVerifier:
-    """A cross-encoder, calibrated together with features that rules compute.
+    """A cross-encoder, calibrated together with features computed by rules.
 
-    Its network has three logits (supported, refuted, neutral), or one: of support, or one that says
-    "relevant", as the rerankers on the hub have. A public one is read as its layout says.
+    Its network has three logits (supported, refuted, neutral) or one: of support, or of relevance
+    as in the rerankers on the hub. A public network is read as its layout says.
     """
 
     def __init__(
@@ -64,13 +64,14 @@ class CrossEncoderVerifier:
         """Load the model.
 
         Args:
-            model: its folder, as `weights.locate` returns it, or what asks a server for logits.
+            model: its folder, as returned by `weights.locate`, or a client that gets logits from a
+                server.
             threads: 0 means all cores.
-            judged: a file where logits are kept; None: nothing is kept.
+            judged: file that caches logits; None: no cache.
 
         Raises:
             MissingModel: the folder holds no model that can be loaded.
-            MissingExtra: it is run with torch, which is not installed.
+            MissingExtra: it needs torch, which is not installed.
         """
         if isinstance(model, MiniCheckClient):
             self._network: Network = model
@@ -82,17 +83,16 @@ class CrossEncoderVerifier:
         self._judged = LogitCache(judged, network) if judged else None
 
     def close(self) -> None:
-        """Close the file of judged pairs; the network goes with the object."""
         if self._judged:
             self._judged.close()
 
     def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
-        """Evidence for each pair, in order.
+        """Judge each pair, in order.
 
-        A passage refutes a claim only with a witness: what a rule found in its words, or a network
-        that is surer of it than the calibration's bound. Any other passage is neutral, however
-        little of the claim it says. A pair that raises an error is marked, and costs itself
-        (`containment.failure`).
+        A passage refutes a claim only with a witness: a contradiction found by a rule, or a network
+        that is surer than the calibration's bound. Any other passage is neutral, however little of
+        the claim it says. A pair that raises an error is marked (`containment.failure`) and does
+        not affect the others.
         """
         return containment.verified(self._verified, pairs)
 
@@ -121,10 +121,10 @@ class CrossEncoderVerifier:
         return self._quoted([claim.text for claim, _ in pairs], found)
 
     def _quoted(self, claims: Sequence[str], found: Sequence[Evidence]) -> list[Evidence]:
-        """Supporting evidence with the quote that the network prefers.
+        """Replace the quotes of supporting evidence by those that the network prefers.
 
         Of the sentences that share most with the claim, the one with the largest sum of log-odds
-        and shared words. A server, which may cost something, is not asked.
+        and shared words. Servers are not used for this, since they may charge.
         """
         if self._network.width == 1 or isinstance(self._network, MiniCheckClient):
             return list(found)
@@ -148,15 +148,15 @@ class CrossEncoderVerifier:
     def contrary(
         self, pairs: Sequence[tuple[Claim, Passage]], log_odds: Floats, bound: float
     ) -> tuple[Floats, dict[int, Span]]:
-        """How surely the network alone reads each pair as a contradiction, and where.
+        """Return how surely the network alone reads each pair as a contradiction, and where.
 
-        As `calibration.contrary` says of `log_odds`. What reaches the bound is read again, two
-        sentences at a time: the lesser of both counts, since a network that confuses who did what
-        in a long passage seldom does so in a short one. A claim that denies must be read more
-        surely by DENYING.
+        As `calibration.contrary` of `log_odds`. Pairs that reach the bound are judged again, two
+        sentences at a time, and get the lower value: a network that confuses who did what in a long
+        passage seldom does so in a short one. A negated claim must exceed the bound by DENYING.
 
         Returns:
-            Log-odds, (n_pairs,); of what was read again, by its number, the two sentences.
+            Log-odds, (n_pairs,); and the span of the two sentences for each pair judged again, by
+            index.
         """
         found, places = calibration.contrary(log_odds), dict[int, Span]()
         for i in map(int, np.flatnonzero(found >= bound)):
@@ -172,7 +172,7 @@ class CrossEncoderVerifier:
         return found, places
 
     def seconds_a_pair(self, pairs: Sequence[tuple[Claim, Passage]]) -> float:
-        """How long the network takes for a pair, measured now; a server is not asked."""
+        """Measure the network's time per pair; a server is not used."""
         if isinstance(self._network, MiniCheckClient):
             return self._network.seconds
         began = time.perf_counter()
@@ -180,9 +180,9 @@ class CrossEncoderVerifier:
         return (time.perf_counter() - began) / max(1, len(pairs))
 
     def relevance(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
-        """How likely a passage bears on a question at all: log-odds, (n_pairs,).
+        """Return how likely a passage bears on a question at all: log-odds, (n_pairs,).
 
-        Supported or refuted against neutral; of a network with one logit that logit.
+        Supported or refuted against neutral; for a network with one logit, that logit.
         """
         found = self.log_odds(pairs)
         support, refuted = found[:, 0], found[:, 1]  # the latter against neutral, which is then 0
@@ -192,11 +192,12 @@ class CrossEncoderVerifier:
         return both
 
     def log_odds(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
-        """What the network says, (n_pairs, 2): of support, and of refuted against neutral.
+        """Return the network's output as (n_pairs, 2): of support, and of refuted against neutral.
 
-        Of a network with one logit this is (logit, 0). Claim first, without its own context: on the
-        dev pages of the WAFER-like collection, P@1 of a supporting passage was 0.88 with the bare
-        claim, the same with its article's title, 0.65 with the sentence before.
+        For a network with one logit, this is (logit, 0). The claim comes first, without its
+        context: on the dev pages of the WAFER-like collection, P@1 of a supporting passage was 0.88
+        with the bare claim, the same with its article's title, and 0.65 with the preceding
+        sentence.
         """
         return self._odds(self._logits(pairs))
 
@@ -241,16 +242,16 @@ def _own(folder: Path, threads: int) -> Session:
 
 
 def _closer(text: str) -> list[Span]:
-    """The places of SENTENCES sentences each, from every one on; of a shorter text its own."""
+    """Return all windows of SENTENCES sentences; the whole text if it is shorter."""
     spans = sentences(text) or [Span(0, len(text))]
     after = min(SENTENCES, len(spans)) - 1
     return [Span(first.start, last.end) for first, last in zip(spans, spans[after:], strict=False)]
 
 
 def _to_choose_from(claim: str, evidence: Evidence) -> dict[Span, float]:
-    """The sentences from which a network chooses the quote, with the value of their words.
+    """Return the candidate sentences for the quote, with the value of their words.
 
-    None if the passage does not support the claim, or a sentence has all of its words.
+    Empty if the passage does not support the claim, or a sentence has all of its words.
     """
     text, supports = evidence.passage.text, evidence.prob_supported >= QUOTED_FROM
     options = (
@@ -265,7 +266,7 @@ def _to_choose_from(claim: str, evidence: Evidence) -> dict[Span, float]:
 
 
 def _unsupported(pair: tuple[Claim, Passage], odds: Floats) -> tuple[Note, ...]:
-    """The claim's words that a network which judges each word finds unsupported, if any."""
+    """Return the claim's words that a token-level network finds unsupported, if any."""
     if not len(odds):
         return ()
     claim, passage = pair[0].text, pair[1]
@@ -285,7 +286,7 @@ def _evidence(
     contrary: Contradiction | Span | None,
     unsupported: tuple[Note, ...],
 ) -> Evidence:
-    """Evidence of one pair; `refuted` of what is not supported, `contrary` by the network alone."""
+    """Build the evidence; `refuted` is given no support, `contrary` is by the network alone."""
     claim, passage = pair
     supported, seen = sigmoid(score), contrary if isinstance(contrary, Contradiction) else None
     against = (1 - supported) * (max(refuted, OF_A_RULE) if seen else refuted)
@@ -312,10 +313,10 @@ def _evidence(
 
 
 def _counts(claim: str, passage: Passage, contrary: Span) -> bool:
-    """Whether what a network alone reads as a contradiction counts.
+    """Whether a contradiction read by the network alone counts.
 
-    Not where the sentence states two figures or more of the claim and lacks none: networks take
-    "1.9 with and 2.8 without it" for another finding than "lowered from 2.8 to 1.9".
+    Not if the sentence states two or more figures of the claim and lacks none: networks take "1.9
+    with and 2.8 without it" for a different finding than "lowered from 2.8 to 1.9".
     """
     figures = [value for value in values_of(claim) if not value.weak]
     same = len(figures) > 1 and not quantities.unstated(claim, contrary.of(passage.text))
@@ -331,9 +332,9 @@ def _told(seen: Contradiction) -> Note:
 def reasons(
     claim: str, passage: Passage, seen: Contradiction | None = None, covered: Span | None = None
 ) -> tuple[Note, ...]:
-    """Values and names of the claim that the passage lacks, except those that `seen` contradicts.
+    """Return the claim's values and names that the passage lacks, except those in `seen`.
 
-    What is outside `covered` is another reference's to support.
+    Words outside `covered` are for another reference to support.
     """
     own = covered.of(claim) if covered else claim
     source = f"{passage.about}\n{passage.text}"
@@ -349,23 +350,22 @@ def reasons(
 
 
 class LogitCache:
-    """A file of logits, so that a run can be stopped and resumed; several processes may share it.
+    """A file of logits, so that runs can be stopped and resumed; processes may share it.
 
-    The key is a hash over the network's fingerprint, the claim's text and the passage's text. Every
-    chunk is committed when it is done; Ctrl-C or a kill loses the chunk in work and nothing else.
+    The key is a hash of the network's fingerprint, the claim's text and the passage's text. Each
+    chunk is committed when it is done; Ctrl-C or a kill loses only the current chunk.
     """
 
     def __init__(self, path: Path, network: str = "") -> None:
-        """Open or make the file at `path` for the network with this fingerprint."""
         self._network = network
         self._file = CacheFile(path, "outputs (key BLOB PRIMARY KEY, logits BLOB)")
 
     def logits(self, pairs: TextPairs, compute: Callable[[TextPairs], Floats]) -> Floats:
-        """(n_pairs, n_labels) float32; `compute` is asked in chunks, for unknown pairs only."""
+        """Return (n_pairs, n_labels) float32; computes unknown pairs only, in chunks."""
         keys = [self._key(pair) for pair in pairs]
         known = self._file.values("logits", keys)
         todo = list({key: i for i, key in enumerate(keys) if key not in known}.values())
-        todo.sort(key=lambda i: len(pairs[i][0]) + len(pairs[i][1]))  # chunks of like lengths
+        todo.sort(key=lambda i: len(pairs[i][0]) + len(pairs[i][1]))  # chunks of similar length
         for start in range(0, len(todo), COMMIT_EVERY):
             chunk = todo[start : start + COMMIT_EVERY]
             fresh = compute([pairs[i] for i in chunk])
@@ -379,15 +379,14 @@ class LogitCache:
         return stored.reshape(len(keys), -1 if keys else 1).astype(np.float32)
 
     def forget(self) -> int:
-        """Remove all, also while a run uses them; returns how many there were."""
+        """Remove everything, even while a run uses it; returns the number of pairs removed."""
         return self._file.clear()
 
     def n_kept(self) -> int:
-        """How many pairs are kept, of all networks."""
+        """Count the cached pairs, of all networks."""
         return self._file.n_rows()
 
     def close(self) -> None:
-        """Close the file; the object is of no use afterwards."""
         self._file.close()
 
     def _key(self, pair: tuple[str, str]) -> bytes:

@@ -1,8 +1,8 @@
-"""Where weights are looked for, in this order: package, folder, cache, hub id in the cache.
+"""Locates weights, in this order: package, folder, cache, hub id in the cache.
 
-A model is a folder with `model.onnx`, `tokenizer.json` and, if it is ours, `pincite.json` (its
-card); a public verifier (`models.public`) may have safetensors in place of ONNX. Nothing is
-downloaded here unless `fetch` is called: looking never leaves the machine.
+A model is a folder with `model.onnx`, `tokenizer.json` and, for our own, `pincite.json` (its card).
+A public verifier (`models.public`) may have safetensors instead of ONNX. Only `fetch` downloads:
+locating never leaves the machine.
 """
 
 import hashlib
@@ -18,26 +18,26 @@ import platformdirs
 from pincite.errors import ConfigError, MissingModel
 from pincite.models import public
 
-ENCODER = "all-MiniLM-L6-v2"  # shipped in the package, as is
+ENCODER = "all-MiniLM-L6-v2"  # shipped unchanged in the package
 VERIFIER = "pincite-verifier"
-RERANKER = "ms-marco-MiniLM-L-12-v2"  # what our verifier was trained from and is compared with
+RERANKER = "ms-marco-MiniLM-L-12-v2"  # our verifier was trained from it and is compared with it
 PACKAGE = Path(__file__).parent / "weights_data"
-# In this order: the first that a repository has is taken; int8 for VNNI runs twice as fast.
+# In order of preference; int8 for VNNI runs twice as fast.
 _ONNX = ("onnx/model_qint8_avx512_vnni.onnx", "onnx/model_quantized.onnx", "onnx/model.onnx")
 _INDEX = "model.safetensors.index.json"
 _ABOUT = (
     "config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
     "added_tokens.json", "spiece.model", "spm.model", "vocab.json", "merges.txt", "vocab.txt",
 )  # fmt: skip
-# sentence-transformers' word → ours.
+# sentence-transformers' names → ours.
 _POOLINGS = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
-HUB_SECONDS = 30.0  # that the hub has to say which files there are
-MOST_TOKENS = 512  # of a text: a passage of 250 words has fewer, and memory grows with the square
-LEARNED = "learned"  # in the card of a verifier that `pincite learn` made
+HUB_SECONDS = 30.0  # for the hub to list the files
+MOST_TOKENS = 512  # per text: a passage of 250 words has fewer, and memory grows quadratically
+LEARNED = "learned"  # in the card of a verifier made by `pincite learn`
 
 
 def cache_folder() -> Path:
-    """The user's cache for models: `PINCITE_CACHE`, or the platform's place."""
+    """Return the user's cache for models: `PINCITE_CACHE`, or the platform's folder."""
     import os
 
     chosen = os.environ.get("PINCITE_CACHE")
@@ -45,10 +45,10 @@ def cache_folder() -> Path:
 
 
 def locate(model: str) -> Path:
-    """The folder that holds `model`: a name, a folder, or a hub id that was fetched before.
+    """Return the folder of `model`: a name, a folder, or a hub id that was fetched before.
 
     Raises:
-        MissingModel: it is not found; the message names the places and the command to run.
+        MissingModel: not found; the message lists the places and the command to run.
     """
     places = [PACKAGE / model, Path(model).expanduser(), cache_folder() / model]
     for place in places:
@@ -71,14 +71,14 @@ def locate(model: str) -> Path:
 
 
 class Served(NamedTuple):
-    """A model that a server runs: its name there, and the address up to `/v1`."""
+    """A model on a server: its name there, and the address up to `/v1`."""
 
     model: str
     url: str
 
 
 def served(model: str) -> Served | None:
-    """What `NAME@URL` says; None: `model` is a name, a folder or a hub id.
+    """Parse `NAME@URL`; None: `model` is a name, a folder or a hub id.
 
     >>> served("bespoke-minicheck@http://127.0.0.1:11434/v1")
     Served(model='bespoke-minicheck', url='http://127.0.0.1:11434/v1')
@@ -88,19 +88,19 @@ def served(model: str) -> Served | None:
 
 
 def in_use(encoder: str, encoders: Sequence[str], verifier: str) -> list[tuple[str, str]]:
-    """Each with the part that it plays."""
+    """Return the models in use as (role, name)."""
     return [*(("encoder", name) for name in (encoder, *encoders)), ("verifier", verifier)]
 
 
 def described(model: str) -> str:
-    """Its fingerprint, or for a model on a server, where texts are sent; raises as `locate`."""
+    """Return its fingerprint or, for a model on a server, its name; raises as `locate`."""
     if served(model):
         return f"{model} (texts are sent there)"
     return fingerprint(locate(model))
 
 
 def is_public(folder: Path) -> bool:
-    """Whether it holds a public verifier as safetensors."""
+    """Whether the folder holds a public verifier as safetensors."""
     stored = any((folder / name).is_file() for name in ("model.safetensors", _INDEX))
     return stored and public.of_folder(folder) is not None
 
@@ -108,15 +108,15 @@ def is_public(folder: Path) -> bool:
 def fetch(model: str) -> Path:
     """Download a Hugging Face repository's ONNX file and tokenizer into the cache.
 
-    Of a public verifier its safetensors, where its ONNX file would not do or is not there.
+    For a public verifier, download safetensors if the ONNX file is missing or insufficient.
 
     Raises:
-        ConfigError: `model` is no hub id.
-        MissingModel: the hub has no such repository, or it holds neither.
+        ConfigError: `model` is not a hub id.
+        MissingModel: the hub has no such repository, or it holds neither format.
     """
     if not public.is_hub_id(model):
         raise ConfigError(f"{model!r} is no Hugging Face id. Expected the form ORGANISATION/NAME.")
-    from huggingface_hub.errors import RepositoryNotFoundError  # gated ones are such too
+    from huggingface_hub.errors import RepositoryNotFoundError  # includes gated ones
 
     try:
         return _downloaded(model)
@@ -127,7 +127,7 @@ def fetch(model: str) -> Path:
             f"The Hugging Face hub has no public repository {model}. Expected one with an ONNX "
             "file. Check the spelling; for a gated repository set HF_TOKEN."
         ) from error
-    except Exception as error:  # of whichever HTTP client the hub's library goes through
+    except Exception as error:  # from any of the hub library's HTTP clients
         why = " ".join(str(error).split()) or type(error).__name__
         raise MissingModel(
             f"{model} could not be fetched: the Hugging Face hub did not answer as expected "
@@ -142,7 +142,7 @@ def _downloaded(model: str) -> Path:
     target = cache_folder() / model
     present = _files(model)
     layout = _layout(model, present)
-    # An int8 file of a public verifier is another network than the one its authors measured.
+    # The int8 file of a public verifier is not the network that its authors measured.
     network = next((name for name in (_ONNX[-1:] if layout else _ONNX) if name in present), None)
     if layout and (network is None or not layout.runs_as_onnx):
         return _downloaded_safetensors(model, layout, present)
@@ -158,7 +158,7 @@ def _downloaded(model: str) -> Path:
 
 
 def _files(model: str) -> set[str]:
-    """The names of a repository's files, by one request: a listing is tried for half a minute."""
+    """List a repository's files with one request; a tree listing would retry for half a minute."""
     from huggingface_hub import HfApi
 
     found = HfApi().model_info(model, timeout=HUB_SECONDS).siblings
@@ -166,10 +166,10 @@ def _files(model: str) -> set[str]:
 
 
 def _encoder_card(model: str, present: Collection[str]) -> dict[str, Any]:
-    """What a sentence encoder's repository says of its use; empty for what is none.
+    """Read how a sentence encoder's repository says to use it; empty if it is not one.
 
     Raises:
-        MissingModel: its hidden states are pooled in a way that `models.encoder` does not know.
+        MissingModel: its pooling is not supported by `models.session`.
     """
     pooling = _said(model, "1_Pooling/config.json", present)
     if not pooling:
@@ -185,7 +185,7 @@ def _encoder_card(model: str, present: Collection[str]) -> dict[str, Any]:
     passage = prompts.get("passage") or prompts.get("document") or ""
     prefix = {"query": prompts.get("query") or "", "passage": passage}
     if not any(prefix.values()) and re.search(r"(^|[/-])e5-", model.lower()):
-        prefix = {"query": "query: ", "passage": "passage: "}  # its card says so, its files do not
+        prefix = {"query": "query: ", "passage": "passage: "}  # in its card, not its files
     tokens = {"max_tokens": min(length, MOST_TOKENS)} if isinstance(length, int) else {}
     return {"pooling": _POOLINGS[chosen[0]], "prefix": prefix, **tokens}
 
@@ -236,7 +236,7 @@ def _write(path: Path, content: bytes) -> None:
 
 @cache
 def fingerprint(folder: Path) -> str:
-    """`name@` and 12 hex digits of SHA-256 over network, tokenizer and card."""
+    """Return `name@` and 12 hex digits of SHA-256 over network, tokenizer and card."""
     digest = hashlib.sha256()
     paths = [folder / name for name in ("model.onnx", "tokenizer.json", "pincite.json")]
     if not paths[0].exists():
@@ -253,7 +253,7 @@ def _name(folder: Path) -> str:
 
 
 def read_card(folder: Path) -> dict[str, Any]:
-    """The model's `pincite.json`; an empty card for a folder that came from elsewhere."""
+    """Return the model's `pincite.json`; empty for models from elsewhere."""
     path = folder / "pincite.json"
     if not path.exists():
         return {}

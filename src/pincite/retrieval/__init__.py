@@ -1,1 +1,1 @@
-"""Queries, filters, rankings made one: how evidence is found, whatever holds it."""
+"""Finds evidence: queries, filters, fusion of rankings."""

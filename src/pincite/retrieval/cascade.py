@@ -1,11 +1,11 @@
-"""A cheap look before the costly one: which of a long page's passages the verifier reads.
+"""Chooses cheaply which passages of a long page the verifier reads.
 
 A cascade (Viola and Jones 2001; in retrieval: Wang, Lin and Metzler 2011). A page of 10,000 words
 has 200 passages in two widths, and the one that supports a claim nearly always shares more words,
-names and figures with it than most others do. On WiCE dev, reading 16 passages a page instead of
-all left the AUROC as it was (0.743 and 0.742) with a third of the pairs; research/fusion.md.
+names and figures with it than most others do. On WiCE dev, reading 16 passages per page instead of
+all left the AUROC unchanged (0.743 and 0.742) with a third of the pairs; research/fusion.md.
 
-Of those the best few are read first, and the others only while they may still change the verdict.
+The best few are read first, and the rest only while they may still change the verdict.
 """
 
 import math
@@ -17,10 +17,10 @@ from pincite import containment
 from pincite.text import words
 from pincite.types import Claim, Evidence, Passage, Span
 
-READ = 16  # passages of one page
-FIRST = 4  # of them at first
-LIKELY = 16 * READ  # passages of a very long page that are looked at closely
-POINTED_AT = 16  # more that the citation points at: a printed page of 500 words in both widths
+READ = 16  # passages per page
+FIRST = 4  # passages read in the first round
+LIKELY = 16 * READ  # passages of a very long page that are scored
+POINTED_AT = 16  # extra passages at the cited place: a printed page of 500 words in both widths
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 
 Judge = Callable[[Sequence[tuple[Claim, Passage]]], Sequence[Evidence]]
@@ -28,9 +28,9 @@ Indices = list[int]
 
 
 def likely(claim: str, passages: Sequence[Passage], most: int = LIKELY) -> list[Passage]:
-    """At most `most` passages that have most of the claim's words and digits, in the order given.
+    """Return the `most` passages with most of the claim's words and digits, in the given order.
 
-    Before `worth_reading`, where there are thousands: it looks at letters alone, and is far faster.
+    A fast prefilter for `worth_reading` on thousands of passages: it compares raw strings only.
 
     >>> from pincite.types import Span
     >>> page = [Passage("d", "", "", t, Span(0, len(t))) for t in ("Opened 1911.", "Rain.")]
@@ -39,7 +39,7 @@ def likely(claim: str, passages: Sequence[Passage], most: int = LIKELY) -> list[
     """
     if len(passages) <= most:
         return list(passages)
-    # A figure counts twice, as there.
+    # A figure counts twice, as in `worth_reading`.
     wanted = [*set(words.content_words(claim)), *2 * list(set(_DIGITS.findall(claim)))]
     texts = [passage.text.lower() for passage in passages]
     n_there = [sum(part in text for part in wanted) for text in texts]
@@ -48,7 +48,7 @@ def likely(claim: str, passages: Sequence[Passage], most: int = LIKELY) -> list[
 
 
 class Page(NamedTuple):
-    """A page to read for a claim: its passages, and where in it the citation points."""
+    """A page to read for a claim: its passages, and the spans that the citation points to."""
 
     claim: Claim
     passages: Sequence[Passage]
@@ -62,10 +62,10 @@ def read(
     most: int = READ,
     first: int = FIRST,
 ) -> list[list[Evidence]]:
-    """For each page what its passages worth reading say, in the order of the page.
+    """Judge the passages worth reading of each page, in page order.
 
-    All pages' first looks are one batch for `judge`, and so are all second ones: of the pages that
-    `is_open` after the first.
+    The first rounds of all pages are one batch for `judge`, and so are the second rounds of the
+    pages that are still open (`is_open`).
     """
     looks = [_looks(page.claim.text, page.passages, page.pointed_at, first, most) for page in pages]
     found = _judged(pages, [at_once for at_once, _ in looks], judge)
@@ -81,9 +81,9 @@ def read(
 def worth_reading(
     claim: str, passages: Sequence[Passage], most: int = READ, pointed_at: Sequence[Span] = ()
 ) -> list[Passage]:
-    """At most `most` passages, those that share most with the claim, in the order given.
+    """Return the `most` passages that share most with the claim, in the given order.
 
-    Besides them, and not in their place, at most `POINTED_AT` that the spans touch.
+    Up to `POINTED_AT` passages that overlap the spans are added to them.
 
     >>> from pincite.types import Span
     >>> page = [Passage("d", "", "", t, Span(0, len(t))) for t in ("Opened 1911.", "Rain.")]
@@ -99,16 +99,16 @@ def worth_reading(
 def _looks(
     claim: str, passages: Sequence[Passage], spans: Sequence[Span], first: int, most: int
 ) -> tuple[Indices, Indices]:
-    """Positions of the passages to read at first, and of the others that are worth reading.
+    """Return the indices of the passages for the first round and for the second one.
 
-    Sharing most with the claim comes first; as many more of each kind as the spans touch.
+    Ranked by overlap with the claim; up to as many again of each kind overlap the spans.
     """
     if len(passages) <= first:
         return list(range(len(passages))), []
     shared = containment.each(
         lambda some: [words.shared(claim, passage.text) for passage in some],
         passages,
-        lambda passage, why: math.inf,  # it is read, and the verifier says that it fails
+        lambda passage, why: math.inf,  # it is read, and the verifier reports the failure
     )
     best = sorted(range(len(passages)), key=lambda i: (-shared[i], i))
     cited = [i for i in best if any(map(passages[i].span.overlaps, spans))]

@@ -1,8 +1,8 @@
-"""Near-duplicates: an article that several sites carry counts once.
+"""Near-duplicates: an article published by several sites counts once.
 
-Copies differ in headlines, boilerplate and cut paragraphs; passages of about 100 words then begin
-elsewhere, and one passage of the copy overlaps two neighbours in the original. So a passage is a
-copy if nearly all of its words occur, in runs of three, in better-ranked passages of one page.
+Copies differ in headlines, boilerplate and cut paragraphs; their passages of about 100 words then
+start elsewhere, and one passage of the copy overlaps two neighbours in the original. So a passage
+is a copy if nearly all of its words occur, in runs of three, in better-ranked passages of one page.
 Texts that differ in a figure, a name or a negation are never copies: a claim may be about that.
 
 MinHash (Broder 1997, by rensa) finds the few passages worth comparing word by word.
@@ -19,12 +19,12 @@ from pincite.text import words as wording
 from pincite.text.figures import figures
 from pincite.types import Hit
 
-RUN = 3  # words: two texts about one thing share words, but few runs of three
-# Share of a passage's words in no shared run. Copies in which 5 % of the words were changed
-# are found 95 times in 100, with 15 % changed never (tests/text/test_copies.py).
+RUN = 3  # words: two texts on one topic share words, but few runs of three
+# Share of a passage's words in no shared run. Copies with 5 % of the words changed are found 95
+# times in 100, with 15 % never (tests/text/test_copies.py).
 OTHER_WORDS = 0.10
-# A passage whose halves are in two neighbours has a Jaccard similarity of 1/4 or more to one of
-# them; with 128 hashes the estimate is off by 0.04, so 0.12 misses fewer than 1 in 1,000.
+# A passage split between two neighbours has a Jaccard similarity of at least 1/4 to one of them.
+# With 128 hashes the estimate is off by 0.04, so 0.12 misses fewer than 1 in 1,000.
 WORTH_COMPARING = 0.12
 _HASHES, _SEED = 128, 42
 _WORD = re.compile(r"\w+(?:['’]\w+)?")
@@ -35,18 +35,18 @@ class _Text:
     url: str
     text: str
     words: tuple[re.Match[str], ...]
-    runs: tuple[str, ...]  # the run that begins at each word, but for the last two
+    runs: tuple[str, ...]  # the run that begins at each word, except the last two
     signature: Any
 
 
 def without_copies(hits: Sequence[Hit]) -> list[Hit]:
-    """Hits without copies of better-ranked ones; ranks are renumbered."""
+    """Remove copies of better-ranked hits and renumber the ranks."""
     firsts = {id(group[0]) for group in grouped(hits)}
     return kept(hits, lambda hit: id(hit) in firsts)
 
 
 def grouped(hits: Sequence[Hit]) -> list[list[Hit]]:
-    """The distinct hits in order, each followed by its copies."""
+    """Group the distinct hits, in order, each followed by its copies."""
     read: list[tuple[_Text, list[Hit]]] = []
     for hit in hits:
         text = _read(hit.passage.text, hit.passage.url)
@@ -58,7 +58,7 @@ def grouped(hits: Sequence[Hit]) -> list[list[Hit]]:
         original = next(originals, None)
         if original is None:
             read.append((text, [hit]))
-        else:  # the most similar passage of the page gets the copy
+        else:  # the copy goes to the most similar passage of the page
             _, copies = max(original, key=lambda known: known[0].signature.jaccard(text.signature))
             copies.append(hit)
     return [group for _, group in read]
@@ -77,7 +77,6 @@ def stands_in(paragraph: str, texts: Sequence[str]) -> bool:
 
 
 def n_words(text: str) -> int:
-    """The number of words, as this module counts them."""
     return len(_WORD.findall(text))
 
 
@@ -94,7 +93,7 @@ def _read(text: str, url: str = "") -> _Text:
 
 
 def _is_copy(text: _Text, originals: Sequence[_Text]) -> bool:
-    """Whether the text adds nothing to the originals, and they deny nothing of it."""
+    """Whether the text adds nothing to the originals, and they negate none of it."""
     known = _known(text, {run for original in originals for run in original.runs})
     other = [word for i, word in enumerate(text.words) if i not in known]
     if len(other) > OTHER_WORDS * len(text.words):
@@ -116,5 +115,5 @@ def _denies(original: _Text, text: _Text) -> bool:
 
 
 def _known(text: _Text, runs: set[str]) -> set[int]:
-    """The positions of the text's words that are in one of `runs`."""
+    """Return the indices of the text's words that are in one of `runs`."""
     return {i + j for i, run in enumerate(text.runs) if run in runs for j in range(RUN)}

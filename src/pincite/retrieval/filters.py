@@ -1,8 +1,8 @@
 """Which documents a search may return: by date, site, language, kind and metadata.
 
-A filter depends on a document's own fields and applies before ranking, so what it leaves out never
-uses up the k. Dates may be partial on both sides: "2019" is the whole year, and a document that
-states only a year passes if some day of that year would.
+A filter depends only on a document's own fields and applies before ranking, so excluded documents
+never use up the k. Dates may be partial on both sides: "2019" is the whole year, and a document
+that states only a year passes if some day of that year would.
 """
 
 import dataclasses
@@ -17,8 +17,8 @@ from pincite.types import Document
 
 Comparison: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">=", "in", "not in"]
 _DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
-# A field's name may hold what JSON keys hold, but no sign of a comparison and no blank.
-SEPARATOR = "; "  # between the values of a field of the metadata that has several
+# A field's name may contain what JSON keys can, except comparison signs and blanks.
+SEPARATOR = "; "  # between several values of one metadata field
 _VALUE = re.compile(r"""\s*("[^"]*"|'[^']*'|[^,]*)\s*(?:,|$)""")
 _QUOTED = re.compile(r"""(["'])([^"']*)\1""")
 _CONDITION = re.compile(
@@ -27,7 +27,7 @@ _CONDITION = re.compile(
 
 
 class Facts(NamedTuple):
-    """The fields of a `Document` that filters look at."""
+    """The fields of a `Document` that filters use."""
 
     url: str
     title: str
@@ -38,13 +38,12 @@ class Facts(NamedTuple):
 
     @classmethod
     def of(cls, document: Document) -> "Facts":
-        """The facts of a document."""
         return cls(*(getattr(document, name) for name in cls._fields))
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A field compared with a value, or with several for `in` and `not in`.
+    """Compares a field with a value, or with several for `in` and `not in`.
 
     The field is one of `Facts` or a key of its metadata. Values are compared as numbers if both
     are, otherwise as texts. A document without the field fails, except for `!=` and `not in`.
@@ -56,23 +55,21 @@ class Condition:
     field: str
     comparison: Comparison
     values: tuple[str, ...]
-    # The values as texts and as numbers, so that one of 10,000 ids is looked up in a set.
+    # The values as texts and as numbers, as sets for fast lookup among, say, 10,000 ids.
     _texts: frozenset[str] = dataclasses.field(init=False, repr=False, compare=False)
     _numbers: frozenset[float] = dataclasses.field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Make the sets."""
         numbers = (number_of(value) for value in self.values)
         known = frozenset(number for number in numbers if number is not None)
         object.__setattr__(self, "_texts", frozenset(self.values))
         object.__setattr__(self, "_numbers", known)
 
     def __str__(self) -> str:
-        """The condition as the user writes it."""
+        """Return the condition as the user writes it."""
         return f"{self.field} {self.comparison} {', '.join(self.values)}"
 
     def holds(self, facts: Facts) -> bool:
-        """Whether the document meets the condition."""
         found = _field(facts, self.field)
         if self.comparison in ("!=", "not in"):
             return found is None or not self._is_among(found)
@@ -90,7 +87,7 @@ class Condition:
         )
 
 
-# By the sign of the comparison: -1, 0, 1 for less, equal, greater.
+# Keyed by the comparison's result: -1, 0, 1 for less, equal, greater.
 _MEETS = {
     "<": lambda order: order < 0,
     "<=": lambda order: order <= 0,
@@ -105,7 +102,7 @@ def condition(text: str) -> Condition:
     A value may be quoted, and must be if it contains a comma and is one of several.
 
     Raises:
-        ConfigError: It has another form.
+        ConfigError: the text is not a condition.
 
     >>> condition("site not in a.example, b.example").values
     ('a.example', 'b.example')
@@ -124,15 +121,15 @@ def condition(text: str) -> Condition:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """All of these must hold; an empty filter accepts everything.
+    """Filters that must all hold; an empty one accepts everything.
 
-    Documents without a date are left out if a date is given, unless `undated`.
+    If a date is given, documents without a date are excluded unless `undated`.
     """
 
-    published_from: str = ""  # ISO date or its beginning, inclusive
+    published_from: str = ""  # inclusive; an ISO date or its beginning
     published_to: str = ""
     undated: bool = False
-    domains: tuple[str, ...] = ()  # only these hosts and what is below them
+    domains: tuple[str, ...] = ()  # only these hosts and their subdomains
     not_domains: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()  # ISO 639-1
     kinds: tuple[str, ...] = ()
@@ -158,11 +155,10 @@ class Filters:
             object.__setattr__(self, name, tuple(v.lower() for v in getattr(self, name)))
 
     def __bool__(self) -> bool:
-        """Whether anything is filtered."""
         return any(getattr(self, f.name) for f in fields(self) if f.name != "undated")
 
     def __str__(self) -> str:
-        """The filters in words; empty if there are none.
+        """Describe the filters; empty if there are none.
 
         >>> str(Filters(published_from="2015", where=(condition("mesh in Humans, Mice"),)))
         'from 2015; mesh in Humans, Mice'
@@ -180,7 +176,7 @@ class Filters:
 
     @property
     def leaves_out_undated(self) -> bool:
-        """Whether documents without a date are left out: the user should be told."""
+        """Whether documents without a date are excluded, which the user should know."""
         return bool(self.published_from or self.published_to) and not self.undated
 
     def accepts(self, facts: Facts) -> bool:
@@ -203,12 +199,12 @@ class Filters:
 
     @staticmethod
     def date_in(published: str | None) -> str:
-        """The date at the start of what a page states: 2019-05-14, 2019-05, 2019 or ""."""
+        """Return the date at the start of the text: 2019-05-14, 2019-05, 2019 or ""."""
         match = _DATE.match(published or "")
         return match[0] if match else ""
 
     def _in_time(self, published: str | None) -> bool:
-        """Dates are compared to the precision that both have."""
+        """Compare dates at the precision that both have."""
         if not (self.published_from or self.published_to):
             return True
         date, first, last = self.date_in(published), self.published_from, self.published_to
@@ -226,26 +222,25 @@ def _field(facts: Facts, name: str) -> str | None:
     if name in _SINGLE:
         value: str | None = getattr(facts, name)
         return value
-    if name == "date" and name not in facts.meta:  # as manifests call it
+    if name == "date" and name not in facts.meta:  # the name used in manifests
         return facts.published
     return facts.meta.get(name)
 
 
 def fields_of(facts: Facts) -> Iterator[tuple[str, str]]:
-    """All field names that conditions can use, with their values."""
+    """Yield all field names that conditions can use, with their values."""
     names = dict.fromkeys((*_SINGLE, "date", *facts.meta))
     found = ((name, _field(facts, name)) for name in names)
     yield from ((name, value) for name, value in found if value is not None)
 
 
 def forms_of(field: str, value: str) -> list[str]:
-    """What `==` compares with: the whole text, and each of its several values."""
+    """Return the texts that `==` compares with: the whole, and each of several values."""
     several = SEPARATOR in value and field not in _SINGLE
     return [value, *(value.split(SEPARATOR) if several else ())]
 
 
 def number_of(text: str) -> float | None:
-    """The text as a number, if it is one."""
     try:
         return float(text)
     except ValueError:
@@ -253,11 +248,11 @@ def number_of(text: str) -> float | None:
 
 
 def _values(text: str) -> list[str]:
-    """The parts between commas outside quotes."""
+    """Split at commas outside quotes."""
     found, at = [], 0
     while at <= len(text):
         match = _VALUE.match(text, at)
-        if match is None:  # quotes that end before their value does: a comma is a comma
+        if match is None:  # a quote ends before its value does: treat every comma as a separator
             return text.split(",")
         found.append(match[1])
         if match.end() == len(text) and not match[0].endswith(","):
@@ -280,7 +275,7 @@ def _compared(found: str, value: str) -> int:
 
 
 def _padded(date: str) -> str:
-    """A text that sorts after all days of a partial date."""
+    """Return a text that sorts after all days of a partial date."""
     return date + "-99-99"[len(date) - 4 :] if len(date) < 10 else date
 
 

@@ -1,4 +1,4 @@
-"""Several rankings made into one."""
+"""Fusion of several rankings into one."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -9,22 +9,22 @@ from pincite.types import Hit, Passage
 Mode = Literal["weighted", "learnt", "rrf", "union", "verifai"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 
-# The dense ranking's share in the weighted sum. On the WAFER-like dev claims a supporting passage
-# comes first for 0.87 of them with 0.3 to 0.5, and 0.82 with 0.7 or by reciprocal ranks; SciFact's
-# train claims prefer 0.5 (nDCG@10 0.731; 0.721 with 0.4, 0.727 with 0.6).
+# The dense ranking's share in the weighted sum. On the WAFER-like dev claims, a supporting passage
+# comes first for 0.87 of them with 0.3 to 0.5, and for 0.82 with 0.7 or by reciprocal ranks.
+# SciFact's train claims prefer 0.5 (nDCG@10 0.731; 0.721 with 0.4, 0.727 with 0.6).
 DENSE_SHARE = 0.5
-VERIFAI = (0.7, 0.3)  # of words and of meaning: the default in Verif.ai's code
-# (share, reciprocal rank) of words and of meaning, by research/scripts/fit_fusion.py
+VERIFAI = (0.7, 0.3)  # lexical and dense: the defaults in Verif.ai's code
+# (share, reciprocal rank) for lexical and dense, by research/scripts/fit_fusion.py
 LEARNT = ((0.331, 0.143), (0.289, 0.237))
 RRF_K = 60  # Cormack, Clarke & Büttcher 2009, §2: 60 was best in their pilot and is customary
-# Log-odds between the first and the last candidate of a search. A pairwise logistic regression over
+# Log-odds between the first and the last candidate of a search. A pairwise logistic regression on
 # the WAFER-like dev claims gives 6.6 (five folds, right passages against others).
 PRIOR_WEIGHT = 6.5
-JUDGED = 50  # candidates that the verifier reads; research/fusion.md says what more would change
+JUDGED = 50  # candidates that the verifier reads; see research/fusion.md for other values
 
 
 def reciprocal_rank_fusion(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
-    """One ranking of at most `k` hits: score = Σ 1 / (60 + rank) over the runs that have it.
+    """Fuse to at most `k` hits by score = Σ 1 / (60 + rank) over the runs that have the passage.
 
     Symmetric in the runs; every passage occurs once; ties break on passage id.
     """
@@ -32,18 +32,18 @@ def reciprocal_rank_fusion(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
 
 
 def weighted_sum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: int) -> list[Hit]:
-    """One ranking of at most `k` hits: score = Σ weight · (s − min) / (max − min) over the runs.
+    """Fuse to at most `k` hits by score = Σ weight · (s − min) / (max − min) over the runs.
 
-    The minimum and maximum are those of the run; a passage that a run lacks gets nothing from it,
-    and all scores of a run in which they are equal count as 1. Ties break on passage id.
+    Minimum and maximum are those of the run. A passage gets 0 from a run that lacks it, and all
+    scores of a run in which they are equal count as 1. Ties break on passage id.
     """
     return learnt(runs, [(weight, 0.0) for weight in weights], k)
 
 
 def sum_by_maximum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: int) -> list[Hit]:
-    """One ranking of at most `k` hits: score = Σ weight · s / max over the runs, as in Verif.ai.
+    """Fuse to at most `k` hits by score = Σ weight · s / max over the runs, as in Verif.ai.
 
-    The maximum is the run's; a run without a score above 0 counts for nothing.
+    The maximum is the run's; a run without a positive score counts for nothing.
     """
     bests = [max((hit.score for hit in run), default=0.0) for run in runs]
     return _summed(
@@ -58,10 +58,10 @@ def sum_by_maximum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: i
 def learnt(
     runs: Sequence[Sequence[Hit]], weights: Sequence[tuple[float, float]], k: int
 ) -> list[Hit]:
-    """One ranking of at most `k` hits: score = Σ a · share + b · 60 / (60 + rank) over the runs.
+    """Fuse to at most `k` hits by score = Σ a · share + b · 60 / (60 + rank) over the runs.
 
-    (a, b) are the run's weights, the share is that of `weighted_sum`. A logistic regression that
-    tells right passages from others gives them.
+    (a, b) are the run's weights, the share is that of `weighted_sum`. The weights come from a
+    logistic regression that separates right passages from others.
     """
     return _summed(
         [
@@ -76,10 +76,10 @@ def learnt(
 
 
 def union(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
-    """The runs one after another, a passage at its first place: SIDE's union, without repetition.
+    """Concatenate the runs without repetition: SIDE's union.
 
-    There the dense run comes first, and the verifier orders them all (Petroni et al. 2023, §4).
-    The score is the reciprocal of the new rank: those of different runs cannot be compared.
+    There the dense run comes first, and the verifier orders them all (Petroni et al. 2023, §4). The
+    score is the reciprocal of the new rank, since scores of different runs are not comparable.
     """
     passages = {hit.passage.passage_id: hit.passage for run in runs for hit in run}
     return [Hit(p, 1.0 / rank, rank) for rank, p in enumerate(list(passages.values())[:k], 1)]
@@ -92,9 +92,9 @@ def fused(
     mode: Mode,
     dense_share: float = DENSE_SHARE,
 ) -> list[Hit]:
-    """Both retrievers' hits for one query as one ranking; either may be empty.
+    """Fuse both retrievers' hits for one query; either may be empty.
 
-    `dense_share`: of "weighted": 0 is the words alone, 1 the meaning alone.
+    `dense_share` is for "weighted": 0 uses only the lexical hits, 1 only the dense ones.
     """
     if mode == "union":
         return union([dense, lexical], k)
@@ -108,9 +108,9 @@ def fused(
 
 
 def pooled(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
-    """One ranking of at most `k` hits of several collections by their scores, which are comparable.
+    """Merge hits of several collections into the `k` best by their comparable scores.
 
-    A passage that several have counts once, with its best score. Ties break on passage id.
+    A passage found in several counts once, with its best score. Ties break on passage id.
     """
     found: dict[str, Hit] = {}
     for hit in (hit for run in runs for hit in run):
@@ -122,16 +122,16 @@ def pooled(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
 
 
 def merged(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
-    """The same of runs whose scores are not comparable: each hit has its share of its run's best.
+    """Merge runs whose scores are not comparable, each hit by its share of its run's best.
 
-    So the best hit of each run counts alike, and a verifier, which reads both, has to decide.
+    The best hits of all runs then tie, and a verifier, which reads them all, has to decide.
     """
     of_runs = ([h._replace(score=s) for h, s in zip(r, shares(r), strict=True)] for r in runs)
     return pooled(list(of_runs), k)
 
 
 def shares(run: Sequence[Hit]) -> list[float]:
-    """The hits' scores moved to 0 … 1; all 1 where they are equal."""
+    """Rescale the scores to 0 … 1; all 1 if they are equal."""
     scores = [hit.score for hit in run]
     low, width = min(scores, default=0.0), max(scores, default=0.0) - min(scores, default=0.0)
     return [(score - low) / width if width > 0 else 1.0 for score in scores]
@@ -150,22 +150,22 @@ def _summed(runs: Sequence[Sequence[tuple[Passage, float]]], k: int) -> list[Hit
 
 
 def with_prior(score: float, share: float) -> float:
-    """The verifier's log-odds and a candidate's share of the search's best score, to order by.
+    """Add the search's prior to the verifier's log-odds, for ordering.
 
-    The verifier saw the passage but not its competitors; how well a passage was found among them
-    is its prior, whose logarithm Bayes adds to the log-odds.
+    The verifier saw the passage but not its competitors. How well a passage was found among them is
+    its prior; by Bayes' rule its logarithm is added to the log-odds.
     """
     return score + PRIOR_WEIGHT * share
 
 
 def kept(hits: Sequence[Hit], keep: Callable[[Hit], bool]) -> list[Hit]:
-    """The hits that `keep` accepts, ranks closed up."""
+    """Keep the hits that `keep` accepts, with ranks renumbered."""
     chosen = [hit for hit in hits if keep(hit)]
     return [hit._replace(rank=rank) for rank, hit in enumerate(chosen, 1)]
 
 
 def at_most(n: int, hits: Sequence[Hit]) -> list[Hit]:
-    """The first `n` hits of each page, so that a long one cannot crowd the others out."""
+    """Keep the first `n` hits of each page, so that a long page cannot crowd out the others."""
     of_page: Counter[str] = Counter()
 
     def is_early(hit: Hit) -> bool:

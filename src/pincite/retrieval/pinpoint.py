@@ -1,7 +1,7 @@
 """Where in its source a citation points: a page, a section, a highlighted text.
 
-That passage is always read, and wins if another is hardly better. It is no filter: editors cite
-wrong pages, and evidence elsewhere counts and is reported.
+That passage is always read, and wins over one that is hardly better. It is not a filter: editors
+cite wrong pages, and evidence elsewhere counts and is reported.
 """
 
 import re
@@ -20,30 +20,30 @@ from pincite.text.page_numbers import (
 )
 from pincite.types import Citation, Document, Evidence, Place, Span
 
-# Log-odds by which the cited passage may be weaker and still be shown. An assumption, small beside
-# what separates verdicts: no collection says which passage an editor meant. It never changes a
-# verdict (`preferred`).
+# Log-odds by which the cited passage may be weaker and still be shown. An assumption, small
+# compared with the differences between verdicts: no collection says which passage an editor meant.
+# It never changes a verdict (`preferred`).
 LEANING = 0.25
-SECTION_CHARS = 3_000  # of a section from its anchor on: where it ends is not known
-MAX_DIRECTIVES = 10  # text fragments in one address
+SECTION_CHARS = 3_000  # of a section from its anchor on: its end is not known
+MAX_DIRECTIVES = 10  # text fragments per address
 _DIRECTIVES = ":~:"
 
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What a citation points at in one document."""
+    """Where a citation points in one document."""
 
-    spans: tuple[Span, ...]  # none: it points at a page that the document does not have
+    spans: tuple[Span, ...]  # empty: it points to a page that the document does not have
     words: str  # "p. 12", "section History", "highlighted text"
-    exact: bool  # whether all else is elsewhere; of a section the end is not known
+    exact: bool  # whether the spans are exact; a section's end is not known
 
     def meets(self, span: Span) -> bool:
-        """Whether the citation points at some of `span`."""
+        """Whether the citation points to a part of `span`."""
         return any(map(span.overlaps, self.spans))
 
 
 class TextDirective(NamedTuple):
-    """`#:~:text=prefix-,start,end,-suffix`: all but `start` may be empty."""
+    """`#:~:text=prefix-,start,end,-suffix`; all but `start` may be empty."""
 
     prefix: str
     start: str
@@ -52,9 +52,9 @@ class TextDirective(NamedTuple):
 
 
 def aim_of(citation: Citation, document: Document) -> Aim | None:
-    """What `citation` points at in `document`; None if nothing, or if it is not found there.
+    """Return where `citation` points in `document`; None if nowhere, or if that is not found.
 
-    The address's fragment has priority over the template's pages: it was made for this very copy.
+    The address's fragment takes priority over the template's pages: it was made for this very copy.
     """
     fragment = (citation.url or "").partition("#")[2]
     return (
@@ -66,7 +66,7 @@ def aim_of(citation: Citation, document: Document) -> Aim | None:
 
 
 def place_of(evidence: Evidence, document: Document, aim: Aim | None) -> Place | None:
-    """The page of the quote and whether the citation points there; None if neither is known."""
+    """Return the quote's page and whether the citation points there; None if neither is known."""
     quoted = quoted_span(evidence)
     number = number_at(document, quoted.start)
     if number is None and aim is None:
@@ -81,9 +81,9 @@ def place_of(evidence: Evidence, document: Document, aim: Aim | None) -> Place |
 
 
 def preferred(evidence: Sequence[Evidence], chosen: Evidence, aim: Aim | None) -> list[Evidence]:
-    """Evidence nearly as good as `chosen`, and where the citation points; the best comes first.
+    """Return evidence nearly as good as `chosen` where the citation points, best first.
 
-    Empty if the citation points at `chosen` itself. The caller checks that the verdict stays.
+    Empty if the citation points to `chosen` itself. The caller checks that the verdict stays.
     """
     if aim is None or aim.meets(quoted_span(chosen)):
         return []
@@ -92,7 +92,7 @@ def preferred(evidence: Sequence[Evidence], chosen: Evidence, aim: Aim | None) -
 
 
 def quoted_span(evidence: Evidence) -> Span:
-    """The span of the quote, or of the passage without one, in the document."""
+    """Return the span in the document of the quote or, without one, of the passage."""
     start, quote = evidence.passage.span.start, evidence.quote
     return Span(start + quote.start, start + quote.end) if quote else evidence.passage.span
 
@@ -101,7 +101,7 @@ def quoted_span(evidence: Evidence) -> Span:
 
 
 def text_directives(fragment: str) -> list[TextDirective]:
-    """The texts that an address's fragment asks a browser to highlight.
+    """Return the texts that an address's fragment asks a browser to highlight.
 
     Source: WICG, URL Fragment Text Directives.
 
@@ -130,7 +130,7 @@ def _highlighted(fragment: str, document: Document) -> Aim | None:
 
 
 def _found(directive: TextDirective, text: str) -> Span | None:
-    """The first occurrence of a highlighted text, whatever its white space and case.
+    """Find the first occurrence of a highlighted text, ignoring white space and case.
 
     It counts even if the words around it differ, such as menus that are not in the text.
     """
@@ -151,7 +151,7 @@ def _pattern(words: str) -> str:
 
 
 def _page_in_file(fragment: str, document: Document) -> Aim | None:
-    """`#page=12`, which counts in the file whatever is printed on the page."""
+    """Resolve `#page=12`, which counts pages of the file, whatever is printed on them."""
     match = re.search(r"(?:^|&)page=([0-9]{1,6})(?:&|$)", fragment.partition(_DIRECTIVES)[0])
     if not match or not 1 <= int(match[1]) <= len(page_starts(document)):
         return None
@@ -174,10 +174,10 @@ def _section(fragment: str, document: Document) -> Aim | None:
 
 
 def _pages(text: str, document: Document) -> Aim | None:
-    """The named pages of a document that has pages; None if they are most of it.
+    """Return the cited pages of a document that has pages; None if they are most of it.
 
-    A paper's template names all of its pages: that locates the paper, not the passage. Page 812
-    of a file of 20 pages without printed numbers means nothing.
+    A paper's template names all of its pages: that locates the paper, not the passage. Page 812 of
+    a file of 20 pages without printed numbers means nothing.
     """
     cited, n_pages = cited_pages(text), len(page_starts(document))
     labels = page_labels(document) or [str(number) for number in range(1, n_pages + 1)]

@@ -1,7 +1,7 @@
-"""A claim as a query, and retrievers made of retrievers: two searches as one, or read again.
+"""Queries for a claim, and retrievers built from others: fused or reranked.
 
-Each is a retriever itself (`protocols.Retriever`), so verbs, commands, the server and measurements
-put them together in one line.
+Each one is itself a retriever (`protocols.Retriever`), so verbs, commands, the server and
+benchmarks can combine them in one line.
 """
 
 from collections import Counter
@@ -13,10 +13,10 @@ from pincite.protocols import Query, Reader, Retriever, WordRetriever
 from pincite.retrieval.fusion import DENSE_SHARE, JUDGED, Mode, fused, shares, with_prior
 from pincite.types import Claim, Hit
 
-# Hits of one document that say whether it bears on a question: with 6 of a full article read ten
-# questions had the answers that they had with all 50 hits read.
+# Hits per document that are read to see whether it bears on a question: with 6 of a full article,
+# ten questions got the same answers as with all 50 hits.
 OF_ONE = 6
-# Weights of the words near the claim, whose own have 1; chosen on the WAFER-like dev claims.
+# Weights of the words around the claim, relative to its own; chosen on the WAFER-like dev claims.
 SECTION_WEIGHT = 0.5
 BEFORE_WEIGHT = 0.1
 
@@ -30,16 +30,16 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """A search by words and one by meaning, ranked together; one that is None finds nothing."""
+    """Fuses a lexical and a dense search; one that is None finds nothing."""
 
     lexical: WordRetriever | None
     dense: Retriever | None
     mode: Mode = "weighted"
-    depth: int = 0  # hits that either gives; 0: as many as are wanted
+    depth: int = 0  # hits from each; 0: as many as requested
     dense_share: float = DENSE_SHARE
 
     def retrieve(self, queries: Sequence[str | Asked], k: int) -> list[list[Hit]]:
-        """For each query the `k` best of the union of both; scores as `fusion.fused` has them."""
+        """Return the `k` best of the union of both per query; scores as in `fusion.fused`."""
         asked = [query if isinstance(query, Asked) else Asked(query, query) for query in queries]
         words, meanings = [query.words for query in asked], [query.meaning for query in asked]
         n = self.depth or k
@@ -58,31 +58,30 @@ class Fused:
 
 
 def _same_corpus(lexical: object, dense: object) -> Any:
-    """The corpus of both searches, if it is one: it then reads texts only after merging."""
+    """Return the common corpus of both searches, if any: it reads texts only after merging."""
     corpus = getattr(lexical, "corpus", None)
     return corpus if corpus is getattr(dense, "corpus", None) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """The first hits of a search, read by a network; the scores are its log-odds."""
+    """Reranks the first hits of a search with a network; the scores are its log-odds."""
 
     retriever: Retriever
     reader: Reader
-    read: int = JUDGED  # hits of a query; no more are given
-    of_one: int = JUDGED  # of them, those of one document that are read; the others come last
+    read: int = JUDGED  # hits per query; no more are returned
+    of_one: int = JUDGED  # hits per document that are read; the others come last
 
     def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        """For each query at most `k` of the first hits."""
+        """Return at most `k` of the first hits per query."""
         found = self.retriever.retrieve(queries, self.read)
         return [self._ordered(*each)[:k] for each in zip(queries, found, strict=True)]
 
     def _ordered(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
-        """In the order of the log-odds and of the search.
+        """Order the hits by the reader's log-odds with the search's prior (`fusion.with_prior`).
 
-        Alone the reader orders worse than the search does: a passage is ordered by its log-odds
-        with the search's prior (`fusion.with_prior`). Ties break on passage id. Hits that are not
-        read keep their order, and have the score of the last that is.
+        The reader alone orders worse than the search does. Ties break on passage id. Unread hits
+        keep their order and get the score of the last one read.
         """
         claim = Claim.alone(query)
         read, others = _first_of_each(list(zip(hits, shares(hits), strict=True)), self.of_one)
@@ -98,7 +97,7 @@ _Shared: TypeAlias = tuple[Hit, float]  # a hit, and its share of the search's s
 
 
 def _first_of_each(hits: Sequence[_Shared], most: int) -> tuple[list[_Shared], list[_Shared]]:
-    """The first `most` hits of each document, and the others, both in order."""
+    """Split off the first `most` hits of each document; both lists keep their order."""
     seen = Counter[str]()
     first, others = list[_Shared](), list[_Shared]()
     for hit in hits:
@@ -111,9 +110,9 @@ def _first_of_each(hits: Sequence[_Shared], most: int) -> tuple[list[_Shared], l
 
 
 def lexical_query(claim: Claim) -> Query:
-    """The claim with its context as words for BM25, the farther away the lighter.
+    """Return the claim with its context as weighted words for BM25.
 
-    The article's title stands in for "it" and "he". The section and the sentences before break
+    The article's title stands in for "it" and "he". The section and the preceding sentences break
     ties between equal passages.
 
     >>> lexical_query(Claim("c1", "It opened in 1911.", "Varde Bridge", ("Use",), "It was dear."))
@@ -129,7 +128,7 @@ def lexical_query(claim: Claim) -> Query:
 
 
 def side_query(claim: Claim) -> str:
-    """SIDE's BM25 query, without the generated title: the claim, then the article's title.
+    """Return SIDE's BM25 query without the generated title: the claim, then the article's title.
 
     (Petroni et al. 2023, Methods; the released code left a literal "[CIT]" in it.)
 
@@ -140,12 +139,12 @@ def side_query(claim: Claim) -> str:
 
 
 def dense_query(claim: Claim) -> str:
-    """The article's title, then the claim: the title stands in for "it" and "he"."""
+    """Return the article's title, then the claim: the title stands in for "it" and "he"."""
     return f"{claim.title} {claim.text}".strip()
 
 
 def web_query(claim: Claim) -> str:
-    """The claim for a search engine of the web, with the article's title unless it says it itself.
+    """Return the claim for a web search, with the article's title unless it contains it.
 
     >>> web_query(Claim("c1", "It opened in 1911.", "Varde Bridge"))
     'Varde Bridge It opened in 1911.'

@@ -2,7 +2,7 @@
 
 sentence ─▶ its marks ─▶ passages of each reference ─▶ verifier ─▶ verdict per reference ─▶ standing
 
-A mark that names no reference that the writer was given is a finding, not an error.
+A mark that names no reference given to the writer is a finding, not an error.
 """
 
 from collections.abc import Sequence
@@ -44,14 +44,14 @@ _RETRACTION_NOTES = {
 
 @dataclass(slots=True)
 class AnswerChecker:
-    """Checks sentences against references; verdicts are kept for the answer's later versions."""
+    """Checks sentences against references. Verdicts are cached for later versions of the answer."""
 
     verifier: Verifier
     languages: frozenset[str] = frozenset({"en"})
     supported_from: float = SUPPORTED_FROM
     contradicted_from: float = CONTRADICTED_FROM
     read: int = cascade.READ
-    neighbours: bool = False  # whether uncited sentences take their neighbour's references
+    neighbours: bool = False  # whether uncited sentences inherit their neighbour's references
     _known: dict[tuple[str, str], ReferenceVerdict] = field(
         default_factory=dict
     )  # by text and ref_id
@@ -59,7 +59,7 @@ class AnswerChecker:
     def checked(
         self, sentences: Sequence[Sentence], references: Sequence[Reference]
     ) -> list[Checked]:
-        """Each sentence with its verdicts, in order."""
+        """Verify each sentence, in order."""
         ids = {reference.ref_id: reference.number for reference in references}
         by_number = {reference.number: reference for reference in references}
 
@@ -68,7 +68,7 @@ class AnswerChecker:
             return [(written, by_number.get(number)) for written, number in resolved]
 
         def likeness(sentence: Sentence, neighbour: Sentence) -> float:
-            """The share of the sentence's words in the neighbour's best source."""
+            """Return the share of the sentence's words found in the neighbour's best source."""
             sources = [f"{r.document.title}\n{r.document.text}" for _, r in named(neighbour) if r]
             return max((1 - words.missing_words(sentence.text, s) for s in sources), default=0.0)
 
@@ -91,13 +91,13 @@ class AnswerChecker:
         ]
 
     def evidence(self, pairs: Sequence[tuple[str, Document]]) -> list[list[Evidence]]:
-        """For each (sentence, document) what the passages worth reading say, in one batch.
+        """Judge the passages worth reading of each (sentence, document) pair, in one batch.
 
         Empty for a document that cannot be read.
         """
 
         def unread(pair: tuple[str, Document], why: Failed) -> list[Passage | Evidence]:
-            """In place of the passages of a document that could not be cut into any."""
+            """Stand in for the passages of a document that could not be cut into any."""
             document = pair[1]
             passage = Passage(document.doc_id, document.url, "", "", Span(0, 0))
             return [containment.not_judged(passage, why)]
@@ -162,7 +162,7 @@ class AnswerChecker:
 
 
 def copied(sentence: Sentence, reference: Reference, span: Span, score: float) -> Checked:
-    """A sentence copied from `span` of its reference; `score`: log-odds that it answers."""
+    """Build a sentence copied from `span` of its reference; `score` is the log-odds it answers."""
     document = reference.document
     near = around(document, span)
     passage = Passage(
@@ -192,18 +192,19 @@ def _notes(reference: Reference) -> tuple[Note, ...]:
 class Repairer:
     """Repairs an answer.
 
-    What is contradicted is dropped. What has no evidence is rewritten by a model to what the
-    reference says and verified again. If it still has none, or if there is no model or no such
-    reference, it is struck out. The answer lists all this in `dropped` and `changes`.
+    Contradicted sentences are dropped. Sentences without evidence are rewritten by a model to what
+    the reference says, and verified again. If a rewritten sentence still has no evidence, or there
+    is no model or no such reference, it is struck out. The answer lists all this in `dropped` and
+    `changes`.
     """
 
     calls: Calls | None = None
     templates: Templates | None = None
     language: str = "en"
-    prompt_tokens: int = 6000  # of a whole prompt
+    prompt_tokens: int = 6000  # of the whole prompt
 
     def repaired(self, answer: Answer, checker: AnswerChecker) -> Answer:
-        """The answer without what its references do not support."""
+        """Remove or rewrite what the references do not support."""
         kept, dropped, changes = list[str](), list[Checked](), list[Change]()
         for checked in answer.sentences:
             if checked.standing is Standing.CONTRADICTED:
@@ -255,7 +256,7 @@ class Repairer:
 
         def read(reply: Completion) -> str | None:
             said = " ".join(reply.text.split())
-            # A mark that the model makes up would name a paper that was never looked at.
+            # A mark invented by the model would name a paper that was never read.
             said = citation_marks.without_marks(
                 said, Span(0, len(said)), citation_marks.marks(said)
             )

@@ -1,10 +1,10 @@
-"""Sources as a bibliography knows them: authors, fields and keys; as BibTeX, RIS and CSL-JSON.
+"""Authors, fields and keys of sources, exported as BibTeX, RIS and CSL-JSON.
 
-The formats are written here: bibtexparser and pybtex leave keys, capitals and the characters that
-LaTeX reads to the caller, and rispy breaks a value with a line break into two lines. Tests read the
-output with those libraries. Text stays Unicode, as UTF-8.
+The formats are written here because bibtexparser and pybtex leave keys, capitals and LaTeX escapes
+to the caller, and rispy splits a value with a line break into two lines. Tests read the output with
+those libraries. Text stays Unicode, as UTF-8.
 
-An item of CSL-JSON is the record of a source; the other formats are made of it.
+A CSL-JSON item is the record of a source; the other formats are derived from it.
 """
 
 import json
@@ -42,13 +42,13 @@ _GROUP_WORDS = frozenset(
     "network organisation organization society team trial university".split()
 )
 MOST_INITIALS = 4  # "JRRT"; longer words in capitals are names
-MOST_SHOWN = 3  # names before "et al.", as the BMJ has it
-MOST_WORDS = 6  # of a person's name: with more it is a group or a sentence
+MOST_SHOWN = 3  # names before "et al.", as in the BMJ
+MOST_WORDS = 6  # in a person's name; anything longer is a group or a sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A person; or, with `whole` set and nothing but `family`, a name that stays as it is."""
+    """A person; or, if `whole`, a name kept verbatim in `family`."""
 
     family: str
     given: str = ""
@@ -58,14 +58,14 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Authors:
-    """The names in their order."""
+    """Author names, in order."""
 
     names: tuple[Name, ...]
     more: bool = False  # the metadata ends with "et al."
 
 
 def authors_of(meta: Mapping[str, str]) -> Authors:
-    """The authors as far as metadata names them.
+    """Parse the authors that the metadata names.
 
     >>> authors_of({"author": "I. Holm and P. van Berg et al."}).names[1]
     Name(family='van Berg', given='P.', suffix='', whole=False)
@@ -82,7 +82,7 @@ def authors_of(meta: Mapping[str, str]) -> Authors:
 
 
 def first_of(meta: Mapping[str, str]) -> str:
-    """The authors as a line of references has them: "Holm IM, Berg P, et al.".
+    """Format the authors for a reference list: "Holm IM, Berg P, et al.".
 
     >>> first_of({"authors": "Holm, Ida Marie; Berg, Per; Dam, Bo; Lund, Eva"})
     'Holm IM, Berg P, Dam B, et al.'
@@ -117,7 +117,7 @@ def _listed(part: str) -> Sequence[str]:
 
 
 def _are_names(pieces: Sequence[str]) -> bool:
-    """Whether commas stand between names, and not between the parts of one ("Holm, Ida")."""
+    """Whether commas separate names, and not the parts of one ("Holm, Ida")."""
     return all(" " in piece.strip() for piece in pieces)
 
 
@@ -136,7 +136,7 @@ def _name(text: str) -> Name:
 
 
 def _western(words: Sequence[str]) -> Name:
-    """Given names first, the family's last with the particles before it."""
+    """Parse given names first, then the family name with the particles before it."""
     suffix = words[-1] if len(words) > 2 and _SUFFIX.fullmatch(words[-1]) else ""
     words = words[:-1] if suffix else words
     start = len(words) - 1
@@ -146,7 +146,7 @@ def _western(words: Sequence[str]) -> Name:
 
 
 def _is_group(text: str) -> bool:
-    """Whether words are no person's: "University", or small ones but particles ("Study of …")."""
+    """Whether words name a group: "University", or lower-case words other than particles."""
     words = re.findall(r"[^\W\d_]{2,}", text)
     small = {word for word in words if word.islower()} - _PARTICLES - {"and"}
     return bool(small) or any(word.lower() in _GROUP_WORDS for word in words)
@@ -154,7 +154,7 @@ def _is_group(text: str) -> bool:
 
 # ── Items ────────────────────────────────────────────────────────────────────────────────────────
 
-SEPARATOR = "; "  # between several values of one field of the metadata
+SEPARATOR = "; "  # between several values of one metadata field
 MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 RETRACTIONS: Mapping[Retraction, str] = {
     Retraction.YES: "RETRACTED",
@@ -170,40 +170,39 @@ _SHOWN = re.compile(r"(\d{4})(?:\s+([A-Z][a-z]{2})[a-z]*(?:\s+(\d{1,2}))?)?(?![\
 _RANGE = re.compile(r"([A-Za-z]*)(\d+)\s*[-–—]\s*([A-Za-z]*)(\d+)(?!\w)")
 _PMID = re.compile(r"[1-9]\d{0,8}")
 _PMC = re.compile(r"PMC\d{1,9}")
-# Marks that change the direction of text.
+# Marks that change the text direction.
 _DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _STOP_WORDS = frozenset("about from into over that their these this those with".split())
-MOST_OF_NAME = 20  # letters of the first author's in a key: a group's may be a sentence
-MIN_WORD = 4  # letters of the title's word in a key
+MOST_OF_NAME = 20  # letters of the first author in a key: a group's name may be a sentence
+MIN_WORD = 4  # letters; shorter title words are not used in keys
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A source as an item of CSL-JSON, with what other formats have in fields of their own."""
+    """A source as a CSL-JSON item, plus what other formats put in separate fields."""
 
-    item: dict[str, Any]  # known fields only, by the schema of CSL 1.0.2
-    note: str = ""  # that it is retracted, and where that is said
+    item: dict[str, Any]  # only fields in the schema of CSL 1.0.2
+    note: str = ""  # that it was retracted, and by which notice
     more: bool = False  # whether there are more authors
 
     def text(self, name: str) -> str:
-        """A field's text; empty if it is not known."""
         return str(self.item.get(name, ""))
 
     @property
     def authors(self) -> list[dict[str, str]]:
-        """Names as CSL has them."""
+        """Names in CSL form."""
         found: list[dict[str, str]] = self.item.get("author", [])
         return found
 
     @property
     def date(self) -> list[int]:
-        """Year, month and day as far as they are known."""
+        """Year, month and day, as far as known."""
         found: list[int] = self.item.get("issued", {"date-parts": [[]]})["date-parts"][0]
         return found
 
 
 def entries(references: Sequence[Reference]) -> list[Entry]:
-    """An entry per reference, in order, each with a key of its own."""
+    """Return an entry per reference, in order, each with a unique key."""
     plain = containment.each(
         lambda of: list(map(_entry, of)), references, lambda one, _: _bare(one)
     )
@@ -212,16 +211,16 @@ def entries(references: Sequence[Reference]) -> list[Entry]:
 
 
 def _bare(reference: Reference) -> Entry:
-    """A source of which only its id can be read."""
+    """Fallback entry for a source of which only the id can be read."""
     name = line(str(reference.ref_id))
     item = {"type": "document", "title": name, "URL": name if "://" in name else ""}
     return Entry({field: value for field, value in item.items() if value})
 
 
 def line(text: str) -> str:
-    r"""Text on one line, without control characters and direction overrides.
+    r"""Put text on one line, without control characters and direction overrides.
 
-    Joiners of letters stay: Persian and Hindi are written with them.
+    Joiners stay: Persian and Hindi need them.
 
     >>> line("a\x1b[2Jb\nc")
     'a[2Jb c'
@@ -232,7 +231,7 @@ def line(text: str) -> str:
 
 
 def cited_date(published: str | None, meta: Mapping[str, str]) -> tuple[int, ...]:
-    """Year, month and day of the issue, else of the day on which it came out.
+    """Return year, month and day of the issue, else of the publication date.
 
     >>> cited_date("2018-12-20", {"pubdate": "2019 Apr 7"}), cited_date("2018-12", {})
     ((2019, 4, 7), (2018, 12))
@@ -259,7 +258,7 @@ def _date(year: int, month: int, day: int) -> tuple[int, ...]:
 
 
 def whole_pages(text: str) -> tuple[str, str, str]:
-    """Pages with the last one written out; and the first and last alone.
+    """Return the pages with the last one written out, then the first and the last alone.
 
     >>> whole_pages("1023-9; discussion 1030"), whole_pages("S12-5"), whole_pages("e42")
     (('1023-1029; discussion 1030', '1023', '1029'), ('S12-S15', 'S12', 'S15'), ('e42', 'e42', ''))
@@ -275,7 +274,7 @@ def whole_pages(text: str) -> tuple[str, str, str]:
 
 
 def links(meta: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Valid identifiers and where they lead: ("PMID 123", "https://pubmed…")."""
+    """Return valid identifiers with their links: "PMID 123", "https://pubmed…"."""
     found = []
     if pmid := _valid(_PMID, meta.get("pmid", "")):
         found.append((f"PMID {pmid}", f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"))
@@ -287,7 +286,7 @@ def links(meta: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def retraction_note(reference: Reference) -> str:
-    """That it is retracted, and by which notice; empty if it is not known to be."""
+    """Say that a source was retracted, and by which notice; empty if not known to be."""
     mark = RETRACTIONS[reference.retraction]
     notices = line(reference.document.meta.get("notices", ""))
     return f"{mark}: {notices}" if mark and notices else mark
@@ -346,7 +345,7 @@ def _csl_name(name: Name) -> dict[str, str]:
 
 
 def _keys(items: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """AuthorYearWord, with a letter at the end of keys that would be the same."""
+    """Yield AuthorYearWord keys, with a letter appended to duplicates."""
     bases = [_base(item) for item in items]
     often = Counter(base.lower() for base in bases)
     used: set[str] = set()
@@ -368,13 +367,13 @@ def _base(item: Mapping[str, Any]) -> str:
 
 
 def _ascii(word: str) -> str:
-    """The Latin letters of a word without their accents; empty for another script."""
+    """Reduce a word to Latin letters without accents; empty for other scripts."""
     plain = unicodedata.normalize("NFKD", word.replace("ø", "o").replace("Ø", "O"))
     return "".join(c for c in plain if c.isascii() and c.isalpha())
 
 
 def _letters(n: int) -> str:
-    """Nothing for 0, then a to z, then aa, ab and so on."""
+    """Return "" for 0, then a to z, then aa, ab, …."""
     text = ""
     while n:
         n, rest = divmod(n - 1, 26)
@@ -384,14 +383,14 @@ def _letters(n: int) -> str:
 
 # ── Formats ───────────────────────────────────────────────────────────────────────────────────────
 
-_BIBTEX = {  # types, and what they call the container
+_BIBTEX = {  # types, and their field for the container
     "article-journal": ("article", "journal"),
     "chapter": ("incollection", "booktitle"),
     "webpage": ("misc", "howpublished"),
     "document": ("misc", "howpublished"),
 }
 _RIS = {"article-journal": "JOUR", "chapter": "CHAP", "webpage": "ELEC", "document": "GEN"}
-# BibTeX counts escaped braces too, so all of these are written as words.
+# BibTeX counts escaped braces too, so braces are written as commands.
 _LATEX = {
     **{sign: f"\\{sign}" for sign in "&%$#_"},
     "{": "{\\textbraceleft}",
@@ -403,12 +402,12 @@ _LATEX = {
     ">": "{\\textgreater}",
 }
 _WORD = re.compile(r"([\s(\[\"“]*)(.*?)([\s,.:;?!)\]\"”]*)", re.DOTALL)  # and signs around it
-# In an address: characters that BibTeX or a LaTeX command around it would stumble over.
+# In a URL: characters that break BibTeX or a LaTeX command around it are escaped.
 _SAFE_IN_URL = "!#$%&'()*+,-./:;=?@[]_~"
 
 
 def used(report: AnswerReport) -> list[Reference]:
-    """The references that sentences of the answers name, each once, in the report's order."""
+    """Return the references that sentences cite, each once, in the report's order."""
     found: dict[str, Reference] = {}
     for answer in report.answers:
         numbers = {v.number for sentence in answer.sentences for v in sentence.verdicts}
@@ -419,13 +418,13 @@ def used(report: AnswerReport) -> list[Reference]:
 
 
 def to_csl(references: Sequence[Reference]) -> str:
-    """A JSON list of items by the schema of CSL 1.0.2."""
+    """Format references as a JSON list of items in the schema of CSL 1.0.2."""
     items = [entry.item for entry in entries(references)]
     return json.dumps(items, ensure_ascii=False, indent=1) + "\n"
 
 
 def to_bibtex(references: Sequence[Reference]) -> str:
-    """An entry per reference, separated by blank lines; empty for none."""
+    """Format an entry per reference, separated by blank lines; empty for none."""
     return "\n".join(map(_bibtex, entries(references)))
 
 
@@ -453,13 +452,13 @@ def _bibtex(entry: Entry) -> str:
         "note": latex(entry.note),
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
-    if len(entry.date) > 1:  # a macro: styles put it into their language
+    if len(entry.date) > 1:  # a macro: styles translate it
         lines.append(f"  month = {MONTHS[entry.date[1] - 1]},")
     return "\n".join((f"@{kind}{{{entry.text('id')},", *lines, "}\n"))
 
 
 def latex(text: str) -> str:
-    r"""Text in which LaTeX and BibTeX see nothing but text.
+    r"""Escape text for LaTeX and BibTeX.
 
     >>> print(latex("5 % of {a_b} & c"))
     5 \% of {\textbraceleft}a\_b{\textbraceright} \& c
@@ -468,7 +467,7 @@ def latex(text: str) -> str:
 
 
 def protected(title: str) -> str:
-    """A title in which styles keep the capitals of names, formulas and abbreviations.
+    """Brace a title's names, formulas and abbreviations, so that styles keep their capitals.
 
     >>> protected("The effect of mRNA in Denmark: Results for COVID-19.")
     'The effect of {mRNA} in {Denmark}: Results for {COVID-19}.'
@@ -480,7 +479,7 @@ def protected(title: str) -> str:
         has_capital = any(c.isupper() for c in (core[1:] if begins else core))
         written = f"{{{latex(core)}}}" if has_capital else latex(core)
         words.append(latex(before) + written + latex(after))
-        begins = after.endswith(":")  # styles leave the first letter there as it is
+        begins = after.endswith(":")  # styles keep the case of the letter after a colon
     return " ".join(words)
 
 
@@ -492,13 +491,13 @@ def _bibtex_name(name: Mapping[str, str]) -> str:
 
 
 def _bibtex_part(part: str) -> str:
-    """A part of a name; BibTeX would read an "and" in it as the border between two people."""
+    """Brace a part of a name with "and", which BibTeX would read as a separator."""
     has_and = re.search(r"\band\b", part, re.IGNORECASE)
     return f"{{{latex(part)}}}" if has_and or "," in part else latex(part)
 
 
 def to_ris(references: Sequence[Reference]) -> str:
-    """A record per reference, its lines ending in CR and LF; empty for none."""
+    """Format a record per reference, with CRLF line ends; empty for none."""
     return "".join(map(_ris, entries(references)))
 
 
@@ -537,7 +536,7 @@ def _ris(entry: Entry) -> str:
 
 
 def _inverted(name: Mapping[str, str]) -> str:
-    """As catalogues have it: "Holm, Ida Marie, Jr"."""
+    """Invert a name: "Holm, Ida Marie, Jr"."""
     parts = (name.get(part, "") for part in ("literal", "family", "given", "suffix"))
     return ", ".join(part for part in parts if part)
 

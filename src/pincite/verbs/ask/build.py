@@ -1,4 +1,4 @@
-"""`ask` from settings and questions to their report; nothing else makes one.
+"""Builds `ask` from settings.
 
 `asking` opens what the settings name; `AskRun.ask` makes the report. The command line, the Python
 API and the server's jobs call them.
@@ -31,13 +31,13 @@ from pincite.verbs.ask.writers import ModelWriter
 
 @dataclass(frozen=True, slots=True)
 class AskRun:
-    """`ask`, ready for any number of questions."""
+    """An `ask` pipeline, ready for any number of questions."""
 
     settings: Settings
     pipeline: AskPipeline
     versions: Mapping[str, str]
     warnings: tuple[Note, ...]
-    calls: tuple[Calls, ...]  # of the model that writes, of a second opinion
+    calls: tuple[Calls, ...]  # of the model that writes, and of a second opinion
     started: float
 
     def ask(
@@ -47,13 +47,13 @@ class AskRun:
         on_sentence: OnSentence | None = None,
         on_draft: OnDraft | None = None,
     ) -> AnswerReport:
-        """The answers; after Ctrl-C, those so far (`AnswerReport.stopped`).
+        """Answer questions. After Ctrl-C, return the answers so far (`AnswerReport.stopped`).
 
         Args:
-            questions: each is answered on its own.
+            questions: each is answered separately.
             on_progress: called as `on_progress("answering questions", 1, 3)`.
             on_sentence: called with each sentence as soon as it is verified.
-            on_draft: called with sentences that wait to be verified, see `AskPipeline.ask`.
+            on_draft: called with sentences waiting to be verified, see `AskPipeline.ask`.
         """
         answers: list[Answer] = []
         try:
@@ -63,7 +63,7 @@ class AskRun:
                 if answers[-1].stopped:
                     break
         except KeyboardInterrupt:
-            pass  # the report has what was done so far
+            pass  # report what was done so far
         usage = sum((calls.usage for calls in self.calls), Usage())
         german = sum(looks_german(answer.question) for answer in answers)
         warnings = self.warnings
@@ -82,12 +82,12 @@ class AskRun:
 
 @contextmanager
 def asking(settings: Settings, corpus: runtime.Places, *, keep: bool = True) -> Iterator[AskRun]:
-    """A ready `ask`; closes what it opened.
+    """Build an `ask` pipeline and close it afterwards.
 
     Args:
-        settings: all of them.
-        corpus: where to look, folders or open ones.
-        keep: whether judged pairs are cached in `runtime.judgements_file()`.
+        settings: all settings.
+        corpus: where to search, as folders or open corpora.
+        keep: whether to cache judged pairs in `runtime.judgements_file()`.
     """
     chosen, language = settings.ask, settings.language
     with ExitStack() as stack:
@@ -152,7 +152,7 @@ def asking(settings: Settings, corpus: runtime.Places, *, keep: bool = True) -> 
 def checker(
     settings: Settings, verifier: Verifier, languages: frozenset[str] = frozenset({"en"})
 ) -> AnswerChecker:
-    """What judges the sentences of an answer; `languages`: those that the verifier reads."""
+    """Build the checker of an answer's sentences; `languages` are those the verifier reads."""
     return AnswerChecker(
         verifier,
         languages,
@@ -166,8 +166,8 @@ def checker(
 def finder(
     settings: Settings, corpora: Corpora, verifier: CrossEncoderVerifier
 ) -> LiteratureFinder:
-    """What finds the documents of an answer; `verifier` reads what was found."""
-    # Wikipedia is no source for Wikipedia, but may well be one in a user's own corpus.
+    """Build the finder of an answer's documents; `verifier` reranks them."""
+    # Wikipedia cannot be a source for itself, but it may be one in a user's own corpus.
     search = runtime.search(settings, corpora, settings.filters.exclude_hosts)
     return LiteratureFinder(
         search=Reranked(search, verifier, settings.retrieval.judged, OF_ONE)

@@ -1,4 +1,4 @@
-"""An answer made of sentences copied from the sources, so that nothing is invented."""
+"""Answers made of sentences copied from the sources, so that nothing is invented."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,13 +17,13 @@ from pincite.types import Claim, Document, Failed, Passage, Span
 from pincite.verbs.ask.report import EXTRACT, WHOLE, Reference
 
 # Share of common content words from which a sentence repeats another. Sentences that differ in a
-# figure or in polarity do not: they may contradict each other.
+# figure or in polarity never do: they may contradict each other.
 REPEATS = 0.75
-# Log-odds that a sentence answers its question: a logistic regression on 30 of PubMedQA's dev
-# questions: the sentences of the right paper's conclusion against those of its background and
-# methods and of other papers. `depth` weighs less than fitted (4.1); `is_open` and `goes_on` were
-# set by reading answers; `lacks` and the bias were chosen on 70 other questions
-# (research/check-and-ask).
+# Log-odds that a sentence answers its question, from a logistic regression on 30 of PubMedQA's dev
+# questions: sentences of the right paper's conclusion against those of its background and methods
+# and of other papers. `depth` weighs less than fitted (4.1); `is_open` and `goes_on` were set by
+# reading answers; `lacks` and the bias were chosen on 70 other questions
+# (research/check-and-ask.md).
 BIAS = -7.8
 WEIGHTS = {
     "relevance": 0.57,
@@ -36,30 +36,30 @@ WEIGHTS = {
     "goes_on": -0.75,
     "lacks": -5.0,
 }
-# Chosen on the same half: few sentences answer that are so far behind the best.
+# Chosen on the same half: sentences this far behind the best rarely answer.
 BEHIND = 2.0
-REPEATED = 1.0  # log-odds lost by a sentence all of whose words were said before
-MOST_OF_AN_ABSTRACT = 30  # sentences: in a longer text their place says nothing
+REPEATED = 1.0  # log-odds lost by a sentence whose words were all said before
+MOST_OF_AN_ABSTRACT = 30  # sentences; in a longer text, their position means nothing
 MIDDLE = 0.5
-LATE = 0.75  # conclusions begin about there, most often with what was found
-READ = 100  # sentences, the nearest to the question in meaning, that the network reads
-# Passages whose sentences may be quoted: of one long document, and of all together, best first. Of
-# 20 full articles, 40 gave the same sentences as 100 (research/check-and-ask.md).
+LATE = 0.75  # conclusions begin about here, usually with the results
+READ = 100  # sentences that the network reads: the nearest to the question in meaning
+# Passages whose sentences may be quoted: per long document, and in total, best first. On 20 full
+# articles, 40 gave the same sentences as 100 (research/check-and-ask.md).
 OF_ONE, OF_ALL = 40, 60
 TOO_FAR = 5.0  # log-odds below the best document: its sentences would be further than `BEHIND`
 UNREAD = -99.0  # log-odds of a sentence that could not be read
-FEWEST_WORDS, MOST_WORDS = 6, 70  # of a sentence that can stand alone and be read
-# Words that point at the sentence before, which is missing in an extract.
+FEWEST_WORDS, MOST_WORDS = 6, 70  # in a sentence that can stand alone and is readable
+# Words that refer to the previous sentence, which is missing in an extract.
 _POINTS_BACK = frozenset(
     "this these those it its they their he his she her such both latter former".split()
 )
-# Openings that continue the sentence before, but can be read without it.
+# Openings that continue the previous sentence but can be read without it.
 _GOES_ON = re.compile(
     r"(?:however|nevertheless|nonetheless|conversely|in contrast|in addition|moreover|furthermore|"
     r"similarly|also|but|yet|although|for example)\b",
     re.IGNORECASE,
 )
-# What is not known yet, or ought to be found out or done, is not a finding.
+# Open questions and recommendations are not findings.
 _OPEN = re.compile(
     r"\b(?:(?:further|future|more|additional|larger|prospective) (?:\w+ )?(?:stud|research|data|"
     r"work|trial|campaign)\w*|needs? (?:to|for) further|(?:is|are) (?:needed|required|warranted)|"
@@ -70,7 +70,7 @@ _OPEN = re.compile(
 )
 _THIS = frozenset({"this", "these", "those"})
 _POINT_BACK_TOGETHER = frozenset({("the", "latter"), ("the", "former"), ("the", "same")})
-# Words of the labels that open a section of an abstract, with or without a colon.
+# Words in the labels that open a section of an abstract, with or without a colon.
 _LABELS = frozenset(
     "abstract aim aims and background conclusion conclusions context data design discussion "
     "findings hypothesis importance interpretation intervention interventions introduction "
@@ -78,13 +78,13 @@ _LABELS = frozenset(
     "participants patients primary purpose rationale relevance result results setting settings "
     "significance study the".split()
 )
-# "This study shows that …" points at the paper itself, which the answer names.
+# "This study shows that …" refers to the paper itself, which the answer names.
 _OWN_PAPER = frozenset(
     "analyses analysis article audit case cohort data evidence experiment experiments finding "
     "findings investigation meta-analysis model observation observations paper report research "
     "result results review series study studies survey systematic trial work".split()
 )
-# The rest of a sentence cut at an abbreviation, or a mark that belongs to the one before.
+# The rest of a sentence split at an abbreviation, or a mark that belongs to the previous one.
 _FRAGMENT = re.compile(r"[a-z]+[ ,;]|[\[,;)]")
 # What a study set out to do is not what it found.
 _STUDY = (
@@ -107,7 +107,7 @@ _AIM = re.compile(
     r"|whether\b",
     re.IGNORECASE,
 )
-# "To test whether it falls." is an aim; "To test this, we measured it." is none.
+# "To test whether it falls." is an aim; "To test this, we measured it." is not.
 _TO_DO = re.compile(r"to [^,]+(?:,(?! (?:we|the|an?|this|our) ).*)?\Z", re.IGNORECASE)
 _CONCLUDES = re.compile(
     r"\b(?:conclu\w+|suggest(?:s|ing)?|indicates?|demonstrates?|shows?|supports?|implies|confirms?|"
@@ -134,7 +134,7 @@ _FOUND = re.compile(
 )
 
 
-# Words of most questions, whatever they are about; both forms if the first six letters differ.
+# Words of most questions, whatever their subject; both forms if the first six letters differ.
 _GENERAL = frozenset(
     wording.content_words(
         "affect affects associated benefit better best cause causes changes compared correlate "
@@ -171,19 +171,19 @@ class Quotable:
     """A sentence of a source that may be quoted."""
 
     text: str
-    source: int  # place of its document in the order of relevance, from 0
-    place: int  # in its document: where it begins
-    relevance: float = 0.0  # the network's log-odds that it bears on the question
-    likeness: float = 0.0  # cosine of its meaning and the question's
-    of_document: float = 0.0  # log-odds that the best passage of its document bears on it
-    depth: float = 0.0  # how far into its document it stands: 0 first, 1 last
+    source: int  # index of its document in order of relevance
+    place: int  # start offset in its document
+    relevance: float = 0.0  # log-odds, by the network, that it bears on the question
+    likeness: float = 0.0  # cosine similarity to the question
+    of_document: float = 0.0  # log-odds that the best passage of its document bears on the question
+    depth: float = 0.0  # relative position in its document: 0 first, 1 last
     part: Part = Part.OTHER
-    lacks: float = 0.0  # share of what the question is about that its document does not name
-    span: Span = field(default=Span(0, 0))  # in its document, without the label of its section
+    lacks: float = 0.0  # share of the question's subject that its document does not mention
+    span: Span = field(default=Span(0, 0))  # in its document, without the section label
 
     @property
     def answers(self) -> float:
-        """Log-odds that it answers the question: `WEIGHTS`."""
+        """Log-odds that it answers the question, by `WEIGHTS`."""
         values = {
             "relevance": self.relevance,
             "likeness": self.likeness,
@@ -199,7 +199,7 @@ class Quotable:
 
 
 def lacks(question: str, source: str) -> float:
-    """The share of a question's subject words that a source lacks.
+    """Return the share of a question's subject words that a source lacks.
 
     >>> lacks("Does coffee cause cancer?", "Fibroblasts have an effect on cancer cells.")
     0.5
@@ -210,11 +210,11 @@ def lacks(question: str, source: str) -> float:
     return len(about - there) / len(about) if about else 0.0
 
 
-_FORM = re.compile(r"(?:ie|y)\Z")  # of the first six letters: "carry" and "carried" are one word
+_FORM = re.compile(r"(?:ie|y)\Z")  # in the first six letters: "carry" and "carried" are one word
 
 
 def can_stand_alone(text: str) -> bool:
-    """Whether rules let a sentence stand without those around it.
+    """Whether a sentence can be read without its context, by rules.
 
     >>> can_stand_alone("The rate fell by 12% in the treated group."), can_stand_alone("It fell.")
     (True, False)
@@ -237,7 +237,7 @@ def can_stand_alone(text: str) -> bool:
 
 
 def is_cut(before: str, after: str) -> bool:
-    """Whether two pieces that follow each other on a line are one sentence.
+    """Whether two consecutive pieces on a line are one sentence.
 
     >>> is_cut("As shown by Holm et al.", "[3] for tea."), is_cut("It fell.", "It rose.")
     (True, False)
@@ -246,21 +246,21 @@ def is_cut(before: str, after: str) -> bool:
 
 
 def depth(place: int, n_sentences: int) -> float:
-    """How far into an abstract a sentence stands, 0 to 1; `MIDDLE` in longer texts."""
+    """Return a sentence's position in an abstract, 0 to 1; `MIDDLE` in longer texts."""
     if not 1 < n_sentences <= MOST_OF_AN_ABSTRACT:
         return MIDDLE
     return min(LATE, place / (n_sentences - 1))
 
 
 def parts(sentences: Sequence[str]) -> Iterator[Part]:
-    """The part that each sentence belongs to, by the labels of sections, else by wording.
+    """Yield the part that each sentence belongs to, by section labels, else by wording.
 
     >>> [str(part) for part in parts(["AIM: To see.", "RESULTS: It fell.", "CONCLUSION: So."])]
     ['aim', 'other', 'conclusion']
     >>> [str(part) for part in parts(["We recruited 40 adults.", "Thus tea may help."])]
     ['method', 'conclusion']
     """
-    within: Part | None = None  # of the section, once one is labelled
+    within: Part | None = None  # of the current section, once one is labelled
     for sentence in sentences:
         rest = unlabelled(sentence)
         label = sentence[: len(sentence) - len(rest)].lower()
@@ -278,7 +278,7 @@ def _by_wording(sentence: str) -> Part:
 
 
 def unlabelled(sentence: str) -> str:
-    """A sentence of an abstract without the label of its section.
+    """Remove the section label from a sentence of an abstract.
 
     >>> unlabelled("RESULTS: The rate fell."), unlabelled("MAIN RESULTS The rate fell.")
     ('The rate fell.', 'The rate fell.')
@@ -298,11 +298,10 @@ def unlabelled(sentence: str) -> str:
 def chosen(
     candidates: Sequence[Quotable], most: int, least: float = LEAST_ANSWER
 ) -> list[Quotable]:
-    """At most `most` sentences that answer the question and do not repeat each other, best first.
+    """Choose up to `most` sentences that answer the question without repetition, best first.
 
-    A sentence must answer the question with log-odds of `least`, and not be more than `BEHIND`
-    below the best. Repeated words count against it (Carbonell & Goldstein 1998: maximal marginal
-    relevance).
+    A sentence must reach the log-odds `least`, and be at most `BEHIND` below the best. Repeated
+    words lower its score (Carbonell & Goldstein 1998: maximal marginal relevance).
     """
     found: list[Quotable] = []
     left = [c for c in candidates if c.answers >= least]
@@ -325,7 +324,7 @@ def chosen(
 
 
 def repeats(one: str, other: str) -> bool:
-    """Whether two sentences say the same, in nearly the same words.
+    """Whether two sentences say the same in nearly the same words.
 
     >>> repeats("The rate fell by 12% in women.", "In women the rate fell by 12%.")
     True
@@ -345,7 +344,7 @@ def repeats(one: str, other: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """The sentences of the sources that answer the question best, word for word."""
+    """Quotes the sentences of the sources that best answer the question."""
 
     reader: Reader
     encoder: Encoder
@@ -357,7 +356,7 @@ class Extractor:
     def quotes(
         self, question: str, references: Sequence[Reference]
     ) -> tuple[list[Quotable], list[Failed]]:
-        """Up to `sentences` of them, best first; and why some could not be read."""
+        """Return up to `sentences` quotes, best first, and why some could not be read."""
         best = max((each.relevance for each in references), default=0.0)
         near = [
             (source, reference)
@@ -385,7 +384,7 @@ class Extractor:
         candidates: Sequence[Quotable],
         failures: list[Failed],
     ) -> list[Quotable]:
-        """The candidates nearest to the question in meaning, as the network reads them."""
+        """Score the candidates nearest to the question in meaning with the network."""
         if not candidates:
             return []
         asked = self.encoder.encode([question], "query")[0]
@@ -407,7 +406,7 @@ class Extractor:
             return [float(score) for score in self.reader.relevance(of)]
 
         odds = containment.each(relevance, pairs, unread)
-        best = dict[int, float]()  # of each document that was not read as a whole
+        best = dict[int, float]()  # best score of each document that was not read as a whole
         for each, score in zip(near, odds, strict=True):
             best[each.source] = max(score, best.get(each.source, score))
         if self.documents_read:
@@ -419,7 +418,7 @@ class Extractor:
 
 
 def _quotable(question: str, source: int, reference: Reference, most: int) -> list[Quotable]:
-    """The quotable sentences of a reference; of a long one those in its best passages."""
+    """Return the quotable sentences of a reference; for a long one, of its best passages."""
     document, spans = reference.document, list[Span]()
     if len(document.text) > WHOLE:
         spans = sorted(passage.span for passage in reference.passages[: max(1, most)])
@@ -430,9 +429,9 @@ def _quotable(question: str, source: int, reference: Reference, most: int) -> li
 
 
 def quotable(source: int, document: Document, within: Sequence[Span] = ()) -> list[Quotable]:
-    """The sentences of a document that can stand alone, except those in other languages.
+    """Return sentences that can stand alone, except those in other languages.
 
-    `within`: only in these passages; none: in the whole text.
+    `within`: restrict them to these passages; empty: the whole text.
     """
     text = in_own_words(document.text)
 

@@ -4,8 +4,8 @@ question ─▶ documents ─┬▶ a model writes ─▶ sentences ─▶ verdi
                        └▶ sentences of theirs that answer it, word for word ─┘
 
 If nothing relevant is found, there is no answer. A model's answer streams: each sentence is
-verified as soon as the next one begins. A copied sentence is not verified, since its source says
-it; citation marks inside it are the paper's own, and stay text.
+verified as soon as the next one begins. A copied sentence is not verified, since its source
+contains it. Citation marks inside it are the paper's own and are kept as text.
 """
 
 import re
@@ -28,36 +28,36 @@ from pincite.verbs.ask.questions import plainer, unanswered_terms
 from pincite.verbs.ask.report import WHOLE, Answer, Checked, Reference, Searched, fault
 from pincite.verbs.ask.writers import ModelWriter, Written
 
-RANKED = 100  # passages of a long text: a prompt of 15,000 tokens
+RANKED = 100  # of a long text: a prompt of 15,000 tokens
 _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{2,200})[\"”“»]")
 OnSentence = Callable[[Checked], None]
-OnDraft = Callable[[int, Sequence[str]], None]  # number of verified sentences, those after them
+OnDraft = Callable[[int, Sequence[str]], None]  # n verified sentences, those after
 
 
 @dataclass(frozen=True, slots=True)
 class AskPipeline:
-    """The parts that `ask` is made of."""
+    """The parts of `ask`."""
 
     finder: "LiteratureFinder"
     writer: ModelWriter | Extractor
     checker: AnswerChecker
-    searched: Searched  # what is known before anything was found
-    repairer: Repairer | None = None  # None: sentences are labelled and left as they are
-    least_relevance: float = 0.0  # log-odds of the best document, below which there is no answer
+    searched: Searched  # what is known before the search
+    repairer: Repairer | None = None  # None: unsupported sentences are labelled but kept
+    least_relevance: float = 0.0  # log-odds; no answer if the best document has less
     language: str = "en"
 
     def ask(
         self, question: str, on_sentence: OnSentence | None = None, on_draft: OnDraft | None = None
     ) -> Answer:
-        """The answer.
+        """Answer a question.
 
-        What is there is returned even if the answer is not finished (Ctrl-C, a server that went
-        away); it then says so. What raises costs itself: a document, a sentence, or the question.
+        An unfinished answer (Ctrl-C, a lost server) is returned as far as it got, and says so. An
+        error affects only its own document or sentence or, at worst, the question.
 
         Args:
-            question: in one sentence or more.
-            on_sentence: called with each sentence once, as soon as it is verified.
-            on_draft: called, beside `on_sentence`, with sentences that wait to be verified.
+            question: one or more sentences.
+            on_sentence: called once per sentence, as soon as it is verified.
+            on_draft: called, besides `on_sentence`, with sentences waiting to be verified.
         """
 
         def failed(why: Failed) -> Answer:
@@ -116,7 +116,7 @@ class AskPipeline:
         return self._finished(silent, text, ending, references)
 
     def check(self, question: str, text: str, references: Sequence[Reference]) -> Answer:
-        """An answer written elsewhere, verified (and repaired) in the same way."""
+        """Verify, and repair, an answer written elsewhere."""
         searched = replace(self.searched, found=tuple(r.ref_id for r in references))
         answer = Answer(question, "", (), (), self.writer.fingerprint, searched)
         return self._finished(answer, text, Written(), references)
@@ -128,7 +128,7 @@ class AskPipeline:
         references: Sequence[Reference],
         on_sentence: OnSentence | None,
     ) -> Answer:
-        """The sentences that answer the question; `silent` if there are none."""
+        """Quote the sentences that answer the question; returns `silent` if there are none."""
         quotes, failures = writer.quotes(silent.question, references)
         silent = replace(silent, failure="; ".join(dict.fromkeys(map(fault, failures))))
         if not quotes:
@@ -161,7 +161,7 @@ class AskPipeline:
         on_sentence: OnSentence | None,
         on_draft: OnDraft | None,
     ) -> tuple[str, Written]:
-        """The text and how it ended; sentences that cannot grow any more are verified meanwhile."""
+        """Return the text and how it ended; finished sentences are verified meanwhile."""
         text, ending, n_told = "", Written(), 0
 
         def tell_new(*, last: bool) -> None:
@@ -171,7 +171,7 @@ class AskPipeline:
             sentences = citation_marks.cited_sentences(whole, self.language)
             if on_draft:
                 on_draft(n_told, [sentence.text for sentence in sentences[n_told:]])
-            # The last one may still grow; under the neighbours' rule the one before needs it.
+            # The last sentence may still grow; with `neighbours`, the one before depends on it.
             ready = sentences if last else sentences[: -1 - self.checker.neighbours]
             if on_sentence and len(ready) > n_told:
                 known = sentences if last else sentences[:-1]
@@ -195,7 +195,7 @@ class AskPipeline:
     def _finished(
         self, silent: Answer, text: str, ending: Written, references: Sequence[Reference]
     ) -> Answer:
-        """The answer with all its sentences verified and, if asked for, repaired."""
+        """Verify all sentences and, if enabled, repair them."""
         text, references = in_order(text.strip(), references)
         sentences = citation_marks.cited_sentences(text, self.language)
         answer = replace(
@@ -215,7 +215,7 @@ class AskPipeline:
 
 
 def numbered(found: Sequence["FoundDocument"]) -> list[Reference]:
-    """The documents as references 1, 2, …, best first."""
+    """Number the documents as references 1, 2, …, best first."""
     return [
         Reference(number, ref_id(each.document), each.document, each.relevance, each.passages)
         for number, each in enumerate(found, 1)
@@ -223,9 +223,9 @@ def numbered(found: Sequence["FoundDocument"]) -> list[Reference]:
 
 
 def in_order(text: str, references: Sequence[Reference]) -> tuple[str, list[Reference]]:
-    """The text and its references numbered by first use, unused ones last.
+    """Renumber the text and its references by first use, unused ones last.
 
-    Marks that were copied with a reference's own words are text (`citation_marks.without_copied`).
+    Marks copied with a reference's own words are text (`citation_marks.without_copied`).
     """
     sources = [
         (frozenset({str(each.number), f"PUBMED:{each.ref_id}"}), each.document.text)
@@ -239,14 +239,13 @@ def in_order(text: str, references: Sequence[Reference]) -> tuple[str, list[Refe
 def renumbered(
     references: Sequence[Reference], used: Sequence[int]
 ) -> tuple[list[Reference], dict[int, int]]:
-    """The references numbered by first use, unused ones last; new numbers by old."""
+    """Renumber the references by first use, unused ones last; also returns new numbers by old."""
     by_number = {each.number: each for each in references}
     order = {old: new for new, old in enumerate(dict.fromkeys([*used, *by_number]), start=1)}
     return [replace(by_number[old], number=new) for old, new in order.items()], order
 
 
 def ref_id(document: Document) -> str:
-    """The PMID of a paper that has one, else its address."""
     return document.meta.get("pmid") or document.url
 
 
@@ -255,7 +254,7 @@ def ref_id(document: Document) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FoundDocument:
-    """A document with its best passages first: those found, and of a long one the nearest."""
+    """A document with its best passages first: the hits and, for a long one, the nearest."""
 
     document: Document
     passages: tuple[Passage, ...]
@@ -267,31 +266,31 @@ class Found:
     """What was found for a question, best first."""
 
     documents: tuple[FoundDocument, ...]
-    left_out: tuple[FoundDocument, ...] = ()  # retracted ones that would have been among them
+    left_out: tuple[FoundDocument, ...] = ()  # retracted documents that would have been included
 
 
 @dataclass(frozen=True, slots=True)
 class LiteratureFinder:
-    """Documents for a question: found by words and meaning, exact matches first.
+    """Finds documents for a question by words and meaning, exact matches first.
 
-    A document counts as much as its best passage. Verif.ai sums the scores of an abstract's
-    passages, which favours long ones (B24).
+    A document scores as its best passage. Verif.ai sums the scores of an abstract's passages, which
+    favours long ones (B24).
     """
 
     search: Retriever
     documents_of: DocumentsOf
     limit: int = 10  # documents
-    nearest: Nearest | None = None  # passages of long documents; None: by shared words
-    passages: int = 200  # of the search
+    nearest: Nearest | None = None  # finds passages of long documents; None: by shared words
+    passages: int = 200  # retrieved by the search
     exact_first: bool = True
     include_retracted: bool = False
 
     def find(self, question: str) -> list[FoundDocument]:
-        """At most `limit` documents, best first."""
+        """Return at most `limit` documents, best first."""
         return list(self.found(question).documents)
 
     def found(self, question: str) -> Found:
-        """The same, with what was left out."""
+        """As `find`, with what was left out."""
         (hits,) = self.search.retrieve([question], self.passages)
         if self.exact_first:
             hits = exact_matches_first(question, hits)
@@ -300,7 +299,7 @@ class LiteratureFinder:
             of_url.setdefault(hit.passage.url, []).append(hit)
         sound, retracted = list[FoundDocument](), list[FoundDocument]()
         urls = list(of_url)
-        # A portion at a time: a few hundred documents may be found, and few are wanted.
+        # In portions: hundreds of documents may be found, and few are needed.
         for start in range(0, len(urls), self.limit):
             portion = urls[start : start + self.limit]
             for url, document in zip(portion, self.documents_of(portion), strict=True):
@@ -318,7 +317,7 @@ class LiteratureFinder:
     def _with_passages(
         self, question: str, found: Sequence[FoundDocument]
     ) -> tuple[FoundDocument, ...]:
-        """The documents, long ones with more passages after those that were found."""
+        """Extend long documents with further passages after the hits."""
         long = [each.document for each in found if len(each.document.text) > WHOLE]
         urls = [document.url for document in long]
         nearest = self.nearest(question, urls, RANKED) if self.nearest else [[] for _ in long]
@@ -338,13 +337,13 @@ class LiteratureFinder:
 
 
 def _by_words(question: str, document: Document) -> list[Passage]:
-    """The passages that share most words with the question, first."""
+    """Rank the passages by the number of words shared with the question."""
     by_words = sorted(passages(document), key=lambda p: -wording.shared(question, p.text))
     return by_words[:RANKED]
 
 
 def exact_matches_first(question: str, hits: Sequence[Hit]) -> list[Hit]:
-    """Hits with the question's quoted phrases, or all its words, before the others.
+    """Move hits with the question's quoted phrases, or all its words, to the front.
 
     Verif.ai's users expect exact matches first (§III-A).
     """

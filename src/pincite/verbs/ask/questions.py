@@ -1,4 +1,4 @@
-"""What a question asks: in one clause, and which of its terms the sources do not name."""
+"""Simplifies a question, and finds its terms that the sources do not mention."""
 
 import re
 from itertools import takewhile
@@ -19,7 +19,7 @@ _STUDY = re.compile(  # "…: a hypothesis-generating study"
 
 
 def plainer(question: str) -> str:
-    """The question in one clause, without the kind of study that asked it.
+    """Reduce a question to one clause, without the type of study.
 
     >>> plainer("Green tea: does it lower blood pressure?")
     'Does green tea lower blood pressure?'
@@ -31,7 +31,7 @@ def plainer(question: str) -> str:
     if not (match := _TOPIC.fullmatch(shorter)):
         return shorter if _STUDY.search(question) and shorter else question
     topic = match["topic"]
-    if topic[1:2].islower():  # no "DNA repair"
+    if topic[1:2].islower():  # not "DNA repair"
         topic = topic[0].lower() + topic[1:]
     return f"{match['verb'].capitalize()} {topic}{match['rest']}"
 
@@ -39,7 +39,7 @@ def plainer(question: str) -> str:
 # ── Terms that the sources lack ──────────────────────────────────────────────────────────────────
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-# Words that are not a question's subject, beside those that `content_words` leaves out.
+# Words that are not a question's subject, besides those that `content_words` drops.
 _ASKING = frozenset(
     "answer associated association best cause caused causes compare compared define describe "
     "difference differences different differ differs discuss effect effective effects affect "
@@ -69,12 +69,12 @@ _IRREGULAR = {
     "lives": "life",
     "geese": "goose",
 }
-_SHARED = 3  # least number of letters that two forms of a word share
+_SHARED = 3  # minimum number of letters shared by two forms of a word
 _SHORTEST_ACRONYM = 3
 
 
 def unanswered_terms(question: str, source: str) -> list[str]:
-    """The terms of a question that `source` lacks in any form, as written and in order.
+    """Return the question's terms that `source` lacks in any form, as written and in order.
 
     >>> unanswered_terms("Is there a vaccine against measles?", "Measles is a disease.")
     ['vaccine']
@@ -106,7 +106,7 @@ def _base(written: str) -> str:
 
 
 def _are_forms(one: str, other: str) -> bool:
-    """Whether both begin alike and go on with endings: "vaccine" and "vaccination"."""
+    """Whether two words share a stem and differ in endings: "vaccine" and "vaccination"."""
     alike = (a == b for a, b in zip(one, other, strict=False))
     n = sum(takewhile(bool, alike))
     # "hypertension" and "hypertensive" share a letter of their endings too.

@@ -1,7 +1,7 @@
-"""Answers as one self-contained HTML page, as Markdown, and as the values of the server's page.
+"""Renders answers as one self-contained HTML page, as Markdown, and for the server's page.
 
-The page has no script and makes no request; every value is escaped. Markdown is laid out by a
-template that a user can replace.
+The page has no script and makes no request; every value is escaped. Markdown uses a template that a
+user can replace.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,8 +19,8 @@ from pincite.verbs.ask import bibliography
 from pincite.verbs.ask import wording as ask_wording
 from pincite.verbs.ask.report import DIGITS, Answer, AnswerReport, Checked, Reference, shown
 
-MOST_TEXT = 6000  # characters of a text that is shown whole: an abstract is, a paper is not
-TONES = {  # of sentences; classes of the style sheet
+MOST_TEXT = 6000  # characters of a text that is shown whole: abstracts are, papers are not
+TONES = {  # by sentence standing; CSS classes
     Standing.SUPPORTED: "supported",
     Standing.VERBATIM: "suggested",
     Standing.CONTRADICTED: "refuted",
@@ -34,7 +34,6 @@ _RETRACTION_TONES = {Retraction.CORRECTED: "unchecked"}
 
 
 def to_html(report: AnswerReport) -> str:
-    """The page as text."""
     return templates.page("ask.html.j2").render(
         report=report,
         answers=views(report.answers),
@@ -45,10 +44,10 @@ def to_html(report: AnswerReport) -> str:
 
 
 def to_markdown(report: AnswerReport, template: Path | None = None) -> str:
-    """All answers, one after another.
+    """Render all answers, one after another.
 
-    A template is filled in once per answer. It gets the values of the answer's JSON, those of its
-    report, and as `shown` those of `views`.
+    The template is filled in once per answer. It gets the values of the answer's JSON, those of its
+    report, and those of `views` as `shown`.
 
     Raises:
         ConfigError: the template cannot be read or filled in.
@@ -75,12 +74,9 @@ def to_markdown(report: AnswerReport, template: Path | None = None) -> str:
 def views(
     answers: Sequence[Answer], words: Language = IN_ENGLISH, *, with_texts: bool = False
 ) -> list[dict[str, Any]]:
-    """What a page shows of each answer, as `answer.html.j2` and `ask.md.j2` name it.
+    """Return what a page shows of each answer, as named in `answer.html.j2` and `ask.md.j2`.
 
-    Args:
-        answers: of a report.
-        words: the reader's language.
-        with_texts: whether references hold the beginning of their texts.
+    `with_texts`: whether references include the beginning of their texts.
     """
     view = partial(_view, say=words.say, with_texts=with_texts)
     return [shown(view, answer) for answer in answers]
@@ -160,10 +156,10 @@ def _verdict(
 
 
 def _marked(evidence: Evidence, document: Document | None) -> dict[str, str]:
-    """The text before the closest sentence, the sentence, and the text after it.
+    """Split the text into before, the closest sentence, and after.
 
-    The document's text if it is short and has the passage in its place, else the passage. Without
-    a sound place for the quote nothing is marked.
+    Uses the document's text if it is short and has the passage in place, else the passage. Nothing
+    is marked if the quote's span is invalid.
     """
     passage, quote = evidence.passage, ask_wording.quote_span(evidence)
     text, shift = passage.text, 0
@@ -210,7 +206,7 @@ COLUMNS = (
 
 
 def rows(report: AnswerReport) -> Iterator[list[str | int | None]]:
-    """The values of `COLUMNS`; a question without an answer has one row, with the reason."""
+    """Yield the values of `COLUMNS`. A question without an answer has one row, with the reason."""
     for answer in report.answers:
         for number, checked in enumerate(answer.sentences, 1):
             yield [answer.question, number, *_of_sentence(checked, answer), None]
@@ -220,7 +216,7 @@ def rows(report: AnswerReport) -> Iterator[list[str | int | None]]:
 
 
 def _of_sentence(checked: Checked, answer: Answer) -> list[str | int | None]:
-    """The columns from `sentence` on; several references are separated by bars."""
+    """Return the columns from `sentence` on; several references are separated by bars."""
     by_number = {each.number: each.document.url for each in answer.references}
     urls = [by_number[v.number] for v in checked.verdicts if v.number in by_number]
     quotes = [v.evidence.quoted for v in checked.verdicts if v.evidence]

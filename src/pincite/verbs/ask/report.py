@@ -1,4 +1,4 @@
-"""The report of `ask`: a question, its answer, what references say of each sentence; its JSON."""
+"""The report of `ask` and its JSON."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,11 +13,11 @@ from pincite.text.citation_marks import Sentence
 from pincite.types import INLINE, UNWRITTEN, Document, Failed, Passage, Says, named, written
 
 T = TypeVar("T")
-EXTRACT = "extract"  # `Answer.by` of an answer that no model wrote
-# Characters of a text that is read as a whole; of a longer one passages are chosen. The longest
-# abstracts of PubMed, in two languages, have about as many.
+EXTRACT = "extract"  # `Answer.by` of an answer not written by a model
+# Characters of a text that is read as a whole; for a longer one, passages are chosen. The longest
+# abstracts in PubMed, in two languages, have about this many.
 WHOLE = 6_000
-DIGITS = 4  # of numbers in the JSON
+DIGITS = 4  # decimals in the JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +28,12 @@ class Reference:
     ref_id: Annotated[str, Says("PMID, else the address: what the text may call it")]
     document: Document = field(metadata=INLINE)
     relevance: Annotated[float, Says("log-odds that it bears on the question")] = 0.0
-    # Of it, those of most use for the question first.
+    # The most useful passages for the question come first.
     passages: tuple[Passage, ...] = field(default=(), metadata=UNWRITTEN)
 
     @property
     @written
     def retraction(self) -> Retraction:
-        """What is known of its document."""
         return retraction_of(self.document)
 
 
@@ -68,7 +67,6 @@ class Change:
     @property
     @written
     def why(self) -> str:
-        """In English."""
         return joined(self.why_coded)
 
 
@@ -103,7 +101,7 @@ class Answer:
     cut: Annotated[bool, Says("the writer was stopped before it ended")] = False
     stopped: Annotated[bool, Says("by Ctrl-C")] = False
     failure: Annotated[str, Says("why a part is missing: a server that went away")] = ""
-    # Their number is 0, so that nothing can name them.
+    # Their number is 0, so no sentence can cite them.
     left_out: Annotated[tuple[Reference, ...], Says("retracted ones, without their texts")] = ()
 
     @property
@@ -115,14 +113,14 @@ class Answer:
     @property
     @written
     def complete(self) -> bool:
-        """Whether the answer was written to its end and every sentence of it checked."""
+        """Whether the answer was written to its end and every sentence checked."""
         unchecked = any(s.standing is Standing.NOT_CHECKED for s in self.sentences)
         return not (self.cut or self.failure or unchecked)
 
     @property
     @written
     def only_abstracts(self) -> bool:
-        """Whether only abstracts were read, as far as the documents tell."""
+        """Whether only abstracts were read, as far as is known."""
         coverage = [r.document.meta.get("coverage") for r in self.references]
         return bool(coverage) and all(each == "abstract" for each in coverage)
 
@@ -145,7 +143,6 @@ class AnswerReport(codec.JsonReport):
     @property
     @written
     def warnings(self) -> tuple[str, ...]:
-        """In English."""
         return texts(self.warnings_coded)
 
     @property
@@ -156,11 +153,11 @@ class AnswerReport(codec.JsonReport):
     @property
     @written
     def complete(self) -> bool:
-        """Whether every question was answered or abstained from, and nothing failed."""
+        """Whether every question was answered or abstained from, without a failure."""
         return len(self.answers) == self.n_questions and all(a.complete for a in self.answers)
 
     def to_values(self) -> dict[str, Any]:
-        """The report as its JSON has it; what cannot be written costs itself."""
+        """Return the values written as JSON. Parts that cannot be written are left out."""
         values: dict[str, Any] = codec.values_of(replace(self, answers=()), DIGITS)
         values["answers"] = [
             shown(partial(codec.values_of, digits=DIGITS), a) for a in self.answers
@@ -169,12 +166,12 @@ class AnswerReport(codec.JsonReport):
 
 
 def shown(render: Callable[[Answer], T], answer: Answer) -> T:
-    """What `render` returns for an answer, without the parts for which it raises."""
+    """Render an answer without the parts for which `render` raises."""
 
     def raises(one: Answer) -> bool:
         try:
             render(one)
-        except Exception:  # the first one is in the log
+        except Exception:  # the first exception was logged
             return True
         return False
 
@@ -207,5 +204,4 @@ def shown(render: Callable[[Answer], T], answer: Answer) -> T:
 
 
 def fault(why: Failed) -> str:
-    """The reason for something that raised."""
     return f"a fault of the program ({why.detail})"

@@ -1,6 +1,6 @@
-"""Answers on a terminal: each sentence with its standing, then references, then what was dropped.
+"""Prints answers on a terminal: each sentence with its standing, the references, what was dropped.
 
-Texts of questions, models and papers are `rich.text.Text`, never markup, on one line each.
+Text from questions, models and papers is always a `rich.text.Text`, never markup, on one line.
 """
 
 from rich.console import Console, Group, RenderableType
@@ -30,7 +30,6 @@ TITLE_WIDTH, QUOTE_WIDTH, NAME_WIDTH = 200, 300, 24  # characters before an elli
 
 
 def print_report(report: AnswerReport, console: Console) -> None:
-    """Print the answers, then what applies to all of them."""
     parts: list[RenderableType] = []
     for answer in report.answers:
         parts += shown(_answer, answer)
@@ -45,11 +44,9 @@ def print_report(report: AnswerReport, console: Console) -> None:
 
 
 def sentence_line(checked: Checked, place: int | None = None) -> Text:
-    """One sentence with its references and standing, as it can be printed while others are written.
+    """Format one sentence with its references and standing, for printing as they are verified.
 
-    Args:
-        checked: the sentence.
-        place: its number in the answer, if it is to be shown.
+    `place`: the sentence's number in the answer; None: not shown.
     """
     text = Text() if place is None else Text(f"{place:>2} ", "dim")
     text.append(f"{ask_wording.SIGNS[checked.standing]} ", STYLES[checked.standing])
@@ -87,7 +84,7 @@ def _answer(answer: Answer) -> list[RenderableType]:
 
 
 def _sentence(checked: Checked, place: int | None) -> RenderableType:
-    """A sentence, with what its references say unless they all support it."""
+    """Show a sentence and, unless all references support it, their verdicts."""
     lines: list[RenderableType] = [sentence_line(checked)]
     if checked.standing not in (Standing.SUPPORTED, Standing.VERBATIM):
         lines += [_verdict(verdict) for verdict in checked.verdicts]
@@ -95,7 +92,7 @@ def _sentence(checked: Checked, place: int | None) -> RenderableType:
 
 
 def _row(number: str, *parts: RenderableType) -> RenderableType:
-    """A number and its text, whose lines are aligned."""
+    """Lay out a number with its aligned text."""
     row = Table.grid(padding=(0, 1))
     row.add_column(justify="right", min_width=3, style="dim", no_wrap=True)
     row.add_column()
@@ -141,7 +138,7 @@ def _reference(reference: Reference, answer: Answer) -> RenderableType:
 
 
 def _short(reference: Reference) -> Text:
-    """A line or two on a reference that the answer does not rest on."""
+    """Show a reference that the answer does not cite, in a line or two."""
     document = reference.document
     text = _titled(reference)
     date = bibliography.cited_date(document.published, document.meta)
@@ -161,7 +158,7 @@ def _titled(reference: Reference) -> Text:
 
 
 def _addresses(reference: Reference) -> str:
-    """Identifiers and links as plain text: a terminal's own links could be forged."""
+    """Show identifiers and links as plain text, because a terminal's own links could be forged."""
     meta = reference.document.meta
     found = [
         to if to.endswith(name.removeprefix("doi:")) else f"{name} {to}"
@@ -171,7 +168,7 @@ def _addresses(reference: Reference) -> str:
 
 
 def _change(change: Change) -> RenderableType:
-    """Before and after on separate lines too: not every terminal can strike through."""
+    """Show before and after on separate lines, because not every terminal can strike through."""
     before, after = cells.one_line(change.before.sentence.text), cells.one_line(change.after)
     text = Text("− ", "red")
     pieces = ask_wording.difference(before, after)

@@ -1,4 +1,4 @@
-"""The words and signs for answers of `ask`. They always go together, never colour alone."""
+"""Words and signs for answers of `ask`. They always go together, never colour alone."""
 
 import difflib
 import re
@@ -32,8 +32,8 @@ LABELS = {
     Standing.UNCITED: "no reference",
     Standing.NOT_CHECKED: "not checked",
 }
-SHORT = {**LABELS, Standing.MIXED: "mixed"}  # where they are counted
-# The order in which they are counted: what needs a person first.
+SHORT = {**LABELS, Standing.MIXED: "mixed"}  # for counts
+# The order in which they are counted: those that need attention first.
 ORDER = (
     Standing.FABRICATED,
     Standing.CONTRADICTED,
@@ -73,13 +73,13 @@ UNKNOWN = "For %(n)s of %(all)s references it is not known whether they were ret
 
 
 def counts(sentences: Sequence[Checked]) -> list[tuple[Standing, int]]:
-    """How many sentences have each standing, the worst first."""
+    """Count the sentences by standing, worst first."""
     found = Counter(sentence.standing for sentence in sentences)
     return [(each, found[each]) for each in ORDER if found[each]]
 
 
 def label(checked: Checked, say: Callable[[str], str] = str) -> str:
-    """The label of a sentence; `say` may translate `LABELS` and `VERBATIM_FROM`.
+    """Return the label of a sentence; `say` may translate `LABELS` and `VERBATIM_FROM`.
 
     >>> from pincite.text.citation_marks import Sentence
     >>> copied = ReferenceVerdict(Support.VERBATIM, written="2", number=2)
@@ -92,7 +92,7 @@ def label(checked: Checked, say: Callable[[str], str] = str) -> str:
 
 
 def advice(answers: Sequence[Answer]) -> str:
-    """What a reader must know of all the answers."""
+    """Return what readers must know about all answers."""
     copied = all(
         sentence.standing is Standing.VERBATIM for a in answers for sentence in a.sentences
     )
@@ -100,7 +100,7 @@ def advice(answers: Sequence[Answer]) -> str:
 
 
 def written_by(answer: Answer, say: Callable[[str], str] = str) -> str:
-    """Whether a model wrote the answer, or it was copied."""
+    """Say whether a model wrote the answer or it was copied."""
     if answer.abstained and not answer.sentences:
         return ""
     if answer.by != EXTRACT:
@@ -112,7 +112,7 @@ def written_by(answer: Answer, say: Callable[[str], str] = str) -> str:
 
 
 def cautions(answer: Answer, say: Callable[[str], str] = str) -> list[str]:
-    """What a reader must know of an answer: what is missing, what no document mentions.
+    """Return what readers must know about an answer: missing parts, terms no document mentions.
 
     `say` may translate `ABSENT`, `CUT`, `MISSING` and the marks of a quote.
     """
@@ -130,7 +130,7 @@ def cautions(answer: Answer, say: Callable[[str], str] = str) -> list[str]:
 
 
 def searched(answer: Answer) -> list[tuple[str, str]]:
-    """Names and values of where the answer was looked for."""
+    """Return names and values that describe where the answer was searched."""
     where = answer.searched
     read = _documents(len(where.found))
     if answer.only_abstracts:
@@ -147,7 +147,7 @@ def searched(answer: Answer) -> list[tuple[str, str]]:
 
 
 def numbers(checked: Checked) -> list[str]:
-    """What follows a sentence in brackets: reference numbers, with "?" if there is no such."""
+    """Return the reference numbers of a sentence, with "?" after a mark that resolves to none."""
     shown = (
         f"{one_line(v.written)}?" if v.number is None else str(v.number) for v in checked.verdicts
     )
@@ -155,7 +155,7 @@ def numbers(checked: Checked) -> list[str]:
 
 
 def verdict(found: ReferenceVerdict) -> str:
-    """Sign and words of one (sentence, reference) pair.
+    """Format the verdict on one (sentence, reference) pair.
 
     >>> from pincite.notes import as_written
     >>> verdict(ReferenceVerdict(Support.NOT_CHECKED, why_coded=as_written("in Danish")))
@@ -166,13 +166,13 @@ def verdict(found: ReferenceVerdict) -> str:
 
 
 def quote_of(found: ReferenceVerdict) -> str:
-    """The closest sentence, verbatim; empty if its place is not sound."""
+    """Return the closest sentence, verbatim; empty if its span is invalid."""
     span = quote_span(found.evidence)
     return span.of(found.evidence.passage.text) if span and found.evidence else ""
 
 
 def quote_span(evidence: Evidence | None) -> Span | None:
-    """The quote's place in its passage, or None if it does not lie within it."""
+    """Return the quote's span in its passage; None if it lies outside."""
     if evidence is None or evidence.quote is None:
         return None
     start, end = evidence.quote
@@ -180,16 +180,16 @@ def quote_span(evidence: Evidence | None) -> Span | None:
 
 
 def retraction(reference: Reference) -> str:
-    """The mark of a reference that was retracted or corrected; empty for others.
+    """Mark a retracted or corrected reference; empty for others.
 
-    That nothing is known of a reference is said once for all of them: `unknown_retractions`.
+    A single line covers the references of unknown status: `unknown_retractions`.
     """
     mark = RETRACTIONS[reference.retraction]
     return f"⚠ {mark}" if mark else ""
 
 
 def unknown_retractions(references: Sequence[Reference], say: Callable[[str], str] = str) -> str:
-    """For how many references it is not known whether they were retracted; empty for none.
+    """Count the references whose retraction status is unknown; empty for none.
 
     `say` may translate `UNKNOWN_ONE` and `UNKNOWN`.
     """
@@ -202,7 +202,7 @@ def unknown_retractions(references: Sequence[Reference], say: Callable[[str], st
 
 
 def published_in(reference: Reference) -> str:
-    """Authors, journal, year, pages, kind of publication, corpus: as far as they are known."""
+    """Return authors, journal, year, pages, publication type and corpus, as far as known."""
     document, meta = reference.document, reference.document.meta
     date = cited_date(document.published, meta)
     volume, issue = meta.get("volume", ""), meta.get("issue", "")
@@ -220,9 +220,9 @@ def published_in(reference: Reference) -> str:
 
 
 def kind_of(reference: Reference) -> str:
-    """The kinds of publication, without funding and "Journal Article".
+    """Return the publication types, without funding and "Journal Article".
 
-    PubMed's names hold commas ("Clinical Trial, Phase III"): a semicolon stands between them.
+    PubMed's names contain commas ("Clinical Trial, Phase III"), so semicolons separate them.
     """
     stated = reference.document.meta.get("publication_type", "").split(SEPARATOR)
     kinds = [kind for kind in stated if kind and not kind.startswith("Research Support")]
@@ -230,9 +230,9 @@ def kind_of(reference: Reference) -> str:
 
 
 def bears_out(reference: Reference, sentences: Sequence[Checked]) -> str:
-    """Which sentences a reference supports and contradicts, by their numbers from 1.
+    """Say which sentences (numbered from 1) a reference supports and contradicts.
 
-    Empty for a reference that no sentence names.
+    Empty for a reference that no sentence cites.
     """
     words = {
         Support.VERBATIM: "quoted in",
@@ -250,14 +250,13 @@ def bears_out(reference: Reference, sentences: Sequence[Checked]) -> str:
 
 
 def places_of(reference: Reference, sentences: Sequence[Checked], support: Support) -> list[int]:
-    """The numbers of the sentences for which a reference has this support."""
     pairs = ((n, v) for n, s in enumerate(sentences, 1) for v in s.verdicts)
     found = (n for n, v in pairs if v.number == reference.number and v.support is support)
     return list(dict.fromkeys(found))
 
 
 def named_and_not(answer: Answer) -> tuple[list[Reference], list[Reference]]:
-    """The references that sentences of the answer name, and the others."""
+    """Split the references into cited and uncited ones."""
     named = {v.number for s in answer.sentences for v in s.verdicts}
     ordered = sorted(answer.references, key=lambda reference: reference.number)
     return (
@@ -267,7 +266,7 @@ def named_and_not(answer: Answer) -> tuple[list[Reference], list[Reference]]:
 
 
 def difference(before: str, after: str) -> list[tuple[str, str]]:
-    """What a repair changed, word by word: ("same" | "gone" | "new", words).
+    """Diff a repaired sentence by word: ("same" | "gone" | "new", words).
 
     >>> difference("It fell by 32 %.", "It fell by 23 %.")
     [('same', 'It fell by '), ('gone', '32'), ('new', '23'), ('same', ' %.')]
@@ -282,7 +281,7 @@ def difference(before: str, after: str) -> list[tuple[str, str]]:
 
 
 def signed(value: float) -> str:
-    """With its sign, one decimal.
+    """Format a number with its sign and one decimal.
 
     >>> signed(-3.52)
     '−3.5'
@@ -291,7 +290,7 @@ def signed(value: float) -> str:
 
 
 def shares(evidence: Evidence) -> Mapping[str, int]:
-    """The probabilities of support and of contradiction in whole percent."""
+    """Return the probabilities of support and contradiction in whole percent."""
     return {
         "supported": percent(evidence.prob_supported),
         "refuted": percent(evidence.prob_refuted),

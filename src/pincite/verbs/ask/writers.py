@@ -1,4 +1,4 @@
-"""An answer written by a language model that reads the references."""
+"""Answers written by a language model from the references."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,11 +15,11 @@ from pincite.types import Failed, Span
 from pincite.verbs.ask.report import WHOLE, Reference
 
 STEP, SUMMARISE = "answer_question", "summarise_passage"
-SUMMARY_TOKENS, NOTHING = 150, "NONE"  # of a summary; the reply if nothing bears on the question
-SUMMARISED = 8  # passages of a long document, each of which is a call
-LEAST = 400  # tokens that a reference gets at least: an abstract, or two passages
-MOST_CHARS = 8  # of a token of running text
-BETWEEN, GAP = "\n\n", "\n[…]\n"  # between references; for what is left out of one
+SUMMARY_TOKENS, NOTHING = 150, "NONE"  # of a summary; its text if nothing is relevant
+SUMMARISED = 8  # passages of a long document; each one is a call
+LEAST = 400  # minimum tokens per reference: an abstract, or two passages
+MOST_CHARS = 8  # per token of running text
+BETWEEN, GAP = "\n\n", "\n[…]\n"  # between references; in place of omitted text
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class Written:
     """A piece of an answer, or how it ended."""
 
     text: str = ""
-    cut: bool = False  # ended at its longest length
-    failure: str = ""  # ended because the server did
-    stopped: bool = False  # ended by Ctrl-C
+    cut: bool = False  # reached the length limit
+    failure: str = ""  # the server failed
+    stopped: bool = False  # by Ctrl-C
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +38,17 @@ class ModelWriter:
 
     calls: Calls
     templates: Templates
-    prompt_tokens: int = 6000  # of a whole prompt
+    prompt_tokens: int = 6000  # of the whole prompt
     reply_tokens: int = 1000
     temperature: float = 0.0
-    summaries: int = 0  # passages summarised concurrently before it writes; 0: no summaries
+    summaries: int = 0  # passages summarised concurrently before writing; 0: no summaries
 
     @property
     def fingerprint(self) -> str:
-        """The model's."""
         return self.calls.model(STEP).fingerprint
 
     def write(self, question: str, references: Sequence[Reference]) -> Iterator[Written]:
-        """The reply as it comes; the end says whether it was cut or failed."""
+        """Stream the reply; the last item says whether it was cut or failed."""
         if self.summaries:
             references = self._summarised(question, references)
         prompt = self.prompt(question, references)
@@ -68,9 +67,9 @@ class ModelWriter:
                 yield Written(cut=True)
 
     def prompt(self, question: str, references: Sequence[Reference]) -> Prompt | None:
-        """The question with as much of the references as fits, the most relevant first.
+        """Fill the prompt with the references that fit, most relevant first.
 
-        It has at most `prompt_tokens`; None if that leaves no room for a reference.
+        It has at most `prompt_tokens`. None if that leaves no room for a reference.
         """
         around = self.templates.filled(STEP, question=question, abstracts="")
         room = self.prompt_tokens - CHAT_TOKENS - tokens_of("\n".join(around))
@@ -81,9 +80,9 @@ class ModelWriter:
         return Prompt(user, system, self.reply_tokens, self.temperature)
 
     def _summarised(self, question: str, references: Sequence[Reference]) -> Sequence[Reference]:
-        """The references with the model's summaries of their passages as their text.
+        """Replace the references' texts by the model's summaries of their passages.
 
-        Those without anything that bears on the question are left out, unless all are.
+        References without anything relevant are dropped, unless none has anything.
         """
         texts = [(r.number, text) for r in references for text in _to_summarise(r)]
         tasks = [partial(self._summary, question, text) for _, text in texts]
@@ -101,7 +100,7 @@ class ModelWriter:
         return short or references
 
     def _summary(self, question: str, text: str) -> str:
-        """Empty if nothing bears on the question; the text itself if the model fails."""
+        """Summarise a text: empty if nothing is relevant, the text itself if the model fails."""
         system, user = self.templates.filled(SUMMARISE, question=question, evidence_item=text)
         if tokens_of(system + user) + CHAT_TOKENS > self.prompt_tokens:
             return text
@@ -118,7 +117,7 @@ class ModelWriter:
 
 
 def _to_summarise(reference: Reference) -> list[str]:
-    """A short text as a whole; of a long one the best passages, in its order."""
+    """Return a short text as a whole; of a long one, the best passages in text order."""
     document = reference.document
     if len(document.text) <= WHOLE:
         return [document.text] if document.text.strip() else []
@@ -127,10 +126,10 @@ def _to_summarise(reference: Reference) -> list[str]:
 
 
 def within_budget(references: Sequence[Reference], tokens: int) -> list[str]:
-    """The first references in at most `tokens` tokens, as a prompt has them.
+    """Return the first references that fit into `tokens` tokens, formatted for a prompt.
 
-    If not all fit, those that do share the room, with at least `LEAST` tokens each: shorter ones
-    are whole, longer ones are cut to their best passages.
+    If not all fit, those that do share the tokens, with at least `LEAST` each: shorter ones are
+    whole, longer ones are cut to their best passages.
     """
     costs = [_cost(each, tokens) for each in references]
     sums = accumulate(min(cost, LEAST) for cost in costs)
@@ -151,13 +150,13 @@ def _shown(reference: Reference, text: str) -> str:
 
 
 def _cost(reference: Reference, tokens: int) -> int:
-    """Tokens of the whole reference; `tokens` + 1 for one that is far too long."""
+    """Count the tokens of the whole reference; `tokens` + 1 for one that is far too long."""
     text = reference.document.text
     return tokens + 1 if len(text) > MOST_CHARS * tokens else tokens_of(_shown(reference, text))
 
 
 def _share(costs: Sequence[int], total: int) -> int:
-    """The share of each in `total`; what cheaper ones leave goes to the others."""
+    """Return the equal share of each in `total`; cheaper ones leave their rest to the others."""
     for n, cost in zip(range(len(costs), 0, -1), sorted(costs), strict=True):
         if cost * n > total:
             return total // n
@@ -166,7 +165,7 @@ def _share(costs: Sequence[int], total: int) -> int:
 
 
 def _excerpt(reference: Reference, tokens: int) -> str:
-    """The best passages that fit, in the order of the text; empty if none does."""
+    """Return the best passages that fit, in text order; empty if none does."""
     document, chosen = reference.document, list[Span]()
     left = tokens - tokens_of(_shown(reference, ""))
     for passage in reference.passages or passages(document):
@@ -184,7 +183,7 @@ def _excerpt(reference: Reference, tokens: int) -> str:
 
 
 def excerpt(text: str, spans: Sequence[Span]) -> str:
-    """The text of the spans, with a sign for what is left out between two."""
+    """Join the spans' text, marking omitted text."""
     said = spans[0].of(text)
     for before, span in pairwise(spans):
         between = text[before.end : span.start]

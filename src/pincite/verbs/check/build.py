@@ -1,4 +1,4 @@
-"""`check` from settings and statements to their report; nothing else makes one.
+"""Builds `check` from settings.
 
 `checking` opens what the settings name; `CheckRun.check` makes the report. The command line, the
 Python API and the server's jobs call them.
@@ -43,23 +43,23 @@ from pincite.web.sources import FetchStep
 
 MAX_WORDS = 100  # of a statement: with a passage, the verifier reads some 300 words (448 tokens)
 # Estimated size of a call: a text of 250 words with its prompt, and the mean of an analysis of a
-# few sentences and a choice of one letter.
+# few sentences and a one-letter choice.
 PROMPT_TOKENS, REPLY_TOKENS = 700, 130
 
 
 @dataclass(frozen=True, slots=True)
 class CheckRun:
-    """`check`, ready for any number of statements."""
+    """A `check` pipeline, ready for any number of statements."""
 
     settings: Settings
     pipeline: CheckPipeline
     versions: Mapping[str, str]
     warnings: tuple[Note, ...]
-    calls: tuple[Calls, ...] = ()  # of the model that reads and judges, of a second opinion
+    calls: tuple[Calls, ...] = ()  # of the model, of a second opinion
     trace: TraceWriter | None = None
-    started: float = 0.0  # by `time.monotonic`
+    started: float = 0.0  # as returned by `time.monotonic`
     estimate: str = ""  # what a statement may cost; empty without a model
-    search: WebSearch | None = None  # of the web, if it is searched
+    search: WebSearch | None = None  # None: the web is not searched
 
     def check(
         self,
@@ -67,10 +67,10 @@ class CheckRun:
         on_progress: Progress = lambda step, done, total: None,
         interpretation: Callable[[str], Interpretation] | None = None,
     ) -> CheckReport:
-        """The report on statements; after Ctrl-C, on those done so far (`CheckReport.stopped`).
+        """Check statements. After Ctrl-C, report on those done so far (`CheckReport.stopped`).
 
         Args:
-            statements: each is checked on its own.
+            statements: each is checked separately.
             on_progress: called as `on_progress("checking statements", 1, 3)`.
             interpretation: returns a statement's readings; None: the pipeline's.
         """
@@ -83,7 +83,7 @@ class CheckRun:
                 if checks[-1].stopped:
                     break
         except KeyboardInterrupt:
-            pass  # the report has what was done so far
+            pass  # report what was done so far
         usage = sum((calls.usage for calls in self.calls), Usage())
         of_search = as_written(*self.search.warnings) if self.search else ()
         report = CheckReport(
@@ -100,7 +100,7 @@ class CheckRun:
         return report
 
     def _of_statements(self, checks: Sequence[Check]) -> Iterator[Note]:
-        """Warnings about statements whose results mean less than they seem to."""
+        """Yield warnings about statements whose results are less reliable than they seem."""
         settings, n_checks = self.settings, len(checks)
         by_verifier = settings.check.confirmation == "verifier"
         german = sum(looks_german(check.statement) for check in checks)
@@ -129,15 +129,15 @@ def checking(
     keep: bool = True,
     fetching: Callable[[FetchStep], None] = lambda step: None,
 ) -> Iterator[CheckRun]:
-    """A ready `check`; closes what it opened.
+    """Build a `check` pipeline and close it afterwards.
 
     Args:
-        settings: all of them.
-        corpus: the knowledge base: folders or open corpora; None: only the web is searched.
-        trace: file that everything is written to; replies that it holds are reused.
-        tell: called with the calls, or judgements of a verifier, that are done, and their number.
-        keep: whether judged pairs are cached in `runtime.judgements_file()`.
-        fetching: called with the pages that are fetched, if the settings allow that.
+        settings: all settings.
+        corpus: the knowledge base, as folders or open corpora; None: search the web only.
+        trace: trace file to write; replies that it already holds are reused.
+        tell: called with (done, total) model calls, or verifier judgements.
+        keep: whether to cache judged pairs in `runtime.judgements_file()`.
+        fetching: called with the pages being fetched, if fetching is enabled.
 
     Raises:
         ConfigError: there is nothing to search.
@@ -250,7 +250,7 @@ def _web(
     languages: frozenset[str] | None,
     fetching: Callable[[FetchStep], None],
 ) -> SearchedWeb:
-    """What searches the web, under the rules of `verify`."""
+    """Build the web search, with the same rules as `verify`."""
     pages = stack.enter_context(web_pages(settings.web, fetching))
     candidates = stack.enter_context(
         web_candidates(settings.web, pages, settings.language, settings.filters.chosen)
@@ -267,7 +267,7 @@ def _web(
 
 
 def _finder(settings: Settings, corpora: Corpora) -> PassageFinder | WindowFinder:
-    # Wikipedia is no source for Wikipedia, but may well be one in a knowledge base.
+    # Wikipedia cannot be a source for itself, but it may be one in a knowledge base.
     hosts = settings.filters.exclude_hosts
     if settings.check.retrieval == "windows":
         return WindowFinder(
@@ -304,9 +304,9 @@ def _warnings(settings: Settings, languages: frozenset[str] | None) -> Iterator[
 
 
 def _estimate(settings: Settings, n_sources: int) -> str:
-    """The calls that a statement takes; empty without a model.
+    """Estimate the calls per statement; empty without a model.
 
-    `n_sources`: corpus and web, each of which gives up to `top_k` texts.
+    `n_sources` counts corpus and web: each returns up to `top_k` texts.
     """
     parts = []
     if settings.check.interpretation == "model":

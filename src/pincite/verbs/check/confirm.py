@@ -4,8 +4,8 @@ A model takes EvidenceSeeker's steps, for the reading and again for its negation
 
     (passage, I) ─▶ free analysis ─▶ multiple choice ─▶ P(first option | I, D)
 
-The options stand in random order, so that a preference for "A" is not evidence. The order is
-derived from the pair, so that the same question is asked the same way again.
+The options are shuffled, so that a preference for "A" is not evidence. The order is derived from
+the pair, so that repeating a question gives the same prompt.
 """
 
 import hashlib
@@ -28,17 +28,17 @@ from pincite.text import words
 from pincite.types import Claim, Evidence, Failed, Passage, sigmoid
 from pincite.verbs.check.report import STOPPED, Reading
 
-FEW_REPETITIONS = 30  # for `estimate`: EvidenceSeeker's guide asks for at least as many
+FEW_REPETITIONS = 30  # for `estimate`: EvidenceSeeker's guide recommends at least this many
 ANALYSIS_TOKENS, CHOICE_TOKENS = 500, 60
-_CHUNK = 16  # pairs between two checks for Ctrl-C: a second of a verifier on two cores
+_CHUNK = 16  # pairs between two checks for Ctrl-C: about a second of verifier time on two cores
 _ENOUGH = 0.5  # share of the repetitions that must be readable
-_PROMPTED_TOKENS = 260  # of a choice if nothing keeps a model from explaining itself
+_PROMPTED_TOKENS = 260  # for a choice if nothing prevents the model from explaining itself
 
 _Branch: TypeAlias = tuple[float, str] | Failed  # P(first option), the analysis
 
 
 class SentenceReader(Protocol):
-    """What the local verifier offers beside evidence."""
+    """What the local verifier offers besides evidence."""
 
     def log_odds(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
         """(n_pairs, 2): of support, and of refuted against neutral."""
@@ -47,10 +47,10 @@ class SentenceReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class VerifierJudge:
-    """DOC = supported - refuted, by a local verifier; the negation is not asked for.
+    """DOC = supported - refuted, by a local verifier; the negation is not judged.
 
-    What confirms is read again sentence by sentence (`confirmation.borne_out`), by `reader`, or by
-    the verifier if there is none.
+    A passage that confirms is judged again sentence by sentence (`confirmation.borne_out`), by
+    `reader` if there is one, else by the verifier.
     """
 
     verifier: Verifier
@@ -59,11 +59,10 @@ class VerifierJudge:
 
     @property
     def fingerprint(self) -> str:
-        """The verifier's."""
         return self.verifier.fingerprint
 
     def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Evidence | Failed]:
-        """The evidence in each pair, decided with everything found in the same document."""
+        """Judge each pair, taking into account everything found in the same document."""
         found: list[Evidence] = []
         try:
             for start in range(0, len(pairs), _CHUNK):
@@ -80,7 +79,7 @@ class VerifierJudge:
     def _borne_out(
         self, pairs: Sequence[tuple[Reading, Passage]], found: Sequence[Evidence]
     ) -> list[Evidence]:
-        """What confirms quotes a sentence that does so alone, or becomes neutral."""
+        """Make a confirmation neutral unless it can quote a sentence that confirms alone."""
         spans = [
             confirmation.readable_alone(reading.text, each.passage) if each.prob_supported else []
             for (reading, _), each in zip(pairs, found, strict=True)
@@ -101,7 +100,7 @@ class VerifierJudge:
         ]
 
     def _shares(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[tuple[float, float]]:
-        """The probabilities that a sentence supports its reading, and that it refutes it."""
+        """Return P(supported) and P(refuted) of each pair."""
         if self.reader is None:
             found = self.verifier.verify(pairs)
             return [(each.prob_supported, each.prob_refuted) for each in found]
@@ -110,7 +109,7 @@ class VerifierJudge:
 
 
 def _decided(pairs: Sequence[tuple[Reading, Passage]], found: Sequence[Evidence]) -> list[Evidence]:
-    """The evidence, each decided with the texts and evidence of all its document's passages."""
+    """Decide each pair with the texts and evidence of all passages of its document."""
     keys = [(reading.text, passage.doc_id) for reading, passage in pairs]
     texts: dict[tuple[str, str], list[str]] = {}
     of_document: dict[tuple[str, str], list[Evidence]] = {}
@@ -129,15 +128,15 @@ class Asking:
 
     probabilities: Probabilities = "logprobs"
     guidance: GuidanceKind = "json"
-    repetitions: int = 1  # of the multiple choice, each with its own order
-    labels: tuple[str, ...] = ("A", "B", "C")  # as many as there are options are drawn
+    repetitions: int = 1  # of the multiple choice, each in its own order
+    labels: tuple[str, ...] = ("A", "B", "C")  # as many are drawn as there are options
     delimiter: str = "."  # between a label and its option
     with_source: bool = True  # title, author and year precede a passage
     top_logprobs: int = 5
     temperature: float = 0.2
     at_once: int = 16
     seed: int = 13
-    tokens: Mapping[str, int] = field(default_factory=dict)  # by step: limits of the reply
+    tokens: Mapping[str, int] = field(default_factory=dict)  # reply limits by step
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,17 +146,17 @@ class ModelJudge:
     calls: Calls
     templates: Templates
     how: Asking = field(default_factory=Asking)
-    on_progress: Callable[[int, int], None] | None = None  # calls done, of how many
+    on_progress: Callable[[int, int], None] | None = None  # calls done, total
 
     @property
     def fingerprint(self) -> str:
-        """The models of both steps, and where the probabilities come from."""
+        """The models of both steps, and the source of the probabilities."""
         steps = ("freetext_confirmation_analysis", "multiple_choice_confirmation_analysis")
         models = dict.fromkeys(self.calls.model(step).fingerprint for step in steps)
         return f"{' + '.join(models)} by {self.how.probabilities}"
 
     def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Evidence | Failed]:
-        """Both branches of all pairs, `how.at_once` at a time."""
+        """Judge the reading and its negation for all pairs, `how.at_once` at a time."""
         branches = [
             (reading, statement, passage)
             for reading, passage in pairs
@@ -195,7 +194,7 @@ class ModelJudge:
     def _choice(
         self, about: dict[str, object], statement: str, shown: str, analysis: str
     ) -> float | Failed:
-        """P(first option) of one multiple choice."""
+        """Ask one multiple choice; returns P(first option)."""
         step = "multiple_choice_confirmation_analysis"
         pair = (self.how.seed, about["passage"], statement, about["repetition"])
         content = "\0".join(map(str, pair)).encode("utf-8", "replace")
@@ -243,7 +242,7 @@ class ModelJudge:
 def drawn(
     n_options: int, labels: Sequence[str], chance: random.Random
 ) -> tuple[list[str], list[int]]:
-    """So many labels in their order, and the options that they stand for, at random."""
+    """Draw `n_options` labels in order, and assign the options to them at random."""
     places = sorted(chance.sample(range(len(labels)), n_options))
     order = list(range(n_options))
     chance.shuffle(order)
@@ -259,7 +258,7 @@ def _joined(
         return of_reading
     if isinstance(of_negation, Failed):
         return of_negation
-    # A program finds the quote in the passage; what a model quotes is not shown.
+    # The quote is chosen by rule; quotes by the model are not shown.
     quote = words.best_quote(reading.text, passage.text)
     found = confirmation.from_answers(passage, of_reading[0], of_negation[0], quote)
     return replace(found, analysis=of_reading[1])

@@ -2,7 +2,7 @@
 
 statement ─▶ readings ─▶ passages that may be evidence ─▶ DOC of each pair ─▶ a result per reading
 
-Whatever raises costs itself (`containment`): a passage, a reading, or the statement.
+An error affects only its own passage or reading or, at worst, the statement (`containment`).
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -36,19 +36,19 @@ from pincite.verbs.check.confirm import ModelJudge, VerifierJudge
 from pincite.verbs.check.readings import ModelInterpreter, by_rules
 from pincite.verbs.check.report import Check, Interpretation, Reading, ReadingResult, failed
 
-# Passages considered per passage kept: one long document may hold all the first ones.
+# Passages considered per passage kept: a single long document may fill the first places.
 CROWDED = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A passage and its origin; `lost` says why it cannot be used, if so."""
+    """A passage with its origin. `lost` says why it cannot be used, or is empty."""
 
     passage: Passage
     published: str | None = None
     language: str | None = None
     meta: Mapping[str, str] = field(default_factory=dict)
-    copies: tuple[str, ...] = ()  # addresses of pages with the same words
+    copies: tuple[str, ...] = ()  # addresses of pages with the same text
     origin: CopyKind = CopyKind.CORPUS
     lost: str = ""
     corpus: str = ""  # its name, if several are searched
@@ -56,7 +56,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """What was found for a reading; pages of the web that are not evidence are listed too."""
+    """What was found for a reading, including web pages that could not be used."""
 
     found: tuple[Found, ...] = ()
     unread: tuple[Unchecked, ...] = ()
@@ -65,9 +65,9 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True)
 class CheckPipeline:
-    """The parts that `check` is made of."""
+    """The parts of `check`."""
 
-    finder: "PassageFinder | WindowFinder | None"  # None: there is no corpus
+    finder: "PassageFinder | WindowFinder | None"  # None: no corpus
     judge: VerifierJudge | ModelJudge
     interpreter: ModelInterpreter | None = None  # None: by rules
     language: str = "en"  # of the statements
@@ -76,10 +76,10 @@ class CheckPipeline:
     count_copies: bool = False  # every passage counts, as in EvidenceSeeker
     languages: frozenset[str] | None = None  # that the judge reads; None: unknown
     record: Callable[[Mapping[str, Any]], None] = lambda event: None
-    online: "SearchedWeb | None" = None  # searched for each reading, beside the corpus
+    online: "SearchedWeb | None" = None  # searched for each reading, in addition to the corpus
 
     def interpretation(self, statement: str) -> Interpretation:
-        """The readings of a statement, which a person may change before `check`."""
+        """Return the readings of a statement, which the user may edit before `check`."""
 
         def as_stated(why: Failed) -> Interpretation:
             reading = Reading("r1", " ".join(statement.split()), StatementType.DESCRIPTIVE)
@@ -93,7 +93,7 @@ class CheckPipeline:
         return containment.attempted(interpreted, as_stated)
 
     def check(self, statement: str, interpretation: Interpretation | None = None) -> Check:
-        """Every reading with its evidence; readings of ignored types are listed, not judged."""
+        """Judge every reading. Readings of ignored types are listed but not judged."""
         given = interpretation or self.interpretation(statement)
 
         def unjudged(why: Failed) -> Check:
@@ -141,7 +141,7 @@ class CheckPipeline:
         )
 
     def _retrieved(self, readings: Sequence[Reading]) -> list[Retrieved | Failed]:
-        """What was found for each reading, in the corpus and then in the web."""
+        """Search for each reading, in the corpus and then on the web."""
         if not readings:
             return []
         stored = self.finder.find(readings) if self.finder else [[] for _ in readings]
@@ -162,7 +162,7 @@ class CheckPipeline:
         return both
 
     def _outcomes(self, pairs: Sequence[tuple[Reading, Found]]) -> list[Evidence | Failed]:
-        """What each passage says of its reading, judged in one batch."""
+        """Judge all pairs in one batch."""
         failures = [self._unusable(found) for _, found in pairs]
         usable = [
             (reading, found.passage)
@@ -191,15 +191,15 @@ def combined(
     threshold: float,
     count_copies: bool,
 ) -> Check:
-    """The check that follows from what was found and judged.
+    """Combine what was found and judged into a check.
 
     Args:
-        statement: what is checked.
+        statement: the statement to check.
         interpretation: its readings.
-        found: for each reading that is judged what was retrieved, or why nothing was.
-        items: what its passages say; sides and text ids are set here.
-        threshold: a text with |DOC| at or below it is silent.
-        count_copies: every passage counts, as in EvidenceSeeker.
+        found: for each judged reading, what was retrieved, or why nothing was.
+        items: the judged passages; sides and text ids are set here.
+        threshold: a text with |DOC| at or below it counts as neutral.
+        count_copies: whether every passage counts, as in EvidenceSeeker.
     """
     results = list[ReadingResult]()
     for reading in interpretation.readings:
@@ -229,7 +229,7 @@ def combined(
 
 
 def _text_ids(passages: Sequence[Passage]) -> list[int]:
-    """A number for each passage, equal for those of one document and for copies of one text."""
+    """Number the passages; those of one document, or copies of one text, share a number."""
     ids = confirmation.text_ids(passages)
 
     def with_copies() -> list[int]:
@@ -248,17 +248,17 @@ def _text_ids(passages: Sequence[Passage]) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class PassageFinder:
-    """Passages of a corpus; a text that several pages carry is found once."""
+    """Finds passages in a corpus. A text that several pages share is found once."""
 
     search: Retriever
     documents_of: DocumentsOf
     top_k: int = 8
-    passages: int = 200  # of the search
-    words: int = WIDE_WORDS  # of the text that is judged, around the passage
+    passages: int = 200  # retrieved by the search
+    words: int = WIDE_WORDS  # of the judged text around the passage
     count_copies: bool = False
 
     def find(self, readings: Sequence[Reading]) -> list[list[Found]]:
-        """For each reading at most `top_k` texts, best first."""
+        """Return at most `top_k` texts per reading, best first."""
         found = self.search.retrieve([reading.text for reading in readings], self.passages)
         how = self.top_k, self.words, self.count_copies
         return [distinct_texts(hits, self.documents_of, *how) for hits in found]
@@ -266,9 +266,9 @@ class PassageFinder:
 
 @dataclass(frozen=True, slots=True)
 class WindowFinder:
-    """EvidenceSeeker's retrieval: the nearest sentences, each with `window` others on either side.
+    """EvidenceSeeker's retrieval: the nearest sentences, with `window` sentences on either side.
 
-    A corpus has vectors of passages: the sentences are those of the `depth` nearest ones.
+    A corpus has vectors of passages only, so sentences are taken from the `depth` nearest ones.
     """
 
     dense: Retriever
@@ -279,7 +279,7 @@ class WindowFinder:
     depth: int = 100
 
     def find(self, readings: Sequence[Reading]) -> list[list[Found]]:
-        """For each reading at most `top_k` windows, best first."""
+        """Return at most `top_k` windows per reading, best first."""
         texts = [reading.text for reading in readings]
         found = self.dense.retrieve(texts, self.depth)
         return [self._nearest(text, hits) for text, hits in zip(texts, found, strict=True)]
@@ -305,7 +305,7 @@ class WindowFinder:
         ]
 
     def _around(self, document: Document | None, passage: Passage, span: Span) -> Passage:
-        """The sentence with its neighbours, as a passage of the document."""
+        """Return the sentence with its neighbours, as a passage of the document."""
         if document is None:
             return passage
         place = span.moved(passage.span.start)
@@ -320,7 +320,7 @@ class WindowFinder:
 
 @dataclass(frozen=True, slots=True)
 class SearchedWeb:
-    """Pages that a search engine finds. A page that cannot be read is no evidence."""
+    """Pages found by a search engine. A page that cannot be read is not evidence."""
 
     candidates: WebCandidates
     exclusions: Exclusions
@@ -330,7 +330,7 @@ class SearchedWeb:
     languages: frozenset[str] | None = None  # that the judge reads; None: unknown
 
     def find(self, reading: Reading, known: Collection[str]) -> Retrieved:
-        """At most `top_k` texts; `known`: addresses already found elsewhere."""
+        """Return at most `top_k` texts; `known` are addresses already found elsewhere."""
         came = self.candidates.of(Claim.alone(reading.text), known, self.exclusions)
         how = self.top_k, self.words, self.count_copies
         found, unread = list[Found](), list[Unchecked]()
@@ -346,10 +346,10 @@ class SearchedWeb:
 def distinct_texts(
     hits: Sequence[Hit], documents_of: DocumentsOf, top_k: int, words: int, count_copies: bool
 ) -> list[Found]:
-    """The first `top_k` texts, leaving out passages that an earlier one contains."""
+    """Return the first `top_k` texts, dropping passages contained in an earlier one."""
     groups = [[hit] for hit in hits] if count_copies else grouped(hits)
     chosen: list[Found] = []
-    # A portion at a time: documents may be long, and the first portion is mostly enough.
+    # In portions: documents may be long, and the first portion is usually enough.
     for start in range(0, CROWDED * top_k, top_k):
         portion = groups[start : start + top_k]
         documents = documents_of([group[0].passage.url for group in portion])
@@ -368,7 +368,7 @@ def distinct_texts(
 
 
 def found_in(document: Document | None, passage: Passage, copies: Sequence[str] = ()) -> Found:
-    """A passage with its document's facts, if the stored text has it word for word."""
+    """Add the document's metadata; the passage is lost unless the stored text has it verbatim."""
     if document is None or passage.span.of(document.text) != passage.text:
         return Found(passage, lost="the passage does not stand in the stored text")
     if retraction_of(document) is Retraction.YES:
@@ -390,7 +390,7 @@ def _contains(text: Passage, passage: Passage) -> bool:
 
 
 def reads(languages: Collection[str] | None, language: str | None) -> bool:
-    """Whether a judge reads a page; assumed if the page's language is unknown.
+    """Whether a judge reads a page's language; assumed if the language is unknown.
 
     >>> reads({"en"}, "en-GB"), reads({"en"}, "de"), reads(None, "de"), reads({"en"}, None)
     (True, False, True, True)

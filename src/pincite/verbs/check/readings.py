@@ -1,15 +1,15 @@
-"""The readings of a statement: by rules, or by EvidenceSeeker's steps with a language model.
+"""The readings of a statement, by rules or with a language model (EvidenceSeeker's steps).
 
-The rules find the statement itself, what somebody is said to say or believe, and the parts of
-“X and Y”. They find fewer readings than a model, but always the same ones. They read English and
-German; of other languages they take the statement alone.
+The rules find the statement itself, statements or beliefs that it ascribes to a speaker, and the
+parts of “X and Y”. They find fewer readings than a model, but always the same ones. They know
+English and German; in other languages they return only the statement.
 
-A model is asked for descriptive, ascriptive and normative readings at once:
+A model is asked for descriptive, ascriptive and normative readings concurrently:
 
     statement ─▶ free analysis ─▶ list ─▶ negation of each reading
 
-A step that fails costs its own readings and is reported; if a model finds none at all, the rules'
-readings are used.
+A failed step loses only its own readings and is reported. If a model finds no readings at all, the
+rules' readings are used.
 """
 
 import re
@@ -51,26 +51,26 @@ _SAGEN = (
     "sagt sagte behauptet behauptete glaubt glaubte meint meinte bestreitet bestritt bezweifelt "
     "erklärt erklärte bekräftigt betont betonte schreibt schrieb warnt warnte"
 )
-_SPEAKER = r"(?P<who>[^,;:“\"„]{1,80}?)"  # a name, an office: up to the verb
+_SPEAKER = r"(?P<who>[^,;:“\"„]{1,80}?)"  # a name or an office: everything up to the verb
 _SAYS, _SAYS_SO = "|".join(_SAYING), _SAY.replace(" ", "|")
 _ATTRIBUTIONS = {
     "en": (
         re.compile(rf"\s*{_SPEAKER}\s+(?P<verb>{_SAYS})\s+(?P<that>that\s+)?(?P<what>.+)"),
-        # "say" and its like are nouns too ("a report"): see `_said_by`.
+        # These verbs are nouns too ("a report"): see `_said_by`.
         re.compile(rf"\s*{_SPEAKER}\s+(?P<verb>{_SAYS_SO})\s+(?P<that>that\s+)?(?P<what>.+)"),
         re.compile(r"\s*According to (?P<who>[^,]{1,80}),\s*(?P<what>.+)", re.IGNORECASE),
         re.compile(rf"\s*{_SPEAKER}(?:\s+(?:{_SAYS}))?:\s*(?P<what>[“\"].+)"),
         re.compile(rf"\s*(?P<what>[“\"].+[”\"]),?\s+(?:{_SAYS})\s+(?P<who>.+)"),
     ),
-    "de": (  # the verb of “dass …” stands at its end: what is said is no sentence by itself
+    "de": (  # the verb of a “dass …” clause comes last, so the clause is not a sentence by itself
         re.compile(rf"\s*{_SPEAKER}\s+(?:{_SAGEN.replace(' ', '|')}),?\s+(?:dass|ob)\s+.+"),
         re.compile(rf"\s*{_SPEAKER}(?:\s+(?:{_SAGEN.replace(' ', '|')}))?:\s*(?P<what>[„“\"].+)"),
         re.compile(r"\s*(?:Laut|Nach Ansicht|Nach Angaben)\s+.+"),
         re.compile(r"\s*[^,]{1,80}\s+zufolge\s+.+"),
     ),
 }
-# Words that demand or value. Those that as often describe ("fair") are left out: a descriptive
-# reading taken for a normative one would not be checked.
+# Words that express a demand or a value. Words that are used as often to describe ("fair") are left
+# out: a descriptive reading mistaken for a normative one would not be checked.
 _NORMATIVE = {
     "en": frozenset(
         "should shouldn't ought must mustn't immoral unjust unfair unacceptable outrageous "
@@ -83,8 +83,8 @@ _NORMATIVE = {
     ),
 }
 _DOING = "run|managed|designed|planned|made|written|handled|governed"
-# Opinions. "Good", "too high" and "the best" value after "is"; elsewhere they describe: "better
-# survival", "in good shape", "too small to be seen".
+# Opinions. "Good", "too high" and "the best" after "is" express a value; elsewhere they describe:
+# "better survival", "in good shape", "too small to be seen".
 _OPINION = {
     "en": re.compile(
         r"\b(?:brilliantly|admirably|sadly|unfortunately|foolish(?:ly)?|ugly|beautiful"
@@ -108,7 +108,7 @@ _OPINION = {
         r"|(?:\w+ )?(?:gut|schlecht|besser|schlechter|falsch|richtig)(?=\W*$|[,;:])))\b"
     ),
 }
-# “It is wrong to …”: with these words a clause behind them is what is valued.
+# “It is wrong to …”: the following clause is what is valued.
 _VALUED = {
     "en": re.compile(
         r"\b(?:[Ii]t|[Tt]his|[Tt]hat) (?:is|was|would be|would have been|seems|can be|has been)"
@@ -117,7 +117,7 @@ _VALUED = {
         r"|unreasonable|legitimate|illegitimate|permissible|impermissible|imperative|cruel|absurd"
         r"|a (?:shame|pity|scandal|disgrace|mistake|duty|sin|good idea|bad idea))"
         r" (?:to|that|of|when|if|for (?:\w+ ){1,4}to)\b"
-        # "It is wrong to say that …" denies what is said.
+        # "It is wrong to say that …" denies the statement.
         r"(?! (?:say|claim|conclude|assume|think|believe|suggest|call|describe|expect)\b)"
         r"|\b(?:is|are|was|were|be) (?:(?:\w+ly|very|so|not|a|an) )*(?:ethical|immoral|overrated"
         r"|underrated|disgusting|hideous|magnificent|ridiculous|absurd|evil|permissible"
@@ -129,7 +129,7 @@ _VALUED = {
         r"|unfair|vernünftig|eine Schande|ein Fehler|ein Skandal),? (?:zu|dass|wenn|\w+)\b"
     ),
 }
-# Taken out before opinions are looked for: comparisons, guesses at what was, and conditions.
+# Removed before looking for opinions: comparisons, guesses about the past, and conditions.
 _NO_DEMAND = re.compile(
     r"\b(?:better|worse)\b.*\bthan\b|\b(?:besser|schlechter)\b.*\bals\b"
     r"|\bmust (?:\w+ly )?have\b|\b(?i:should) (?:it|they|he|she|there)\b"
@@ -139,25 +139,25 @@ _QUANTIFIERS = frozenset(
     "all every each some any no none nobody nothing both either neither many most few several "
     "only always often sometimes".split()
 )
-# Where a statement of fact ends and a demand upon it begins: "… in 1934 and should stand".
+# Where a statement of fact ends and a demand begins: "… in 1934 and should stand".
 _DEMAND = {
     "en": re.compile(r",?\s+(?:and|but)\s+(?:\w+ly\s+)?(?:should|must|ought|shouldn't|mustn't)\b"),
     "de": re.compile(
         r",?\s+(?:und|aber)\s+(?:soll|sollen|sollte|sollten|muss|müssen|müsste|müssten)\b"
     ),
 }
-# Beside these "not" would deny another part of the sentence: the whole is denied.
+# Next to these, "not" would negate another part of the sentence, so the whole is negated.
 _UNDENIABLE = _QUANTIFIERS | frozenset(
     "and but or nor not never hardly barely scarcely rarely seldom almost nearly if so neither "
     "nobody's except unless without".split()
 )
-# “The study shows tea is good”: the verb that is seen may be of what is reported.
+# “The study shows tea is good”: the verb found may belong to the reported clause.
 _REPORTING = frozenset(
     "show shows showed find finds found suggest suggests demonstrate demonstrates indicate "
     "indicates reveal reveals confirm confirms know knows knew hope hopes fear fears".split()
 )
 _BARE_AND = re.compile(r"(?<![,;])\s+(?:and|but)\s+")
-# Small words of one language that are none of the other, nor parts of names ("van der").
+# Function words of one language that are not words of the other, nor parts of names ("van der").
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _QUOTED = re.compile(r"[“\"„][^“”\"„]*[”\"“]")
 _MARKS = ' \t\n“”"„.;'
@@ -169,14 +169,14 @@ _NO_NAMES = frozenset(
     "studies high low new old young early late large small".split()
 )
 _NUMBERS = frozenset("one two three four five six seven eight nine ten half".split())
-_SHORTEST = 2  # words of something that can be said
-_LONGEST = 1_500  # characters: what is longer is no sentence that these rules were written for
+_SHORTEST = 2  # words of a statement
+_LONGEST = 1_500  # characters; these rules were not written for anything longer
 _NO_READING = "no reading: this says nothing that can be true or false; write it as a statement"
 _NOT_SO = {"en": "It is not the case that ", "de": "Es trifft nicht zu: "}
 
 
 def by_rules(statement: str, language: str = "en") -> Interpretation:
-    """The rules' readings; none for a question."""
+    """Return the rules' readings; none for a question."""
     if language == "en" and looks_german(statement):
         language = "de"
     found = () if is_question(statement) else readings(statement, language)
@@ -185,7 +185,9 @@ def by_rules(statement: str, language: str = "en") -> Interpretation:
 
 
 def readings(statement: str, language: str = "en") -> list[Reading]:
-    """The statement itself first, then what rules find in it; none in a statement without words.
+    """Return the statement itself, then the readings that rules find in it.
+
+    Empty for a statement without words.
 
     >>> [(str(r.kind), r.text) for r in readings("Holm says that the mill closed.")]
     [('ascriptive', 'Holm says that the mill closed.'), ('descriptive', 'the mill closed')]
@@ -204,7 +206,7 @@ def readings(statement: str, language: str = "en") -> list[Reading]:
 
 
 def is_question(text: str) -> bool:
-    """Whether a text is one sentence with a question mark.
+    """Whether a text is a single sentence that ends in a question mark.
 
     >>> is_question("Who closed the mill?"), is_question("Who closed it? It was Holm.")
     (True, False)
@@ -214,7 +216,7 @@ def is_question(text: str) -> bool:
 
 
 def numbered(found: Iterable[Reading]) -> list[Reading]:
-    """The readings with ids "r1", "r2", …, without repeated ones."""
+    """Drop duplicates and assign the ids "r1", "r2", …."""
     kept: dict[tuple[str, str], Reading] = {}
     for reading in found:
         kept.setdefault((reading.text.strip(_MARKS).casefold(), reading.kind), reading)
@@ -222,13 +224,13 @@ def numbered(found: Iterable[Reading]) -> list[Reading]:
 
 
 def of_user(text: str, language: str = "en", kind: StatementType | None = None) -> Reading:
-    """A reading that a user worded; its kind is found by rule unless given."""
+    """Make a reading worded by the user; its kind is found by rules unless given."""
     text = " ".join(text.split())
     return Reading("", text, kind or kind_of(text, language), negation(text, language), "user")
 
 
 def kind_of(text: str, language: str = "en") -> StatementType:
-    """The kind of statement that a text is.
+    """Classify a text by rules.
 
     >>> [str(kind_of(t)) for t in ("Coal must be banned.", "She said: “It must be banned.”")]
     ['normative', 'ascriptive']
@@ -245,7 +247,9 @@ def kind_of(text: str, language: str = "en") -> StatementType:
 
 
 def content_of(text: str, language: str = "en") -> str | None:
-    """What somebody is said to say; "" if it is not a sentence, None if nothing is ascribed.
+    """Return what the text ascribes to a speaker.
+
+    Returns "" if that is not a sentence, None if nothing is ascribed.
 
     >>> content_of("According to Holm, the mill closed."), content_of("The mill closed.")
     ('the mill closed', None)
@@ -256,7 +260,7 @@ def content_of(text: str, language: str = "en") -> str | None:
             continue
         what = match.groupdict().get("what") or ""
         bare = what.strip(_MARKS)
-        if sum(bare.count(mark) for mark in _QUOTATION_MARKS) % 2:  # of a quotation inside
+        if sum(bare.count(mark) for mark in _QUOTATION_MARKS) % 2:  # a quotation inside
             bare = what.strip(" \t\n.;")
         said = _said_by(match, bare) if "verb" in pattern.groupindex else bare
         if said is not None and (said == "" or len(said.split()) >= _SHORTEST):
@@ -265,14 +269,14 @@ def content_of(text: str, language: str = "en") -> str | None:
 
 
 def _said_by(match: re.Match[str], said: str) -> str | None:
-    """What follows “X says”: a sentence, "" for a thing, None if nothing is ascribed."""
+    """Return what follows “X says”: a sentence, "" for a thing, None if nothing is ascribed."""
     who = match["who"].lower().split()
     if _NO_SPEAKER.intersection(who):
         return None  # "the man who said so", "if he thinks so"
     if who[-1] in _ARTICLES:
         return None  # "the report that …" is a thing
     if {"not", "never"}.intersection(who):
-        return ""  # nothing is said: "does not believe that …"
+        return ""  # nothing is ascribed: "does not believe that …"
     quoted = match["what"].lstrip()[:1] in '“"'
     if match["that"]:
         return said
@@ -281,14 +285,15 @@ def _said_by(match: re.Match[str], said: str) -> str | None:
         return None
     if quoted or _read(said).verbs:
         return said
-    # "denies all charges" ascribes something; "reported a loss" says what was done.
+    # "denies all charges" ascribes something; "reported a loss" states an action.
     return "" if _SAYING.get(match["verb"], match["verb"]) in _BELIEVING else None
 
 
 def _parts(text: str, language: str) -> list[str]:
-    """The clauses of “X and Y” (English only); none if there is one.
+    """Split “X and Y” into clauses (English only); empty if there is only one.
 
-    Of “X did this and should do that” only the fact: the whole is normative and might be ignored.
+    From “X did this and should do that”, only the fact is taken: the whole is normative and may be
+    ignored.
     """
     found = [clause.text for clause in clauses(text)] if language == "en" else []
     if len(found) > 1:
@@ -302,9 +307,9 @@ def _parts(text: str, language: str) -> list[str]:
 
 
 def _halves(text: str) -> list[str]:
-    """The sides of a bare “and” or “but” if each surely is a sentence; else none.
+    """Split at a bare “and” or “but” if each half is clearly a sentence; else empty.
 
-    `verify` does not cut there, since a citation may belong to either side.
+    `verify` does not split there, since a citation may belong to either half.
     """
     if len(text) > _LONGEST:
         return []
@@ -323,10 +328,10 @@ def _halves(text: str) -> list[str]:
 
 
 def _surely_opens_a_sentence(text: str) -> bool:
-    """Whether it begins with a subject and an unambiguous finite verb."""
+    """Whether the text begins with a subject and an unambiguous finite verb."""
     sentence = _read(text)
     start = sentence.verbs[0].start if sentence.verbs else 0
-    first = sentence.word(0)  # no pronoun: "it was closed" alone speaks of nothing
+    first = sentence.word(0)  # pronouns do not count: "it was closed" makes no sense alone
     named = first[:1].isupper() and first.lower() not in syntax.PRONOUNS
     opens = first.lower() in syntax.DETERMINERS or named
     before_a_stop = sentence.next_stop(0) > start
@@ -342,11 +347,11 @@ def _read(text: str) -> Sentence:
 
 
 def negation(text: str, language: str = "en") -> str:
-    """The text negated; "" in a language that these rules do not know.
+    """Negate a text; "" in a language that these rules do not cover.
 
-    “not” follows the first auxiliary, or goes if it is there; “causes” becomes “does not cause”.
-    Where that may mean something else (“all … are not”, two clauses), the whole is negated. Of “X
-    believes Y” the believing is negated.
+    “not” follows the first auxiliary, or is removed if it is there; “causes” becomes “does not
+    cause”. Where that could mean something else (“all … are not”, two clauses), the whole is
+    negated. In “X believes Y”, the believing is negated.
 
     >>> negation("The bridge was built in 1911."), negation("All bridges were closed.")
     ('The bridge was not built in 1911.', 'It is not the case that all bridges were closed.')
@@ -363,7 +368,7 @@ def negation(text: str, language: str = "en") -> str:
 
 
 def _denied_saying(text: str) -> str | None:
-    """“X does not say Y” for “X says Y”; None for anything else."""
+    """Turn “X says Y” into “X does not say Y”; None for anything else."""
     match = next(filter(None, (each.fullmatch(text) for each in _ATTRIBUTIONS["en"][:2])), None)
     if match is None or sum(text.count(mark) for mark in '"“') > 1:
         return None
@@ -392,7 +397,7 @@ def _denied_inside(text: str) -> str | None:
     if verb is None:
         return None
     before = [token.word.lower() for token in sentence.tokens[: verb.start]]
-    # "A bridge was not built" and "two were not" leave it open whether others were.
+    # "A bridge was not built" and "two were not" leave open whether others were.
     some = before and (before[0] in ("a", "an") or before[0][0].isdigit() or before[0] in _NUMBERS)
     if not before or some or (_UNDENIABLE | _REPORTING).intersection(before):
         return None
@@ -407,7 +412,7 @@ def _denied_inside(text: str) -> str | None:
             return f"{text[: auxiliary.start]}{said}{text[after[0].end :]}"
         return text[: auxiliary.end] + text[following.end :]
     if any(token.word.lower() in _UNDENIABLE for token in sentence.tokens[verb.start : end]):
-        return None  # "was not built in 1911 and lies …" would deny the first half alone
+        return None  # "was not built in 1911 and lies …" would negate only the first half
     if takes_not:
         joined = "not" if auxiliary.word == "can" else " not"  # cannot
         return text[: auxiliary.end] + joined + text[auxiliary.end :]
@@ -421,9 +426,9 @@ def _denied_inside(text: str) -> str | None:
 
 
 def _only_verb(sentence: Sentence) -> tuple[Verb | None, int]:
-    """The verb of a sentence of one clause, and the token where the clause ends.
+    """Return the verb of a one-clause sentence, and the token where the clause ends.
 
-    A clause with “that” behind the verb belongs to it: "it was announced that the mill closed".
+    A “that” clause after the verb belongs to it: "it was announced that the mill closed".
     """
     end, found = len(sentence.tokens), sentence.verbs or _present_in(sentence)
     if not sentence.balanced:
@@ -437,7 +442,7 @@ def _only_verb(sentence: Sentence) -> tuple[Verb | None, int]:
 
 
 def _present_in(sentence: Sentence) -> list[Verb]:
-    """Possible present forms in a sentence without a sure verb ("coffee causes")."""
+    """Return possible present forms if no verb is certain ("coffee causes")."""
     words = [token.word for token in sentence.tokens]
     return [
         Verb(n, n + 1)
@@ -464,11 +469,11 @@ _COMMON = re.compile(  # endings of words that are hardly ever names
 
 
 def _lowered(text: str) -> str:
-    """The text as it stands after "that": its first letter in lower case, except of a name."""
+    """Lower the first letter, as after "that", unless the word is a name."""
     first, second = (*text.split(" ", 2), "", "")[:2]
     word = first.lower().rstrip(",")
     known = syntax.DETERMINERS | syntax.PRONOUNS | syntax.PREPOSITIONS | syntax.SUBORDINATORS
-    # "Articles are", "Vaccines cause": few names are plurals.
+    # "Articles are", "Vaccines cause": names are rarely plural.
     of_plural = second in _OF_PLURALS and not _SINGULAR.search(text)
     plural = first.endswith("s") and (of_plural or syntax.is_plural_present(second))
     common = word in known | _UNDENIABLE | _NO_NAMES | _NUMBERS
@@ -479,7 +484,7 @@ def _lowered(text: str) -> str:
 
 # ── By a language model ──────────────────────────────────────────────────────────────────────────
 
-MOST_READINGS = 20  # of one statement; each costs up to 2·k·(1 + repetitions) calls
+MOST_READINGS = 20  # per statement; each costs up to 2·k·(1 + repetitions) calls
 ANALYSIS_TOKENS, LIST_TOKENS, NEGATION_TOKENS = 700, 500, 200
 _CLAIMS = (
     '{"type":"object","properties":{"claims":{"type":"array","items":{"type":"string"}}},'
@@ -498,20 +503,19 @@ class ModelInterpreter:
     calls: Calls
     templates: Templates
     language: str = "en"
-    guided: bool = True  # whether lists are asked for with a JSON Schema
+    guided: bool = True  # whether lists are requested with a JSON Schema
     temperature: float = 0.2
     at_once: int = 16
-    tokens: Mapping[str, int] = field(default_factory=dict)  # by step: limits of the reply
-    on_progress: Callable[[int, int], None] | None = None  # calls done, of how many
+    tokens: Mapping[str, int] = field(default_factory=dict)  # reply limits by step
+    on_progress: Callable[[int, int], None] | None = None  # calls done, total
 
     @property
     def fingerprint(self) -> str:
-        """The models of the steps."""
         steps = ("freetext_descriptive_analysis", "list_descriptive_statements", "negate_claim")
         return " + ".join(dict.fromkeys(self.calls.model(step).fingerprint for step in steps))
 
     def interpret(self, statement: str) -> Interpretation:
-        """The model's readings with their negations; the rules' where it gave none."""
+        """Return the model's readings with their negations; the rules' if it gave none."""
         tasks = [partial(self._listed, statement, kind) for kind in StatementType]
         lists = all_at_once(tasks, self.at_once, self.calls, in_calls(self.on_progress, 2))
         found, failures = list[Reading](), list[Failed]()
@@ -540,7 +544,6 @@ class ModelInterpreter:
         return Interpretation(tuple(kept), by, tuple(failures))
 
     def _listed(self, text: str, kind: StatementType) -> list[str] | Failed:
-        """The readings of one kind."""
         about = {"statement": text, "type": str(kind)}
         step = f"freetext_{kind}_analysis"
         prompt = self._prompt(step, ANALYSIS_TOKENS, claim=text)
@@ -554,7 +557,7 @@ class ModelInterpreter:
 
     def _negated(self, reading: Reading) -> str | Failed:
         prompt = self._prompt("negate_claim", NEGATION_TOKENS, statement=reading.text)
-        # A user's prompt says itself how it wants the answer; EvidenceSeeker's wants plain text.
+        # A user's prompt states how it wants the answer; EvidenceSeeker's wants plain text.
         guided = self.guided and "negate_claim" not in self.templates.own
         prompt = replace(prompt, guidance=Guidance("json", _NEGATION) if guided else None)
 

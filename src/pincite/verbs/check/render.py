@@ -1,7 +1,6 @@
-"""Check reports for people and programs: HTML, Markdown, CSV, ClaimReview, and the log of results.
+"""Renders check reports as HTML, Markdown, CSV and ClaimReview, and writes the results log.
 
-The HTML page has no script and makes no request; every value is escaped. The terminal has a module
-of its own.
+The HTML page has no script and makes no request; every value is escaped. `terminal` prints reports.
 """
 
 import csv
@@ -33,8 +32,8 @@ from pincite.verbs.check.report import DIGITS, Check, CheckReport, ReadingResult
 
 # ── HTML ─────────────────────────────────────────────────────────────────────────────────────────
 
-_PLOT = 320  # pixels of a side of the plot of measures
-_HEADLINE = 300  # characters of a statement as a heading; the whole is a click away
+_PLOT = 320  # side length in pixels of the plot of measures
+_HEADLINE = 300  # characters of a statement as a heading; a click shows the whole
 _SIDES = (
     {"word": "for", "sign": "▲", "tone": "supported"},
     {"word": "against", "sign": "▽", "tone": "refuted"},
@@ -43,7 +42,6 @@ _SIDES = (
 
 
 def to_html(report: CheckReport) -> str:
-    """The page as text."""
     n_readings = sum(len(check.results) for check in report.checks)
     return templates.page("check.html.j2").render(
         report=report,
@@ -57,7 +55,7 @@ def to_html(report: CheckReport) -> str:
 
 
 def views(report: CheckReport, words: Language = IN_ENGLISH) -> list[dict[str, Any]]:
-    """What a page shows of each check, in the names of `reading.html.j2`."""
+    """Return what a page shows of each check, under the names used by `reading.html.j2`."""
     return [shown(partial(_view, words=words), check) for check in report.checks]
 
 
@@ -83,7 +81,7 @@ def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
         "meaning": words.say(wording.KINDS[result.reading.kind]),
         "negation": result.reading.negation,
         "outcome": outcome.value,
-        # A class of the style sheet, which knows the labels of `verify`.
+        # A CSS class, named after the labels of `verify`.
         "tone": "unchecked"
         if rank is None
         else ("partly_supported", "supported", "refuted")[(rank > 0) - (rank < 0)],
@@ -103,9 +101,9 @@ def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
 
 
 def sides(result: ReadingResult) -> list[dict[str, Any]]:
-    """For, against and neutral, each with its documents; empty if nothing was judged.
+    """Group the documents into for, against and neutral; empty if nothing was judged.
 
-    What is counted is what is listed: documents with their passages, the strongest first.
+    The counts are those of the listed documents. The strongest come first.
     """
     items = result.items
     for_it, against = confirmation.sides(items)
@@ -121,7 +119,7 @@ def sides(result: ReadingResult) -> list[dict[str, Any]]:
 
 
 def _documents(result: ReadingResult, places: Sequence[int]) -> list[dict[str, Any]]:
-    """The documents of the passages at these places, in their order."""
+    """Group the passages at these places by document, keeping their order."""
     grouped: dict[str, list[int]] = {}
     for place in places:
         grouped.setdefault(result.items[place].passage.doc_id, []).append(place)
@@ -165,14 +163,14 @@ def _passage(result: ReadingResult, place: int) -> dict[str, Any]:
 
 
 def page_of(item: Weighed) -> PageNumber | None:
-    """The page of the quote, else of the passage; None for documents without pages."""
+    """Return the page of the quote, else of the passage; None for documents without pages."""
     quote = None if isinstance(item.outcome, Failed) else item.outcome.quote
     document = Document(item.passage.url, item.passage.title, "", meta=dict(item.meta))
     return number_at(document, item.passage.span.start + (quote.start if quote else 0))
 
 
 def measures_to_html(result: Mapping[str, Any]) -> str:
-    """What `pincite eval check` measured, as one self-contained HTML page with its plot."""
+    """Render the result of `pincite eval check` as one self-contained page with a plot."""
     points = [
         {
             "x": round(one["mean_probability"] * _PLOT, 1),
@@ -197,7 +195,6 @@ def measures_to_html(result: Mapping[str, Any]) -> str:
 
 
 def _measured(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A statement as its line of the table shows it."""
     return {
         **row,
         "right": row["said"] == row["label"],
@@ -216,7 +213,7 @@ COLUMNS = (
 
 
 def to_csv(report: CheckReport) -> str:
-    """The report as CSV with a header; no text becomes a formula."""
+    """Render the report as CSV with a header. Formulas are neutralised."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -226,7 +223,7 @@ def to_csv(report: CheckReport) -> str:
 
 
 def rows(report: CheckReport) -> Iterator[list[object]]:
-    """The values of `COLUMNS`; a reading without evidence has one row."""
+    """Yield the values of `COLUMNS`. A reading without evidence has one row."""
     for check in report.checks:
         yield from shown(_of_check, check)
 
@@ -250,7 +247,7 @@ def _of_check(check: Check) -> list[list[object]]:
 
 
 def _of_item(result: ReadingResult, place: int) -> list[object]:
-    """The columns from `side` on."""
+    """Return the columns from `side` on."""
     item = result.items[place]
     passage, outcome, meta = item.passage, item.outcome, item.meta
     row: list[object] = [item.side, _rounded(item.doc)]
@@ -273,10 +270,10 @@ def _rounded(value: float | None) -> float | None:
 
 
 def to_claimreview(report: CheckReport) -> str:
-    """Checks as ClaimReview in JSON-LD; safe inside a page's `<script>` too.
+    """Render ClaimReview as JSON-LD that is safe inside a `<script>` element.
 
-    One review per reading with evidence. Author and address are settings of the publisher, and are
-    left out unless set.
+    There is one review per reading with evidence. Author and address come from the publisher's
+    settings and are left out unless set.
     """
     reviews = [
         review
@@ -284,7 +281,7 @@ def to_claimreview(report: CheckReport) -> str:
         for review in shown(partial(_reviews, report=report, number=n), check)
     ]
     document = {"@context": "https://schema.org", "@graph": reviews}
-    # ASCII without "<": no text of a page can end a script element.
+    # ASCII without "<": text from a page cannot end a script element.
     return json.dumps(document, ensure_ascii=True, indent=1).replace("<", "\\u003c") + "\n"
 
 
@@ -301,7 +298,7 @@ _NAMES = ("claimreview.author", "claimreview.author_url", "claimreview.url")
 
 
 def lacking(report: CheckReport) -> str:
-    """Which settings a search engine would need in the document; empty if none is missing."""
+    """List the unset settings that search engines expect in the document; empty if none."""
     given = report.settings
     absent = [name for name in _NAMES if not given.get(name)]
     if not absent:
@@ -312,7 +309,7 @@ def lacking(report: CheckReport) -> str:
 
 
 def _published(report: CheckReport, anchor: str) -> dict[str, Any]:
-    """The publisher, and the reading's place on the page of --html."""
+    """Return the publisher and the reading's anchor on the HTML page."""
     given = report.settings
     name, site, page = (str(given.get(name) or "") for name in _NAMES)
     author = {"name": name} if name else {}
@@ -338,7 +335,7 @@ def _review(result: ReadingResult, report: CheckReport) -> dict[str, Any]:
         "itemReviewed": {"@type": "Claim", "name": one_line(result.reading.text)},
         "reviewRating": {
             "@type": "Rating",
-            "ratingValue": rank + 4,  # schema.org's Rating wants a scale; 4 is in its middle
+            "ratingValue": rank + 4,  # schema.org's Rating needs a scale; 4 is the middle
             "worstRating": 1,
             "bestRating": 7,
             "alternateName": wording.LABELS[outcome],
@@ -360,11 +357,11 @@ def _work(item: Weighed) -> dict[str, Any]:
 
 # ── Markdown ──────────────────────────────────────────────────────────────────────────────────────
 
-_NONE = math.nan  # of a number that is not there: EvidenceSeeker's filters round all of them
+_NONE = math.nan  # for missing numbers: EvidenceSeeker's filters round every number
 
 
 class _Member(str):
-    """A text that is also a member of EvidenceSeeker's enumerations: `.value` is its word."""
+    """A text that also acts as a member of EvidenceSeeker's enumerations, with its `.value`."""
 
     value: str
 
@@ -375,14 +372,14 @@ class _Member(str):
 
 
 class _Lenient(dict[str, Any]):
-    """A table in which missing keys are empty texts: not every document has a page."""
+    """A table whose missing keys are empty: not every document has a page."""
 
     def __missing__(self, key: str) -> str:
         return ""
 
 
 class _Levels(dict[str, str]):
-    """Our labels by outcome; called with a mean degree, EvidenceSeeker's level."""
+    """Our labels by outcome. Calling it with a mean degree returns EvidenceSeeker's level."""
 
     def __call__(self, doc: float) -> _Member:
         level = Outcome.BALANCED if math.isnan(doc) else confirmation.level(doc)
@@ -396,11 +393,11 @@ def to_markdown(
     show_documents: bool = True,
     translation: Mapping[str, str] | None = None,
 ) -> str:
-    """All checks, one after another, through a template that a user can replace.
+    """Render all checks, one after another, with a template that a user can replace.
 
-    The values have the names and forms that EvidenceSeeker's result template uses, so that a
-    template of it runs as it is, and more of our own. A missing number, as of a reading without
-    evidence, is NaN. `translation`: texts that a template may name.
+    Values have the names and forms of EvidenceSeeker's result template, so its templates run
+    unchanged; we add more. A missing number, as in a reading without evidence, is NaN.
+    `translation` holds texts that a template may name.
 
     Raises:
         ConfigError: the template cannot be read or filled in.
@@ -410,7 +407,7 @@ def to_markdown(
 
 
 def to_footnotes(report: CheckReport) -> str:
-    """All checks as Markdown with the evidence in footnotes, for pasting elsewhere."""
+    """Render all checks as Markdown with the evidence in footnotes, for pasting elsewhere."""
     return _filled(report, None, {}, shipped="check_footnotes.md.j2")
 
 
@@ -430,7 +427,7 @@ def _filled(
 
 
 def uid_of(statement: str, created: str) -> str:
-    """The id of one check of a statement: 16 hex digits."""
+    """Return the id of a check: 16 hex digits."""
     return hashlib.sha256(f"{created}\0{statement}".encode("utf-8", "replace")).hexdigest()[:16]
 
 
@@ -458,7 +455,7 @@ def _values(check: Check, report: CheckReport, show_documents: bool) -> dict[str
 
 
 def _claim(result: ReadingResult) -> dict[str, object]:
-    """A reading under our names, then under EvidenceSeeker's."""
+    """Return a reading under our names and under EvidenceSeeker's."""
     reading, weight = result.reading, result.weight
     documents = [_as_document(str(n), item) for n, item in enumerate(result.items)]
     return {
@@ -502,7 +499,7 @@ def _as_document(uid: str, item: Weighed) -> dict[str, Any]:
 
 
 def _level(outcome: Outcome) -> _Member:
-    """Our outcome with EvidenceSeeker's word: "strongly_confirmed", "inconclusive_confirmation"."""
+    """Return EvidenceSeeker's word for our outcome, such as "strongly_confirmed"."""
     word = confirmation.seed_level(outcome) or str(outcome)
     for noun, verb in (("disconfirmation", "disconfirmed"), ("confirmation", "confirmed")):
         if word.endswith(noun) and not word.startswith("inconclusive"):
@@ -519,10 +516,10 @@ def _number(value: float | None) -> float:
 
 
 def log_checks(report: CheckReport, settings: Settings) -> list[Path]:
-    """Write each check of a report into the log, if there is one; returns the files.
+    """Write each check to the results log, if enabled; returns the files.
 
     Raises:
-        ConfigError: a file cannot be written, the template not filled in, or git refuses.
+        ConfigError: a file cannot be written, the template cannot be filled in, or git fails.
     """
     written = list[Path]()
     for check in report.checks if settings.results.folder else ():

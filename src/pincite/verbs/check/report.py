@@ -1,4 +1,4 @@
-"""The report of `check`: a statement, its readings, what was found on each, and its JSON."""
+"""The report of `check` and its JSON."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,12 +22,12 @@ from pincite.verbs.check import wording
 
 T = TypeVar("T")
 STOPPED = Failed("stopped", "the run was stopped")
-DIGITS = 4  # of numbers in the JSON
+DIGITS = 4  # decimals in the JSON
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One way to understand a statement, with its negation."""
+    """One reading of a statement, with its negation."""
 
     reading_id: str  # "r1", "r2", …: unique within a check
     text: str
@@ -38,7 +38,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Interpretation:
-    """The readings of one statement, who found them, and what went wrong."""
+    """The readings of one statement, who made them, and what failed."""
 
     readings: tuple[Reading, ...]
     by: str  # "rules", "user", or the model
@@ -69,7 +69,7 @@ class ReadingResult:
     @property
     @written
     def warning(self) -> str:
-        """What must not be overlooked beside the mean; empty if nothing."""
+        """What must not be overlooked next to the mean; empty if nothing."""
         return wording.warning(self.weight)
 
 
@@ -85,13 +85,13 @@ class Check:
     @property
     @written
     def complete(self) -> bool:
-        """Whether everything that was found was judged."""
+        """Whether everything found was judged."""
         failed = [r.weight.n_failed or r.weight.outcome is Outcome.FAILED for r in self.results]
         return not self.failures and not any(failed)
 
     @property
     def stopped(self) -> bool:
-        """Whether Ctrl-C ended it."""
+        """Whether Ctrl-C ended the check."""
         outcomes = [item.outcome for result in self.results for item in result.items]
         failed = [each for each in (*self.failures, *outcomes) if isinstance(each, Failed)]
         return any(each.step == "stopped" for each in failed)
@@ -113,7 +113,6 @@ class CheckReport(codec.JsonReport):
     @property
     @written
     def warnings(self) -> tuple[str, ...]:
-        """In English."""
         return texts(self.warnings_coded)
 
     @property
@@ -124,30 +123,29 @@ class CheckReport(codec.JsonReport):
     @property
     @written
     def complete(self) -> bool:
-        """Whether every statement was checked, and nothing failed."""
+        """Whether every statement was checked without a failure."""
         return len(self.checks) == self.n_statements and all(c.complete for c in self.checks)
 
     def legend(self, words: Language = IN_ENGLISH) -> str:
-        """What the degrees mean; empty if there are none."""
+        """Explain the degrees; empty if there are none."""
         threshold = self.settings.get("check.threshold")
         threshold = threshold if isinstance(threshold, int | float) else THRESHOLD
         degrees = [result.weight.doc for check in self.checks for result in check.results]
         return wording.legend(threshold, words) if any(d is not None for d in degrees) else ""
 
     def to_values(self) -> dict[str, Any]:
-        """The report as its JSON has it; what cannot be written costs itself."""
+        """Return the values written as JSON. A check that cannot be written becomes a failure."""
         values: dict[str, Any] = codec.values_of(replace(self, checks=()), DIGITS)
         values["checks"] = [shown(partial(codec.values_of, digits=DIGITS), c) for c in self.checks]
         return values | {"usage": codec.values_of(self.usage, 6), "complete": self.complete}
 
 
 def failed(reading: Reading) -> ReadingResult:
-    """A reading that could not be judged at all."""
     return ReadingResult(reading, (), Weight(outcome=Outcome.FAILED, doc=None, n_texts=0))
 
 
 def shown(render: Callable[[Check], T], check: Check) -> T:
-    """What `render` returns for a check; passages and readings for which it raises are failures."""
+    """Render a check; passages and readings for which `render` raises become failures."""
 
     def without_culprits(why: Failed) -> T:
         results = tuple(_showable(render, check, result, why) for result in check.results)
@@ -165,12 +163,12 @@ def shown(render: Callable[[Check], T], check: Check) -> T:
 def _showable(
     render: Callable[[Check], T], check: Check, result: ReadingResult, why: Failed
 ) -> ReadingResult:
-    """The result without the passages for which `render` raises, or without any."""
+    """Drop the passages for which `render` raises, or all of them."""
 
     def raises(one: ReadingResult) -> bool:
         try:
             render(replace(check, results=(one,)))
-        except Exception:  # the first one is in the log
+        except Exception:  # the first exception was logged
             return True
         return False
 
@@ -183,6 +181,6 @@ def _showable(
 
 
 def _blank(item: Weighed, why: Failed) -> Weighed:
-    """In place of a passage that cannot be shown."""
+    """Return a placeholder for a passage that cannot be shown."""
     passage = Passage(item.passage.doc_id, str(item.passage.url), "", "", Span(0, 0))
     return Weighed(Unjudged(why.step, why.detail, passage), item.text_id, "failed")

@@ -1,6 +1,6 @@
-"""Checks on a terminal: each reading with its result, and what speaks for and against it.
+"""Prints checks on a terminal: each reading with its result and the evidence on both sides.
 
-Texts of statements, pages and models are `rich.text.Text`, never markup, on one line.
+Text from statements, pages and models is always a `rich.text.Text`, never markup, on one line.
 """
 
 from functools import partial
@@ -29,9 +29,9 @@ STYLES = {
     Outcome.FAILED: "yellow",
     Outcome.NOT_JUDGED: "dim",
 }
-# Characters before an ellipsis; a statement longer than three lines is known to its writer.
+# Characters before an ellipsis. Statements are cut at three lines: the user knows them.
 TEXT_WIDTH, SOURCE_WIDTH, STATEMENT_WIDTH = 200, 90, 240
-_INDENT = 5  # columns, below the number of a reading
+_INDENT = 5  # columns; aligns with the text of a reading
 _SIDES = (("for", "green"), ("against", "red"))
 
 
@@ -91,13 +91,13 @@ def _result(result: ReadingResult, statement: str, limit: int) -> list[Renderabl
 
 
 def _items(result: ReadingResult, limit: int) -> Table:
-    """The passages for the reading, then those against it: side, degree, passage."""
+    """Tabulate the passages for the reading, then those against it: side, degree, passage."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column()
     table.add_column()
-    table.add_column(overflow="fold")  # an address is no use without its end
+    table.add_column(overflow="fold")  # a truncated address is useless
     for (side, style), places in zip(_SIDES, confirmation.sides(result.items), strict=True):
-        # A strong contradiction is shown whatever the limit.
+        # Strong contradictions are shown regardless of the limit.
         shown = [n for i, n in enumerate(places) if i < limit or n in result.weight.contradictions]
         for n in shown:
             doc = check_wording.signed(result.items[n].doc)

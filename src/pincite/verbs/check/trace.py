@@ -1,12 +1,12 @@
-"""A trace: everything that a run of `check` asked and decided, written as it happens.
+"""A trace of a `check` run: every prompt, reply and decision, written as it happens.
 
-One JSON object per line. A run begins with the event "run" (settings and versions); then come
+One JSON object per line. A run begins with the event "run" (settings and versions), followed by
 "statement" (with its readings), "call" (a prompt and its reply), "unreadable" (a call whose reply
-could not be used), "searched" (pages of the web that are not evidence, and why), "judged" (a
-passage and what it says) and finally "report". A second run with the same file is appended and
-reuses the replies. Keys of servers are never written.
+could not be used), "searched" (web pages that are not evidence, and why), "judged" (a passage and
+its evidence) and finally "report". A second run with the same file appends to it and reuses the
+replies. API keys are never written.
 
-`replayed` computes the checks of the last run again from the recorded replies, without a model.
+`replayed` recomputes the checks of the last run from the recorded replies, without a model.
 """
 
 import json
@@ -32,10 +32,10 @@ VERSION = 2
 
 
 class TraceWriter(AbstractContextManager["TraceWriter"]):
-    """Appends events to a file, each whole; safe to use from several threads."""
+    """Appends whole events to a file; thread-safe."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file at its end, dropping what a kill left of its last line.
+        """Open the file for appending, dropping a partial last line left by a kill.
 
         Raises:
             ConfigError: it cannot be written.
@@ -50,23 +50,21 @@ class TraceWriter(AbstractContextManager["TraceWriter"]):
             raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
 
     def record(self, event: Mapping[str, Any]) -> None:
-        """Write an event now."""
         line = json.dumps(event, ensure_ascii=True) + "\n"
         with self._lock:
             self._file.write(line)
             self._file.flush()
 
     def __exit__(self, *error: object) -> None:
-        """Close the file."""
         self._file.close()
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A trace file as read."""
+    """A trace file that was read."""
 
-    run: Mapping[str, Any]  # the last run's first event
-    events: Sequence[Mapping[str, Any]]  # that follow it
+    run: Mapping[str, Any]  # the first event of the last run
+    events: Sequence[Mapping[str, Any]]  # the events after it
     replies: Mapping[str, Completion]  # of all runs, by key
     unreadable: frozenset[str]  # keys of replies that could not be used
 
@@ -77,10 +75,10 @@ class Trace:
 
     @property
     def report(self) -> CheckReport | None:
-        """What the run reported; None if it was killed before.
+        """The run's report; None if it was killed first.
 
         Raises:
-            InputError: it is no report of this version.
+            InputError: not a report of this version.
         """
         reports = (e["report"] for e in reversed(self.events) if e["event"] == "report")
         found = next(reports, None)
@@ -88,10 +86,10 @@ class Trace:
 
 
 def read_trace(path: Path) -> Trace:
-    """The trace in a file.
+    """Read a trace file.
 
     Raises:
-        InputError: the file is missing, or a line is no event; names the line.
+        InputError: the file is missing, or a line is not an event; names the line.
     """
     runs: list[tuple[Mapping[str, Any], list[Mapping[str, Any]]]] = []
     replies, unreadable = dict[str, Completion](), set[str]()
@@ -125,7 +123,7 @@ def _events(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     for number, line in enumerate(lines, 1):
         if number == len(lines) and not line.endswith(b"\n"):
-            return  # a kill cut it
+            return  # cut off by a kill
         try:
             event = json.loads(line)
         except (ValueError, RecursionError) as error:
@@ -144,12 +142,12 @@ def _no_trace(path: Path, number: int, error: Exception) -> InputError:
 
 
 def replayed(trace: Trace) -> CheckReport:
-    """The last run's report, computed from its replies: probabilities, DOC, groups and levels.
+    """Recompute the last run's report from its replies: probabilities, DOC, groups and levels.
 
-    Readings and passages are the recorded ones, and what failed stays failed.
+    Readings and passages are the recorded ones, and failures stay failures.
 
     Raises:
-        InputError: the trace is not what it should be.
+        InputError: the trace is malformed.
     """
     run, recorded = trace.run, trace.report
     statements: list[tuple[Mapping[str, Any], list[Mapping[str, Any]]]] = []
@@ -198,7 +196,7 @@ def _check(
         )
         judged = [event["item"] for event in own if event["event"] == "judged"]
         items[reading] = codec.from_values(list[Weighed], judged)
-    if model := _model_judge(trace):  # what failed stays so; the rest is computed again
+    if model := _model_judge(trace):  # failures stay; the rest is recomputed
         known = [
             (reading, item.passage)
             for reading, of_reading in items.items()
@@ -224,7 +222,7 @@ def _check(
 
 
 def _model_judge(trace: Trace) -> ModelJudge | None:
-    """The run's judge, if it asked a model, with the recorded replies in place of the model."""
+    """Rebuild the run's judge, if it used a model, with recorded replies instead of the model."""
     how = trace.run["check"]["model"]
     if how is None:
         return None
@@ -237,7 +235,7 @@ def _model_judge(trace: Trace) -> ModelJudge | None:
 
 
 def model_of(judge: ModelJudge, models: Mapping[str, str]) -> dict[str, Any]:
-    """What `_model_judge` needs of a judge; `models`: fingerprints by step."""
+    """Return what `_model_judge` needs of a judge; `models` are fingerprints by step."""
     names = ("options", "language", "fingerprint")
     given = {name: getattr(judge.templates, name) for name in names}
     templates = {**given, "texts": dict(judge.templates.texts)}
@@ -246,7 +244,7 @@ def model_of(judge: ModelJudge, models: Mapping[str, str]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Replies:
-    """A generator of recorded replies."""
+    """A generator that returns recorded replies."""
 
     fingerprint: str
     trace: Trace

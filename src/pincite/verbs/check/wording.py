@@ -1,4 +1,4 @@
-"""The words and signs for the results of `check`."""
+"""Words and signs for the results of `check`."""
 
 from collections.abc import Callable, Sequence
 
@@ -43,12 +43,10 @@ ADVICE = (
 
 
 def readings(n: int) -> str:
-    """How many readings, in words."""
     return "1 reading" if n == 1 else f"{n or 'no'} readings"
 
 
 def legend(threshold: float, words: Language = IN_ENGLISH) -> str:
-    """What the degrees mean."""
     said = words.say(
         "A degree runs from −1 (the document refutes the reading) to +1 (it confirms it). Within "
         "±%(threshold)s it counts as neither; the result is the mean of the other degrees."
@@ -59,7 +57,7 @@ def legend(threshold: float, words: Language = IN_ENGLISH) -> str:
 def sentence(
     weight: Weight, n_passages: int, kind: StatementType, words: Language = IN_ENGLISH
 ) -> str:
-    """The result of one reading in words.
+    """Describe the result of one reading.
 
     >>> from pincite.judgement.confirmation import Weight
     >>> sentence(Weight(Outcome.NO_EVIDENCE, None, 0), 0, StatementType.DESCRIPTIVE)
@@ -85,7 +83,7 @@ def sentence(
 
 
 def mean_degree(weight: Weight, n_passages: int, words: Language = IN_ENGLISH) -> str:
-    """The mean degree of a reading and how sure it is; empty without evidence."""
+    """Describe the mean degree and its uncertainty; empty without evidence."""
     if weight.doc is None:
         return ""
     said = words.say("mean degree %(doc)s") % {"doc": signed(weight.doc)}
@@ -104,12 +102,12 @@ def _how_sure(weight: Weight, n_passages: int, words: Language) -> str:
 
 
 def warning(weight: Weight, words: Language = IN_ENGLISH) -> str:
-    """What must not be overlooked beside the mean; empty if nothing."""
+    """Say what must not be overlooked next to the mean; empty if nothing."""
     n = len(weight.contradictions)
     if not n:
         return ""
     if weight.outcome is Outcome.BALANCED:
-        said = words.say("%(num)d passages strongly contradict each other")  # two at least
+        said = words.say("%(num)d passages strongly contradict each other")  # at least two
     else:
         said = words.plural(
             "%(num)d passage strongly contradicts this",
@@ -122,13 +120,13 @@ def warning(weight: Weight, words: Language = IN_ENGLISH) -> str:
 def unused_pages(
     unread: Sequence[Unchecked], excluded: Sequence[Exclusion], say: Callable[[str], str] = str
 ) -> list[tuple[str, str]]:
-    """The pages of the web that are not evidence, with the reason in words."""
+    """Return the web pages that are not evidence, each with the reason."""
     why_not = [(page.url, why_unchecked(page, say)) for page in unread]
     return [*why_not, *((page.url, why_excluded(page, say)) for page in excluded)]
 
 
 def signed(doc: float | None) -> str:
-    """A degree with its sign, two decimals.
+    """Format a degree with its sign and two decimals.
 
     >>> signed(0.3), signed(-1.0), signed(None)
     ('+0.30', '−1.00', '')

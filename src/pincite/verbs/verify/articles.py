@@ -1,7 +1,7 @@
-"""Articles from a file or, when the user allows it, from a wiki.
+"""Articles from a file or, if the user allows fetching, from a wiki.
 
-What names a file is a file; anything else is an address. Offline, an address ends in a message that
-says what would have been fetched, and from where.
+An argument that does not name a file is an address. Offline, an address raises an error that says
+what would have been fetched, and from where.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,18 +35,18 @@ from pincite.wiki.api import (
 )
 from pincite.wiki.article import read_articles
 
-# Endings of the files that `verify` reads: such a name is a file that is missing, not a title.
+# A name with one of these endings is a missing file, not a title.
 _FILES = tuple(
     ".wiki .wikitext .mediawiki .txt .html .htm .xml .bz2 .gz .json .jsonl .zip .md".split()
 )
 
 
 class NoArticle(InputError):
-    """The wiki has no such article; the message says what it has instead."""
+    """The wiki has no such article. The message lists what it has instead."""
 
 
 def is_file(given: str) -> bool:
-    """Whether the argument names a file, even one that is missing."""
+    """Whether the argument names a file, even a missing one."""
     if given == "-" or given.startswith(("./", "../", "/", "~")) or _exists(given):
         return True
     return "://" not in given and given.lower().endswith(_FILES)
@@ -55,21 +55,17 @@ def is_file(given: str) -> bool:
 def _exists(given: str) -> bool:
     try:
         return Path(given).exists()
-    except (OSError, ValueError):  # longer than a file's name may be, a NUL in it
+    except (OSError, ValueError):  # name too long, or it contains a NUL
         return False
 
 
 def home(settings: Settings) -> Site:
-    """The wiki that titles without an address belong to."""
+    """The wiki for titles without an address."""
     return site_at(settings.verify.wiki) if settings.verify.wiki else wikipedia(settings.language)
 
 
 def require_online(settings: Settings, what: str, site: Site) -> None:
-    """Raise unless fetching is allowed; the message says what would be fetched from where.
-
-    Raises:
-        FetchingIsOff
-    """
+    """Raise FetchingIsOff unless fetching is enabled."""
     if not settings.web.online:
         message = (
             f"{what} is not a file. As an article it would be fetched from {site.api}, but "
@@ -80,23 +76,22 @@ def require_online(settings: Settings, what: str, site: Site) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Wikis:
-    """The wikis of a run: one request at a time to each."""
+    """The wikis used in a run, with one request at a time to each."""
 
     web: Web
     tell: Callable[[str], None] = lambda message: None
-    html: bool = False  # whether articles are read from the wiki's HTML instead of wikitext
+    html: bool = False  # read articles from the wiki's HTML instead of its wikitext
     _apis: dict[Site, ActionApi] = field(default_factory=dict)
 
     def api(self, site: Site) -> ActionApi:
-        """The one client of a wiki."""
         return self._apis.setdefault(site, ActionApi(site, self.web, tell=self.tell))
 
     def page(self, address: ArticleAddress) -> Page | Refused:
-        """One revision of an article, or why there is none."""
+        """Return one revision of an article, or why there is none."""
         return fetch_page(self.api(address.site), address)
 
     def article(self, page: Page) -> Article:
-        """Its claims; from the wikitext, with a warning, where the wiki gives no HTML."""
+        """Parse the article. Fall back to wikitext, with a warning, if the wiki serves no HTML."""
         if not self.html:
             return article_of(page)
         try:
@@ -106,7 +101,6 @@ class Wikis:
             return replace(article, warnings=(f"{error}; read as wikitext", *article.warnings))
 
     def category(self, text: str, start: Site) -> list[ArticleAddress]:
-        """The articles of a category."""
         site, name = category_at(text, start)
         titles = members(self.api(site), name)
         if not titles:
@@ -115,9 +109,9 @@ class Wikis:
         return [ArticleAddress(site, title) for title in titles]
 
     def newest(self, addresses: Sequence[ArticleAddress]) -> list[ArticleAddress]:
-        """The same addresses, those by title with the revision that they stand for now.
+        """Pin addresses given by title to their latest revision.
 
-        A title that has no page stays as it is: asking for it tells more.
+        A title without a page is kept as it is: fetching it gives a better error.
         """
         found = list(addresses)
         for site in dict.fromkeys(address.site for address in addresses):
@@ -131,7 +125,6 @@ class Wikis:
 
 
 def wikis_of(web: Web, settings: Settings, tell: Callable[[str], None]) -> Wikis:
-    """The wikis of a run, as the settings want them read."""
     return Wikis(web, tell, html=settings.verify.article_markup == "html")
 
 
@@ -140,11 +133,11 @@ def _by_title(address: ArticleAddress) -> bool:
 
 
 def article_at(text: str, settings: Settings, tell: Callable[[str], None]) -> Article:
-    """The article at an address; `tell` says what was found and how.
+    """Fetch the article at an address. `tell` receives what was found.
 
     Raises:
-        FetchingIsOff: fetching is not allowed.
-        NoArticle: there is none, and what there is instead.
+        FetchingIsOff: fetching is not enabled.
+        NoArticle: there is none; the message lists alternatives.
         FetchError: the wiki did not answer.
     """
     address = parse_address(text, home(settings))
@@ -166,18 +159,18 @@ def opened(
     *,
     language: str | None = None,
 ) -> Article:
-    """The article of a file, else of a wiki; `tell` is called with its revision.
+    """Open an article from a file or a wiki. `tell` receives the wiki's revision.
 
     Args:
-        given: names a file; a text that names none is a title or an address.
-        title: which page of a dump; of another file, what it is called.
+        given: a file name; anything else is a title or an address.
+        title: which page of a dump; for any other file, its title.
         settings: whether a wiki may be queried, and which.
-        tell: as of `article_at`.
-        language: of a file, whatever it says; None: what it says, or else what is set.
+        tell: as in `article_at`.
+        language: overrides the language of a file; None: the file's own, else the setting.
 
     Raises:
         InputError: no such file or title, or nothing in it can be read.
-        FetchingIsOff, NoArticle, FetchError: as `article_at`.
+        FetchingIsOff, NoArticle, FetchError: as in `article_at`.
     """
     if isinstance(given, str) and not is_file(given):
         return article_at(given, settings, tell)
@@ -188,7 +181,6 @@ def opened(
 
 
 def about(page: Page) -> str:
-    """Which revision it is, and what happened on the way."""
     head = f"{page.title}: revision {page.revision_id} of {page.timestamp[:10]}, {page.site.host}"
     return "\n".join((head, *(f"  {note}" for note in page.notes)))
 
@@ -199,7 +191,7 @@ def about(page: Page) -> str:
 def listed(
     wikis: Wikis, settings: Settings, lines: Sequence[str], category: str | None
 ) -> list[ArticleAddress]:
-    """The articles of a list of titles, or of a category, each with its newest revision.
+    """List the articles named in `lines` or in a category, each with its latest revision.
 
     Raises:
         FetchingIsOff, NoArticle, InputError, FetchError
@@ -221,7 +213,7 @@ def listed(
 def page_of(
     wikis: Wikis, address: ArticleAddress, is_done: Callable[[Site, str], bool]
 ) -> Page | Refused | None:
-    """One article of many: None if it is done, and a reason where nothing came back."""
+    """Fetch one of many articles. Returns None if it is already done, `Refused` if it failed."""
     if address.revision_id and is_done(address.site, address.revision_id):
         return None
     try:

@@ -1,8 +1,8 @@
-"""`verify` from settings and an article to its report.
+"""Builds `verify` from settings.
 
 `verifying` opens what the settings name: models, corpora, copies, the web, a second opinion.
-`Run.verify` makes the report on an article, for the command line, the Python API, the server's jobs
-and the workers of a cluster.
+`Run.verify` reports on one article, for the command line, the Python API, the server's jobs and
+cluster workers.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,27 +46,27 @@ from pincite.web.sources import FetchStep
 from pincite.wiki.article import PageText, parse_page
 from pincite.wiki.uncited import is_read, uncited
 
-# Settings that change how fast or where something is done, never what comes out.
+# Settings that change how fast or where the work is done, but never the results.
 WITHOUT_EFFECT = POLITENESS | {
     *("models.threads", "library.feedback_file", "judge.at_once", "judge.seconds"),
     *("embeddings.batch", "embeddings.at_once", "embeddings.seconds"),
 }
 OF_OTHERS = ("check.", "ask.", "chat.", "claimreview.")  # settings of the other verbs
-ASKED = ("chat.url", "chat.model")  # those of them that `verify` has too, for expansion "server"
-OF_A_JUDGE = ("judge.", "budget.")  # that count only with a second opinion
+ASKED = ("chat.url", "chat.model")  # shared, for expansion "server"
+OF_A_JUDGE = ("judge.", "budget.")  # used only with a second opinion
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """`verify`, ready for any number of articles."""
+    """A `verify` pipeline, ready for any number of articles."""
 
     settings: Settings
     pipeline: VerifyPipeline
     versions: Mapping[str, str]
     warnings: tuple[Note, ...]
-    estimate: Callable[[Article], Estimate]  # of one article; fetches nothing
-    flag_precision: tuple[tuple[float, float], ...] = ()  # as Report's
-    second: SecondOpinion | None = None  # a language model's
+    estimate: Callable[[Article], Estimate]  # for one article; fetches nothing
+    flag_precision: tuple[tuple[float, float], ...] = ()  # as in `Report`
+    second: SecondOpinion | None = None  # from a language model
 
     def verify(
         self,
@@ -74,13 +74,13 @@ class Run:
         on_progress: Progress = lambda step, done, total: None,
         on_finding: Callable[[Finding], None] = lambda finding: None,
     ) -> Report:
-        """The report on an article; after Ctrl-C, on what was done so far (`Report.stopped`).
+        """Report on an article. After Ctrl-C, report on what was done so far (`Report.stopped`).
 
         Args:
-            article: with its claims.
+            article: the article with its claims.
             on_progress: called as `on_progress("checking claims", 3, 14)`.
-            on_finding: called with each finding as soon as it is known, in the order of the
-                article; a second opinion may still change it.
+            on_finding: called with each finding as soon as it is known, in article order; a second
+                opinion may still change it.
         """
         findings: list[Finding] = []
         found: tuple[Uncited, ...] | None = None
@@ -124,7 +124,7 @@ class Run:
         )
 
     def report_on(self, page: PageText) -> Report | str:
-        """The report on a page of a dump, or what went wrong with it."""
+        """Report on a page of a dump, or return what went wrong with it."""
 
         def report() -> Report | str:
             if page.problem:
@@ -134,9 +134,9 @@ class Run:
         return containment.attempted(report, could_not_be_checked)
 
     def _uncited(self, article: Article, tell: Tell) -> tuple[Uncited, ...] | None:
-        """The sentences that need a citation, each with sources that could be cited for it.
+        """Find the sentences that need a citation, with sources that could be cited.
 
-        None: they were not requested, or the article is not in English.
+        Returns None if they were not requested or the article is not in English.
         """
         if not self.settings.verify.uncited or not is_read(article.language):
             return None
@@ -153,7 +153,6 @@ class Run:
 
 
 def could_not_be_checked(why: Failed) -> str:
-    """What a list of articles says of one that a fault of the program cost."""
     return f"it could not be checked: {why.detail}"
 
 
@@ -167,15 +166,15 @@ def verifying(
     own_copies: bool = False,
     fetching: Callable[[FetchStep], None] = lambda step: None,
 ) -> Iterator[Run]:
-    """A ready `verify` pipeline; closes what it opened.
+    """Build a `verify` pipeline and close it afterwards.
 
     Args:
-        settings: all of them.
-        corpus: that suggestions come from, folders or open ones; None: no suggestions.
+        settings: all settings.
+        corpus: where suggestions come from, as folders or open corpora; None: no suggestions.
         sources: folder of stored copies; None: cited pages are looked up in the corpus only.
-        keep: whether judged pairs are cached in `runtime.judgements_file()`.
-        own_copies: whether what the user attached to sources is read; measurements must not.
-        fetching: called with each step of fetching, if the settings allow any.
+        keep: whether to cache judged pairs in `runtime.judgements_file()`.
+        own_copies: whether to read the user's own copies of sources; measurements must not.
+        fetching: called with each fetching step, if fetching is enabled.
     """
     document_text.make_ready()
     with ExitStack() as stack:
@@ -253,7 +252,6 @@ def verifying(
 
 
 def _of_copies(problem: Problem) -> Note:
-    """A file among the stored copies that could not be used."""
     file, line, said = problem
     if line:
         return Note("unused_line", {"file": file, "line": line, "problem": said})
@@ -261,33 +259,33 @@ def _of_copies(problem: Problem) -> Note:
 
 
 def flag_precision(calibration: Calibration, threshold: float) -> tuple[tuple[float, float], ...]:
-    """How often a flag is right, by base rate; empty if the calibration has no measured rates."""
+    """Return (base rate, precision of flags) pairs; empty if no rates were measured."""
     return aggregation.precisions(calibration.rates_at(threshold))
 
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """What a worker needs to write the same reports as this process."""
+    """What a worker process needs to write the same reports as this one."""
 
     settings: Settings
     corpora: Sequence[Path | str] | None
     sources: Path | None
 
     def report_on(self, page: PageText) -> Report | str:
-        """As that of `Run`; models and corpora are opened once in each process."""
+        """As `Run.report_on`. Models and corpora are opened once per process."""
         opened = partial(
             verifying,
             self.settings.replace(threads=1),
             self.corpora,
             self.sources,
-            keep=False,  # the file of judged pairs is one machine's
+            keep=False,  # the cache of judged pairs belongs to one machine
             own_copies=True,
         )
         return replace(once(repr(self), opened), settings=self.settings).report_on(page)
 
 
 def _of_failures(findings: Sequence[Finding], uncited: Sequence[Uncited]) -> tuple[Note, ...]:
-    """How many citations and other steps failed by a fault of the program, and how."""
+    """Count the internal failures and their kinds."""
     kinds = [each.failed.detail for each in uncited if each.failed]
     for finding in findings:
         outcomes = [result.outcome for result in finding.citations]
@@ -302,9 +300,10 @@ def _of_failures(findings: Sequence[Finding], uncited: Sequence[Uncited]) -> tup
 
 
 def report_settings(settings: Settings) -> dict[str, str | float | int | bool | None]:
-    """What a report of `verify` records: all settings but those that only `ask` and `check` have.
+    """Return the settings that a report of `verify` records.
 
-    What concerns the web stays, private values excepted: it says where copies came from.
+    Settings of `ask` and `check` are left out. Non-private web settings stay: they show where
+    copies came from.
     """
     return {
         name: value
@@ -315,9 +314,10 @@ def report_settings(settings: Settings) -> dict[str, str | float | int | bool | 
 
 
 def decisive(recorded: Mapping[str, object]) -> dict[str, object]:
-    """Of recorded settings those that can change a verdict: not pauses, threads and places.
+    """Keep the recorded settings that can change a verdict.
 
-    Another pause would otherwise make every finished report of a batch void.
+    Pauses, threads and paths are left out: changing a pause must not invalidate the finished
+    reports of a batch.
     """
     return {name: value for name, value in recorded.items() if name not in WITHOUT_EFFECT}
 

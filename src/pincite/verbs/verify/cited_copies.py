@@ -1,8 +1,8 @@
-"""Which copy of a cited source is read: stored ones first, then the page, then archived ones.
+"""Chooses which copy of a cited source to read: stored, then live, then archived.
 
-An article's editor read the page of that day. Today it may be gone, have another owner, or say
-something else; an archived copy is then closer to what was cited. Archives are used sparingly: only
-where the page itself cannot be read, or does not support the claim.
+The article's editor read the page as it was on that day. Today it may be gone, have a new owner, or
+say something else; then an archived copy is closer to what was cited. Archives are used sparingly:
+only if the page itself cannot be read or does not support the claim.
 """
 
 import re
@@ -24,8 +24,8 @@ from pincite.types import (
 from pincite.verbs.verify.coverage import addresses
 from pincite.web.sources import WebPages
 
-# What `url-status` calls pages that no longer hold what was cited (Help:Citation Style 1): their
-# archived copy comes first. Those in other hands are never opened.
+# `url-status` values of pages that no longer hold what was cited (Help:Citation Style 1). Their
+# archived copy is read first. Pages with a new owner are never opened.
 OTHER_HANDS = frozenset({"usurped", "unfit"})
 NOT_AS_CITED = OTHER_HANDS | {"dead", "deviated", "bot: unknown"}
 
@@ -34,18 +34,18 @@ OwnCopyOf = Callable[[Citation], Document | Unchecked | None]  # None: the user 
 
 
 class Place(NamedTuple):
-    """Where copies lie on this machine."""
+    """A place on this machine that stores copies."""
 
     kind: CopyKind
     get: SourceOf
 
 
 class CitedSource(NamedTuple):
-    """What was read for a citation."""
+    """The copy that was read for a citation."""
 
     source: Document | Unchecked
     copy: Copy | None = None  # None: nothing was read
-    not_live: Unchecked | None = None  # why an archived copy stands in for the page
+    not_live: Unchecked | None = None  # why an archived copy was read instead of the page
 
 
 def without_own_copies(citation: Citation) -> None:
@@ -54,7 +54,7 @@ def without_own_copies(citation: Citation) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CitedCopies:
-    """The copies of a run: `own` first, then `stored` in their order, then the web if it may be."""
+    """The copies available to a run: `own`, then `stored` in order, then `web` if enabled."""
 
     stored: Sequence[Place]
     web: WebPages | None = None
@@ -63,14 +63,14 @@ class CitedCopies:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What went wrong with an archive without ending the run."""
+        """Problems with an archive that did not end the run."""
         return self.web.wayback.warnings if self.web and self.web.wayback else ()
 
     def read(self, citation: Citation, written: str | None = None) -> CitedSource:
-        """The copy to judge the citation by, else the reason why there is none.
+        """Return the copy to judge the citation by, or the reason why there is none.
 
-        `written`: when the article was written, an ISO date: which archived copy is read where
-        the citation has no date.
+        `written` is the ISO date when the article was written. It selects the archived copy if the
+        citation has no date.
         """
         held = self.own(citation)
         if isinstance(held, Document):
@@ -95,7 +95,7 @@ class CitedCopies:
         if citation.url and isinstance((own := self._stored(citation.url)).source, Document):
             return own
         failed: dict[str, Unchecked] = {}
-        for address in ordered:  # the next one only if this one fails
+        for address in ordered:  # try the next one only if this one fails
             found = self._at(address, citation)
             if isinstance(found.source, Unchecked):
                 failed[address] = found.source
@@ -108,7 +108,7 @@ class CitedCopies:
         return nearest._replace(not_live=first) if nearest else CitedSource(first)
 
     def archived(self, citation: Citation, written: str | None = None) -> CitedSource | None:
-        """An archived copy, to compare with a page that was read; None if none can be had."""
+        """Return an archived copy to compare with the live page; None if there is none."""
         if citation.archive_url:
             found = self._at(citation.archive_url, citation)
             if isinstance(found.source, Document):
@@ -117,7 +117,7 @@ class CitedCopies:
         return self._noted(nearest) if nearest else None
 
     def prepare(self, article: Article) -> None:
-        """Fetch what will be needed, many hosts at once; then copies of what did not come.
+        """Fetch the pages that will be needed, many hosts at once, then copies of failed ones.
 
         Raises:
             KeyboardInterrupt: what was fetched stays in the cache.
@@ -137,7 +137,7 @@ class CitedCopies:
         self.web.fetch([url for url in dict.fromkeys(copies) if url not in came])
 
     def at_hand(self, citation: Citation) -> Document | Unchecked:
-        """The stored copy, without fetching anything; else NOT_SUPPLIED."""
+        """Return the stored copy without fetching anything, else NOT_SUPPLIED."""
         if isinstance(own := self.own(citation), Document):
             return own
         here = [self._stored(url).source for url in addresses(citation)]
@@ -146,7 +146,7 @@ class CitedCopies:
         return [*documents, *known, *here][0]
 
     def asked_first(self, citation: Citation) -> str | None:
-        """The first address to fetch; None where nothing needs or may be fetched."""
+        """Return the first address to fetch; None if nothing needs to be or may be fetched."""
         address = _ordered(citation)[0]
         if isinstance(self.own(citation), Document):
             return None
@@ -156,7 +156,7 @@ class CitedCopies:
         return self._asked(address, citation) if all(map(is_wanted, here)) else None
 
     def _asked(self, address: str, citation: Citation) -> str:
-        """The address to fetch: of an archived copy that of the raw page, without the frame."""
+        """Return the address to fetch: for an archived copy, the raw page without the frame."""
         snapshot = snapshot_at(address, self._hosts)
         return _raw(snapshot, citation) if snapshot else address
 
@@ -175,7 +175,7 @@ class CitedCopies:
         return self._from_web(address, citation) if self.web else found
 
     def _stored(self, address: str) -> CitedSource:
-        """The first copy on this machine; what one place knows of a failure wins."""
+        """Return the first copy on this machine. A specific failure wins over NOT_SUPPLIED."""
         missing = Unchecked(
             address, Reason.NOT_SUPPLIED, "give the folder of stored copies with --sources"
         )
@@ -197,7 +197,7 @@ class CitedCopies:
         page = self.web.get(address)
         if isinstance(page.source, Unchecked):
             return CitedSource(page.source)
-        if address == citation.archive_url:  # an archive whose addresses say nothing
+        if address == citation.archive_url:  # an archive whose addresses carry no date
             reached = snapshot_at(page.final_url)
             date = reached.date if reached else None
             copy = Copy(
@@ -210,7 +210,7 @@ class CitedCopies:
         return CitedSource(page.source, copy)
 
     def _archived(self, snapshot: Snapshot, citation: Citation, kind: CopyKind) -> CitedSource:
-        """A copy of an archive; one that leads out of it is none."""
+        """Read an archived copy. A redirect that leaves the archive counts as no copy."""
         assert self.web
         page = self.web.get(_raw(snapshot, citation))
         if isinstance(page.source, Unchecked):
@@ -224,12 +224,12 @@ class CitedCopies:
         return CitedSource(page.source, Copy(kind, reached.address, date))
 
     def _nearest(self, citation: Citation, written: str | None) -> CitedSource | None:
-        """What the Wayback Machine has nearest to the day on which the page was cited."""
+        """Read the Wayback Machine's copy nearest to the day on which the page was cited."""
         address = citation.url or citation.archive_url
         if not (address and self.web and self.web.wayback):
             return None
         dates = [citation.access_date, citation.date]
-        usurped = citation.url_status in OTHER_HANDS  # later copies hold what came after
+        usurped = citation.url_status in OTHER_HANDS  # later copies belong to the new owner
         near = _timestamp(dates if usurped else [*dates, written])
         if usurped and not near:
             return None
@@ -246,17 +246,17 @@ def _ordered(citation: Citation) -> list[str]:
 
 
 def _raw(snapshot: Snapshot, citation: Citation) -> str:
-    """The address of the raw archived page; of a calendar, that of the citation's date."""
+    """Return the address of the raw archived page; of a calendar, on the citation's date."""
     return snapshot.raw(_timestamp([citation.archive_date, citation.access_date]))
 
 
 def is_wanted(found: Document | Unchecked) -> bool:
-    """Whether to look further: the page was not supplied, and no failure is known."""
+    """Whether to look further: the page was not supplied, and no specific failure is known."""
     return isinstance(found, Unchecked) and found.reason is Reason.NOT_SUPPLIED
 
 
 def _timestamp(dates: Sequence[str | None]) -> str:
-    """The first date that says something, as archives write it; empty if none does.
+    """Return the first date that can be parsed, in the format of archive URLs; empty if none.
 
     >>> _timestamp([None, "soon", "2 March 2014"]), _timestamp(["2014"])
     ('20140302', '2014')

@@ -1,6 +1,6 @@
-"""How far citations got on the way from a reference mark to a verdict, and where they were lost.
+"""How far each citation got between reference mark and verdict, and why some were lost.
 
-A citation that was not judged is no finding against the article, but work for a person.
+A citation that was not judged is not a finding against the article, but work for a person.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,8 +28,8 @@ class Stage(StrEnum):
     """How far a citation got. Each stage has passed all those before it."""
 
     CITED = "cited"  # stands at a claim
-    ADDRESSED = "addressed"  # names an address, a DOI or a PubMed number
-    OBTAINED = "obtained"  # there is a copy of the page itself: supplied, cached or fetched
+    ADDRESSED = "addressed"  # has an address, a DOI or a PubMed ID
+    OBTAINED = "obtained"  # a copy of the page is available: supplied, cached or fetched
     READ = "read"  # text was found in it
     JUDGED = "judged"
     FLAGGED = "flagged"  # at a claim that likely fails, or whose source may say otherwise
@@ -51,14 +51,14 @@ class Coverage:
     count all claims of the article, the others those that were judged before the run ended.
     """
 
-    references: int  # uses of references in the article, those at no claim included
+    references: int  # uses of references in the article, including those without a claim
     stages: Mapping[Stage, Tally]  # every stage, in its order
     waiting: int  # uses at claims that were not reached, because the run was stopped
     reasons: Mapping[Reason, Tally]  # why citations were not judged; the most frequent first
     copies: Mapping[CopyKind, Tally]  # which copies were judged; the most frequent first
 
     def __post_init__(self) -> None:
-        """Raise ValueError if a stage is not counted."""
+        """Raise ValueError if a stage is missing."""
         if lacking := sorted(set(Stage) - set(self.stages)):
             raise ValueError(f"it lacks {', '.join(lacking)}")
 
@@ -66,7 +66,7 @@ class Coverage:
 K = TypeVar("K", Reason, CopyKind)
 FLAGS = (Label.REFUTED, Label.NOT_SUPPORTED)
 STAGES = tuple(Stage)
-# The page was obtained, but has no text that could be judged.
+# The page was obtained, but has no text to judge.
 _WITHOUT_TEXT = frozenset(
     {
         Reason.PAYWALL,
@@ -80,7 +80,7 @@ _WITHOUT_TEXT = frozenset(
 
 
 def addresses(citation: Citation) -> list[str]:
-    """Where the source may be found, best first.
+    """Return the addresses where the source may be found, best first.
 
     >>> from pincite.types import Span
     >>> addresses(Citation("r1", Span(0, 1), Span(0, 1), doi="10.1000/1"))
@@ -92,7 +92,7 @@ def addresses(citation: Citation) -> list[str]:
 
 
 def stage(result: CitationResult, claim: Label) -> Stage:
-    """How far a citation of a claim with this verdict got."""
+    """Return the stage that a citation reached; `claim` is the label of its claim."""
     outcome = result.outcome
     if not isinstance(outcome, Unchecked):
         return Stage.FLAGGED if claim in FLAGS else Stage.JUDGED
@@ -104,11 +104,9 @@ def stage(result: CitationResult, claim: Label) -> Stage:
 
 
 def of_article(article: Article, findings: Sequence[Finding]) -> Coverage:
-    """The coverage of an article's citations.
+    """Compute the coverage of an article's citations.
 
-    Args:
-        article: all its claims.
-        findings: those of them that were judged, in any order.
+    `findings` are the claims judged so far, in any order.
     """
     cited = [citation for claim in article.claims for citation in claim.citations]
     results = [(r, stage(r, finding.label)) for finding in findings for r in finding.citations]
@@ -136,7 +134,7 @@ def of_article(article: Article, findings: Sequence[Finding]) -> Coverage:
 
 
 def summed(of_articles: Sequence[Coverage]) -> Coverage:
-    """The sum over articles; a source counts once in each article that cites it."""
+    """Sum over articles. A source counts once in each article that cites it."""
     return Coverage(
         references=sum(each.references for each in of_articles),
         stages={stage: _sum(each.stages[stage] for each in of_articles) for stage in STAGES},
@@ -168,7 +166,7 @@ def _sum(tallies: Iterable[Tally]) -> Tally:
 
 
 def _tally(citations: Iterable[Citation]) -> Tally:
-    """A source is known by its address, else by the place of its reference in the article."""
+    """A source is identified by its address, else by the place of its reference in the article."""
     found = [(addresses(citation), citation.definition) for citation in citations]
     sources = {urls[0].partition("#")[0] if urls else place for urls, place in found}
     return Tally(len(found), len(sources))
@@ -192,7 +190,7 @@ HEADS = {
 
 
 def line(found: Coverage) -> str:
-    """The citations in one line.
+    """Format the coverage in one line.
 
     >>> line(Coverage(5, {stage: Tally(4, 3) for stage in Stage}, 0, {}, {}))[:57]
     '5 references; citations: 4 for a claim → 4 with address →'
@@ -202,7 +200,7 @@ def line(found: Coverage) -> str:
 
 
 def columns(found: Coverage) -> list[tuple[str, int, int | None]]:
-    """Head, uses and distinct sources of each stage; the first is never counted by sources."""
+    """Return label, uses and distinct sources of each stage. The first has no count of sources."""
     return [
         ("references seen", found.references, None),
         *((HEADS[stage], tally.uses, tally.sources) for stage, tally in found.stages.items()),
@@ -210,20 +208,19 @@ def columns(found: Coverage) -> list[tuple[str, int, int | None]]:
 
 
 def counted(found: Coverage) -> str:
-    """What the numbers count, and which copies were judged."""
     kinds = (f"{COPIES[kind]} {_counted(tally)}" for kind, tally in found.copies.items())
     return f"{COUNTED} What was judged: {', '.join(kinds)}." if found.copies else COUNTED
 
 
 def lost(found: Coverage) -> list[tuple[str, str, str]]:
-    """Why citations were not judged: how many, the reason, what a person can do about it."""
+    """Return rows of (count, reason, next step) for the citations that were not judged."""
     return [
         (_counted(tally), REASONS[reason], STEPS[reason]) for reason, tally in found.reasons.items()
     ]
 
 
 def _counted(tally: Tally) -> str:
-    """The uses, and the sources where these are fewer.
+    """Format the uses, and the sources if there are fewer.
 
     >>> _counted(Tally(5, 2)), _counted(Tally(1, 1))
     ('5 (2 sources)', '1')
@@ -234,24 +231,22 @@ def _counted(tally: Tally) -> str:
 
 
 class Open(NamedTuple):
-    """Claims that could not be checked for the same reasons; `findings` with their ranks."""
+    """Claims that could not be checked for the same reasons. `findings` come with their ranks."""
 
-    reasons: tuple[Reason, ...]  # none: no source is cited
+    reasons: tuple[Reason, ...]  # empty: no source is cited
     findings: tuple[tuple[int, Finding], ...]
 
     @property
     def why(self) -> str:
-        """The reasons in words."""
         return "; ".join(REASONS[reason] for reason in self.reasons) or "no source is cited"
 
     @property
     def steps(self) -> str:
-        """What a person can do."""
         return "; ".join(dict.fromkeys(STEPS[reason] for reason in self.reasons))
 
 
 def by_reason(findings: Sequence[Finding]) -> list[Open]:
-    """The claims that could not be checked, by their reasons: the largest group first."""
+    """Group the claims that could not be checked by reason, the largest group first."""
     groups: dict[tuple[Reason, ...], list[tuple[int, Finding]]] = {}
     for rank, finding in enumerate(findings, 1):
         if finding.label is Label.UNCHECKED:

@@ -1,8 +1,8 @@
-"""What a run of `verify` will do and about how long it takes; nothing is fetched to find out.
+"""Estimates the work and time of a `verify` run without fetching anything.
 
-A range: how fast hosts answer, how long their pages are, and which pairs were judged by an earlier
-run is not known beforehand. Known are the pause between requests to a host, and how long this
-machine takes for a pair, which is tried out on a few.
+The estimate is a range: how fast hosts answer, how long their pages are, and which pairs are
+already judged is not known in advance. What is known is the pause between requests to a host, and
+the time per pair on this machine, which is measured on a few pairs.
 """
 
 from collections import Counter
@@ -24,45 +24,44 @@ from pincite.verbs.verify.coverage import addresses
 from pincite.web.addresses import WebRules
 from pincite.wiki.uncited import is_read, uncited
 
-Seconds = tuple[float, float]  # at least about, at most about
-# Of a request: that of research/scripts/bench_fetch.py, and a slow site's.
+Seconds = tuple[float, float]  # lower and upper estimate
+# Per request: as measured by research/scripts/bench_fetch.py, and for a slow site.
 LATENCY: Seconds = (0.2, 3.0)
-TRIED = 3  # pairs, twice: the first time warms up; half a second on two cores
-# Of the pairs that are possible, each as long as wide passages make it. Short pages have fewer,
-# clauses are judged besides: the demo's article (short pages) has 304, and 200 were judged.
+TRIED = 3  # pairs, judged twice because the first time warms up; half a second on two cores
+# Share of the possible pairs, each as long as wide passages make it. Short pages have fewer, and
+# clauses are judged as well: the demo's article (short pages) has 304, and 200 were judged.
 OF_THE_PAIRS: Seconds = (0.5, 1.5)
-MANY = 1_000_000  # tokens of a source that is not fetched yet: it fills its share of the prompt
-BESIDES = 500 + REPLY_TOKENS  # tokens of a prompt besides the sources, and of its reply
+MANY = 1_000_000  # tokens assumed for a source not fetched yet: it fills its share of the prompt
+BESIDES = 500 + REPLY_TOKENS  # tokens of the prompt without the sources, and of the reply
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What is to be done for one article, or for several together."""
+    """The work for one article, or the sum for several."""
 
     n_articles: int
     n_claims: int
     n_citations: int  # uses of references at claims
-    n_with_address: int  # of these
-    n_sources: int  # distinct addresses; of these:
+    n_with_address: int  # of those
+    n_sources: int  # distinct addresses; of those:
     n_at_hand: int  # supplied, or in the corpus
-    n_known_to_fail: int  # a failure is what was supplied, as a stored "404"
-    n_fetched_before: int  # in the cache, and not out of date
+    n_known_to_fail: int  # supplied as a failure, such as a stored "404"
+    n_fetched_before: int  # in the cache and still fresh
     hosts: Mapping[str, int] = field(default_factory=dict)  # addresses to fetch from each
-    n_missing: int = 0  # neither at hand nor allowed to be fetched
-    n_never_opened: int = 0  # addresses that are not of the public web
+    n_missing: int = 0  # neither at hand nor fetchable
+    n_never_opened: int = 0  # not addresses of the public web
     fetching: Seconds = (0.0, 0.0)
     judging: Seconds = (0.0, 0.0)
-    calls: int = 0  # for second opinions, at most one a claim
-    tokens: int = 0  # of them, prompts and replies, at most
+    calls: int = 0  # for second opinions, at most one per claim
+    tokens: int = 0  # prompts and replies of those calls, at most
 
     @property
     def n_to_fetch(self) -> int:
-        """Addresses."""
         return sum(self.hosts.values())
 
     @property
     def seconds(self) -> Seconds:
-        """Of everything: the pages are fetched first, then judged."""
+        """Total time: fetching comes first, then judging."""
         return self.fetching[0] + self.judging[0], self.fetching[1] + self.judging[1]
 
 
@@ -71,21 +70,20 @@ _COUNTED = [name for name, of in Estimate.__annotations__.items() if of is int]
 
 @dataclass(frozen=True, slots=True)
 class Estimator:
-    """Estimates from what is at hand and how fast this machine is."""
+    """Estimates from the available copies and the speed of this machine."""
 
     stored: Callable[[Citation], Document | Unchecked]  # the supplied copy, or the corpus's
-    seconds_a_pair: Callable[[Sequence[tuple[Claim, Passage]]], float]  # measured by judging these
-    of_a_page: int  # passages of a source that are judged, at most
-    candidates: int  # passages of the corpus that are judged for a claim; 0 without one
+    seconds_a_pair: Callable[[Sequence[tuple[Claim, Passage]]], float]  # measured on these pairs
+    of_a_page: int  # passages judged per source, at most
+    candidates: int  # corpus passages judged per claim; 0 without a corpus
     rules: WebRules
     uncited: bool = False  # whether sentences without a citation are looked for
-    judge_tokens: int = 0  # of sources, at most, in a second opinion; 0: none
+    judge_tokens: int = 0  # source tokens per second opinion, at most; 0: no second opinions
     asked: Callable[[Citation], str | None] = lambda citation: None  # first address to fetch
-    is_kept: Callable[[str], bool] = lambda url: False  # whether the cache answers for the web
-    host_of: Callable[[str], str | None] = lambda url: None  # None: it would not be opened
+    is_kept: Callable[[str], bool] = lambda url: False  # whether the cache has the page
+    host_of: Callable[[str], str | None] = lambda url: None  # None: not opened
 
     def of(self, article: Article) -> Estimate:
-        """What one article needs."""
         cited = [citation for claim in article.claims for citation in claim.citations]
         uses = Counter(found[0] for citation in cited if (found := addresses(citation)))
         sources = {found[0]: c for c in cited if (found := addresses(c))}
@@ -136,7 +134,7 @@ class Estimator:
         return calls, tokens
 
     def _seconds_a_pair(self, article: Article) -> float:
-        """Tried out on the article's own words, cut as long as passages are."""
+        """Measured on the article's own words, at the length of real passages."""
         words = " ".join(claim.text for claim in article.claims).split() or ["none"]
         text = " ".join((words * (1 + WIDE_WORDS // len(words)))[:WIDE_WORDS])
         passage = Passage("", "", "", text, Span(0, len(text)))
@@ -146,7 +144,7 @@ class Estimator:
 
 
 def fetching_seconds(queues: Sequence[int], rules: WebRules) -> Seconds:
-    """How long so many addresses take: those of a host one after the other, the hosts at once.
+    """Estimate the time to fetch these queues, one per host: hosts in parallel, pages in sequence.
 
     >>> fetching_seconds([10, 1], WebRules(pause=1.0))
     (12.0, 43.0)
@@ -162,11 +160,11 @@ def fetching_seconds(queues: Sequence[int], rules: WebRules) -> Seconds:
         )
         for latency in LATENCY
     )
-    return least, most + LATENCY[1]  # robots.txt comes first, if it is not cached
+    return least, most + LATENCY[1]  # robots.txt comes first unless it is cached
 
 
 def together(estimates: Sequence[Estimate], n_articles: int) -> Estimate:
-    """The sum of articles; if these are fewer than `n_articles`, what all would be like them."""
+    """Sum the estimates, scaled up if they cover fewer than `n_articles`."""
     scale = n_articles / len(estimates)
     hosts: Counter[str] = Counter()
     for estimate in estimates:
@@ -187,14 +185,14 @@ def together(estimates: Sequence[Estimate], n_articles: int) -> Estimate:
 # ── In words and as JSON ─────────────────────────────────────────────────────────────────────────
 
 FREE = "It costs nothing: no language model's server is asked."
-SHORT = 10.0  # seconds, too few to mention
+SHORT = 10.0  # seconds; too short to mention
 VERIFIER = (
     "Each pair not judged before is a request to the verifier's server, which may cost something."
 )
 
 
 def to_json(found: Estimate, settings: Settings) -> str:
-    """The estimate as JSON; times are seconds, at least about and at most about."""
+    """Format the estimate as JSON; times are [lower, upper] in seconds."""
     values: dict[str, Any] = {
         **{name.removeprefix("n_"): getattr(found, name) for name in _COUNTED if name[:2] == "n_"},
         "to_fetch": found.n_to_fetch,
@@ -209,7 +207,6 @@ def to_json(found: Estimate, settings: Settings) -> str:
 
 
 def lines(found: Estimate, settings: Settings) -> list[str]:
-    """What is to be done, and how long it may take."""
     counted = f"{n_of(found.n_claims, 'claim')}, {n_of(found.n_citations, 'citation')}, "
     counted += f"{found.n_with_address} with an address ({n_of(found.n_sources, 'source')}"
     others = {
@@ -233,7 +230,6 @@ def lines(found: Estimate, settings: Settings) -> list[str]:
 
 
 def asks_a_server(settings: Settings) -> bool:
-    """Whether a run of `verify` with these settings asks a language model's server."""
     return bool(served(settings.models.verifier) or settings.judge.url)
 
 
@@ -251,7 +247,7 @@ def _opinions(found: Estimate, settings: Settings) -> str:
 
 
 def length(seconds: Seconds) -> str:
-    """A rough length of time.
+    """Format a rough duration.
 
     >>> length((0.4, 3)), length((3, 41)), length((50, 100)), length((9e3, 2e4))
     ('a few seconds', 'up to 40 s', 'about 1 to 2 min', 'about 2 to 6 h')

@@ -6,8 +6,8 @@ its clauses ─▶ best passages of its sources ─▶ verifier ─▶ what is m
 pages that fail it ─▶ their archived copies ─▶ verifier ─▶ which of them changed since
 uncertain findings ─▶ their sources' texts ─▶ language model ─▶ both opinions as one
 
-What raises an error costs itself (`pincite.containment`): a pair, a source, the better sources,
-or at most the claim.
+An error affects only its own pair, source or suggestions or, at worst, the claim
+(`pincite.containment`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -58,45 +58,44 @@ from pincite.types import (
 from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource
 from pincite.verbs.verify.coverage import addresses
 
-# What wikis in English call their language.
+# English wikis that use another language code.
 _ENGLISH = {"simple": "en", "": "en"}
 RECONSIDERED = 2  # times k candidates are judged again in wider passages
-WIDER_AT_FIRST = 2  # passages of each of these, unless they leave it open
-CANDIDATES_AT_FIRST = 20  # the others are read only if none of these surely supports the claim
+WIDER_AT_FIRST = 2  # wider passages per candidate in the first round
+CANDIDATES_AT_FIRST = 20  # the rest are read only if none of these clearly supports the claim
 
-Tell = Callable[[int, int], None]  # how many are done, and of how many
+Tell = Callable[[int, int], None]  # done, total
 
 
 class ReadSource(NamedTuple):
-    """One citation's source, cut into passages, and what these say of the claim."""
+    """The source of one citation, cut into passages, with the evidence in them."""
 
     citation: Citation
     cited: CitedSource
-    aim: pinpoint.Aim | None = None  # what the citation points at in it
+    aim: pinpoint.Aim | None = None  # the place in it that the citation points to
     passages: Sequence[Passage] = ()
     evidence: Sequence[Evidence] = ()
     unjudged: Failed | None = None  # why some passages could not be judged
 
     @property
     def source(self) -> Document | Unchecked:
-        """The page, or why there is none."""
+        """The document, or why there is none."""
         return self.cited.source
 
     @property
     def whole(self) -> list[Passage]:
-        """All of the page as passages; none if there is no page."""
+        """All passages of the document; empty if there is none."""
         return whole(self.source) if isinstance(self.source, Document) else []
 
     def without(self, why: Unchecked) -> "ReadSource":
-        """The same with the reason why it was not checked."""
         return ReadSource(self.citation, self.cited._replace(source=why))
 
     def failing(self, why: Failed) -> "ReadSource":
-        """The same after one of its steps raised an error."""
+        """Mark the source as failed after an error in one of its steps."""
         return self.without(containment.unchecked(self.citation.url or "", why))
 
     def judged(self, claim: Claim, evidence: Sequence[Evidence]) -> "ReadSource":
-        """The same with what its passages say; unchecked if none of them could be judged."""
+        """Add the evidence; marks the source as failed if no passage could be judged."""
         judged = [each for each in evidence if not containment.failure(each)]
         failures = [why for each in evidence if (why := containment.failure(each))]
         if failures and not judged:
@@ -109,7 +108,7 @@ class ReadSource(NamedTuple):
 
 
 class _Checked(NamedTuple):
-    """One citation, with what was read of its source."""
+    """A citation with the source as read and its result."""
 
     read: ReadSource
     result: CitationResult
@@ -117,32 +116,32 @@ class _Checked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VerifyPipeline:
-    """The parts of `verify`; one that is None is not used."""
+    """The `verify` pipeline. Parts that are None are not used."""
 
     verifier: Verifier
     copies: CitedCopies
     search: Fused | None = None
     documents_of: DocumentsOf | None = None
     languages: frozenset[str] = frozenset({"en"})  # that the verifier reads
-    depth: int = 100  # hits of either search
+    depth: int = 100  # hits per retriever
     judged: int = JUDGED
     per_page: int = 0
     read: int = cascade.READ
     k: int = 3
     threshold: float = aggregation.THRESHOLD
-    suggest: Literal["failing", "all"] = "failing"  # claims that better sources are sought for
+    suggest: Literal["failing", "all"] = "failing"  # claims to search better sources for
     exclusions: Exclusions = WITHOUT_LIST  # what is never suggested, and why
-    unfiltered: WordRetriever | None = None  # finds excluded pages too, so that they can be named
-    online: WebCandidates | None = None  # used where a claim's own sources fail it
+    unfiltered: WordRetriever | None = None  # also finds excluded pages, so that they can be listed
+    online: WebCandidates | None = None  # used if a claim's own sources fail it
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What went wrong while it ran without ending the run."""
+        """Problems during the run that did not end it."""
         of_search = self.online.search.warnings if self.online else ()
         return (*of_search, *self.copies.warnings)
 
     def findings(self, article: Article) -> Iterator[Finding]:
-        """One finding for each claim, in the order of the article, as soon as it is known."""
+        """Yield one finding per claim, in article order, as soon as it is known."""
         given = article.language
         language = _ENGLISH.get(given) or code_of(given) or given
         for claim in article.claims:
@@ -152,7 +151,7 @@ class VerifyPipeline:
                 yield self._unread(claim, article.timestamp, language)
 
     def _unread(self, claim: Claim, written: str | None, language: str) -> Finding:
-        """A finding on a claim that the model cannot read: nothing is judged or suggested."""
+        """Return a finding for a claim in a language the model cannot read: nothing is judged."""
         detail = f"the article is in {language!r}, the model reads {', '.join(self.languages)}"
         checked = []
         for citation in claim.citations:
@@ -163,9 +162,9 @@ class VerifyPipeline:
         return only_quotes(self._group(claim, checked))
 
     def finding(self, claim: Claim, written: str | None = None) -> Finding:
-        """Everything about one claim: first its sources, then, where they fail it, better ones.
+        """Check one claim: first its own sources and then, if they fail it, better ones.
 
-        `written`: when the article's text was there, an ISO date; see `library.exclusions`.
+        `written` is the ISO date when the article's text was written; see `library.exclusions`.
         """
         return containment.attempted(
             lambda: self._finding(claim, written), lambda why: containment.bare(claim, why)
@@ -188,7 +187,7 @@ class VerifyPipeline:
         return only_quotes(found)
 
     def supplied(self, uncited: Uncited, written: str | None = None) -> Uncited:
-        """A sentence without a citation with sources that could be cited for it."""
+        """Find sources that could be cited for an uncited sentence."""
         if not (self.search or self.online) or "en" not in self.languages:
             return uncited
         found = self.finding(uncited.claim, written)
@@ -209,7 +208,7 @@ class VerifyPipeline:
         )
 
     def _cut(self, citation: Citation, found: CitedSource) -> ReadSource:
-        """A source with its passages; none of one in a language that the model does not read."""
+        """Cut a source into passages, unless the model does not read its language."""
         source = found.source
         if isinstance(source, Unchecked):
             return ReadSource(citation, found)
@@ -224,7 +223,7 @@ class VerifyPipeline:
         return containment.verified(self.verifier.verify, pairs)
 
     def _judged_sources(self, claim: Claim, sources: Sequence[ReadSource]) -> list[ReadSource]:
-        """What each source says; all of it that is worth reading where the verdict is open."""
+        """Judge each source. If the verdict stays open, read everything worth reading."""
         pages = [
             cascade.Page(claim, each.passages, each.aim.spans if each.aim else ())
             for each in sources
@@ -242,7 +241,7 @@ class VerifyPipeline:
         return all(each.prob_supported < self.threshold for each in evidence)
 
     def _group(self, claim: Claim, checked: Sequence[_Checked]) -> Finding:
-        """The finding on a claim from its citations alone and together; no suggestions yet."""
+        """Combine the citations, alone and together, into a finding without suggestions."""
         results = tuple(each.result for each in checked)
         together = self._together(claim, [each.read.evidence for each in checked])
         if len(checked) == 1:
@@ -267,10 +266,10 @@ class VerifyPipeline:
     def _with_earlier(
         self, claim: Claim, checked: Sequence[_Checked], written: str | None, alone: Finding
     ) -> Finding:
-        """The finding, supported where its sources add what those of the words before it lack.
+        """Add the sources of the preceding words if together they support the claim.
 
-        "It opened in 1911[1] after a year of work.[2]": the second is for its own words, and the
-        first says the year.
+        In "It opened in 1911[1] after a year of work.[2]", the second source is cited for its own
+        words only, and the first one has the year.
         """
         obtained = [self._obtained(citation, written) for citation in claim.earlier]
         judged = containment.each(
@@ -280,7 +279,7 @@ class VerifyPipeline:
         own_evidence = [each.read.evidence for each in checked if each.read.evidence]
         together = self._together(claim, [*own_evidence, *before]) if own_evidence else None
         if together is None or not all(map(self._fails, before)):
-            return alone  # nothing was added to what was said before
+            return alone  # the earlier sources add nothing
         if aggregation.label_of(together, self.threshold) is not Label.SUPPORTED:
             return alone
         results = tuple(
@@ -295,7 +294,7 @@ class VerifyPipeline:
         )
 
     def _checked(self, claim: Claim, sources: Sequence[ReadSource]) -> list[_Checked]:
-        """Each citation alone: its best passage, its clauses, and what is missing."""
+        """Judge each citation alone: its best passage, its clauses, and what is missing."""
 
         def checked(some: Sequence[ReadSource]) -> list[_Checked]:
             read = self._judged_sources(claim, some)
@@ -311,7 +310,7 @@ class VerifyPipeline:
         atoms += aggregation.contradicted(claim.text, outcome)
         label = aggregation.label_of(outcome, self.threshold, judged, atoms)
         if read.unjudged and label not in (Label.SUPPORTED, Label.PARTLY_SUPPORTED):
-            # What could not be judged may be what supports the claim.
+            # The passages that could not be judged may be the ones that support the claim.
             return self._check(claim, read.failing(read.unjudged))
         source, citation = read.source, read.citation
         place = None
@@ -334,10 +333,10 @@ class VerifyPipeline:
     def _as_cited(
         self, claim: Claim, checked: Sequence[_Checked], written: str | None
     ) -> list[_Checked]:
-        """Live pages that fail the claim, replaced by archived copies that support more of it.
+        """Replace live pages that fail the claim by archived copies that support more of it.
 
-        The editor cited what the page said then. Only a copy whose passage is gone from today's
-        page counts as older: else it is the page itself, judged twice.
+        The editor cited what the page said then. A copy counts as older only if its passage is gone
+        from today's page; otherwise the same page would be judged twice.
         """
         as_cited = list(checked)
         older = {
@@ -353,7 +352,7 @@ class VerifyPipeline:
         return as_cited
 
     def _archived(self, citation: Citation, written: str | None) -> ReadSource | None:
-        """The archived copy of a page that was read; None if it cannot be judged."""
+        """Read the archived copy of a live page; None if it cannot be judged."""
         found = containment.attempted(
             lambda: self.copies.archived(citation, written), lambda why: None
         )
@@ -363,9 +362,10 @@ class VerifyPipeline:
     def _outcome(
         self, read: ReadSource, judged: Sequence[Part], atoms: Sequence[Part]
     ) -> Evidence | Unchecked:
-        """What decides on a source: of nearly equal passages one that the citation points at.
+        """Choose the evidence that decides on a source.
 
-        Of a claim that is supported in a part, one that says it.
+        Of nearly equal passages, prefer one that the citation points to; for a partly supported
+        claim, prefer one that states the supported part.
         """
         if isinstance(read.source, Unchecked):
             return read.source
@@ -384,9 +384,10 @@ class VerifyPipeline:
         return outcome
 
     def _clauses(self, claim: Claim, sources: Sequence[ReadSource]) -> list[list[Part]]:
-        """For each source the claim's clauses, judged in one batch; none of a claim of one.
+        """Judge the claim's clauses against each source, in one batch.
 
-        None either where the whole claim is surely supported: there clauses change no verdict.
+        Empty for a claim with a single clause. Empty too if the whole claim is clearly supported:
+        clauses would not change that verdict.
         """
         found = [
             clause
@@ -420,9 +421,9 @@ class VerifyPipeline:
         ]
 
     def _together(self, claim: Claim, evidence: Sequence[Sequence[Evidence]]) -> Evidence | None:
-        """A group's passages read as one text, one from each source: each may support a part.
+        """Judge the sources' best passages as one text, since each may support a part.
 
-        None where one of the sources surely supports all of it.
+        None if a single source already clearly supports the whole claim.
         """
         read = [of_source for of_source in evidence if of_source]
         if len(read) < 2 or any(aggregation.is_sure(found, self.threshold) for found in read):
@@ -458,7 +459,7 @@ class VerifyPipeline:
         ordered = aggregation.suggestions(
             judged,
             existing=aggregation.group_score(found.citations, found.together),
-            k=RECONSIDERED * self.k,  # some will not show why they support the claim
+            k=RECONSIDERED * self.k,  # the quotes of some do not show why
             threshold=self.threshold,
             shares=shares_of,
         )
@@ -469,7 +470,7 @@ class VerifyPipeline:
     def _shows_why(self, claim: Claim, evidence: Evidence) -> bool:
         """Whether the quote alone shows that the source supports the claim.
 
-        It states the claim's values and names, or the verifier reads support in it alone.
+        It must state the claim's values and names, or support the claim on its own by the verifier.
         """
         if not evidence.quoted:
             return False
@@ -482,7 +483,7 @@ class VerifyPipeline:
     def _candidates(
         self, claim: Claim, written: str | None
     ) -> tuple[list[Hit], tuple[Exclusion, ...]]:
-        """Both retrievers' hits as one list, without copies, cited pages and what is excluded."""
+        """Return the fused hits without copies, cited pages and excluded pages."""
         if self.search is None:
             return [], ()
         words = retrievers.lexical_query(claim)
@@ -498,13 +499,13 @@ class VerifyPipeline:
     def _from_the_web(
         self, online: WebCandidates, claim: Claim, written: str | None
     ) -> tuple[list[Hit], tuple[Exclusion, ...]]:
-        """What a search engine finds for a claim, under the rules of a corpus's candidates."""
+        """Search the web for a claim, with the same exclusions as for a corpus."""
         found = online.of(claim, _cited_addresses(claim), self.exclusions)
         allowed, copies = self.exclusions.sifted(claim, found.hits, (), online.get, written)
         return without_copies(allowed), (*found.excluded, *copies)
 
     def documents(self, urls: Sequence[str]) -> list[Document | None]:
-        """Candidates' documents: of the corpus, else of the web."""
+        """Return the candidates' documents, from the corpus if it has them, else from the web."""
         none: list[Document | None] = [None] * len(urls)
         stored = self.documents_of(urls) if self.documents_of else none
         found = self.online.get(urls) if self.online else none
@@ -518,9 +519,9 @@ class VerifyPipeline:
         return judged
 
     def _wider(self, claim: Claim, candidates: Sequence[Evidence]) -> list[Evidence]:
-        """The best candidates judged again as a cited source is: around the hit, in two widths.
+        """Judge the best candidates again in wider passages, as for a cited source.
 
-        A corpus keeps each sentence in one passage, so evidence may be cut in two there.
+        In a corpus each sentence is in exactly one passage, so evidence may be cut in two.
         """
         if not (self.documents_of or self.online):
             return []
@@ -535,7 +536,7 @@ class VerifyPipeline:
         return list({each.passage.passage_id: each for page in found for each in page}.values())
 
     def _from_stored_text(self, suggested: Sequence[Suggestion]) -> list[Suggestion]:
-        """Suggestions whose passage a plain comparison finds in the stored page, with its date."""
+        """Keep the suggestions whose passage is found verbatim in the stored page; add its date."""
         urls = [suggestion.evidence.passage.url for suggestion in suggested]
         if not (self.documents_of or self.online):
             return [
@@ -562,24 +563,23 @@ class VerifyPipeline:
 
 @dataclass(frozen=True, slots=True)
 class SecondOpinion:
-    """Asks a language model about findings that it may change, and makes one verdict of both."""
+    """Asks a language model about uncertain findings and merges both verdicts into one."""
 
     judge: Judge
     copies: CitedCopies
     threshold: float
-    band: tuple[float, float]  # of our probability of support, in which its opinion is sought
+    band: tuple[float, float]  # of P(supported); only inside it is the model asked
     every: bool = False
     at_once: int = 4
 
     @property
     def stopped(self) -> bool:
-        """Whether Ctrl-C ended the asking."""
         return self.judge.calls.stopped
 
     def on(
         self, article: Article, findings: Sequence[Finding], tell: Tell | None = None
     ) -> list[Finding]:
-        """The findings, those with an opinion by what both say. After Ctrl-C those it had."""
+        """Merge the model's opinions into the findings. After Ctrl-C, use those that arrived."""
         chosen = fusion.worth_asking(findings, self.band, every=self.every)
         asking = [partial(self._opinion, findings[n], article.timestamp) for n in chosen]
         opinions = all_at_once(asking, self.at_once, self.judge.calls, tell)
@@ -599,7 +599,10 @@ class SecondOpinion:
         return containment.attempted(asked, lambda why: why)
 
     def _sources(self, finding: Finding, written: str | None) -> list[Document]:
-        """What was read for the claim's citations; never a private copy, which stays here."""
+        """Return the documents read for the claim's citations.
+
+        Private copies are left out: they never leave this machine.
+        """
         found: list[Document] = []
         for result in finding.citations:
             if isinstance(result.outcome, Unchecked) and not fusion.is_foreign(result.outcome):
@@ -613,7 +616,7 @@ class SecondOpinion:
 
 
 def _missing_atoms(claim: Claim, passages: Sequence[Passage]) -> list[Part]:
-    """Of the words that the claim's own citations are for."""
+    """Return the missing parts of the words that the claim's own citations cover."""
     atoms = aggregation.missing_atoms(claim.text, passages)
     return [atom for atom in atoms if claim.own is None or atom.span.overlaps(claim.own)]
 
@@ -628,16 +631,16 @@ def _best_shares(hits: Sequence[Hit]) -> dict[str, float]:
 
 
 def _may_have_changed(result: CitationResult) -> bool:
-    """Whether an archived copy may say more: the page itself was read, and does not say all."""
+    """Whether an archived copy may say more: the live page was judged and does not say it all."""
     copy = result.copy
-    # The page of its DOI may be live too; it is no later version of this one.
+    # The page of its DOI may be live too, but it is not a later version of this page.
     live = copy and copy.kind is CopyKind.LIVE and copy.url == result.citation.url
     judged = isinstance(result.outcome, Evidence)
     return bool(live) and judged and result.label is not Label.SUPPORTED
 
 
 def _changed(today: _Checked, archived: _Checked) -> Changed | None:
-    """Today's page, if the archived copy supports more, by what is no longer there."""
+    """Return today's page if the archived copy supports more by words that are now gone."""
     now, then, page = today.result, archived.result, today.read.source
     order = (Label.SUPPORTED, Label.PARTLY_SUPPORTED)
     supports_more = then.label in order[: order.index(now.label) if now.label in order else None]
@@ -652,9 +655,9 @@ def _changed(today: _Checked, archived: _Checked) -> Changed | None:
 
 
 def still_stands(passage: str, text: str) -> bool:
-    r"""Whether every sentence of a passage stands in a text, line breaks aside.
+    r"""Whether every sentence of a passage is in a text, ignoring line breaks.
 
-    A page that still holds them has not lost what supported the claim, whatever else changed.
+    A page that still has them has not lost what supported the claim, whatever else changed.
 
     >>> still_stands("It opened in 1911.", "News. It opened\nin 1911. More.")
     True
@@ -667,14 +670,14 @@ def still_stands(passage: str, text: str) -> bool:
 
 # ── A user's own copies ──────────────────────────────────────────────────────────────────────────
 
-# They are read to judge with and never handed on: a finding keeps a short quote of one, and its
-# SHA-256. What surrounds the quote is taken out of the finding itself, so that no format of a
-# report can hold it.
+# Own copies are used for judging and are never shared. A finding keeps only a short quote of one
+# and its SHA-256. The context of the quote is removed from the finding itself, so that no report
+# format can leak it.
 MAX_OWN_QUOTE = 300  # characters
 
 
 def only_quotes(finding: Finding) -> Finding:
-    """The finding with no more of an own copy than its quotes; untouched if it has none."""
+    """Reduce own copies to their quotes; other findings are returned unchanged."""
     if not any(map(_is_own, finding.citations)):
         return finding
     together = finding.together
@@ -708,7 +711,7 @@ def _part_with_quote(part: Part) -> Part:
 
 
 def _quote_of(evidence: Evidence) -> Evidence:
-    """The evidence with its quote, cut between words, as all of its passage."""
+    """Reduce the passage to its quote, cut between words."""
     start = evidence.passage.span.start + (evidence.quote.start if evidence.quote else 0)
     words = evidence.quoted
     if len(words) > MAX_OWN_QUOTE:

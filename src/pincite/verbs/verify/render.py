@@ -1,6 +1,7 @@
-"""The report as CSV, as wikitext to paste, and as one HTML page.
+"""Renders the report as CSV, as wikitext to paste, and as one HTML page.
 
-A finding that cannot be shown costs itself: `containment.shown` puts its bare claim in its place.
+A finding that fails to render does not affect the others: `containment.shown` puts its bare claim
+in its place.
 """
 
 import csv
@@ -41,7 +42,7 @@ from pincite.wiki import suggest
 
 # ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
 
-# One row a citation. Counting `citation_reached` gives the coverage.
+# One row per citation. Counting `citation_reached` gives the coverage.
 COLUMNS = (
     "rank claim_id section claim label score citation_id citation_title citation_url "
     "citation_label citation_score unchecked_reason unchecked_detail quote reasons "
@@ -56,7 +57,6 @@ Value = str | float | None
 
 
 def to_csv(report: Report) -> str:
-    """The report as CSV with a header."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -66,9 +66,10 @@ def to_csv(report: Report) -> str:
 
 
 def rows(report: Report) -> Iterator[list[Value]]:
-    """The values of `COLUMNS`; a claim without citations has one row.
+    """Yield the values of `COLUMNS`, one row per citation.
 
-    So has a sentence that needs a citation and has none, with the probability in the last column.
+    A claim without citations has one row. So does an uncited sentence, with its probability in the
+    last column.
     """
     found: list[dict[str, Value]] = []
     for rank, finding in enumerate(report.findings, 1):
@@ -140,7 +141,7 @@ def _of_claim(claim: Claim) -> dict[str, Value]:
 
 
 def _of_suggestions(found: Finding | Uncited) -> dict[str, Value]:
-    """The first better source, and the pages that were left out."""
+    """Return the columns for the first better source and the excluded pages."""
     row: dict[str, Value] = {
         "excluded": " | ".join(f"{each.url} ({each.bar})" for each in found.excluded) or None
     }
@@ -171,13 +172,13 @@ def _words(parts: Sequence[Part]) -> str | None:
 # Templates and verbatim quotes only, never prose for the article; every parameter is escaped.
 # Lines that begin with `#` are for the editor and stay out of the article.
 MAX_REASON_QUOTE = 200  # characters of the source in a tag: enough to find the place
-# The page itself is gone for good, as far as one run can tell.
+# The page is probably gone for good.
 GONE = (Reason.DEAD, Reason.SOFT_404, Reason.FRONT_PAGE, Reason.NO_HOST)
 FAILED = (Label.NOT_SUPPORTED, Label.REFUTED, Label.PARTLY_SUPPORTED)
 
 
 def to_wikitext(report: Report, today: date) -> str:
-    """A block for each claim with something to paste, or that fails, worst first.
+    """Return a block for each claim that fails or has something to paste, worst first.
 
     Sentences that need a citation follow.
     """
@@ -202,7 +203,7 @@ def to_wikitext(report: Report, today: date) -> str:
 
 
 def tag_uncited(uncited: Uncited, today: date) -> str | None:
-    """The tag that asks for a citation; None where an editor put one."""
+    """Return the tag that asks for a citation; None if an editor already added one."""
     if uncited.claim.tags:
         return None
     return suggest.citation_needed(month_year=f"{today:%B %Y}")
@@ -221,7 +222,7 @@ def _uncited_block(uncited: Uncited, today: date) -> str:
 
 
 def tag(finding: Finding, today: date) -> str | None:
-    """The failed-verification tag; None where nothing that was checked fails, or no part of it."""
+    """Return the failed-verification tag; None if no checked source fails the claim."""
     checked = [r.outcome for r in finding.citations if isinstance(r.outcome, Evidence)]
     if finding.label not in FAILED or not checked or finding.claim.disputed:
         return None
@@ -235,13 +236,13 @@ def tag(finding: Finding, today: date) -> str | None:
 
 
 def _what(finding: Finding) -> str:
-    """The missing parts in the claim's own words; "this" where all of it fails."""
+    """Return the missing parts in the claim's own words, or "this" if the whole claim fails."""
     words = [part.words for part in finding.missing]
     return ", ".join(f"“{cells.shortened(w, wording.MAX_PART)}”" for w in words) or "this"
 
 
 def reference(suggestion: Suggestion, today: date) -> str | None:
-    """`<ref>{{cite web|…}}</ref>`; None for a page without a web address, or not likely enough."""
+    """Return `<ref>{{cite web|…}}</ref>`; None without a web address, or if not likely enough."""
     passage = suggestion.evidence.passage
     likely = suggestion.evidence.prob_supported >= aggregation.PROPOSED_FROM
     if not likely or not passage.url.startswith(("http://", "https://")):
@@ -258,9 +259,9 @@ def reference(suggestion: Suggestion, today: date) -> str | None:
 
 
 def archived(result: CitationResult) -> str | None:
-    """Parameters for the citation's template that name the archived copy; None without a need.
+    """Return template parameters that name the archived copy; None if they are not needed.
 
-    Where the page changed, or is gone while the citation still calls it live.
+    They are needed if the page changed, or is gone while the citation still calls it live.
     """
     copy, citation, why = result.copy, result.citation, result.not_live
     if copy is None or copy.kind not in (CopyKind.ARCHIVED, CopyKind.WAYBACK):
@@ -308,10 +309,10 @@ MAX_NAME = 160  # characters of a source's name: some references are whole parag
 
 
 def to_html(report: Report, today: date | None = None) -> str:
-    """The report as one self-contained page: no script, no request, everything escaped.
+    """Render the report as one self-contained page: no script, no request, everything escaped.
 
-    The page's own content-security policy forbids scripts and requests. The filter is made of
-    radio buttons and style rules.
+    The page's content-security policy forbids scripts and requests. The filter uses radio buttons
+    and CSS.
     """
     today = today or datetime.now(UTC).date()
     shared = {**names(), "to_paste": partial(to_paste, today=today)}
@@ -356,7 +357,7 @@ def to_html(report: Report, today: date | None = None) -> str:
 
 
 def names(language: Language = IN_ENGLISH) -> dict[str, Any]:
-    """What `finding.html.j2` calls, in a language; `to_paste` comes with the date."""
+    """Return the names that `finding.html.j2` uses; callers add `to_paste` with the date."""
     return {
         "words": wording,
         "copy_read": partial(wording.copy_read, say=language.say),
@@ -379,7 +380,7 @@ def names(language: Language = IN_ENGLISH) -> dict[str, Any]:
 
 
 def _to_look_at(finding: Finding) -> bool:
-    """Whether a person should read it first: it fails in a part, or its source changed."""
+    """Whether to read it first: a part fails, or the source changed."""
     if finding.label is Label.SUPPORTED:
         return finding.source_changed
     return finding.label is not Label.UNCHECKED
@@ -399,7 +400,7 @@ def _first_words(first: Sequence[Finding]) -> str:
 
 
 def pieces(text: str, missing: Sequence[Part]) -> list[tuple[str, bool]]:
-    """The text cut at the edges of its missing parts; whether each piece is one."""
+    """Split the text at the edges of its missing parts. The flag marks the missing ones."""
     found, end = [], 0
     for start, stop in sorted(part.span for part in missing):
         start, stop = max(start, end), max(stop, end)  # parts of different kinds may overlap
@@ -409,7 +410,7 @@ def pieces(text: str, missing: Sequence[Part]) -> list[tuple[str, bool]]:
 
 
 def _shared_reasons(finding: Finding) -> tuple[Note, ...]:
-    """What would be said of each of several sources: it is said once."""
+    """Return the reasons common to all sources, which are shown once."""
     outcomes = [result.outcome for result in finding.citations]
     found = [outcome.reasons_coded for outcome in outcomes if isinstance(outcome, Evidence)]
     if len(found) < 2:
@@ -419,7 +420,7 @@ def _shared_reasons(finding: Finding) -> tuple[Note, ...]:
 
 
 def _unchecked(finding: Finding) -> dict[str, list[CitationResult]]:
-    """The citations that could not be checked, by the reason in words."""
+    """Group the unchecked citations by the wording of their reason."""
     groups: dict[str, list[CitationResult]] = {}
     for result in finding.citations:
         if isinstance(result.outcome, Unchecked):
@@ -428,14 +429,13 @@ def _unchecked(finding: Finding) -> dict[str, list[CitationResult]]:
 
 
 def _detail(result: CitationResult) -> str:
-    """More on why it could not be checked; empty if the source's name says it."""
+    """Return more on why it could not be checked; empty if the name already says it."""
     assert isinstance(result.outcome, Unchecked)
     name, detail = name_of(result), cells.one_line(result.outcome.detail)
     return "" if detail in name or name in detail else detail
 
 
 def name_of(result: CitationResult) -> str:
-    """The name of a citation, shortened."""
     return cells.shortened(wording.name_of(result.citation), MAX_NAME)
 
 
@@ -449,7 +449,7 @@ def to_paste(found: Finding | Uncited, today: date) -> list[str]:
 
 
 def _sentence(words: str) -> str:
-    """With a capital letter; nothing else is changed, as `str.capitalize` would.
+    """Capitalise the first letter only, unlike `str.capitalize`.
 
     >>> _sentence("the PDF asks for a password")
     'The PDF asks for a password'
@@ -458,26 +458,25 @@ def _sentence(words: str) -> str:
 
 
 def _end(text: str) -> str:
-    """The last words before a claim."""
     return text if len(text) <= MAX_BEFORE else "…" + text[-MAX_BEFORE:].partition(" ")[2]
 
 
 # ── The lines around a quote ─────────────────────────────────────────────────────────────────────
 
-# Pages bring menus along. What stands around a quote is shown only where it reads as text, and a
-# quote that is itself a line of a menu is no evidence of anything.
-NO_QUOTE = "no single sentence says this"  # under any verdict: a passage may, as a whole
-# A line of the report has about 95 characters on a screen: five lines of them.
+# Pages come with menus. Text around a quote is shown only if it reads as prose, and a quote that is
+# itself a menu line is no evidence.
+NO_QUOTE = "no single sentence says this"  # the passage as a whole may still say it
+# Five lines: a line of the report has about 95 characters on a screen.
 MAX_SHOWN = 450
-MAX_QUOTE_BEFORE = 130  # characters of them before the quote, so that the mark comes first
+MAX_QUOTE_BEFORE = 130  # limits the text before the quote, so that the highlight comes early
 _PROSE = re.compile(r"[.!?…:;][\"'”’»)\]]*$")
-_FEW_WORDS = 10  # a line of a menu has fewer
-_MANY_LINES = 4  # that many short lines in a row are a menu or a list of headlines
+_FEW_WORDS = 10  # a menu line has fewer
+_MANY_LINES = 4  # this many short lines in a row are a menu or a list of headlines
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A quote with what stands around it; `whole` if that is the passage."""
+    """A quote with its surrounding text. `whole`: this is the entire passage."""
 
     head: str
     quote: str
@@ -486,7 +485,7 @@ class Excerpt:
 
 
 def excerpt(text: str, quote: Span | None) -> Excerpt | None:
-    r"""The quote within at most about five lines; None if there is none that could be shown.
+    r"""Return the quote within at most about five lines; None if no quote can be shown.
 
     >>> text = "Home\nNews\nThe mill opened in 1911. It burned in 1952.\nLog in"
     >>> found = excerpt(text, Span(10, 34))
@@ -508,9 +507,9 @@ def excerpt(text: str, quote: Span | None) -> Excerpt | None:
 
 
 def in_menu(text: str, quote: Span) -> bool:
-    """Whether the quote is one of several short lines in a row that are no sentences.
+    """Whether the quote is in a run of short lines that are not sentences, such as a menu.
 
-    Rows of a table are not: they say which value belongs to which name.
+    Rows of a table do not count: they say which value belongs to which name.
     """
     lines = _lines(text)
     places = [n for n, line in enumerate(lines) if line.overlaps(quote)]
@@ -526,7 +525,7 @@ def in_menu(text: str, quote: Span) -> bool:
 
 def _is_item(line: str) -> bool:
     line = line.strip()
-    if line.startswith("#"):  # a heading in Markdown's way
+    if line.startswith("#"):  # a Markdown heading
         return True
     return len(line.split()) < _FEW_WORDS and "|" not in line and not _PROSE.search(line)
 
@@ -543,18 +542,18 @@ def _paragraph(text: str, quote: Span) -> tuple[int, int]:
 
 
 def _from_sentence(text: str, span: Span) -> int:
-    """Where the last sentences of the span begin that have room before the quote."""
+    """Return where to start so that only whole sentences precede the quote."""
     start = span.end
     for sentence in reversed(sentences(span.of(text))):
         if span.end - (span.start + sentence.start) > MAX_QUOTE_BEFORE:
             break
         start = span.start + sentence.start
-    # The rest of an abbreviation is no sentence: “sp. nov.”
+    # The rest of an abbreviation is not a sentence: “sp. nov.”
     return span.end if text[start : start + 1].islower() else start
 
 
 def _to_sentence(text: str, span: Span, room: int) -> int:
-    """Where the first sentences of the span end that fit into `room` characters."""
+    """Return where to stop so that only whole sentences of at most `room` characters follow."""
     end = span.start
     for sentence in sentences(span.of(text)):
         if sentence.end > room:

@@ -1,4 +1,4 @@
-"""The report of `verify`: what was found of an article's citations, and its JSON."""
+"""The report of `verify` and its JSON."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from pincite.verbs.verify.coverage import Coverage
 from pincite.wiki.uncited import is_read
 
 SCHEMA = Path(__file__).parent / "report.schema.json"
-DIGITS = 4  # of numbers in the JSON: more would be noise of the weights, and differ by machine
+DIGITS = 4  # decimals in the JSON: more would be noise that differs between machines
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,6 @@ class Report:
     @property
     @written
     def warnings(self) -> tuple[str, ...]:
-        """In English."""
         return texts(self.warnings_coded)
 
     @property
@@ -76,7 +75,7 @@ class Report:
     @property
     @written
     def advice(self) -> str | None:
-        """How many flags are false alarms; None if that was not measured."""
+        """How many flags are false alarms; None if not measured."""
         return wording.flag_advice(self.flag_precision) or None
 
     @property
@@ -97,7 +96,7 @@ class Report:
         )
 
     def to_values(self) -> dict[str, Any]:
-        """The report as its JSON has it; a finding that cannot be written costs itself."""
+        """Return the values written as JSON. A finding that cannot be written is emptied."""
         values: dict[str, Any] = codec.values_of(replace(self, findings=(), uncited=None), DIGITS)
         write = partial(codec.values_of, digits=DIGITS)
         values["findings"] = [containment.shown(write, each) for each in self.findings]
@@ -106,30 +105,28 @@ class Report:
         return values | {"counts": codec.values_of(self.counts), "complete": self.complete}
 
     def to_json(self) -> str:
-        """The report as indented JSON with a line break at its end."""
         return codec.to_json(self.to_values())
 
     @classmethod
     def from_json(cls, data: bytes | str) -> "Report":
-        """The report that `to_json` wrote, but for rounding.
+        """Read what `to_json` wrote; numbers are rounded.
 
         Raises:
-            InputError: it is no such report; the message names the first place that is wrong.
+            InputError: not such a report; the message names the first invalid place.
         """
         return codec.from_json(cls, data)._with_citations()
 
     @classmethod
     def from_values(cls, values: object) -> "Report":
-        """The same of JSON values."""
         return codec.from_values(cls, values)._with_citations()
 
     @classmethod
     def from_file(cls, path: Path) -> "Report":
-        """The same of a file; also raises InputError where it cannot be read."""
+        """Read a report from a file. Also raises InputError if it cannot be read."""
         return codec.from_file(cls, path)._with_citations()
 
     def _with_citations(self) -> "Report":
-        """Each claim with its citations, which the JSON has once, with what was found."""
+        """Restore each claim's citations, which the JSON stores only with the results."""
         findings = [
             replace(f, claim=replace(f.claim, citations=tuple(r.citation for r in f.citations)))
             for f in self.findings

@@ -1,7 +1,7 @@
-"""The report on a terminal: the ranked table, what could not be checked, and the counts.
+"""Prints the report on a terminal: the ranked table, what could not be checked, and the counts.
 
-Every text from an article or a page is a `rich.text.Text`, never markup, and has no control
-characters: a title like "[red]" or an escape sequence is shown, not obeyed.
+Text from an article or a page is always a `rich.text.Text`, never markup, and has no control
+characters: a title like "[red]" or an escape sequence is shown literally.
 """
 
 from collections.abc import Sequence
@@ -49,17 +49,17 @@ STYLES = {
     Label.UNCHECKED: "yellow",
 }
 CLAIM_WIDTH, SOURCE_WIDTH, OPEN_WIDTH, PASSING_WIDTH = 150, 90, 70, 90  # before an ellipsis
-OPINION_LINES = 3  # of a second opinion; --html has all
-SHOWN = 10  # claims of one reason for which nothing could be checked
-LISTED = 20  # articles of a work-list: a screen; the pages have all
+OPINION_LINES = 3  # of a second opinion; --html shows all
+SHOWN = 10  # claims listed per reason for which nothing could be checked
+LISTED = 20  # articles of a work list: one screen; the HTML page lists all
 
 
 def print_report(
     report: Report, console: Console, limit: int | None = None, *, excluded: bool = False
 ) -> None:
-    """Print the report; of the findings at most `limit`, worst first.
+    """Print the report with at most `limit` findings, worst first.
 
-    `excluded`: also the pages that were found and left out of the suggestions.
+    `excluded`: also print the pages that were left out of the suggestions.
     """
     shown = list(enumerate(report.findings, 1))[:limit]
     checked = [(rank, f) for rank, f in shown if f.label is not Label.UNCHECKED]
@@ -148,7 +148,7 @@ def _table(findings: Sequence[tuple[int, Finding]]) -> Table:
 
 
 def in_passing(finding: Finding) -> Text | None:
-    """A line while the run goes on; None of a claim that gives an editor nothing to do."""
+    """Return the progress line of a claim; None if an editor has nothing to do."""
     if finding.label not in (*FLAGS, Label.PARTLY_SUPPORTED):
         return None
     text = Text(f"{wording.verdict(finding.label)}  ", style=STYLES[finding.label])
@@ -156,7 +156,7 @@ def in_passing(finding: Finding) -> Text | None:
 
 
 def _claim(claim: Claim) -> Text:
-    """The claim in its sentence, the rest of which is dim; alone where that would be too long."""
+    """Show the claim within its dimmed sentence, or alone if the sentence is too long."""
     sentence, part = cells.one_line(claim.sentence), claim.part
     about = Text(f"[{cells.one_line(claim.about)}] " if claim.about else "", style="dim")
     if part is None or len(sentence) != len(claim.sentence) or len(sentence) > CLAIM_WIDTH:
@@ -210,7 +210,7 @@ def _indented(text: Text, lines: Sequence[str], style: str = "dim") -> None:
 
 
 def _of_source(result: CitationResult, finding: Finding) -> list[str]:
-    """What is said of a cited source; of a sound claim the source itself is enough."""
+    """Describe a cited source. For a supported claim, its name is enough."""
     lines = _listed(result.listing)
     if not isinstance(result.outcome, Evidence):
         return [*lines, why_unchecked(result.outcome)]
@@ -301,10 +301,10 @@ def _uncited_table(uncited: Sequence[Uncited]) -> Table:
 
 
 def listed(found: Sequence[tuple[str, Listing]]) -> Text:
-    """Each address, and below it label, entry and discussion of a reliability list.
+    """Show each address with its label, entry and discussion in a reliability list.
 
-    Lines instead of columns: an address that is broken over three of them can be neither read nor
-    clicked. All is shown, nothing is obeyed.
+    Lines instead of columns: an address broken over three of them is neither readable nor
+    clickable.
     """
     shown = Text()
     for url, listing in found:
@@ -323,7 +323,6 @@ def listed(found: Sequence[tuple[str, Listing]]) -> Text:
 
 
 def print_list(found: WorkList, console: Console) -> None:
-    """Print it; no text of an article is obeyed."""
     head = Text(f"{found.head} · riskiest first", style="bold")
     parts: list[RenderableType] = [
         head,

@@ -1,6 +1,6 @@
 """Words and signs for verdicts, reasons and copies, shared by all formats.
 
-Sign and word always go together: colour alone never tells verdicts apart.
+Sign and word always go together: colour alone never distinguishes verdicts.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,7 +41,7 @@ LABELS = {
     Label.REFUTED: "contradicted?",
     Label.UNCHECKED: "could not check",
 }
-# What each label means, for who meets it first: a program reads, so no label is a fact.
+# What each label means, for first-time readers. A model assigns them, so no label is a fact.
 LEGEND = {
     Label.SUPPORTED: "the source says this",
     Label.PARTLY_SUPPORTED: "one part was found in the source, another was not",
@@ -49,7 +49,7 @@ LEGEND = {
     Label.REFUTED: "the source seems to say something else",
     Label.UNCHECKED: "the source could not be read: no verdict",
 }
-# What a person can do about a source that could not be read.
+# What the user can do about a source that could not be read.
 STEPS = {
     Reason.DEAD: "look for an archived copy; tag {{dead link}} if there is none",
     Reason.SOFT_404: "look for an archived copy; tag {{dead link}} if there is none",
@@ -90,17 +90,18 @@ _ARCHIVED = (CopyKind.ARCHIVED, CopyKind.WAYBACK)
 
 
 def _read(kind: CopyKind, dated: bool) -> str:
-    """An own copy has no link, so the beginning of its SHA-256 is shown."""
+    """An own copy has no link, so its SHA-256 prefix is shown."""
     words = COPIES[kind] + (" (SHA-256 %(digest)s…)" if kind is CopyKind.OWN else "")
     when = " of %(date)s" if kind in _ARCHIVED else ", fetched %(date)s"
     return words + (when if dated else "")
 
 
-# Which copy was read, by its kind and if its date is known, and why not the page itself.
+# Which copy was read, keyed by its kind and whether its date is known.
 READ = {(kind, dated): _read(kind, dated) for kind in CopyKind for dated in (True, False)}
 NOT_LIVE = "%(read)s; the page itself: %(why)s"
 NOT_LIVE_STATUS = "%(read)s; the citation says url-status=%(status)s"
-# What an archived copy supports, the whole or a part, and today's page less of it.
+# How much of the claim the archived copy supports, and how much less today's page does. Keyed by
+# whether the copy is dated.
 ARCHIVED = {True: "the archived copy of %(date)s", False: "the archived copy"}  # if it is dated
 _THEN = {
     True: "%(copy)s supports the claim",
@@ -116,7 +117,8 @@ CHANGED = {
     for whole, then in _THEN.items()
     for label, today in _TODAY.items()
 }
-# Where a quote stands: on a page, printed or the file's, and if that is where it was cited.
+# Where a quote is: the page, keyed by whether its number is printed or counted in the file, and
+# whether it was cited there.
 ON_PAGE = {True: "p. %(page)s", False: "p. %(page)s of the file"}
 ELSEWHERE = {
     (found, printed): f"cited %(cited)s, {words} {place}"
@@ -161,7 +163,7 @@ UNCITED = {
     ),
 }
 READ_FIRST = "Read the source before you tag."
-# The order in which verdicts are counted: what needs a person first.
+# The order in which verdicts are counted: those that need attention first.
 ORDER = aggregation.ORDER
 MAX_PART = 120  # characters of a missing part
 
@@ -176,7 +178,7 @@ def verdict(label: Label) -> str:
 
 
 def where(place: Place | None, label: Label, say: Callable[[str], str] = str) -> str:
-    """Where in its source a quote stands, and where it was cited if that is elsewhere.
+    """Say where a quote is in its source, and where it was cited if that differs.
 
     `say` may translate the texts of `ON_PAGE` and `ELSEWHERE`.
 
@@ -194,11 +196,9 @@ def where(place: Place | None, label: Label, say: Callable[[str], str] = str) ->
 
 
 def copy_read(result: CitationResult, say: Callable[[str], str] = str) -> str:
-    """Which copy was read, and why it was not the page itself; empty if nothing was read.
+    """Say which copy was read, and why not the live page; empty if nothing was read.
 
-    Args:
-        result: of the citation.
-        say: may translate the texts of `READ`, `NOT_LIVE`, `NOT_LIVE_STATUS` and `report.reasons`.
+    `say` may translate the texts of `READ`, `NOT_LIVE`, `NOT_LIVE_STATUS` and `report.reasons`.
     """
     copy, instead = result.copy, result.not_live
     if copy is None:
@@ -215,7 +215,7 @@ def copy_read(result: CitationResult, say: Callable[[str], str] = str) -> str:
 
 
 def second_opinion(finding: Finding, say: Callable[[str], str] = str) -> tuple[str, ...]:
-    """Lines on a language model's opinion of the claim; none if there is none."""
+    """Return lines on a language model's opinion of the claim; empty if there is none."""
     said = finding.opinion
     if said is None:
         return ()
@@ -240,7 +240,7 @@ def second_opinion(finding: Finding, say: Callable[[str], str] = str) -> tuple[s
 
 
 def what_changed(result: CitationResult, say: Callable[[str], str] = str) -> str:
-    """How the source changed since it was cited; empty if it was not found to have.
+    """Say how the source changed since it was cited; empty if no change was found.
 
     `say` may translate the texts of `CHANGED` and `ARCHIVED`.
     """
@@ -253,7 +253,7 @@ def what_changed(result: CitationResult, say: Callable[[str], str] = str) -> str
 
 
 def reliability(listing: Listing | None) -> str:
-    """What a list says of a site, in words; empty without a list.
+    """Describe a list's rating of a site; empty without a list.
 
     >>> from pincite.types import Reliability
     >>> reliability(Listing(Reliability.NO_CONSENSUS, "Daily Example", scope="politics"))
@@ -268,7 +268,7 @@ def reliability(listing: Listing | None) -> str:
 
 
 def about_claim(claim: Claim) -> list[str]:
-    """What a reader must know of a claim: an editor's tags, and words that could not be read."""
+    """Return notes on a claim: editors' tags, and templates that could not be read."""
     lines = [f"tagged by an editor: {cells.one_line(', '.join(claim.tags))}"] if claim.tags else []
     if claim.unread:
         templates = ", ".join(map(cells.one_line, claim.unread))
@@ -277,7 +277,7 @@ def about_claim(claim: Claim) -> list[str]:
 
 
 def what_is_missing(label: Label, missing: Sequence[Part], say: Callable[[str], str] = str) -> str:
-    """What a claim that is supported, wholly or in part, lacks; empty if that is nothing.
+    """Say which parts of a supported or partly supported claim lack support; empty if none.
 
     >>> from pincite.types import Span
     >>> part = Part("figure", Span(10, 14), "1911", supported=False)
@@ -296,14 +296,14 @@ def what_is_missing(label: Label, missing: Sequence[Part], say: Callable[[str], 
 
 
 def reasons(result: CitationResult, finding: Finding) -> tuple[Note, ...]:
-    """Why a citation has its verdict, but for what is named as missing already."""
+    """Return the reasons for a citation's verdict, except parts already listed as missing."""
     if isinstance(result.outcome, Unchecked):
         return ()
     return unsaid(result.outcome.reasons_coded, result.missing or finding.missing)
 
 
 def unsaid(reasons: Sequence[Note], missing: Sequence[Part]) -> tuple[Note, ...]:
-    """The reasons but for those that name nothing except what is named as missing already.
+    """Drop the reasons that name only words already listed as missing.
 
     >>> from pincite.types import Span
     >>> part = Part("figure", Span(10, 14), "1911", supported=False)
@@ -323,7 +323,7 @@ def unsaid(reasons: Sequence[Note], missing: Sequence[Part]) -> tuple[Note, ...]
 
 
 def absent_and_denied(missing: Sequence[Part]) -> tuple[list[Part], list[Part]]:
-    """The missing parts that a source is silent on, and those that it seems to contradict."""
+    """Split the missing parts into absent ones and ones that a source seems to contradict."""
     denied = [
         part
         for part in missing
@@ -338,7 +338,7 @@ def _quoted(parts: Sequence[Part]) -> str:
 
 
 def flag_advice(precision: Sequence[tuple[float, float]]) -> str:
-    """How many flags are false alarms, at the middle one of the base rates; empty if not measured.
+    """Say how many flags are false alarms at the middle base rate; empty if not measured.
 
     Args:
         precision: (share of citations that fail, share of flags that are right), as in a Report.
@@ -355,7 +355,7 @@ def flag_advice(precision: Sequence[tuple[float, float]]) -> str:
 
 
 def _tenths(share: float) -> str:
-    """A share as people say it: more digits would promise more than tests can."""
+    """Round to tenths: more digits would suggest more precision than the tests have."""
     tenths = round(10 * share)
     if tenths == 0:
         return "fewer than 1 of 10"
@@ -363,5 +363,4 @@ def _tenths(share: float) -> str:
 
 
 def name_of(citation: Citation) -> str:
-    """What to call a citation: its title, else its address, else its text."""
     return cells.one_line(citation.title or citation.url or citation.text or citation.citation_id)

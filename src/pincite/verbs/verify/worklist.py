@@ -1,8 +1,8 @@
-"""The work list of many articles, the riskiest first, as JSON, CSV and one HTML page.
+"""The work list of many articles, riskiest first, as JSON, CSV and one HTML page.
 
-Risk is the expected number of claims that their sources do not support: the sum of
-1 − P(supported) over the claims that could be checked. The probabilities are the verifier's,
-calibrated on test sets; they rank articles, and promise nothing about one.
+Risk is the expected number of claims that their sources do not support: the sum of 1 − P(supported)
+over the claims that could be checked. The probabilities are the verifier's, calibrated on test
+sets. They rank articles, and guarantee nothing about a single one.
 """
 
 import csv as spreadsheet
@@ -36,13 +36,13 @@ class Row:
     n_partly: int = 0
     n_uncited: int | None = None  # sentences that need a citation; None: not looked for
     n_poor_sources: int = 0  # citations whose site a list calls unreliable or worse
-    worst: str = ""  # the claim that ranks first, if it is not supported
+    worst: str = ""  # the top-ranked claim, if it is not supported
     revision_id: str = ""
     url: str = ""
-    report: str = ""  # name of the article's own report, beside the list
+    report: str = ""  # file name of the article's own report, next to the list
     problem: str = ""
     stopped: bool = False  # before all its claims were judged
-    coverage: Coverage | None = None  # of its citations; None where nothing was checked
+    coverage: Coverage | None = None  # None if nothing was checked
 
 
 _COLUMNS = tuple(name for name in Row.__dataclass_fields__ if name != "coverage")
@@ -50,14 +50,13 @@ _COLUMNS = tuple(name for name in Row.__dataclass_fields__ if name != "coverage"
 
 @dataclass(frozen=True, slots=True)
 class WorkList:
-    """Articles, riskiest first; what could not be checked comes last."""
+    """Articles, riskiest first; those that could not be checked come last."""
 
     rows: tuple[Row, ...]
-    n_articles: int  # requested: more than rows if the run was stopped
+    n_articles: int  # requested; more than rows if the run was stopped
 
     @property
     def complete(self) -> bool:
-        """Whether no article waits."""
         return self._n_done == self.n_articles
 
     @property
@@ -66,24 +65,21 @@ class WorkList:
 
     @property
     def looked_for_uncited(self) -> bool:
-        """Whether sentences without a citation were looked for in any article."""
         return any(row.n_uncited is not None for row in self.rows)
 
     @property
     def coverage(self) -> Coverage:
-        """Of all articles together."""
         return summed([row.coverage for row in self.rows if row.coverage])
 
     @property
     def head(self) -> str:
-        """How many articles, and how many wait."""
         if self.complete:
             return n_of(self.n_articles, "article")
         return f"{self._n_done} of {n_of(self.n_articles, 'article')}; the run was stopped"
 
 
 def row_of(report: Report, name: str) -> Row:
-    """The row of an article, from its report; `name` is that of its page."""
+    """Summarise a report; `name` is the file name of its page."""
     findings, labels = report.findings, report.counts.labels
     checked = [f for f in findings if f.label is not Label.UNCHECKED]
     supported = [f.prob_supported or 0.0 for f in checked]
@@ -107,13 +103,11 @@ def row_of(report: Report, name: str) -> Row:
 
 
 def worklist(rows: Sequence[Row], n_articles: int) -> WorkList:
-    """The rows in the order of their risk."""
     ordered = sorted(rows, key=lambda row: (bool(row.problem), -row.risk, row.title))
     return WorkList(tuple(ordered), n_articles)
 
 
 def to_json(found: WorkList) -> str:
-    """The list as JSON."""
     return codec.to_json(
         {
             "complete": found.complete,
@@ -125,7 +119,7 @@ def to_json(found: WorkList) -> str:
 
 
 def to_csv(found: WorkList) -> str:
-    """The list for a spreadsheet, with the uses of references at each stage; no formulas."""
+    """Format the list as CSV, with reference counts per stage. Formulas are neutralised."""
     out = io.StringIO()
     writer = spreadsheet.writer(out, lineterminator="\n")
     writer.writerow([*_COLUMNS, "references", *(f"citations_{stage}" for stage in Stage)])
@@ -137,7 +131,6 @@ def to_csv(found: WorkList) -> str:
 
 
 def to_html(found: WorkList) -> str:
-    """The list as one page."""
     shown = [
         _values(row) | {"href": safe_link(row.url), "worst": cells.shortened(row.worst, 200)}
         for row in found.rows
