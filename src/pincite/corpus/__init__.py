@@ -1,1 +1,1 @@
-"""A corpus in a folder: SQLite, tantivy and FAISS behind one door, checksummed and crash-safe."""
+"""A corpus in a folder: SQLite, tantivy and FAISS behind one API, checksummed and crash-safe."""

@@ -1,10 +1,9 @@
-"""Which documents a corpus has: as a paged list, and as the set that a filter accepts.
+"""List a corpus's documents in pages, and compute the set of passages that a filter accepts.
 
-A page of a list is one statement that names the last row before it, so that page 1,000 costs what
-page 1 does but for the sorting. The set that a filter accepts has one bit for each passage key: a
-megabyte for eight million passages, in the form that FAISS reads. A document's row never changes
-and its key is never reused, so a set is only extended by the documents that came since; a deleted
-passage keeps its bit, and `ranking` drops it.
+A page starts after the last row of the page before it, so page 1,000 costs the same as page 1 apart
+from the sorting. An accepted set has one bit per passage key, in FAISS's format: one megabyte for
+eight million passages. Document rows never change and keys are never reused, so a cached set only
+needs the documents added since. A deleted passage keeps its bit; `ranking` drops it.
 """
 
 import json
@@ -23,15 +22,15 @@ from pincite.retrieval.filters import Facts, Filters
 from pincite.types import Passage, Span
 
 Order: TypeAlias = Literal["added", "title", "date"]
-After: TypeAlias = tuple[str, int]  # what the list is sorted by, and the row's key
-# The sorting expression, its comparison with the last row seen, and its direction. Those without
-# a date come last; what was added last comes first.
+After: TypeAlias = tuple[str, int]  # sort value and key of a row
+# Sort expression, comparison with the last row, and direction. Undated documents come last; the
+# most recently added comes first.
 _ORDERS: Mapping[Order, tuple[str, str, str]] = {
     "added": ("''", "<", "DESC"),
     "title": ("substr(title, 1, 200) COLLATE NOCASE", ">", "ASC"),
     "date": ("COALESCE(published, '')", "<", "DESC"),
 }
-# SQLite itself folds the case of ASCII alone.
+# SQLite folds the case of ASCII only.
 _CONTAINS = (
     "(title LIKE CAST(?1 AS TEXT) ESCAPE '!' OR url LIKE CAST(?1 AS TEXT) ESCAPE '!'"
     " OR length(CAST(title AS BLOB)) > length(title)"
@@ -44,7 +43,7 @@ class Listed:
     """A document without its text."""
 
     key: int
-    sorted_by: str  # with `key` the place from which the next page starts
+    sorted_by: str  # with `key`: where the next page starts
     doc_id: str
     url: str
     title: str
@@ -56,27 +55,27 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Which:
-    """Which documents to list; empty fields select all."""
+    """Which documents to list; an empty field does not restrict."""
 
     order: Order = "added"
-    text: str = ""  # stands in the title or the address, whatever its case
+    text: str = ""  # substring of the title or the address, ignoring case
     kind: str = ""
     language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """Counts of a corpus's documents, most frequent first, and their range of dates."""
+    """Counts of a corpus's documents, most frequent first, and their date range."""
 
     kinds: Mapping[str, int]
-    languages: Mapping[str, int]  # "": not known
-    first: str | None  # earliest and latest date of publication, ISO; None: none is known
+    languages: Mapping[str, int]  # "": unknown
+    first: str | None  # earliest and latest date of publication, ISO; None: no known dates
     last: str | None
     n_undated: int
 
 
 def listed(store: Store, which: Which, limit: int, after: After | None = None) -> list[Listed]:
-    """At most `limit` documents behind the place `after`, in order."""
+    """Return at most `limit` documents after `after`, in order."""
     expression, comparison, direction = _ORDERS[which.order]
     conditions, values = _conditions(which)
     if after:
@@ -118,7 +117,6 @@ def contents(store: Store) -> Contents:
 
 
 def url_of(store: Store, doc_id: str) -> str | None:
-    """The address of the document with this id; None if there is none."""
     rows = store.rows("SELECT url FROM documents WHERE doc_id = ?", (doc_id,))
     return str(rows[0][0]) if rows else None
 
@@ -131,7 +129,7 @@ def ids_of(store: Store, urls: Sequence[str]) -> list[str | None]:
 
 
 def spans_of(store: Store, url: str) -> list[Span]:
-    """The passages of the document at `url`, in the order of its text."""
+    """Return the spans of the passages of the document at `url`, in text order."""
     sql = (
         "SELECT p.first, p.last FROM documents d JOIN passages p ON p.document = d.key"
         " WHERE d.url = CAST(? AS TEXT) ORDER BY p.first, p.last"
@@ -140,7 +138,7 @@ def spans_of(store: Store, url: str) -> list[Span]:
 
 
 def nearest(store: Store, url: str, question: Floats, k: int) -> list[Passage]:
-    """At most `k` passages of the document at `url`, the nearest to the vector (dim,) first."""
+    """Return the `k` passages of the document at `url` that are nearest to the vector (dim,)."""
     sql = (
         "SELECT p.key FROM documents d JOIN passages p ON p.document = d.key"
         " WHERE d.url = CAST(? AS TEXT)"
@@ -152,10 +150,10 @@ def nearest(store: Store, url: str, question: Floats, k: int) -> list[Passage]:
     return store.passages([places[int(key)] for key in keys[best]])
 
 
-# Of so few passages each is compared (9 ms at 384 dimensions), or named to the word index (20 ms
-# of 100,000); of more, the indexes search as always and look at the bit.
+# Up to this many passages are compared one by one (9 ms at 384 dimensions) or named to the word
+# index (20 ms of 100,000). Larger sets are checked bit by bit during a normal index search.
 FEW = 20_000
-KEPT = 8  # filters whose sets are remembered: a server's users ask the same ones again
+KEPT = 8  # filters whose sets are cached: users of a server repeat them
 _RANGES = (
     "SELECT key, url, title, kind, published, language, meta,"
     " (SELECT MIN(p.key) FROM passages p WHERE p.document = documents.key),"
@@ -169,22 +167,20 @@ class Accepted:
 
     bits: npt.NDArray[np.uint8]  # key k is bit k % 8 of byte k // 8
     n: int  # keys in the set
-    share: float  # of all passages that were there
+    share: float  # of all passages at that time
 
     @property
     def is_small(self) -> bool:
-        """Whether comparing each passage of the set is faster than searching."""
         return self.n <= FEW
 
     def holds(self, keys: Keys) -> npt.NDArray[np.bool_]:
-        """Which of the keys (n_keys,) are in the set; those that came later are not."""
+        """Return which of the keys (n_keys,) are in the set; False for later passages."""
         known = (keys >= 0) & (keys < 8 * len(self.bits))
         at = np.where(known, keys, 0)
         set_bits = (self.bits[at >> 3] >> (at & 7).astype(np.uint8)) & 1
         return np.asarray(known & (set_bits == 1))
 
     def keys(self) -> Keys:
-        """The keys, ascending."""
         return np.flatnonzero(np.unpackbits(self.bits, bitorder="little")).astype(np.int64)
 
 
@@ -196,14 +192,14 @@ class _Known:
 
 
 class AcceptedPassages:
-    """The sets of one store, each made when it is first asked for."""
+    """A lazily filled cache of the accepted sets of one store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: OrderedDict[Filters, _Known] = OrderedDict()
 
     def of(self, filters: Filters) -> Accepted:
-        """The passages of the documents that `filters` accepts; call it inside a snapshot.
+        """Return the passages of the documents that `filters` accepts; call inside a snapshot.
 
         Raises:
             CorpusError: A document's row is damaged.
@@ -222,7 +218,7 @@ class AcceptedPassages:
         firsts, lasts, n_all = [], [], known.n_all
         for rows in self._store.scan(_RANGES, "key", known.last_document + 1, newest):
             for *fields, first, last in rows:
-                if first is None:  # a document without a sentence
+                if first is None:  # a document without passages
                     continue
                 n_all += last - first + 1
                 if filters.accepts(self._facts(fields, bool(filters.where))):
@@ -246,7 +242,7 @@ class AcceptedPassages:
 def _with_ranges(
     bits: npt.NDArray[np.uint8], firsts: list[int], lasts: list[int]
 ) -> npt.NDArray[np.uint8]:
-    """The bits with those of the closed ranges set, which do not overlap; as long as needed."""
+    """Set the bits of these closed, disjoint ranges; the result is extended as needed."""
     if not firsts:
         return bits
     steps = np.zeros(max(8 * len(bits), max(lasts) + 1) + 1, dtype=np.int8)

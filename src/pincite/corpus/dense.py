@@ -1,12 +1,12 @@
-"""Meaning: nearest vectors by inner product (FAISS), exact for few passages, IVF or HNSW for many.
+"""Nearest vectors by inner product (FAISS): exact for small corpora, IVF or HNSW for large ones.
 
-A built index covers the passages up to some key; later ones (the *tail*) are searched exactly in
-memory, and without a built index everything is tail. So an index that is missing or stale costs
-time and memory, never an answer. Codes only choose candidates: every score is the exact inner
-product with the stored vector, so it does not depend on how or when the index was built.
+A built index covers the passages up to some key. Later ones (the *tail*) are searched exactly in
+memory; without a built index everything is tail. A missing or stale index therefore costs time and
+memory but never changes an answer. The index's codes only choose candidates: every score is the
+exact inner product with the stored vector, so it does not depend on how the index was built.
 
-A built index is a memory-mapped file that never changes, named by a stamp. Deleted passages stay in
-it, and the store drops them, until enough are dead to rebuild it.
+A built index is an immutable, memory-mapped file named by a stamp. Deleted passages stay in it, and
+the store drops them, until enough are dead to warrant a rebuild.
 """
 
 import contextlib
@@ -28,37 +28,37 @@ from pincite.protocols import Floats
 
 # Exact search of 20,000 vectors takes 9 ms at 384 dimensions on one busy core.
 EXACT_LIMIT = 20_000
-# The tail may grow to a twentieth of what is built: 50,000 of a million take 5 ms to search. Adding
-# it to a trained index takes seconds; training is repeated once there is twice as much.
+# The tail may grow to a twentieth of the built index: searching 50,000 of a million takes 5 ms.
+# Adding it to a trained index takes seconds; the index is retrained when its size has doubled.
 TAIL_SHARE = 20
 GROWTH = 2
-DEAD_SHARE = 5  # rebuilt when more than a fifth of what it holds was deleted
+DEAD_SHARE = 5  # rebuild when more than a fifth has been deleted
 LISTS_PER_ROOT = 4  # 4*sqrt(n) lists; FAISS's guide has 4 to 16
 MAX_LISTS = 4_096  # k-means over more takes minutes
 # How many vectors a query is compared with, in whole lists: all of a small index. By
-# `research/scripts/sweep.py` on a million real vectors recall@100 is 0.95 with 62,500 of them in
-# 4,096 lists, in 4.5 ms on one core; RaBitQ codes with a refining step take 2.8 ms for it and hold
-# 451 bytes a vector, not 398.
+# `research/scripts/sweep.py`, scanning 62,500 of a million real vectors (4,096 lists) gives
+# recall@100 of 0.95 in 4.5 ms on one core. RaBitQ codes with refinement take 2.8 ms but store
+# 451 bytes per vector instead of 398.
 SCANNED = 70_000
-# A graph (HNSW; Malkov & Yashunin 2018): links of a vector on each level, and how many of the
-# nearest that a search has met it goes on from. Of 25,645 real vectors recall@100 is 0.991 with 32
-# links and 400, of 500,000 made of them 0.96 with 400 and 0.98 with 600, in less than 3 ms; with 16
-# links it takes as long for less (research/search.md).
+# HNSW graph (Malkov & Yashunin 2018): links per vector and level, and the search width (efSearch).
+# With 32 links, recall@100 is 0.991 at width 400 for 25,645 real vectors. For 500,000 vectors made
+# from these it is 0.96 at 400 and 0.98 at 600, in under 3 ms. 16 links take as long for a lower
+# recall (research/search.md).
 LINKS = 32
 WIDTH = 500
-TRAINED_CODES = 100_000  # vectors that the graph's codes take their ranges from
-TRAINED_PER_LIST = 40  # FAISS asks for 39 at least
+TRAINED_CODES = 100_000  # vectors that the ranges of the graph's codes are trained on
+TRAINED_PER_LIST = 40  # FAISS requires at least 39
 TRAINING_ROUNDS = 5
-# Candidates for each that is wanted. SQ8 codes are off by about 0.003 in a score, and the exact
-# scores decide: with half as many more recall is what it is with twice as many.
+# Candidates per wanted result. SQ8 scores are off by about 0.003 and the exact scores decide:
+# recall with 1.5 times as many equals that with twice as many.
 REFINED = 1.5
-# What a filter leaves may be far from the query, where scores lie closer together than codes tell
-# apart: of the farthest 30 % of 100,000, recall@100 is 0.98 with four candidates, 0.80 with two.
+# Filtered passages may be far from the query, where scores are too close for the codes to tell
+# apart: for the farthest 30 % of 100,000, recall@100 is 0.98 at four candidates, 0.80 at two.
 FILTERED = 4
 STAMP = "dense.json"
 Kind = Literal["ivf", "hnsw"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-KIND = "vector_index"  # in the store's manifest; IVF where it does not say
+KIND = "vector_index"  # key in the store's manifest; IVF if absent
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class _Stamp:
     n_vectors: int
     size: int  # of the file, in bytes
     sha256: str
-    n_trained: int  # vectors that there were when its lists were made
+    n_trained: int  # number of vectors when its lists were trained
 
 
 class DenseIndex:
@@ -90,14 +90,14 @@ class DenseIndex:
         self._few: tuple[Accepted, Keys, Floats] | None = None  # the last small set searched
 
     def open(self) -> None:
-        """Follow the store: the newest sound built index, and the vectors that it lacks."""
+        """Load the newest sound built index and the vectors that it lacks."""
         stamp = self._read_stamp()
         if self._built is not None and stamp is None:
             stamp = self._stamp  # its folder was just replaced; the mapped file stays usable
         if self._sequence < 0 or stamp != self._stamp:
             self._built = self._open_sound(stamp) if stamp else None
             if self._built is None and self._read_stamp() != stamp:
-                self.open()  # a writer replaced it while we looked
+                self.open()  # a writer replaced it meanwhile
                 return
             self._stamp = stamp
             self._start_tail(stamp.last_key if stamp and self._built is not None else 0)
@@ -108,11 +108,10 @@ class DenseIndex:
             self._sequence = sequence
 
     def close(self) -> None:
-        """Close its file."""
         self._stamp, self._built = None, None
 
     def is_due(self) -> bool:
-        """Whether a built index is missing, damaged, or too far behind. Reads no vectors."""
+        """Whether a built index is missing, damaged, or too far behind; reads no vectors."""
         n_passages = self._store.n_passages()
         stamp = self._read_stamp()
         if n_passages <= EXACT_LIMIT:
@@ -127,7 +126,7 @@ class DenseIndex:
         )
 
     def build(self, tell: Tell = silent) -> None:
-        """Write an index of all vectors, then name it; the old one serves until then.
+        """Write an index of all vectors, then name it in the stamp; the old one serves until then.
 
         Raises:
             CorpusError: It could not be written.
@@ -151,7 +150,7 @@ class DenseIndex:
             ) from error
 
     def _grown(self, keys: Keys) -> tuple[Any, int, int] | None:
-        """The built index in memory with its last key and n_trained, if it may just be added to."""
+        """Return the built index in memory, its last key and n_trained; None to retrain."""
         import faiss
 
         stamp = self._read_stamp()
@@ -162,12 +161,12 @@ class DenseIndex:
             return None
         try:
             index = faiss.read_index(str(self._folder / stamp.file))
-        except RuntimeError:  # damaged where its checksum was not read
+        except RuntimeError:
             return None
         return index, stamp.last_key, stamp.n_trained
 
     def _name(self, path: Path, last: int, n_vectors: int, n_trained: int) -> None:
-        """Make a written file the built index, if it can be read back, and drop the one before."""
+        """Read a written file back, make it the built index, and remove the previous one."""
         import faiss
 
         faiss.read_index(str(path), self._reading())  # a full disk may show only here
@@ -178,23 +177,21 @@ class DenseIndex:
         self.sweep()
 
     def leftovers(self) -> list[Path]:
-        """Files that no stamp names: of a build that was killed, or one that was replaced."""
+        """Return index files that the stamp does not name, left by killed or older builds."""
         stamp = self._read_stamp()
         return [p for p in self._folder.glob("dense-*.faiss") if not stamp or p.name != stamp.file]
 
     def sweep(self) -> None:
-        """Remove the leftovers; needs the writer's lock."""
         for path in self.leftovers():
-            with contextlib.suppress(PermissionError):  # Windows keeps what a reader has mapped
+            with contextlib.suppress(PermissionError):  # Windows cannot remove a mapped file
                 path.unlink(missing_ok=True)
 
     def forget(self) -> None:
-        """Drop the built index; a new one is then due if one is needed."""
         (self._folder / STAMP).unlink(missing_ok=True)
         self.sweep()
 
     def faults(self) -> Iterator[tuple[str, str]]:
-        """(place, problem): whether the built index, if any, is whole and holds what it should."""
+        """Check the built index, if any, and yield (place, problem)."""
         stamp = self._read_stamp()
         if stamp is None:
             if (self._folder / STAMP).exists():
@@ -219,10 +216,10 @@ class DenseIndex:
     def search(
         self, queries: Floats, depth: int, accepted: Accepted | None = None
     ) -> list[list[tuple[int, float]]]:
-        """For each query (n_queries, dim) its (passage key, score), best first, by exact score.
+        """Return (passage key, exact score) pairs, best first, for each query (n_queries, dim).
 
-        Fewer than `depth` only if none is left (of those `accepted`, if given); keys of deleted
-        passages may be among them.
+        There are fewer than `depth` only if no more exist (among those `accepted`, if given).
+        Keys of deleted passages may be included.
         """
         queries = np.ascontiguousarray(queries, dtype=np.float32)
         if accepted and accepted.is_small:
@@ -235,7 +232,6 @@ class DenseIndex:
         return [pairs[:depth] for pairs in merged]
 
     def _vectors_of(self, accepted: Accepted) -> tuple[Keys, Floats]:
-        """The vectors of a small set, kept in memory until another set is searched."""
         if self._few is None or self._few[0] is not accepted:
             self._few = (accepted, *self._store.vectors(accepted.keys(), self._dim))
         return self._few[1:]
@@ -263,7 +259,7 @@ class DenseIndex:
             stored, vectors = self._store.vectors(keys[keys >= 0], self._dim)
             gone = np.setdiff1d(keys[keys >= 0], stored)
             pairs = _pairs(stored, vectors, query)
-            # Deleted passages count too, so that "fewer than depth" still means that none is left.
+            # Count deleted passages too, so that "fewer than depth" still means that none are left.
             results.append(pairs + [(int(key), pairs[-1][1] if pairs else -1.0) for key in gone])
         return results
 
@@ -281,7 +277,7 @@ class DenseIndex:
         index: Any = faiss.index_factory(self._dim, named, faiss.METRIC_INNER_PRODUCT)
         if self._kind == "ivf":
             index.cp.niter = TRAINING_ROUNDS
-            index.cp.min_points_per_centroid = 1  # else FAISS prints a warning; recall is tested
+            index.cp.min_points_per_centroid = 1  # silences a warning; recall is tested
         index.train(vectors)
         return index
 
@@ -296,7 +292,7 @@ class DenseIndex:
         if portions:
             self._tail_keys = np.concatenate([self._tail_keys, *(keys for keys, _ in portions)])
             self._tail = np.concatenate([self._tail, *(vectors for _, vectors in portions)])
-        # A build may reach beyond the state that a reader holds on to.
+        # A build may reach beyond the reader's snapshot.
         self._last_key = max(self._last_key, newest)
 
     def _drop_from_tail(self, ranges: Sequence[tuple[int, int]]) -> None:
@@ -320,7 +316,6 @@ class DenseIndex:
         return stamp if stamp and stamp.store == self._identity else None
 
     def _open_sound(self, stamp: _Stamp) -> "_Lists | _Graph | None":
-        """The built index, memory-mapped, unless its file is damaged."""
         import faiss
 
         if not self._is_whole(stamp):
@@ -340,23 +335,23 @@ class DenseIndex:
         return int(faiss.IO_FLAG_MMAP) if hasattr(faiss, "OnDiskInvertedLists") else 0
 
     def _is_whole(self, stamp: _Stamp) -> bool:
-        """Whether the file exists with the right size; `faults` reads it."""
+        """Whether the file exists with the right size; only `faults` reads its content."""
         path = self._folder / stamp.file
         return path.exists() and path.stat().st_size == stamp.size
 
 
 class _Lists:
-    """IVF: the vectors in lists around centres; a query looks into the nearest lists.
+    """IVF: the vectors are in lists around centroids; a query scans the nearest lists.
 
-    Searches give keys (n_queries, n_found), -1 where there are no more: `nearest` looks at most of
-    the nearest vectors' codes, `of_all` at all.
+    Searches return keys (n_queries, n_found), padded with -1: `nearest` scans most of the nearest
+    vectors' codes, `of_all` scans all.
     """
 
     def __init__(self, index: Any) -> None:
         import faiss
 
         self._index = index  # FAISS's type stubs lack its attributes
-        # By default each search starts 32 threads that read ahead: 3 of 9 ms for pages in memory.
+        # By default each search starts 32 prefetching threads: 3 of 9 ms for cached pages.
         lists: Any = faiss.downcast_InvertedLists(index.invlists)
         if hasattr(lists, "prefetch_nthread"):  # an empty index has others
             lists.prefetch_nthread = 0
@@ -366,7 +361,7 @@ class _Lists:
         return int(self._index.ntotal)
 
     def nearest(self, queries: Floats, n_found: int, accepted: Accepted | None) -> Keys:
-        # With a filter as many vectors are compared as without one.
+        # Compare as many vectors with a filter as without one.
         share = SCANNED / max(1, self.n) / (accepted.share if accepted else 1.0)
         return self._probed(queries, n_found, accepted, min(1.0, share))
 
@@ -396,9 +391,9 @@ class _Lists:
 
 
 class _Graph:
-    """HNSW: a query goes from neighbour to nearer neighbour; the same searches as of `_Lists`.
+    """HNSW: a query walks from neighbour to nearer neighbour; same interface as `_Lists`.
 
-    Deleted vectors stay in it as way-marks.
+    Deleted vectors remain as waypoints.
     """
 
     def __init__(self, index: Any) -> None:
@@ -415,8 +410,8 @@ class _Graph:
     def nearest(self, queries: Floats, n_found: int, accepted: Accepted | None) -> Keys:
         import faiss
 
-        # The walk visits passages that are not accepted too. If its steps would look at more
-        # neighbours than there are accepted passages, these are compared directly.
+        # The walk also visits passages that are not accepted. If it would visit more neighbours
+        # than there are accepted passages, compare these directly.
         share = accepted.share if accepted else 1.0
         width = math.ceil(max(WIDTH, n_found) / max(share, 1 / max(1, self.n)))
         if width * LINKS > share * self.n:
@@ -428,7 +423,7 @@ class _Graph:
     def of_all(self, queries: Floats, n_found: int, accepted: Accepted | None) -> Keys:
         import faiss
 
-        selector: Any = faiss.IDSelectorTranslated  # its codes have numbers, not keys
+        selector: Any = faiss.IDSelectorTranslated  # the graph stores positions, not keys
         only = {"sel": selector(self._index.id_map, _only(accepted)["sel"])} if accepted else {}
         how = faiss.SearchParameters(**only)
         _, rows = self._codes.search(queries, n_found, params=how)
@@ -445,7 +440,7 @@ class _Graph:
 
 
 def _only(accepted: Accepted | None) -> dict[str, Any]:
-    """A filter as FAISS's search parameter."""
+    """Express a filter as FAISS search parameters."""
     import faiss
 
     bitmap: Any = faiss.IDSelectorBitmap  # as faiss wraps it, it takes an array
@@ -455,7 +450,6 @@ def _only(accepted: Accepted | None) -> dict[str, Any]:
 def _exact(
     queries: Floats, depth: int, keys: Keys, vectors: Floats
 ) -> list[list[tuple[int, float]]]:
-    """The nearest of all `vectors` (n_keys, dim)."""
     import faiss
 
     n_found = min(depth, len(keys))
@@ -468,7 +462,10 @@ def _exact(
 
 
 def _pairs(keys: Keys, vectors: Floats, query: Floats) -> list[tuple[int, float]]:
-    """(key, inner product), best first. Row by row, so that a score never depends on its batch."""
+    """Return (key, inner product) pairs, best first.
+
+    Scores are computed row by row, so a score never depends on its batch.
+    """
     scores = np.einsum("ij,j->i", vectors, query)
     order = np.lexsort((keys, -scores))
     return [(int(keys[i]), float(scores[i])) for i in order]

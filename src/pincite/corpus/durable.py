@@ -1,13 +1,13 @@
-"""Files that are replaced whole or not at all, and the lock that lets one writer change a corpus.
+"""Atomic file replacement, and the lock that lets one writer change a corpus.
 
-A *stamp* is a small JSON file that names the derived files that count and is written after them: a
-kill before the stamp leaves what was there before. It has a checksum, since one changed digit could
-make an index skip passages.
+A *stamp* is a small JSON file, written last, that names the current derived files: after a kill the
+old stamp still holds. It carries a checksum, since one changed digit could make an index skip
+passages.
 
 The lock is a file that holds the writer's process id; the system drops it when the process dies.
 Readers take none: SQLite gives them a snapshot, and derived files are replaced, never changed.
-`filelock` knows each system's lock (flock, LockFileEx) and is asked for that alone, on a file that
-is opened here: its own lock objects fall back to a file that a killed process leaves behind.
+Only the system calls of `filelock` (flock, LockFileEx) are used, on a file opened here: its lock
+objects fall back to a file that a killed process leaves behind.
 """
 
 import contextlib
@@ -26,18 +26,18 @@ from filelock import lock_descriptor
 
 from pincite.errors import CorpusError, CorpusInUse
 
-Tell: TypeAlias = Callable[[str, int, int], None]  # progress: what, how much is done, of how much
+Tell: TypeAlias = Callable[[str, int, int], None]  # progress: task, steps done, steps in all
 
 SEAL = "stamp_sha256"  # a stamp's checksum of its other fields
-READ_MOMENTS, READ_SECONDS = 20, 0.01  # retries of a refused rename, and the pause between them
+READ_MOMENTS, READ_SECONDS = 20, 0.01  # retries of a refused rename, and the seconds between them
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a path beside `path` for a new file or folder, which then replaces `path`.
 
-    It is flushed to the disk before it is renamed. After an error `path` is as it was, and nothing
-    is left beside it.
+    It is flushed to disk before the rename. After an error `path` is unchanged and nothing is left
+    beside it.
     """
     part = path.with_name(f"{path.name}.part")
     _remove(part)
@@ -56,7 +56,6 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Replace the file `path` by one with this text; an error or a kill leaves the old one."""
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8")
 
@@ -69,12 +68,11 @@ def _remove(path: Path) -> None:
 
 
 def write_stamp(path: Path, content: Mapping[str, object]) -> None:
-    """Replace `path` by the JSON object `content` with a checksum."""
     write_text(path, json.dumps({**content, SEAL: _seal(content)}, indent=1))
 
 
 def _replace(part: Path, path: Path) -> None:
-    """Rename over `path`, which Windows refuses while another process reads it for a moment."""
+    """Rename over `path`; retry, because Windows refuses while another process reads it."""
     for _ in range(READ_MOMENTS):
         with contextlib.suppress(PermissionError):
             part.replace(path)
@@ -84,7 +82,7 @@ def _replace(part: Path, path: Path) -> None:
 
 
 def read_stamp(path: Path) -> dict[str, Any] | None:
-    """The JSON object in `path`; None if there is none or its checksum is wrong."""
+    """Read the JSON object in `path`; None if it is missing or its checksum is wrong."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -100,11 +98,11 @@ def _seal(content: Mapping[str, object]) -> str:
 
 
 def silent(what: str, n_done: int, n_all: int) -> None:
-    """No progress is shown."""
+    """Ignore progress."""
 
 
 def sync(path: Path) -> None:
-    """Flush a file, or the names in a folder, to the disk; Windows opens no folder for that."""
+    """Flush a file or a folder's entries to disk; Windows cannot do the latter."""
     folder = path.is_dir()
     if folder and not hasattr(os, "O_DIRECTORY"):
         return
@@ -116,7 +114,7 @@ def sync(path: Path) -> None:
 
 
 def checksum(path: Path) -> str:
-    """SHA-256 of a file in hex; empty if the file cannot be read."""
+    """Return a file's SHA-256 in hex; empty if it cannot be read."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -125,21 +123,20 @@ def checksum(path: Path) -> str:
 
 
 def n_bytes(path: Path) -> int:
-    """Bytes of a file, or of all files below a folder; 0 for what is not there (any more)."""
+    """Return the size of a file, or of all files below a folder; 0 if it does not exist."""
     total = 0
     for file in [path] if path.is_file() else path.rglob("*"):
-        with contextlib.suppress(FileNotFoundError):  # a writer may tidy up while we count
+        with contextlib.suppress(FileNotFoundError):  # a writer may remove files meanwhile
             total += file.stat().st_size if file.is_file() else 0
     return total
 
 
-# A reader that updates a lagging index holds the lock for a moment; opening for writing waits this
-# long before it is refused.
+# How long opening for writing waits: a reader that updates a lagging index briefly holds the lock.
 PATIENCE_SECONDS = 2.0
 
 
 class WriterLock:
-    """The right to write one corpus; a context manager that raises `CorpusInUse` if it is taken."""
+    """The exclusive right to write one corpus; a context manager that raises `CorpusInUse`."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "lock"
@@ -147,14 +144,13 @@ class WriterLock:
 
     @property
     def held(self) -> bool:
-        """Whether this object holds the lock."""
         return self._handle is not None
 
     def acquire(self) -> None:
-        """Take the lock, waiting a little.
+        """Take the lock, waiting up to `PATIENCE_SECONDS`.
 
         Raises:
-            CorpusInUse: Another process (or another object in this one) holds it.
+            CorpusInUse: Another process, or another object in this one, holds it.
             CorpusError: The folder cannot be written.
         """
         deadline = time.monotonic() + PATIENCE_SECONDS
@@ -173,19 +169,18 @@ class WriterLock:
             ) from error
 
     def release(self) -> None:
-        """Release the lock if it is held."""
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
 
     @contextmanager
     def attempt(self) -> Iterator[bool]:
-        """Hold the lock if it is free and the folder can be written; yields whether it is held."""
+        """Take the lock if it is free and the folder is writable; yields whether it is held."""
         if self.held:
             yield True
             return
         held = False
-        with contextlib.suppress(OSError):  # a corpus that may only be read cannot be locked
+        with contextlib.suppress(OSError):  # a read-only corpus cannot be locked
             held = self._try()
         try:
             yield held
@@ -203,7 +198,7 @@ class WriterLock:
         if not taken:
             return False
         self._handle = handle
-        with contextlib.suppress(OSError):  # the lock is held, even where a full disk has no room
+        with contextlib.suppress(OSError):  # the lock is held even if the disk is full
             os.ftruncate(handle, 0)
             os.write(handle, f" {os.getpid()}".encode())
         return True

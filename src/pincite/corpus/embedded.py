@@ -1,9 +1,9 @@
-"""The embedded corpus: a folder with documents that can be searched by words and by meaning.
+"""The embedded corpus: a folder of documents that can be searched by words and by meaning.
 
-One process writes, any number read meanwhile and see each batch at their next call (by words a
-little later while a writer is `indexing_behind`). The next process that opens the corpus repairs
-what a kill left. This module opens, locks and answers; `store`, `lexical` and `dense` hold the
-data, and `ranking` orders results.
+One process writes; any number read meanwhile and see each batch at their next call (by words a
+little later during `indexing_behind`). The next process that opens the corpus repairs what a killed
+one left. This module opens, locks and searches; `store`, `lexical` and `dense` hold the data, and
+`ranking` orders results.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ from pincite.types import Document, Hit, Passage, Span
 class EmbeddedCorpus(Searchable):
     """A corpus in one folder; a `protocol.Corpus` and a context manager.
 
-    Make one with `create` or `open`. Several threads may use it; they wait for each other.
+    Make one with `create` or `open`. It is thread-safe; calls run one at a time.
     """
 
     def __init__(self, folder: Path, encoder: Encoder | None, lock: WriterLock) -> None:
@@ -51,25 +51,25 @@ class EmbeddedCorpus(Searchable):
         self.encoder = encoder
         self._lock = lock
         self._mutex = threading.RLock()
-        self._is_same = False  # whether the encoder was seen to be the one that built it
+        self._is_same = False  # whether `_check_encoder` has passed
         self._generation, self._name = _open(folder, encoder, write=lock.held)
-        purge = lock.held  # a reader does not make writers wait for an index to be rebuilt
+        purge = lock.held  # a reader must not block writers while an index is rebuilt
         with self._lock.attempt() as held:
             if not held:
                 self._generation.lexical.open()
                 return
             sweep(self._folder, self._name)
-            # A damaged document must not lock out the user who comes to delete it: what can be
-            # searched is searched, and the rest reports why it cannot.
+            # A damaged document must not prevent opening the corpus to delete it: searches that
+            # still work run, the others raise.
             with contextlib.suppress(CorpusError):
                 self._generation.catch_up(purge=purge)
 
     @classmethod
     def create(cls, folder: Path, encoder: Encoder | None) -> "EmbeddedCorpus":
-        """A new, empty corpus, open for writing; without an encoder it is searched by words only.
+        """Create an empty corpus, open for writing; without an encoder, search is by words only.
 
         Raises:
-            CorpusError: The folder is a corpus already, or holds something else.
+            CorpusError: The folder is a corpus already, or is not empty.
         """
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -88,7 +88,7 @@ class EmbeddedCorpus(Searchable):
 
     @classmethod
     def open_or_create(cls, folder: Path, encoder: Encoder | None) -> "EmbeddedCorpus":
-        """The corpus in the folder, or a new one, open for writing; raises what these raise."""
+        """Open the corpus in the folder for writing, or create one; raises what these raise."""
         if is_corpus(folder):
             return cls.open(folder, encoder, write=True)
         return cls.create(folder, encoder)
@@ -97,10 +97,10 @@ class EmbeddedCorpus(Searchable):
     def open(
         cls, folder: Path, encoder: Encoder | None, *, write: bool = False
     ) -> "EmbeddedCorpus":
-        """An existing corpus. Without an encoder only words can be searched, and nothing added.
+        """Open an existing corpus; without an encoder, only word search works, and no adding.
 
         Raises:
-            CorpusError: It is no corpus, is damaged, or another process is writing it.
+            CorpusError: It is not a corpus, is damaged, or another process is writing it.
             StaleCorpus: It was built with another encoder or passage rule.
         """
         current_name(folder)
@@ -114,27 +114,23 @@ class EmbeddedCorpus(Searchable):
             raise
 
     def close(self) -> None:
-        """Close all files and release the lock."""
         with self._mutex:
             self._generation.close()
             self._lock.release()
 
     @property
     def name(self) -> str:
-        """Its folder's own name."""
         return self._folder.resolve().name
 
     @property
     def has_vectors(self) -> bool:
-        """Whether it can be searched by meaning, given its encoder."""
         return self._generation.has_vectors
 
     def built_with(self) -> str:
-        """The fingerprint of the encoder that it was built with."""
         return self._generation.fingerprint
 
     def add_with(self, documents: Sequence[Document], known: Mapping[str, Floats]) -> int:
-        """As `add`; a passage whose id is in `known` has that vector and is not encoded."""
+        """Like `add`, but a passage whose id is in `known` gets that vector and is not encoded."""
         with self._mutex:
             self._require_write()
             if self.has_vectors:
@@ -146,31 +142,28 @@ class EmbeddedCorpus(Searchable):
             return self._generation.add(documents, encode)
 
     def urls(self) -> Iterator[str]:
-        """All addresses, in the order in which their documents were added."""
         with self._mutex:
             found = list(self._generation.store.urls())
         return iter(found)
 
     def vectors(self, passages: Sequence[Passage]) -> dict[str, Floats]:
-        """The stored vectors of those passages that have one, by passage id."""
         with self._current() as generation:
             dim = int(generation.store.manifest()["dim"])
             return generation.store.vectors_of(passages, dim) if dim else {}
 
     @contextmanager
     def indexing_behind(self) -> Iterator[None]:
-        """Inside, searches by words find what is committed a little later."""
+        """Inside, word searches may find committed documents a little later."""
         with self._generation.indexing_behind():
             yield
 
     def delete(self, urls: Sequence[str]) -> int:
-        """Remove the documents at `urls` as one batch; returns how many there were."""
         with self._mutex:
             self._require_write()
             return self._generation.delete(urls)
 
     def compared(self, documents: Sequence[Document]) -> list[Comparison]:
-        """What `add` would do with each: a new address, another content, or nothing to do."""
+        """Report what `add` would do with each document: add it, replace another, or nothing."""
         with self._current() as generation:
             hashes = [generation.store.hash_at(document.url) for document in documents]
         return [
@@ -179,29 +172,24 @@ class EmbeddedCorpus(Searchable):
         ]
 
     def get(self, urls: Sequence[str]) -> list[Document | None]:
-        """The documents at `urls`, in order; None where there is none."""
         with self._current() as generation:
             return [generation.store.document(url) for url in urls]
 
     def ids(self, urls: Sequence[str]) -> list[str | None]:
-        """The ids of the documents at `urls`, in order; None where there is none."""
         with self._current() as generation:
             return catalogue.ids_of(generation.store, urls)
 
     def listed(
         self, which: catalogue.Which, limit: int, after: catalogue.After | None = None
     ) -> list[catalogue.Listed]:
-        """At most `limit` documents, without their texts, behind the place `after`."""
         with self._current() as generation:
             return catalogue.listed(generation.store, which, limit, after)
 
     def contents(self) -> catalogue.Contents:
-        """Counts of documents by kind, language and date; reads every document's row."""
         with self._current() as generation:
             return catalogue.contents(generation.store)
 
     def by_id(self, doc_id: str) -> tuple[Document, list[Span]] | None:
-        """The document with this id and its passages, in order; None if there is none."""
         with self._current() as generation:
             url = catalogue.url_of(generation.store, doc_id)
             document = generation.store.document(url) if url is not None else None
@@ -210,9 +198,9 @@ class EmbeddedCorpus(Searchable):
             return document, catalogue.spans_of(generation.store, document.url)
 
     def nearest(self, question: str, urls: Sequence[str], k: int) -> list[list[Passage]]:
-        """The top-k passages of each document, the nearest in meaning to the question first.
+        """Return the top-k passages of each document, nearest in meaning to the question first.
 
-        None of a document that does not exist, or of a corpus without vectors.
+        The list is empty for a missing document, or if the corpus has no vectors.
         """
         if self.encoder is None or not self._generation.has_vectors or not urls:
             return [[] for _ in urls]
@@ -221,17 +209,15 @@ class EmbeddedCorpus(Searchable):
             return [catalogue.nearest(generation.store, url, asked, k) for url in urls]
 
     def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
-        """The number of passages; for each word its form and how many of them have it."""
         with self._current() as generation:
             return generation.lexical.counted(words)
 
     def manifest(self) -> Mapping[str, str]:
-        """What results record to be repeatable: rules, encoder, versions, corpus digest."""
+        """Return what results record for repeatability: rules, encoder, versions, corpus digest."""
         with self._current() as generation:
             return {**generation.store.manifest(), "lexical_rule": LEXICAL_RULE}
 
     def status(self) -> CorpusStatus:
-        """Counts, sizes, and whether anything is unfinished."""
         with self._current() as generation:
             manifest = generation.store.manifest()
             unfinished = self._folder / following(self._name)
@@ -252,7 +238,7 @@ class EmbeddedCorpus(Searchable):
         n: int,
         merge: Merge,
     ) -> list[list[Hit]]:
-        """For each query what its searches find, `n` hits each, merged; see `ranking.merged`."""
+        """Run the searches, merge their `n` hits each, and return the hits of each query."""
         asked = [(each, queries, self._encoded(each, queries)) for each, queries in searches]
         with self._current() as generation:
             ranked = [self._ranked(generation, *one, n) for one in asked]
@@ -297,7 +283,6 @@ class EmbeddedCorpus(Searchable):
         return best(search, places_of, len(queries), k)
 
     def _check_encoder(self) -> None:
-        """Check once that a server still runs the encoder that built the corpus."""
         if self.encoder and not self._is_same:
             with self._current() as generation:
                 check_same(generation.store, self.encoder)
@@ -305,7 +290,7 @@ class EmbeddedCorpus(Searchable):
 
     @contextmanager
     def _current(self) -> Iterator[Generation]:
-        """The current generation in one committed state, with the word index following it."""
+        """Yield the current generation in one committed state, with an up-to-date word index."""
         with self._mutex:
             while True:
                 if self._name != current_name(self._folder):  # rebuilt by another process
@@ -326,12 +311,12 @@ class EmbeddedCorpus(Searchable):
 
 
 def is_corpus(folder: Path) -> bool:
-    """Whether the folder holds a corpus that `EmbeddedCorpus.open` would look into."""
+    """Whether the folder holds a corpus that `EmbeddedCorpus.open` would try to open."""
     return (folder / POINTER).exists()
 
 
 def _open(folder: Path, encoder: Encoder | None, *, write: bool) -> tuple[Generation, str]:
-    """The current generation with its name; again if it was replaced while we looked."""
+    """Open the current generation; retry if it is replaced meanwhile."""
     while True:
         name = current_name(folder)
         try:
@@ -364,9 +349,9 @@ def _require_room(folder: Path) -> None:
 
 
 def _sizes(generation: Path) -> dict[str, int]:
-    """Bytes by part: a file's or folder's name up to the first sign that is not a letter."""
+    """Return bytes by part: a file's or folder's name up to the first non-letter."""
     sizes = {"store": 0, "lexical": 0, "dense": 0}
-    with contextlib.suppress(FileNotFoundError):  # replaced by a new build while we count
+    with contextlib.suppress(FileNotFoundError):  # replaced by a new build meanwhile
         for path in generation.iterdir():
             part = re.split(r"[^a-z]", path.name)[0]
             if part in sizes:
@@ -375,32 +360,26 @@ def _sizes(generation: Path) -> dict[str, int]:
 
 
 class Folders:
-    """The `protocol.Engine` of folders."""
+    """The `protocol.Engine` for folders."""
 
     def exists(self, address: Address) -> bool:
-        """Whether the folder holds a corpus that `open` would look into."""
         return is_corpus(Path(address))
 
     def encoder_of(self, address: Address) -> str:
-        """As `generation.encoder_of`."""
         return generation.encoder_of(Path(address))
 
     def create(self, address: Address, encoder: Encoder | None) -> EmbeddedCorpus:
-        """As `EmbeddedCorpus.create`."""
         return EmbeddedCorpus.create(Path(address), encoder)
 
     def open(
         self, address: Address, encoder: Encoder | None, *, write: bool = False
     ) -> EmbeddedCorpus:
-        """As `EmbeddedCorpus.open`."""
         return EmbeddedCorpus.open(Path(address), encoder, write=write)
 
     def verify(self, address: Address, *, repair: bool, tell: Tell) -> Sequence[Finding]:
-        """As `maintenance.verify`."""
         return maintenance.verify(Path(address), repair=repair, tell=tell)
 
     def optimize(self, address: Address, tell: Tell, index: Kind | None) -> str:
-        """As `maintenance.optimize`."""
         before, after = maintenance.optimize(Path(address), tell, index)
         return f"{before:,} bytes before, {after:,} after: {before - after:,} bytes gained."
 
@@ -411,7 +390,6 @@ class Folders:
         progress: Callable[[int, int], None],
         index: Kind | None,
     ) -> None:
-        """As `maintenance.rebuild`."""
         maintenance.rebuild(Path(address), encoder, progress, index)
 
 

@@ -1,7 +1,7 @@
-"""A corpus for an address: a folder is the embedded engine's, `scheme://…` is another engine's.
+"""Open or create a corpus by address: a folder is embedded, `scheme://…` needs another engine.
 
-Packages bring an engine by an entry point of the group `pincite.corpora`, whose name is the scheme
-and which loads a `protocol.Engine`; `pip install 'pincite[milvus]'` brings `milvus://`.
+Packages provide an engine through an entry point of the group `pincite.corpora`, whose name is the
+scheme and which loads a `protocol.Engine`. `pip install 'pincite[milvus]'` provides `milvus://`.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from pincite.protocols import Encoder
 
 GROUP = "pincite.corpora"
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):/{1,2}(?!/)(.*)", re.DOTALL)
-_EXTRAS = {"milvus": "milvus", "milvuss": "milvus"}  # scheme → the extra that brings its engine
+_EXTRAS = {"milvus": "milvus", "milvuss": "milvus"}  # scheme → the extra with its engine
 _SECRET = re.compile(r"//[^/@]*@")
 
 
@@ -46,43 +46,42 @@ def name_of(given: Address) -> str:
 
 
 def open(given: Address, encoder: Encoder | None, *, write: bool = False) -> Corpus:
-    """The corpus at an address. Without an encoder only words can be searched, and nothing added.
+    """Open a corpus. Without an encoder, only word search works and nothing can be added.
 
     Raises:
-        CorpusError: there is none, it is damaged, or its server does not answer.
-        StaleCorpus: it was built with another encoder or passage rule.
-        ConfigError: no engine knows the address.
-        MissingExtra: its engine's library is not installed.
+        CorpusError: There is none, it is damaged, or its server does not answer.
+        StaleCorpus: It was built with another encoder or passage rule.
+        ConfigError: No engine handles the address.
+        MissingExtra: The engine's library is not installed.
     """
     return engine(given).open(address(given), encoder, write=write)
 
 
 def create(given: Address, encoder: Encoder | None) -> Corpus:
-    """A new, empty corpus, open for writing; raises CorpusError if there is one."""
+    """Create an empty corpus, open for writing; raises CorpusError if one exists."""
     return engine(given).create(address(given), encoder)
 
 
 def open_or_create(given: Address, encoder: Encoder | None) -> Corpus:
-    """The corpus at an address, or a new one, open for writing; raises what these raise."""
+    """Open the corpus for writing, or create it; see `open` and `create` for errors."""
     return open(given, encoder, write=True) if exists(given) else create(given, encoder)
 
 
 def exists(given: Address) -> bool:
-    """Whether there is a corpus at an address."""
     return engine(given).exists(address(given))
 
 
 def encoder_of(given: Address) -> str:
-    """The fingerprint of the encoder that the corpus was built with, or "none"."""
+    """Return the fingerprint of the encoder that built the corpus, or "none"."""
     return engine(given).encoder_of(address(given))
 
 
 def engine(given: Address) -> Engine:
-    """The engine that opens corpora at such addresses.
+    """Return the engine for this address.
 
     Raises:
-        ConfigError: no engine does, or the address contains a password.
-        MissingExtra: the package that brings the engine is not installed.
+        ConfigError: There is none, or the address contains a password.
+        MissingExtra: The package that provides the engine is not installed.
     """
     found = address(given)
     if isinstance(found, Path):
@@ -113,7 +112,7 @@ def engine(given: Address) -> Engine:
 
 
 def notes_of(given: Address, beside: Path) -> Path:
-    """A local folder for notes about a corpus: its own folder, or one below `beside`."""
+    """Return a local folder for notes about a corpus: the corpus folder, or one below `beside`."""
     found = address(given)
     if isinstance(found, Path):
         return found

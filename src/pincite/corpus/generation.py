@@ -1,9 +1,9 @@
 """One complete build of a corpus: a store with its two derived indexes, in one folder.
 
-A corpus folder holds a pointer to its current generation. Rebuilding or compacting a corpus writes
-the next generation beside it and moves the pointer, which is one rename: until then the old one
-serves. A generation that `optimize` is filling carries a mark, since it holds nothing that the
-current one does not; an unfinished rebuild may hold hours of encoding and is kept.
+A corpus folder holds a pointer to its current generation. Rebuilding or compacting writes the next
+generation beside it and then moves the pointer with one rename; until then the old one serves. A
+generation that `optimize` is filling is marked, since it holds nothing that the current one lacks;
+an unfinished rebuild may hold hours of encoding and is kept.
 """
 
 import platform
@@ -31,31 +31,31 @@ from pincite.protocols import Encoder, Floats
 from pincite.text.passages import PASSAGE_RULE, passages
 from pincite.types import Document, Passage
 
-FORMAT = "2"  # of the folder and its tables
+FORMAT = "2"  # version of the folder and its tables
 POINTER = "corpus.json"
-COMPACTING = "compacting"  # the mark
+COMPACTING = "compacting"  # the mark of `optimize`
 _POINTED = {"pincite-corpus", "generation"}
 _MANIFEST = {"format", "identity", "created", "passage_rule", "encoded_text", "encoder", "dim"}
 _MANIFEST |= {"versions", "sequence", "digest"}
-# A new, empty store takes 120 kB with its log. A larger one that cannot be read had documents.
+# An empty store takes 120 kB with its log. A larger one that cannot be read had documents.
 EMPTY_BYTES = 256 << 10
-NO_ENCODER = "none"  # in the manifest of a corpus that is searched by words only
-INDEX_EVERY = 60.0  # seconds between two updates of the derived indexes in a long run
-# The name of what `passage_text` does, recorded in the manifest: change both together.
+NO_ENCODER = "none"  # manifest value of a corpus without vectors
+INDEX_EVERY = 60.0  # seconds between index updates in a long run
+# Recorded in the manifest as the name of what `passage_text` does: change both together.
 ENCODED_TEXT = "title-newline-text-v1"
-# Passages encoded in one call: enough for an encoder to sort by length, and a kill costs at most
-# the batch anyway; 1,024 vectors of 384 dimensions are 1.5 MB.
+# Passages per encoder call: enough to sort by length. A kill costs at most the batch anyway, and
+# 1,024 vectors of 384 dimensions are 1.5 MB.
 ENCODED_AT_ONCE = 1_024
 
-# Cosine of a passage's stored vector and its new one: a server's batches, its other hardware and
-# our float16 change less, another model far more.
+# Minimum cosine of a passage's stored and re-encoded vectors: batching, other hardware and float16
+# change less, another model far more.
 SAME = 0.98
 
 Encode: TypeAlias = Callable[[Sequence[Passage]], Floats]
 
 
 class Generation:
-    """The store in `folder` and what is derived from it."""
+    """The store in `folder` and its derived indexes."""
 
     def __init__(self, folder: Path, *, write: bool) -> None:
         self.folder = folder
@@ -72,24 +72,23 @@ class Generation:
         self._indexed_at: float | None = None  # while indexing is deferred
 
     def close(self) -> None:
-        """Close the store and the indexes' mapped files, which Windows would not let be moved."""
+        """Close the store and the mapped index files, which Windows could not move otherwise."""
         self.lexical.close()
         self.dense.close()
         self.store.close()
 
     @property
     def has_vectors(self) -> bool:
-        """Whether the corpus was built with an encoder."""
         return self.fingerprint != NO_ENCODER
 
     def add(self, documents: Sequence[Document], encode: Encode | None) -> int:
-        """Commit the new ones of `documents`; the derived indexes follow."""
+        """Commit the new and changed documents and update the indexes; returns their number."""
         n_new = take_in(self.store, documents, encode)
         self._follow()
         return n_new
 
     def delete(self, urls: Sequence[str]) -> int:
-        """Remove the documents at `urls` as one batch; returns how many there were."""
+        """Remove the documents at `urls` as one batch; returns how many existed."""
         there = [url for url in dict.fromkeys(urls) if self.store.hash_at(url) is not None]
         if there:
             with self.store.batch():
@@ -100,7 +99,7 @@ class Generation:
 
     @contextmanager
     def indexing_behind(self) -> Iterator[None]:
-        """Inside, the derived indexes follow now and then, not at every batch.
+        """Inside, the derived indexes are updated now and then, not after every batch.
 
         They are up to date at the end; after an exception, when the corpus is next opened.
         """
@@ -127,9 +126,9 @@ class Generation:
 
 
 def new_generation(folder: Path, encoder: Encoder | None, index: str = "ivf") -> None:
-    """Write an empty generation into `folder`, in place of an unfinished one.
+    """Write an empty generation into `folder`, replacing an unfinished one.
 
-    `index`: the kind of its vector index, as manifests have it.
+    `index`: the kind of its vector index, as in the manifest.
     """
     folder.mkdir(exist_ok=True)
     manifest = {
@@ -147,7 +146,7 @@ def new_generation(folder: Path, encoder: Encoder | None, index: str = "ivf") ->
 
 
 def check_fit(folder: Path, manifest: dict[str, str], encoder: Encoder | None) -> None:
-    """Check that the corpus can be used with these rules and this encoder.
+    """Check that the corpus can be used with the current rules and this encoder.
 
     Raises:
         StaleCorpus: It cannot; the message names the command that rebuilds it.
@@ -168,7 +167,7 @@ def check_fit(folder: Path, manifest: dict[str, str], encoder: Encoder | None) -
 
 
 def encoder_of(folder: Path) -> str:
-    """The fingerprint of the encoder that the corpus was built with; raises `CorpusError`."""
+    """Return the fingerprint of the encoder that built the corpus; raises `CorpusError`."""
     store = Store.open(folder / current_name(folder) / "store.sqlite", write=False)
     try:
         return _manifest(store)["encoder"]
@@ -177,7 +176,7 @@ def encoder_of(folder: Path) -> str:
 
 
 def check_format(folder: Path, manifest: dict[str, str]) -> None:
-    """Check that this Pincite can read the corpus; raises `CorpusError` if not."""
+    """Check that this version can read the corpus; raises `CorpusError` if not."""
     if manifest["format"] != FORMAT:
         raise CorpusError(
             f"{folder} has format {manifest['format']}, this Pincite reads {FORMAT}. "
@@ -186,7 +185,7 @@ def check_format(folder: Path, manifest: dict[str, str]) -> None:
 
 
 def current_name(folder: Path) -> str:
-    """The name of the current generation's folder.
+    """Return the name of the current generation's folder.
 
     Raises:
         CorpusError: `folder` is not a corpus.
@@ -205,10 +204,10 @@ def current_name(folder: Path) -> str:
 
 
 def point_to(folder: Path, name: str) -> None:
-    """Make the generation `name` the current one, at once.
+    """Make the generation `name` the current one, atomically.
 
     Raises:
-        CorpusError: The pointer could not be written, and stays as it was.
+        CorpusError: The pointer could not be written and is unchanged.
     """
     try:
         write_stamp(folder / POINTER, {"pincite-corpus": FORMAT, "generation": name})
@@ -220,20 +219,20 @@ def point_to(folder: Path, name: str) -> None:
 
 
 def generations(folder: Path) -> list[Path]:
-    """The folders of all generations, finished or not, oldest first."""
+    """Return the folders of all generations, finished or not, oldest first."""
     found = [p for p in folder.glob("g*") if _is_name(p.name) and p.is_dir()]
     return sorted(found, key=lambda path: int(path.name[1:]))
 
 
 def holds_documents(folder: Path) -> bool:
-    """Whether some generation in the folder has documents, or is too large to be an empty one."""
+    """Whether a generation in the folder has documents, or is too large to be empty."""
     return any(_was_filled(path) for path in generations(folder))
 
 
 def sweep(folder: Path, current: str) -> None:
-    """Remove the generations before the current one, and later ones that `optimize` left.
+    """Remove older generations, and newer ones that `optimize` left unfinished.
 
-    Needs the writer's lock. Any other later generation is an unfinished rebuild, and is kept.
+    Needs the writer's lock. Any other newer generation is an unfinished rebuild and is kept.
     """
     for other in generations(folder):
         older = int(other.name[1:]) < int(current[1:])
@@ -273,7 +272,6 @@ def _manifest(store: Store) -> dict[str, str]:
 
 
 def following(name: str) -> str:
-    """The name of the generation after `name` (g1, g2, …)."""
     return f"g{int(name.removeprefix('g')) + 1}"
 
 
@@ -284,23 +282,22 @@ def _versions() -> str:
 
 
 def version_of(name: str) -> str:
-    """The version of an installed package."""
     try:
         return version(name)
     except PackageNotFoundError:
         return "unknown"
 
 
-# Taking documents in: which are new, how they are cut, and what of a passage is encoded.
+# Adding documents: find the new ones, split them, and encode their passages.
 
 
 def passage_text(passage: Passage) -> str:
-    """What an encoder reads of a passage: its document's title, for "it" and "he", and its text."""
+    """Return what the encoder reads: the title, to resolve "it" and "he", and the text."""
     return f"{passage.title}\n{passage.text}" if passage.title else passage.text
 
 
 def encoding_with(encoder: Encoder) -> Encode:
-    """Passages to vectors, checked for shape and finite numbers."""
+    """Return a function that encodes passages and checks for shape and finite numbers."""
 
     def encode(batch: Sequence[Passage]) -> Floats:
         vectors = encoder.encode([passage_text(passage) for passage in batch], "passage")
@@ -318,7 +315,7 @@ def encoding_with(encoder: Encoder) -> Encode:
 def reusing(
     known_of: Callable[[Sequence[Passage]], Mapping[str, Floats]], encode: Encode
 ) -> Encode:
-    """Passages to vectors, taken from what `known_of` gives by passage id; the rest is encoded."""
+    """Return a function that takes vectors from `known_of` by passage id and encodes the rest."""
 
     def reuse(batch: Sequence[Passage]) -> Floats:
         known = known_of(batch)
@@ -332,9 +329,9 @@ def reusing(
 
 
 def check_same(store: Store, encoder: Encoder) -> None:
-    """Check that an encoder on a server still gives a stored passage its vector.
+    """Check that a served encoder still gives a stored passage the same vector.
 
-    The fingerprint of such an encoder is only a name; that of a local one is a checksum.
+    The fingerprint of a served encoder is only a name; that of a local one is a checksum.
 
     Raises:
         StaleCorpus: The server runs another model under that name.
@@ -357,9 +354,9 @@ def check_same(store: Store, encoder: Encoder) -> None:
 
 
 def take_in(store: Store, documents: Sequence[Document], encode: Encode | None) -> int:
-    """Commit what is new or changed, as one batch; returns how many documents that were.
+    """Commit new and changed documents as one batch; returns their number.
 
-    Of two documents with one address the later one counts. Without `encode` no vectors are kept.
+    If several have the same address, the last one counts. Without `encode` no vectors are stored.
     """
     latest = {document.url: document for document in documents}
     new = [d for d in latest.values() if store.hash_at(d.url) != content_hash(d)]

@@ -1,13 +1,13 @@
-"""Words: an inverted index of the passages (tantivy), with Lucene's BM25.
+"""An inverted index of the passages (tantivy), ranked with Lucene's BM25.
 
-Queries are built by hand, one clause for each distinct word, boosted by its weight and how often it
-occurs in the query: tantivy's own query parser drops repeated words. Only the passages' keys are
-stored. The index follows the store's log of changes, and its stamp names the last sequence number
-that it holds. Replaying twice is harmless: keys are deleted before they are added.
+Queries are built by hand, with one clause per distinct word, boosted by its weight times its count
+in the query: tantivy's query parser drops repeated words. Only the passages' keys are stored. The
+index follows the store's log of changes, and its stamp records the last sequence number replayed.
+Replaying twice is harmless: keys are deleted before they are added.
 
 Tantivy counts deleted passages in the word statistics until their segment is merged. So that scores
-do not depend on what a corpus held before, an index with deletions is rebuilt: a small one at
-once, a large one when `DEAD_SHARE` of it is dead (until then its scores may be off by that share).
+do not depend on a corpus's history, an index with deletions is rebuilt: a small one at once, a
+large one when `DEAD_SHARE` of it is dead (until then its scores may be off by that share).
 """
 
 import contextlib
@@ -34,20 +34,20 @@ from pincite.protocols import Query
 if TYPE_CHECKING:
     import tantivy
 
-# How text becomes words, recorded in the stamp: an index made by another rule is rebuilt.
+# The tokenizer's version, recorded in the stamp: an index built with another one is rebuilt.
 LEXICAL_RULE = "simple-casefold-english-v2"
-TITLE_BOOST = 0.2  # weight of a title's words beside the text's, on which both dev sets agree
-MAX_WORD_BYTES = 100  # what is longer is no word: encoded data, a line without spaces
-WRITER_BYTES = 64 << 20  # of memory for new passages; one thread, so segments come in one order
+TITLE_BOOST = 0.2  # weight of title words relative to the text's; best on both dev sets
+MAX_WORD_BYTES = 100  # anything longer is not a word: encoded data, a line without spaces
+WRITER_BYTES = 64 << 20  # memory for new passages; one thread keeps the segments in order
 # Scores are sums of float32 whose order differs between segments: beyond four decimals (of scores
-# around 20) equal passages would differ, and not tie.
+# around 20), equal passages would not tie.
 SCORE_DECIMALS = 4
-KEYS_AT_ONCE = 1 << 15  # of a check: some MB of tantivy's addresses
-MORE = 1.5  # times the depth that a filter's share of all passages asks for
-# The time of a search grows with the passages that contain its words. In an index this large,
-# words in more than a tenth of the passages are left out, unless the others bring too few: with a
-# million passages a search takes a quarter of the time, and the pages that claims cite are found as
-# often and as early (docs/benchmarks.md). Below, scores equal Lucene's.
+KEYS_AT_ONCE = 1 << 15  # batch size of a check: some MB of tantivy's addresses
+MORE = 1.5  # safety factor on the depth that a filter's share implies
+# Search time grows with the number of passages that contain the query's words. In an index this
+# large, words in more than a tenth of the passages are dropped unless the others find too few. With
+# a million passages this takes a quarter of the time and finds the cited pages equally often and
+# early (docs/benchmarks.md). In smaller indexes, scores equal Lucene's.
 LARGE = 200_000
 COMMON_SHARE = 0.1
 # Rebuilding an index of 20,000 passages of 100 words takes 2.7 s of one core.
@@ -59,15 +59,15 @@ _ANALYZER = "pincite"
 @dataclass(frozen=True)
 class _Stamp:
     folder: str
-    store: str  # the store's own name: a stamp from another corpus does not count
+    store: str  # the store's id: a stamp from another corpus is ignored
     sequence: int
     rule: str
-    files: dict[str, tuple[int, str]]  # size and checksum of the segments, which never change
+    files: dict[str, tuple[int, str]]  # size and checksum of the immutable segments
     n_dead: int  # deleted passages that may still be counted
 
 
 class LexicalIndex:
-    """The words of one store. `search` needs `open` first; `catch_up` needs the writer's lock."""
+    """The word index of one store; `open` it to `search`. `catch_up` needs the writer's lock."""
 
     def __init__(self, folder: Path, store: Store) -> None:
         self._folder = folder
@@ -77,26 +77,25 @@ class LexicalIndex:
         self._index: tantivy.Index | None = None
 
     def open(self) -> None:
-        """Read what a writer committed; without a sound index there is nothing to search."""
+        """Load what a writer committed; without a sound index, searches fail."""
         while (stamp := self._read_stamp()) != self._stamp:
             self._index = self._open_sound(stamp) if stamp else None
             self._stamp = stamp if self._index is not None else None
             if self._stamp is None and self._read_stamp() == stamp:
-                return  # it is damaged; else a writer replaced it while we looked
+                return  # it is damaged; else a writer replaced it meanwhile
 
     def close(self) -> None:
-        """Close its files."""
         self._stamp, self._index = None, None
 
     @property
     def sequence(self) -> int:
-        """The store's sequence number up to which passages can be found; -1 without an index."""
+        """The store's sequence number up to which passages are indexed; -1 without an index."""
         return self._stamp.sequence if self._stamp else -1
 
     def catch_up(self, tell: Tell = silent, *, purge: bool = True) -> None:
-        """Replay what the store did since; from the beginning if there is no sound index.
+        """Replay the store's changes; start over if there is no sound index.
 
-        `purge`: rebuild it if too many deleted passages are counted.
+        `purge`: rebuild the index if it counts too many deleted passages.
         """
         self.open()
         if self.sequence != self._store.sequence:
@@ -105,12 +104,12 @@ class LexicalIndex:
             except CorpusError:
                 if self._stamp is None:
                     raise
-                self.close()  # what a kill left can be in the way of a replay: start over
+                self.close()  # leftovers of a kill can block a replay: start over
                 self._follow(tell)
             self.open()
         if purge and self._is_worn():
             self.close()
-            with contextlib.suppress(CorpusError):  # a full disk: what is there stays good
+            with contextlib.suppress(CorpusError):  # a full disk: the existing index stays valid
                 self._follow(tell)
             self.open()
         for other in self.leftovers():
@@ -121,12 +120,12 @@ class LexicalIndex:
         return n_dead > 0 and (n_all <= SMALL or n_dead > DEAD_SHARE * n_all)
 
     def leftovers(self) -> list[Path]:
-        """Folders that no stamp names: of a build that was killed, or one that was replaced."""
+        """Return index folders that the stamp does not name, left by killed or older builds."""
         stamp = self._read_stamp()
         return [p for p in self._folder.glob("lexical-*") if not stamp or p.name != stamp.folder]
 
     def forget(self) -> None:
-        """Make the index count no more; `catch_up` then rebuilds it from the store."""
+        """Invalidate the index; `catch_up` then rebuilds it from the store."""
         (self._folder / STAMP).unlink(missing_ok=True)
         self.close()
 
@@ -145,9 +144,9 @@ class LexicalIndex:
     def search(
         self, queries: Sequence[Query], depth: int, accepted: Accepted | None = None
     ) -> list[list[tuple[int, float]]]:
-        """For each query (passage key, score), best first; fewer than `depth` if none is left.
+        """Return (passage key, score) pairs, best first, for each query; fewer than `depth` if all.
 
-        Keys of deleted passages may be among them. With `accepted` only these passages are found.
+        Keys of deleted passages may be included. With `accepted`, only these passages are found.
 
         Raises:
             CorpusError: There is no sound index.
@@ -163,7 +162,7 @@ class LexicalIndex:
             return [ask.best(query, depth, accepted) for query in queries]
 
     def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
-        """The number of passages; for each word its form here and how many passages have it."""
+        """Return the number of passages, and each word's indexed form and document frequency."""
         forms = [next(iter(words_of(word)), "") for word in words]
         if self._index is None:
             return 0, [(form, 0) for form in forms]
@@ -196,7 +195,7 @@ class LexicalIndex:
                 n_done += len(places)
                 for place, passage in zip(places, self._store.passages(places), strict=True):
                     document = tantivy.Document()
-                    document.add_integer("key", place.key)  # signed: unsigned ones kill the writer
+                    document.add_integer("key", place.key)  # signed: unsigned keys crash the writer
                     document.add_text("text", _clean(passage.text))
                     document.add_text("title", _clean(place.title))
                     writer.add_document(document)
@@ -205,7 +204,7 @@ class LexicalIndex:
         return sequence
 
     def _read_stamp(self) -> _Stamp | None:
-        """The stamp, if it belongs to this store and rule and does not run ahead of the store."""
+        """Read the stamp; None if it is of another store or rule, or ahead of the store."""
         content = read_stamp(self._folder / STAMP)
         try:
             stamp = _Stamp(**content) if content else None
@@ -216,10 +215,10 @@ class LexicalIndex:
         return stamp if 0 <= stamp.sequence <= self._store.sequence else None
 
     def _open_sound(self, stamp: _Stamp) -> "tantivy.Index | None":
-        """The index, unless a file has another size than when it was written.
+        """Open the index, unless a file's size has changed since it was written.
 
-        A listed file may be gone (a merge that a kill left without its stamp); if it is needed,
-        tantivy itself misses it.
+        A listed file may be gone (after a merge whose stamp was never written); if it is needed,
+        tantivy itself reports it.
         """
         folder = self._folder / stamp.folder
         for name, (size, _) in stamp.files.items():
@@ -231,7 +230,7 @@ class LexicalIndex:
             return None
 
     def faults(self, tell: Tell = silent) -> Iterator[tuple[str, str]]:
-        """(place, problem): whether it is whole and holds each passage of the store once."""
+        """Yield (place, problem): whether it is intact and holds each passage of the store once."""
         stamp = self._read_stamp()
         if stamp is None:
             yield str(self._folder / STAMP), "is missing, damaged, or belongs to another store"
@@ -279,7 +278,7 @@ class _Searcher:
         self._searcher, self._schema = index.searcher(), index.schema
 
     def best(self, query: Query, depth: int, accepted: Accepted | None) -> list[tuple[int, float]]:
-        """The best of the accepted passages; scores are those among all passages."""
+        """Return the best accepted passages, scored with the statistics of all passages."""
         words = weights(query)
         telling = self._telling(words)
         found = self._ranked(telling, depth, accepted)
@@ -288,7 +287,7 @@ class _Searcher:
         return found
 
     def _telling(self, words: Mapping[str, float]) -> Mapping[str, float]:
-        """In a large index the rarer words, if there are any; otherwise all."""
+        """In a large index, return only the rarer words, if there are any; otherwise all."""
         n_passages = self._searcher.num_docs
         if n_passages < LARGE:
             return words
@@ -347,7 +346,7 @@ def _opened(folder: Path) -> "tantivy.Index":
 
     if os.access(folder, os.W_OK):
         return _prepared(tantivy.Index.open(str(folder)))
-    # tantivy makes a lock file even to read. Once open, its files are mapped, and links are enough.
+    # tantivy makes a lock file even to read. Once open, its files are mapped, so links suffice.
     with tempfile.TemporaryDirectory(prefix="pincite-") as links:
         for path in folder.iterdir():
             if path.suffix != ".lock":
@@ -356,7 +355,7 @@ def _opened(folder: Path) -> "tantivy.Index":
 
 
 def _prepared(index: "tantivy.Index") -> "tantivy.Index":
-    """With our analyzer, and without a thread that watches the folder."""
+    """Register our analyzer, and disable the thread that watches the folder."""
     index.register_tokenizer(_ANALYZER, _analyzer())
     index.config_reader("manual")
     index.reload()
@@ -365,7 +364,7 @@ def _prepared(index: "tantivy.Index") -> "tantivy.Index":
 
 @functools.cache
 def _analyzer() -> "tantivy.TextAnalyzer":
-    """Runs of letters and digits, lower case, without accents, English endings cut; all words."""
+    """Runs of letters and digits, lower case, without accents, English stems; no stop words."""
     from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
 
     return (
@@ -379,12 +378,12 @@ def _analyzer() -> "tantivy.TextAnalyzer":
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text as the index has them, in order."""
+    """Return a text's words in the indexed form, in order."""
     return _analyzer().analyze(_clean(text))
 
 
 def weights(query: Query) -> dict[str, float]:
-    """The query's words with their weights, summed over occurrences; only positive ones."""
+    """Return the query's words with weights summed over occurrences; only positive ones."""
     found: dict[str, float] = defaultdict(float)
     for text, weight in ((query, 1.0),) if isinstance(query, str) else query:
         for word, count in Counter(words_of(text)).items():
@@ -407,7 +406,7 @@ def _query(schema: "tantivy.Schema", counts: Mapping[str, float]) -> "tantivy.Qu
 
 
 def _among(schema: "tantivy.Schema", query: "tantivy.Query", accepted: Accepted) -> "tantivy.Query":
-    """The query among these passages only, with the same scores."""
+    """Restrict the query to these passages, with unchanged scores."""
     import tantivy
 
     keys = tantivy.Query.term_set_query(schema, "key", accepted.keys().tolist())
@@ -417,12 +416,12 @@ def _among(schema: "tantivy.Schema", query: "tantivy.Query", accepted: Accepted)
 
 
 def _clean(text: str) -> str:
-    """Half a surrogate pair, left by a broken page, cannot leave Python; "?" stands for it."""
+    """Replace lone surrogates, left by broken pages, with "?": tantivy cannot take them."""
     return folded(text).encode("utf-8", "replace").decode("utf-8")
 
 
 def _segments(folder: Path, known: Mapping[str, tuple[int, str]]) -> dict[str, tuple[int, str]]:
-    """Size and checksum of all segment files; those that are `known` are not read again."""
+    """Return size and checksum of all segment files; `known` ones are not read again."""
     paths = [p for p in sorted(folder.iterdir()) if not p.name.startswith(".") and p.stem != "meta"]
     return {p.name: known.get(p.name) or (p.stat().st_size, checksum(p)) for p in paths}
 
@@ -431,7 +430,7 @@ def _segments(folder: Path, known: Mapping[str, tuple[int, str]]) -> dict[str, t
 def _reported(folder: Path) -> Iterator[None]:
     try:
         yield
-    except (ValueError, OSError) as error:  # tantivy raises ValueError for whatever went wrong
+    except (ValueError, OSError) as error:  # tantivy raises ValueError for every error
         raise CorpusError(
             f"The word index in {folder} failed: {error}. The documents are safe. Is the disk "
             "full? Open the corpus again, and the index is brought up to date."

@@ -1,13 +1,13 @@
-"""Checking, repairing, compacting and rebuilding a corpus.
+"""Check, repair, compact and rebuild a corpus.
 
-`verify` looks at everything. The word index, the vector index and the pointer to the generation in
-use are derived and can be repaired. In the store SQLite's own check covers pages and indexes, a
-content hash covers each document, and the passage rule is applied again. A damaged document cannot
-be derived: it is named, with what to do.
+`verify` checks everything. The word index, the vector index and the pointer to the current
+generation are derived and can be repaired. In the store, SQLite's own check covers pages and
+indexes, a content hash covers each document, and the passage rule is applied again. A damaged
+document cannot be derived: the finding names it and what to do.
 
-`optimize` copies the store page by page into the next generation, `rebuild` adds its documents
-there in batches, for another encoder or passage rule; then the pointer moves. Nothing is changed in
-place: readers go on, and a kill costs the time spent (of a rebuild one batch: it is resumed).
+`optimize` copies the store page by page into the next generation; `rebuild` re-adds its documents
+there in batches, for another encoder or passage rule. Then the pointer moves. Nothing is changed in
+place: readers go on, and a kill only costs time (for a rebuild, which is resumed, one batch).
 """
 
 import dataclasses
@@ -48,22 +48,22 @@ from pincite.protocols import Encoder
 from pincite.text.passages import PASSAGE_RULE, passages
 from pincite.types import Span
 
-NAMED = 20  # problems of one kind that are named one by one by SQLite's own checks
+NAMED = 20  # problems of one kind that SQLite's checks list one by one
 TOLD_EVERY = 16  # documents
 
 
 def flaws(store: Store, tell: Tell) -> Iterator[Finding]:
-    """What is wrong with a store, in one committed state."""
+    """Yield what is wrong with a store, in one committed state."""
     folder = store.path.parent.parent
     for check in (_schema, _pages, _documents, _counters, _vectors):
         try:
             yield from check(store, folder, tell)
-        except CorpusError as error:  # so damaged that this check cannot go on; others may
+        except CorpusError as error:  # too damaged for this check; others may work
             yield Finding("store", str(store.path), str(error), _restore(folder))
 
 
 def _schema(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
-    """Find foreign triggers and views, which would run when the store is searched."""
+    """Report foreign triggers and views, which would run when the store is searched."""
     sql = "SELECT type, name, tbl_name, sql FROM sqlite_master"
     with closing(connect("file::memory:")) as fresh:
         fresh.executescript(TABLES)
@@ -96,7 +96,7 @@ def _documents(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
 
 
 def _problem_of(store: Store, key: int, url: str) -> str:
-    """What is wrong with one document, empty if nothing is."""
+    """Describe what is wrong with one document; empty if nothing is."""
     try:
         document = store.document(url)
         if document is None:
@@ -112,7 +112,7 @@ def _problem_of(store: Store, key: int, url: str) -> str:
             return f"its passages are not what the rule {PASSAGE_RULE} gives"
     except CorpusError as error:
         return str(error)
-    except (ValueError, TypeError) as error:  # a number where a text was, and the like
+    except (ValueError, TypeError) as error:  # for example a number in place of a text
         return f"its row cannot be read: {error}"
     return ""
 
@@ -167,16 +167,16 @@ def _restore(folder: Path) -> str:
 
 
 def verify(folder: Path, *, repair: bool = False, tell: Tell = silent) -> list[Finding]:
-    """What is wrong with the corpus, worst first; with `repair`, what is derived is rebuilt.
+    """Return what is wrong with the corpus, worst first; `repair` rebuilds what is derived.
 
-    Holds the writer's lock where the folder can be written, so that nothing moves meanwhile;
-    readers go on.
+    Holds the writer's lock if the folder is writable, so that nothing changes meanwhile; readers go
+    on.
 
     Raises:
-        CorpusError: It is no corpus, has an unknown format, or another process is writing it.
+        CorpusError: It is not a corpus, has an unknown format, or another process is writing it.
     """
     if not holds_documents(folder):
-        current_name(folder)  # says what is wrong
+        current_name(folder)  # raises with the reason
     with WriterLock(folder) if os.access(folder, os.W_OK) else nullcontext():
         pointer, name = _pointer(folder, repair)
         if name is None:
@@ -194,7 +194,7 @@ def verify(folder: Path, *, repair: bool = False, tell: Tell = silent) -> list[F
 
 
 def _pointer(folder: Path, repair: bool) -> tuple[list[Finding], str | None]:
-    """The name of the generation in use, if it is known or can only be one."""
+    """Return the name of the current generation, if it is known or unambiguous."""
     try:
         return [], current_name(folder)
     except CorpusError:
@@ -214,7 +214,6 @@ def _pointer(folder: Path, repair: bool) -> tuple[list[Finding], str | None]:
 
 
 def _derived(generation: Generation, repair: bool, tell: Tell) -> list[Finding]:
-    """What is wrong with the word index and the vector index."""
     lexical, dense = generation.lexical, generation.dense
     found = _checked(
         "words", generation, lambda: lexical.faults(tell), lexical.forget, repair, tell
@@ -252,7 +251,7 @@ def _checked(
 
 
 def _leftovers(folder: Path, generation: Generation, repair: bool) -> list[Finding]:
-    """Leftovers of killed processes, and an unfinished rebuild, which can be resumed."""
+    """Report leftovers of killed processes, and an unfinished rebuild, which can be resumed."""
     gone = [path for path in generations(folder) if _is_left(path, generation.folder)]
     gone += [*folder.glob("*.part"), *generation.folder.glob("*.part")]
     gone += [*generation.lexical.leftovers(), *generation.dense.leftovers()]
@@ -284,7 +283,7 @@ def _repair(folder: Path) -> str:
     return f"Rebuild it: pincite corpus verify {folder} --repair"
 
 
-_WHAT_COSTS = ("encoder", "passage_rule", "encoded_text")  # what makes vectors worth keeping
+_WHAT_COSTS = ("encoder", "passage_rule", "encoded_text")  # same values: its vectors can be reused
 
 
 def optimize(folder: Path, tell: Tell = silent, index: Kind | None = None) -> tuple[int, int]:
@@ -295,8 +294,8 @@ def optimize(folder: Path, tell: Tell = silent, index: Kind | None = None) -> tu
     `index`: the new kind of its vector index; None keeps it.
 
     Raises:
-        CorpusError: It is no corpus, is damaged, another process is writing it, an unfinished
-            rebuild is in the way, or the disk is full; the corpus is as it was before.
+        CorpusError: It is not a corpus, is damaged, another process is writing it, an unfinished
+            rebuild is in the way, or the disk is full; the corpus is unchanged.
     """
     current_name(folder)
     with WriterLock(folder):
@@ -312,14 +311,14 @@ def optimize(folder: Path, tell: Tell = silent, index: Kind | None = None) -> tu
             point_to(folder, target.name)
         finally:
             old.close()
-            # Whichever generation the pointer names now is complete; the other one goes.
+            # The generation that the pointer names now is complete; remove the other one.
             sweep(folder, current_name(folder))
         (target / COMPACTING).unlink()
         return before, n_bytes(folder)
 
 
 def _make_room(target: Path, old: Generation) -> None:
-    """Drop an unfinished rebuild, unless it has vectors that the current generation lacks."""
+    """Remove an unfinished rebuild, unless it has vectors that the current generation lacks."""
     if not target.exists():
         return
     try:
@@ -362,9 +361,9 @@ def _copy(old: Generation, target: Path, tell: Tell, index: Kind | None) -> None
         new.close()
 
 
-Progress: TypeAlias = Callable[[int, int], None]  # documents done, in all
+Progress: TypeAlias = Callable[[int, int], None]  # documents done, documents in all
 
-DOCUMENTS_AT_ONCE = 256  # a batch: what a kill costs
+DOCUMENTS_AT_ONCE = 256  # a batch: all that a kill can cost
 
 
 def rebuild(
@@ -376,11 +375,11 @@ def rebuild(
     """Rebuild the corpus with `encoder` and the current rules; resumes an unfinished rebuild.
 
     Vectors are reused where encoder and passages are the same. Readers keep the old generation
-    until the new one is complete, and follow at their next call. `index` is the new kind of the
+    until the new one is complete, and switch at their next call. `index` is the new kind of the
     vector index; None keeps it.
 
     Raises:
-        CorpusError: It is no corpus, its store is damaged, or another process is writing it.
+        CorpusError: It is not a corpus, its store is damaged, or another process is writing it.
     """
     name = current_name(folder)
     with WriterLock(folder):

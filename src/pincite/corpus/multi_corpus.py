@@ -1,8 +1,8 @@
-"""Several corpora searched as one, each with its own encoder and its name in the results.
+"""Search several corpora as one, each with its own encoder and its name in the results.
 
-They are ranked as one corpus would be: word frequencies are those of all together, and vectors of
-one encoder are compared. Hits of different encoders are merged by rank within each. If several
-corpora have an address, the first one's document counts.
+They are ranked as one corpus would be: word frequencies are summed, and vectors of one encoder are
+compared. Hits of different encoders are merged by rank. If several corpora have an address, the
+first one's document counts.
 """
 
 import re
@@ -17,27 +17,26 @@ from pincite.retrieval.filters import Filters
 from pincite.retrieval.fusion import merged, pooled
 from pincite.types import Document, Hit, Passage
 
-_WORD = re.compile(r"[^\W_]+")  # as the index cuts: runs of letters and digits
+_WORD = re.compile(r"[^\W_]+")  # tokenize like the index: runs of letters and digits
 
 
 @dataclass(frozen=True, slots=True)
 class Corpora:
-    """Open corpora by name, at least one; a single one behaves as it does alone."""
+    """One or more open corpora by name; a single one behaves as if used alone."""
 
     named: Mapping[str, Corpus]
 
     @property
     def encoder(self) -> Encoder | None:
-        """The first one's."""
+        """The first encoder found."""
         return next((each.encoder for each in self.named.values() if each.encoder), None)
 
     @property
     def n_documents(self) -> int:
-        """The documents of all corpora."""
         return sum(each.status().n_documents for each in self.named.values())
 
     def versions(self) -> dict[str, str]:
-        """What results must record of them: encoders and digests, of several by name."""
+        """Return what results record: encoders and digests, by name if there are several."""
         found = {name: each.manifest() for name, each in self.named.items()}
         if len(found) == 1:
             (only,) = found.values()
@@ -47,7 +46,7 @@ class Corpora:
         return {"encoder": ", ".join(encoders), "corpus": ", ".join(digests)}
 
     def get(self, urls: Sequence[str]) -> list[Document | None]:
-        """The documents at `urls`, in order, each of the first corpus that has it."""
+        """Return the documents at `urls`, in order, each from the first corpus that has it."""
         found: dict[str, Document] = {}
         for name, corpus in self.named.items():
             wanted = [url for url in dict.fromkeys(urls) if url not in found]
@@ -59,18 +58,17 @@ class Corpora:
     def lexical(
         self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS
     ) -> WordRetriever:
-        """Search by words, as `Corpus.lexical`."""
         searches = [each.lexical(exclude, filters) for each in self.named.values()]
         return _ByWords(list(self.named.values()), searches) if len(searches) > 1 else searches[0]
 
     def dense(self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS) -> Retriever:
-        """Search by meaning, as `Corpus.dense`; each encoder gets the query's text."""
+        """Search by meaning, like `Corpus.dense`; each encoder gets the query's text."""
         corpora = list(self.named.values())
         searches = [each.dense(exclude, filters) for each in corpora]
         return _ByMeaning(corpora, searches) if len(searches) > 1 else searches[0]
 
     def nearest(self, question: str, urls: Sequence[str], k: int) -> list[list[Passage]]:
-        """As `Corpus.nearest`, each document's by the first corpus that has it."""
+        """Like `Corpus.nearest`, each document from the first corpus that has it."""
         found: dict[str, list[Passage]] = {}
         for corpus in self.named.values():
             known = zip(urls, corpus.ids(urls), strict=True)
@@ -84,13 +82,12 @@ class Corpora:
 
 @dataclass(frozen=True, slots=True)
 class _ByWords:
-    """BM25 over several indexes with one idf: each is queried with weights that correct its own."""
+    """BM25 over several indexes with a common idf: query weights correct each index's own."""
 
     corpora: Sequence[Corpus]
     searches: Sequence[WordRetriever]
 
     def retrieve(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
-        """For each query the `k` best of all."""
         split = [list(_words(query)) for query in queries]
         words = list(dict.fromkeys(word for of_query in split for word, _ in of_query))
         counted = [corpus.counted(words) for corpus in self.corpora]
@@ -106,13 +103,12 @@ class _ByWords:
 
 @dataclass(frozen=True, slots=True)
 class _ByMeaning:
-    """Vectors of one encoder are compared; hits of different ones are merged by rank."""
+    """Compares vectors of the same encoder, and merges hits of different ones by rank."""
 
     corpora: Sequence[Corpus]
     searches: Sequence[Retriever]
 
     def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        """For each query the `k` best of all."""
         found = _of_first(self.corpora, [each.retrieve(queries, k) for each in self.searches])
         of_encoder: dict[str, list[list[list[Hit]]]] = {}
         for corpus, runs in zip(self.corpora, found, strict=True):
@@ -127,15 +123,15 @@ class _ByMeaning:
 
 
 def _words(query: Query) -> Iterator[tuple[str, float]]:
-    """Each occurrence of a word in a query, with its weight."""
+    """Yield each occurrence of a word in a query, with its weight."""
     for text, weight in ((query, 1.0),) if isinstance(query, str) else query:
         yield from ((match[0], weight) for match in _WORD.finditer(text))
 
 
 def _of_first(corpora: Sequence[Corpus], found: Sequence[list[list[Hit]]]) -> list[list[list[Hit]]]:
-    """Each corpus's hits without addresses for which an earlier corpus has another text.
+    """Drop each corpus's hits at addresses for which an earlier corpus has another text.
 
-    `Corpora.get` gives the earlier one's document, which does not contain the passage.
+    `Corpora.get` returns the earlier document, which does not contain the passage.
     """
     kept = []
     for number, runs in enumerate(found):

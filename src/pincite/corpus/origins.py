@@ -1,7 +1,7 @@
 """Which files a corpus's documents came from: `origins.sqlite` in the corpus folder.
 
 Searches do not depend on it. It is written after the documents are committed, so a kill between the
-two costs reading a file once more; without it the next update reads all files.
+two means reading one file again. Without it, the next update reads all files.
 """
 
 import os
@@ -33,13 +33,13 @@ _LOSE = "INSERT OR REPLACE INTO gone SELECT url, path FROM documents WHERE path 
 
 
 class Origins:
-    """Files by their full path, each with a signature and the addresses of its documents."""
+    """The source files by full path, each with a signature and the addresses of its documents."""
 
     def __init__(self, corpus: Path, *, write: bool = True) -> None:
-        """Open the file in the corpus folder, or make it; without `write`, work on a copy.
+        """Open or create the file in the corpus folder; without `write`, work on a copy.
 
         Raises:
-            CorpusError: it cannot be opened, or is no such file.
+            CorpusError: It cannot be opened, or is not such a file.
         """
         self._path = corpus / NAME
         with self._reported():
@@ -64,32 +64,31 @@ class Origins:
         self._connection.close()
 
     def signature(self, path: Path) -> str:
-        """The file's signature when it was last read; empty if it was never read to the end."""
+        """Return the file's signature when last read; empty if it was never read to the end."""
         rows = self._rows("SELECT signature FROM files WHERE path = ?", (_key(path),))
         return str(rows[0][0]) if rows else ""
 
     def addresses(self, path: Path) -> list[str]:
-        """The addresses of the documents that came from the file."""
         rows = self._rows("SELECT url FROM documents WHERE path = ? ORDER BY url", (_key(path),))
         return [_text(url) for (url,) in rows]
 
     def said_by(self, url: str) -> list[Path]:
-        """The files that contained the document at `url`, or withdrew it."""
+        """Return the files that contained the document at `url`, or withdrew it."""
         key = raw(url)
         return [Path(os.fsdecode(path)) for (path,) in self._rows(_SAID_BY, (key, key))]
 
     def all_files(self) -> list[Path]:
-        """Every known file, and those that withdrew documents."""
+        """Return all known files, including those that withdrew documents."""
         rows = self._rows("SELECT path FROM files UNION SELECT path FROM withdrawn", ())
         return [Path(os.fsdecode(path)) for (path,) in rows]
 
     def below(self, paths: Iterable[Path]) -> list[Path]:
-        """The known files among `paths` and in the folders among them."""
+        """Return the known files that are among `paths` or below them."""
         found = (self._rows(_FILES_BELOW, _range(path)) for path in paths)
         return [Path(os.fsdecode(path)) for rows in found for (path,) in rows]
 
     def gone(self, paths: Iterable[Path]) -> list[str]:
-        """Addresses that files below `paths` once had, and that no known file has now."""
+        """Return addresses that files below `paths` once had and that no known file has now."""
         found = {url for path in paths for (url,) in self._rows(_GONE_BELOW, _range(path))}
         held = "SELECT 1 FROM documents WHERE url = ? LIMIT 1"
         return sorted(_text(url) for url in found if not self._rows(held, (url,)))
@@ -97,7 +96,7 @@ class Origins:
     def record(self, read: Sequence[tuple[Path, str, Sequence[str]]]) -> None:
         """Record files with their signatures and addresses, in one transaction.
 
-        Addresses that a file no longer has are `gone`.
+        Addresses that a file no longer has become `gone`.
         """
         with self._reported(), self._connection:
             for path, signature, urls in read:
@@ -112,20 +111,20 @@ class Origins:
                     self._connection.executemany(statement, rows)
 
     def withdraw(self, withdrawn: Sequence[tuple[str, Path]]) -> None:
-        """Record documents that a file withdraws: earlier files must not bring them back."""
+        """Record documents that a file withdraws: earlier files must not restore them."""
         rows = [(raw(url), _key(path)) for url, path in withdrawn]
         with self._reported(), self._connection:
             self._connection.executemany("INSERT OR IGNORE INTO withdrawn VALUES (?, ?)", rows)
 
     def lose(self, paths: Iterable[Path]) -> None:
-        """Forget files that were deleted: their addresses are `gone`."""
+        """Forget deleted files; their addresses become `gone`."""
         with self._reported(), self._connection:
             for key in map(_key, paths):
                 self._connection.execute(_LOSE, (key,))
                 self._connection.execute("DELETE FROM files WHERE path = ?", (key,))
 
     def forget(self, urls: Iterable[str]) -> None:
-        """Forget addresses that were deleted from the corpus too."""
+        """Forget addresses that were also deleted from the corpus."""
         with self._reported(), self._connection:
             self._connection.executemany(
                 "DELETE FROM gone WHERE url = ?", ((raw(url),) for url in urls)
@@ -139,7 +138,7 @@ class Origins:
     def _reported(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.ProgrammingError:  # a closed file: a mistake of ours
+        except sqlite3.ProgrammingError:  # a closed file: a bug in our code
             raise
         except sqlite3.DatabaseError as error:
             raise CorpusError(
@@ -153,10 +152,10 @@ def _key(path: Path) -> bytes:
 
 
 def _range(path: Path) -> tuple[bytes, bytes, bytes]:
-    """For the statements above: the path itself, and all that begins with it as a folder."""
+    """Return parameters for the statements above: the path, and the key range of its contents."""
     key = _key(path)
     folder = key.rstrip(b"/") + b"/"
-    return key, folder, folder[:-1] + b"0"  # "0" is the sign after "/"
+    return key, folder, folder[:-1] + b"0"  # "0" is the character after "/"
 
 
 def _text(url: bytes) -> str:

@@ -1,4 +1,4 @@
-"""What every corpus can do, and how an engine gives one for an address."""
+"""What every corpus can do, and how an engine opens one."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager

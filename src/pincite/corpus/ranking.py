@@ -1,8 +1,8 @@
-"""From candidates to the k best that may be shown, the same for every engine.
+"""Reduce candidates to the k best allowed passages, in the same way for every engine.
 
-An index knows keys and scores. Passages that were deleted meanwhile, and those on excluded sites,
-must not use up the k, and the order of equal scores must not depend on the index; so the search
-goes deeper until k survive *and* the cut does not go through a tie, or nothing is left.
+An index knows only keys and scores. Deleted passages and those on excluded sites must not use up
+the k, and the order of equal scores must not depend on the index. So the search deepens until k
+survive *and* the cut does not go through a tie, or nothing is left.
 """
 
 import math
@@ -43,15 +43,15 @@ class Placed(Protocol):
 
 
 Where = TypeVar("Where", bound=Placed)
-Counted: TypeAlias = tuple[int, list[tuple[str, int]]]  # as `Corpus.counted` gives it
+Counted: TypeAlias = tuple[int, list[tuple[str, int]]]  # see `Corpus.counted`
 Merge: TypeAlias = Callable[[Sequence[list[Hit]]], list[Hit]]
 
-MARGIN = 32  # more than k at first: enough for the usual few deleted, excluded or equal passages
-DEEPER = 4  # times as deep at each further attempt
+MARGIN = 32  # first extra depth; usually covers deleted, excluded and tied passages
+DEEPER = 4  # depth factor of each further attempt
 
 
 class Searchable(ABC):
-    """The part of `protocol.Corpus` that all engines have in common."""
+    """The part of `protocol.Corpus` that all engines share."""
 
     address: str
     encoder: Encoder | None
@@ -99,16 +99,16 @@ class Searchable(ABC):
     def add(self, documents: Sequence[Document]) -> int:
         """Commit the documents; returns how many were new or changed.
 
-        A document with the address of a stored one replaces it; an equal one is skipped. Add a
-        large collection in batches: a kill costs no more than one.
+        A document at the address of a stored one replaces it; an identical one is skipped. Add a
+        large collection in batches: a kill costs at most one.
 
         Raises:
-            CorpusError: It was opened for reading or without its encoder, or it cannot be written.
+            CorpusError: It was opened read-only or without its encoder, or it cannot be written.
         """
         return self.add_with(documents, {})
 
     def needed_encoder(self) -> Encoder:
-        """The encoder; raises CorpusError if the corpus was opened without it."""
+        """Return the encoder; raises CorpusError if the corpus was opened without it."""
         if self.encoder is None:
             raise CorpusError(
                 f"{self.address} was opened without the encoder {self.built_with()}, which is "
@@ -121,7 +121,7 @@ class Searchable(ABC):
     ) -> "CorpusRetriever":
         """Search by words (BM25), among the documents that `filters` accepts.
 
-        Sites in `exclude` (see `text.hosts`) never use up the k either.
+        Sites in `exclude` (see `text.hosts`) do not use up the k.
         """
         return CorpusRetriever(self, "lexical", _sites(exclude), filters)
 
@@ -148,7 +148,7 @@ class Searchable(ABC):
         filters: Filters = NO_FILTERS,
         mode: Mode = "weighted",
     ) -> Retriever:
-        """Search by words, by meaning, or by both ranked together in this mode."""
+        """Search by words, by meaning, or by both with this fusion mode."""
         if way == "lexical":
             return self.lexical(exclude, filters)
         if way == "dense":
@@ -158,7 +158,7 @@ class Searchable(ABC):
 
 @dataclass(frozen=True, slots=True)
 class CorpusRetriever:
-    """One way to search a corpus, by words or by meaning; sees what is committed."""
+    """One way to search a corpus, by words or by meaning; sees every committed batch."""
 
     corpus: Searchable
     by: Literal["lexical", "dense"]
@@ -166,9 +166,9 @@ class CorpusRetriever:
     filters: Filters = NO_FILTERS
 
     def retrieve(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
-        """For each query at most `k` hits; fewer only if no more passages match.
+        """Return at most `k` hits per query; fewer only if no more passages match.
 
-        By meaning, the texts of a weighted query are read as one, since it has no words to weigh.
+        By meaning, the texts of a weighted query are joined, since there are no words to weight.
         """
         return self.corpus.together([(self, queries)], k, lambda runs: runs[0])
 
@@ -179,10 +179,10 @@ def best(
     n_queries: int,
     k: int,
 ) -> list[list[tuple[Where, float]]]:
-    """For each query at most `k` places with scores, by score, then passage id.
+    """Return at most `k` places with scores per query, by score, then passage id.
 
-    `search(queries, depth)` takes positions of queries and gives fewer than `depth` candidates
-    only if there are no more; `places_of(keys)` leaves out the keys that may not be shown.
+    `search(queries, depth)` takes indices of queries and returns fewer than `depth` candidates
+    only if there are no more; `places_of(keys)` omits keys that must not be shown.
     """
     results: list[list[tuple[Where, float]]] = [[] for _ in range(n_queries)]
     pending, depth = list(range(n_queries)) if k > 0 else [], k + MARGIN
@@ -194,7 +194,7 @@ def best(
             kept = [(places[key], score) for key, score in scored if key in places]
             kept.sort(key=lambda pair: (-pair[1], pair[0].passage_id))
             results[position] = kept[:k]
-            # Nothing below the candidates can belong to the k best once the k-th is above the last.
+            # If the k-th score is above the last candidate's, nothing deeper can be in the k best.
             settled = len(kept) >= k and kept[k - 1][1] > scored[-1][1]
             if len(scored) == depth and not settled:
                 deeper.append(position)
@@ -207,9 +207,9 @@ def merged(
     ranked: Sequence[Sequence[Sequence[tuple[Where, float]]]],
     merge: Merge,
 ) -> list[list[Hit]]:
-    """For each query its runs, one of each search, made one; only then `read` gives texts.
+    """Merge the runs of each query, one run per search, and only then `read` the texts.
 
-    Reading is most of a search, and where two are merged half of what they find is left out.
+    Reading takes most of a search's time, and merging two runs drops half of their hits.
     """
     places: dict[str, Where] = {}
 
@@ -227,19 +227,18 @@ def merged(
 
 
 def idf(n_all: int, n_having: int) -> float:
-    """The inverse document frequency of a word, as in Lucene."""
+    """Inverse document frequency as in Lucene."""
     return math.log(1 + (n_all - n_having + 0.5) / (n_having + 0.5))
 
 
 def terms(counted: Sequence[Counted]) -> list[tuple[str, float]]:
-    """For each word its form and its idf in all corpora together, each as `Corpus.counted`."""
+    """Return each word's indexed form and its idf over all corpora, from `Corpus.counted`."""
     n_all = sum(n for n, _ in counted)
     of_words = zip(*(words for _, words in counted), strict=True)
     return [(w[0][0], idf(n_all, sum(n for _, n in w)) if w[0][0] else 0.0) for w in of_words]
 
 
 def text_of(query: Query) -> str:
-    """The text of a query, weighted or not."""
     return query if isinstance(query, str) else " ".join(text for text, _ in query)
 
 

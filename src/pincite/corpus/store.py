@@ -1,13 +1,13 @@
-"""SQLite holds the truth: documents, their passages, the passages' vectors, and what changed when.
+"""The SQLite file that holds documents, passages, vectors, and a log of changes.
 
-Everything else in a corpus is derived from this one file. A batch is one transaction with a growing
-sequence number; the log of changes records which passage keys came and went with each number, so
-that a derived index that stopped at an older number replays just the rest. Keys are never reused.
+Everything else in a corpus is derived from this file. A batch is one transaction with an increasing
+sequence number. The log records which passage keys were added and deleted in each batch, so a
+derived index at an older number replays only the rest. Keys are never reused.
 
-*Vectors* are stored here too, as float16, in the transaction that adds their passages: encoding is
-what a corpus costs, so a vector must be exactly as durable as its passage (scores change by less
-than 0.001; 1 million at 384 dimensions take 0.8 GB). *Text* is compressed in blocks, so that
-showing a passage of a 600-page report does not mean unpacking the report.
+*Vectors* are stored as float16 in the transaction that adds their passages: encoding is the main
+cost of a corpus, so a vector must be as durable as its passage (scores change by less than 0.001;
+1 million at 384 dimensions take 0.8 GB). *Text* is compressed in blocks, so showing a passage of a
+600-page report does not require unpacking the report.
 """
 
 import hashlib
@@ -32,13 +32,13 @@ from pincite.types import Document, Passage, Span, about
 
 Keys = npt.NDArray[np.int64]
 
-# Of a text that are compressed together: about six passages. Unpacking takes 0.02 ms, a quarter of
-# what a block of four times the size takes, and each passage that is shown needs one or two.
+# Characters that are compressed together: about six passages. Unpacking takes 0.02 ms, a quarter
+# of the time of a block four times the size, and each shown passage needs one or two.
 BLOCK_CHARACTERS = 4_096
-_BLOCK_BYTES = 4 * BLOCK_CHARACTERS  # of UTF-8: no longer block is written
+_BLOCK_BYTES = 4 * BLOCK_CHARACTERS  # of UTF-8: the longest possible block
 HASH_DIGITS = 16  # of a content hash
 _VECTOR = np.dtype("<f2")
-UNIT_TOLERANCE = 2e-3  # half precision moves a unit vector's length by 0.0005 at most
+UNIT_TOLERANCE = 2e-3  # float16 changes a unit vector's length by at most 0.0005
 
 
 class Place(NamedTuple):
@@ -51,33 +51,31 @@ class Place(NamedTuple):
     title: str
     span: Span
     published: str | None
-    meta: str  # JSON, read only of what is shown
+    meta: str  # JSON, parsed only for shown passages
 
     @property
     def about(self) -> str:
-        """The same as `Passage.about`; raises ValueError or TypeError of damaged metadata."""
+        """The same as `Passage.about`; raises ValueError or TypeError if metadata is damaged."""
         return about(self.title, self.published, json.loads(self.meta))
 
     @property
     def passage_id(self) -> str:
-        """The same as `Passage.passage_id`."""
         return f"{self.doc_id}:{self.span.start}-{self.span.end}"
 
 
 def content_hash(document: Document) -> str:
-    """Equal for documents that need no new copy: all fields but the day they were fetched."""
+    """Hash all fields except the fetch date: equal documents need no new copy."""
     fields = (document.kind, document.published, document.language, dict(document.meta))
     content = json.dumps((document.doc_id, *fields), sort_keys=True)
     return hashlib.sha256(content.encode("ascii")).hexdigest()[:HASH_DIGITS]
 
 
 def share_of_digest(doc_id: str) -> int:
-    """What one document adds to a corpus's digest, which is the sum modulo 2**128."""
+    """Return one document's term in the corpus digest, which is a sum modulo 2**128."""
     return int(hashlib.sha256(doc_id.encode()).hexdigest()[:32], 16)
 
 
 def damaged(path: Path, detail: str) -> str:
-    """The error message for a damaged store."""
     return (
         f"{path} is damaged ({detail}). It holds the documents themselves and cannot be rebuilt. "
         f"To see what is affected, run: pincite corpus verify {path.parent.parent}"
@@ -85,11 +83,11 @@ def damaged(path: Path, detail: str) -> str:
 
 
 def folded(text: str) -> str:
-    """The text normalised and case-folded, for comparing searched and stored words."""
+    """Normalise and case-fold a text, for comparing searched and stored words."""
     if text.isascii():
         return text.lower()
     composed = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return composed.replace("i\u0307", "i")  # of a Turkish capital I
+    return composed.replace("i\u0307", "i")  # from a Turkish capital I
 
 
 def _folded_bytes(text: bytes) -> bytes:
@@ -97,17 +95,17 @@ def _folded_bytes(text: bytes) -> bytes:
 
 
 def raw(text: str) -> bytes:
-    """SQLite keeps any bytes as text; Python's own way refuses half a surrogate pair."""
+    """Encode text that may hold lone surrogates, which Python's sqlite3 refuses."""
     return text.encode("utf-8", "surrogatepass")
 
 
 def listed(keys: Iterable[int]) -> str:
-    """Keys as the JSON that SQLite's `json_each` takes."""
+    """Encode keys as JSON for SQLite's `json_each`."""
     return json.dumps([int(key) for key in keys])
 
 
 def place(row: Sequence[Any]) -> Place:
-    """A passage without its text, from a row of the passages joined with their documents."""
+    """Parse a row of the passages joined with their documents."""
     key, document, doc_id, url, title, first, last, published, meta = row
     if not 0 <= first < last:
         raise ValueError(f"passage {key} spans {first} to {last}")
@@ -115,12 +113,10 @@ def place(row: Sequence[Any]) -> Place:
 
 
 def blocks_of(span: Span) -> range:
-    """The numbers of the blocks of text that a span needs."""
     return range(span.start // BLOCK_CHARACTERS, (span.end - 1) // BLOCK_CHARACTERS + 1)
 
 
 def text_of(place: Place, blocks: Mapping[tuple[int, int], str]) -> str:
-    """The text of a passage, from the blocks that it needs."""
     numbers = blocks_of(place.span)
     offset = numbers.start * BLOCK_CHARACTERS
     text = "".join(blocks[place.document, number] for number in numbers)
@@ -128,14 +124,14 @@ def text_of(place: Place, blocks: Mapping[tuple[int, int], str]) -> str:
 
 
 def packed(key: int | None, text: str) -> Iterator[tuple[int | None, int, bytes]]:
-    """A document's text as rows of compressed blocks."""
+    """Yield a document's text as rows of compressed blocks."""
     for start in range(0, len(text), BLOCK_CHARACTERS):
         block = text[start : start + BLOCK_CHARACTERS]
         yield key, start // BLOCK_CHARACTERS, zlib.compress(raw(block), 6)
 
 
 def unpacked(data: bytes) -> str:
-    """The text of a block.
+    """Decompress a block of text.
 
     Raises:
         ValueError: It is damaged (or `zlib.error`).
@@ -148,7 +144,7 @@ def unpacked(data: bytes) -> str:
 
 
 def unsound(rows: Sequence[tuple[int, bytes]], dim: int) -> list[int]:
-    """The keys of those stored vectors that are not unit vectors of `dim` numbers."""
+    """Return the keys of stored vectors that are not unit vectors of `dim` numbers."""
     n_bytes = dim * _VECTOR.itemsize
     whole = [(k, data) for k, data in rows if isinstance(data, bytes) and len(data) == n_bytes]
     keys, vectors = matrix(whole, dim)
@@ -158,10 +154,10 @@ def unsound(rows: Sequence[tuple[int, bytes]], dim: int) -> list[int]:
 
 
 def matrix(rows: Sequence[tuple[int, bytes]], dim: int) -> tuple[Keys, Floats]:
-    """Keys and vectors (n_rows, dim).
+    """Return keys and vectors (n_rows, dim).
 
     Raises:
-        ValueError: One of the vectors has another length.
+        ValueError: A vector has another length.
     """
     n_bytes = dim * _VECTOR.itemsize
     for key, data in rows:
@@ -173,7 +169,7 @@ def matrix(rows: Sequence[tuple[int, bytes]], dim: int) -> tuple[Keys, Floats]:
 
 
 def miscounted(indexed: Counter[int], stored: set[int]) -> Iterator[str]:
-    """How the keys that an index holds, each so often, differ from those of the store."""
+    """Describe how an index's keys, with their counts, differ from the store's."""
     for problem, keys in (
         ("lacks", stored - indexed.keys()),
         ("holds, though they were deleted,", indexed.keys() - stored),
@@ -184,12 +180,12 @@ def miscounted(indexed: Counter[int], stored: set[int]) -> Iterator[str]:
 
 
 def connect(uri: str) -> sqlite3.Connection:
-    """An open connection, set up as the store needs it; raises CorpusError."""
+    """Open a connection with the store's settings; raises CorpusError."""
     try:
-        # One connection serves a server's worker threads in turn; the corpus serialises them.
+        # Worker threads share one connection; the corpus serialises them.
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
-        # FULL: a batch took minutes to encode, so one flush of the disk is no price for keeping
-        # it through a power cut; and no derived index can then be ahead of the truth.
+        # FULL: a batch takes minutes to encode, so a disk flush to survive a power cut costs
+        # little, and no derived index can get ahead of the store.
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("PRAGMA foreign_keys=ON")
         connection.create_function("folded", 1, _folded_bytes, deterministic=True)
@@ -203,10 +199,10 @@ def connect(uri: str) -> sqlite3.Connection:
 
 
 def selected(connection: sqlite3.Connection, sql: str, arguments: Sequence[object]) -> list[Any]:
-    """The rows of a statement. Texts may hold half a surrogate pair, left by a broken page.
+    """Return the rows of a statement; texts may hold lone surrogates left by broken pages.
 
-    SQLite's own decoder refuses those but makes a search a tenth faster: it is used until the first
-    such text.
+    SQLite's own decoder rejects those but makes a search a tenth faster, so it is used until
+    the first such text.
     """
     try:
         return connection.execute(sql, arguments).fetchall()
@@ -218,7 +214,7 @@ def selected(connection: sqlite3.Connection, sql: str, arguments: Sequence[objec
 
 
 def mode(path: Path, write: bool) -> str:
-    """A reader needs SQLite's two side files; where it may not make them, nobody can be writing."""
+    """Return the open mode: immutable if a reader cannot create SQLite's side files."""
     if write:
         return "mode=rw"
     log = path.with_name(f"{path.name}-wal")
@@ -228,15 +224,14 @@ def mode(path: Path, write: bool) -> str:
 
 
 def failed(path: Path, error: sqlite3.OperationalError) -> str:
-    """The error message for a file that could not be read or written."""
     return (
         f"{path}: {error}. What was committed before stays, and nothing else was written. Is the "
         "disk full, or the file on a medium that cannot be written or read?"
     )
 
 
-TICK_STEPS = 100_000  # SQLite's own steps between two ticks: some milliseconds
-ROWS_AT_ONCE = 4_096  # of a scan: no statement stays open between two portions
+TICK_STEPS = 100_000  # SQLite virtual-machine steps between two ticks: some milliseconds
+ROWS_AT_ONCE = 4_096  # of a scan: no statement stays open between portions
 
 
 TABLES = """
@@ -264,7 +259,7 @@ CREATE INDEX changes_in_order ON changes (sequence);
 
 
 class Changes(NamedTuple):
-    """The changes after some sequence number: closed ranges of passage keys, oldest first."""
+    """Changes after a sequence number: closed ranges of passage keys, oldest first."""
 
     added: list[tuple[int, int]]
     deleted: list[tuple[int, int]]
@@ -279,7 +274,7 @@ class Store:
 
     @classmethod
     def create(cls, path: Path, manifest: Mapping[str, str]) -> "Store":
-        """A new file with an empty corpus described by `manifest`; replaces an unfinished one."""
+        """Create an empty store with this `manifest`; replaces an unfinished one."""
         for leftover in path.parent.glob(f"{path.name}*"):
             leftover.unlink()
         store = cls(path, connect(f"{path.resolve().as_uri()}?mode=rwc"))
@@ -294,10 +289,10 @@ class Store:
 
     @classmethod
     def open(cls, path: Path, *, write: bool) -> "Store":
-        """The existing file, for reading or for both.
+        """Open an existing store.
 
         Raises:
-            CorpusError: It is missing, is no SQLite file, or its head is damaged.
+            CorpusError: It is missing, is not an SQLite file, or its header is damaged.
         """
         store = cls(path, connect(f"{path.resolve().as_uri()}?{mode(path, write)}"))
         try:
@@ -308,13 +303,12 @@ class Store:
         return store
 
     def close(self) -> None:
-        """Close the file."""
         self._connection.close()
 
-    # ── What stands in it ────────────────────────────────────────────────────────────────────────
+    # ── Reading ──────────────────────────────────────────────────────────────────────────────────
 
     def manifest(self) -> dict[str, str]:
-        """What the corpus was built with, its counters and its digest."""
+        """Return what the corpus was built with, its counters and its digest."""
         return dict(self.rows("SELECT name, value FROM manifest ORDER BY name"))
 
     @property
@@ -324,34 +318,33 @@ class Store:
             return int(self._value("SELECT value FROM manifest WHERE name = 'sequence'"))
 
     def n_documents(self) -> int:
-        """How many documents are stored."""
         return int(self._value("SELECT COUNT(*) FROM documents"))
 
     def n_passages(self, after: int = 0, up_to: int | None = None) -> int:
-        """How many passages are stored with a key above `after`, and at most `up_to` if given."""
+        """Count passages with keys above `after` and at most `up_to`."""
         bound = np.iinfo(np.int64).max if up_to is None else up_to
         sql = "SELECT COUNT(*) FROM passages WHERE key > ? AND key <= ?"
         return int(self._value(sql, (after, int(bound))))
 
     def last_key(self) -> int:
-        """The highest passage key ever used; 0 if none was."""
+        """Return the highest passage key ever used; 0 if none was."""
         sql = "SELECT COALESCE(MAX(seq), 0) FROM sqlite_sequence WHERE name = 'passages'"
         return int(self._value(sql))
 
     def urls(self) -> Iterator[str]:
-        """All addresses, in the order in which their documents were added."""
+        """Yield all addresses in the order in which their documents were added."""
         for rows in self.scan("SELECT key, url FROM documents"):
             yield from (url for _, url in rows)
 
     def hash_at(self, url: str) -> str | None:
-        """The content hash of the document at `url`; None if there is none."""
+        """Return the content hash of the document at `url`; None if there is none."""
         rows = self.rows(
             "SELECT content_hash FROM documents WHERE url = CAST(? AS TEXT)", (raw(url),)
         )
         return str(rows[0][0]) if rows else None
 
     def document(self, url: str) -> Document | None:
-        """The document at `url`, equal to the one that was added; None if there is none."""
+        """Return the document at `url`, equal to the one that was added; None if there is none."""
         sql = (
             "SELECT key, url, title, kind, published, fetched, language, meta"
             " FROM documents WHERE url = CAST(? AS TEXT)"
@@ -368,7 +361,7 @@ class Store:
         return None
 
     def places(self, keys: Iterable[int]) -> dict[int, Place]:
-        """The places of the passages; keys of deleted ones are left out."""
+        """Return the places of the passages; deleted ones are omitted."""
         sql = (
             "SELECT p.key, p.document, d.doc_id, d.url, d.title, p.first, p.last,"
             " d.published, d.meta"
@@ -379,7 +372,7 @@ class Store:
             return {row[0]: place(row) for row in self.rows(sql, (listed(keys),))}
 
     def places_between(self, first: int, last: int) -> Iterator[list[Place]]:
-        """The places of the stored passages with keys in the closed range, in portions."""
+        """Yield the places of the stored passages with keys in the closed range, in portions."""
         sql = (
             "SELECT p.key, p.document, d.doc_id, d.url, d.title, p.first, p.last,"
             " d.published, d.meta"
@@ -391,7 +384,7 @@ class Store:
             yield portion
 
     def passages(self, places: Sequence[Place]) -> list[Passage]:
-        """The passages at `places`, in their order; only the blocks of text they need are read."""
+        """Return the passages at `places`, in order; reads only the blocks of text they need."""
         with self._readable("a passage"):
             blocks = self._blocks({(p.document, n) for p in places for n in blocks_of(p.span)})
             return [
@@ -400,7 +393,7 @@ class Store:
             ]
 
     def changes(self, after: int) -> Changes:
-        """Which passage keys came and went after the sequence number `after`."""
+        """Return the passage keys added and deleted after the sequence number `after`."""
         sql = "SELECT added, first, last FROM changes WHERE sequence > ? ORDER BY sequence, first"
         changes = Changes([], [])
         for added, first, last in self.rows(sql, (after,)):
@@ -408,7 +401,7 @@ class Store:
         return changes
 
     def vectors(self, keys: Iterable[int], dim: int) -> tuple[Keys, Floats]:
-        """The stored vectors of those `keys` that have one, in the order of the keys' values."""
+        """Return the stored vectors of `keys`, by ascending key; keys without one are omitted."""
         sql = (
             "SELECT passage, vector FROM vectors"
             " WHERE passage IN (SELECT value FROM json_each(?)) ORDER BY passage"
@@ -417,14 +410,14 @@ class Store:
             return matrix(self.rows(sql, (listed(keys),)), dim)
 
     def vectors_between(self, first: int, last: int, dim: int) -> Iterator[tuple[Keys, Floats]]:
-        """The stored vectors with keys in the closed range, ascending, in portions."""
+        """Yield the stored vectors with keys in the closed range, ascending, in portions."""
         for rows in self.scan("SELECT passage, vector FROM vectors", "passage", first, last):
             with self._readable("a vector"):
                 portion = matrix(rows, dim)
             yield portion
 
     def vectors_of(self, passages: Sequence[Passage], dim: int) -> dict[str, Floats]:
-        """The sound stored vectors of those passages that have one, by passage id."""
+        """Return the sound stored vectors of the passages by passage id; others are omitted."""
         sql = (
             "SELECT d.doc_id, p.first, p.last, v.passage, v.vector FROM documents d"
             " JOIN passages p ON p.document = d.key JOIN vectors v ON v.passage = p.key"
@@ -437,12 +430,11 @@ class Store:
         return {f"{i}:{a}-{b}": v for (i, a, b, *_), v in zip(sound, vectors, strict=True)}
 
     def keys_in(self, first: int, last: int) -> set[int]:
-        """The keys of the stored passages in the closed range."""
         rows = self.rows("SELECT key FROM passages WHERE key BETWEEN ? AND ?", (first, last))
         return {int(key) for (key,) in rows}
 
     def keys(self) -> Keys:
-        """The keys of all passages that have a vector, ascending."""
+        """Return the keys of all passages that have a vector, ascending."""
         rows = self.rows("SELECT passage FROM vectors ORDER BY passage")
         return np.array([key for (key,) in rows], dtype=np.int64)
 
@@ -450,7 +442,7 @@ class Store:
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """One committed batch: on any error, and on a kill, the store stays as it was."""
+        """Commit everything inside as one batch; on an error or a kill the store is unchanged."""
         with self._transaction():
             before, sequence = self.last_key(), self.sequence + 1
             self._set("sequence", str(sequence))
@@ -468,10 +460,10 @@ class Store:
         try:
             yield
         finally:
-            self._roll_back()  # a damaged file refuses a COMMIT, even of nothing
+            self._roll_back()  # a damaged file refuses even an empty COMMIT
 
     def put(self, document: Document, spans: Sequence[Span]) -> range:
-        """Store a document whose address is free, with its passages; returns the passages' keys."""
+        """Store a document at an unused address with its passages; returns the passages' keys."""
         first = self.last_key() + 1
         keys = range(first, first + len(spans))
         fields = (document.kind, document.published, document.fetched, document.language)
@@ -491,18 +483,18 @@ class Store:
         return keys
 
     def put_vectors(self, keys: Sequence[int], vectors: Floats) -> None:
-        """Store one vector for each passage key; `vectors` is (n_keys, dim)."""
+        """Store one vector per passage key; `vectors` is (n_keys, dim)."""
         stored = vectors.astype(_VECTOR)
         rows = ((key, vector.tobytes()) for key, vector in zip(keys, stored, strict=True))
         self._run_many("INSERT INTO vectors VALUES (?, ?)", rows)
 
     def note(self, name: str, value: str) -> None:
-        """Set a value in the manifest, in its own transaction."""
+        """Set a manifest value in a separate transaction."""
         with self._transaction():
             self._run("INSERT OR REPLACE INTO manifest VALUES (?, ?)", (name, value))
 
     def remove(self, url: str) -> bool:
-        """Remove the document at `url` with all that belongs to it; says whether it was there."""
+        """Remove the document at `url` and all that belongs to it; returns whether it existed."""
         sql = "SELECT key, doc_id FROM documents WHERE url = CAST(? AS TEXT)"
         for key, doc_id in self.rows(sql, (raw(url),)):
             sql = "SELECT MIN(key), MAX(key) FROM passages WHERE document = ?"
@@ -515,10 +507,10 @@ class Store:
         return False
 
     def compact_into(self, path: Path, tick: Callable[[], None]) -> None:
-        """Write a copy without the space of what was deleted; `tick` is called now and then.
+        """Write a copy without the free space; `tick` is called now and then.
 
-        The copy's log of changes says "all of these were added", which is what a derived index
-        needs to start from nothing, and one that is behind to catch up.
+        The copy's log of changes says that all passages were added: a derived index can be built
+        from it, and one that is behind can catch up.
         """
         self._connection.set_progress_handler(tick, TICK_STEPS)
         try:
@@ -537,7 +529,7 @@ class Store:
             copy.close()
 
     def n_live_bytes(self) -> int:
-        """About how many bytes a compact copy takes."""
+        """Estimate the size of a compact copy in bytes."""
         [[n_pages], [n_free], [size]] = [
             row
             for name in ("page_count", "freelist_count", "page_size")
@@ -546,7 +538,6 @@ class Store:
         return int((n_pages - n_free) * size)
 
     def _blocks(self, wanted: set[tuple[int, int]]) -> dict[tuple[int, int], str]:
-        """The texts of those blocks, given as (document, number)."""
         sql = (
             "SELECT b.document, b.number, b.data FROM json_each(?) w JOIN blocks b"
             " ON b.document = json_extract(w.value, '$[0]')"
@@ -564,16 +555,15 @@ class Store:
         self._run("UPDATE manifest SET value = ? WHERE name = ?", (value, name))
 
     def _fold_in(self, doc_id: str, sign: int) -> None:
-        """The digest is a sum of hashes: the same for the same documents, whatever the history."""
+        """Update the digest, a sum of hashes that does not depend on the corpus's history."""
         with self._readable("the digest"):
             digest = int(self._value("SELECT value FROM manifest WHERE name = 'digest'"), 16)
         digest += sign * share_of_digest(doc_id)
         self._set("digest", f"{digest % 2**128:032x}")
 
-    # ── SQL goes through here, so that SQLite's errors leave as ours ─────────────────────────────
+    # ── All SQL goes through here, so that SQLite's errors become ours ───────────────────────────
 
     def rows(self, sql: str, arguments: Sequence[object] = ()) -> list[Any]:
-        """The rows of a statement that only one caller needs."""
         with self._reported():
             return selected(self._connection, sql, arguments)
 
@@ -594,9 +584,9 @@ class Store:
     def scan(
         self, sql: str, key: str = "key", first: int = 1, last: int | None = None
     ) -> Iterator[list[Any]]:
-        """The rows in portions, by ascending key, which is the first column of `sql`.
+        """Yield the rows in portions by ascending key, the first column of `sql`.
 
-        `sql` has no WHERE of its own.
+        `sql` must not have a WHERE clause.
         """
         bound = int(np.iinfo(np.int64).max) if last is None else last
         sql = f"{sql} WHERE {key} BETWEEN ? AND ? ORDER BY {key} LIMIT {ROWS_AT_ONCE}"
@@ -622,7 +612,7 @@ class Store:
     def _reported(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.ProgrammingError:  # a closed store: a mistake of ours, not of the file
+        except sqlite3.ProgrammingError:  # a closed store: our bug, not the file's fault
             raise
         except UnicodeDecodeError as error:
             raise CorpusError(damaged(self.path, f"a text in it is no text: {error}")) from error

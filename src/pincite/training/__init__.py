@@ -1,1 +1,1 @@
-"""Training of the models that Pincite ships; needs the extra: pip install 'pincite[train]'."""
+"""Training of the models that ship with Pincite; needs `pip install 'pincite[train]'`."""

@@ -1,9 +1,9 @@
-"""Rows that `train answerer` learns from: made of verified answers, and turned into lessons.
+"""Build the rows that `train answerer` learns from, and turn them into lessons.
 
-As in Verif.ai's PQAref (Košprdić et al. 2024, §II-B) a row is a question, the references that were
-found for it, in the order of the prompt, and an answer that cites them by id. `RowMaker` makes rows
-from answers of `ask`: of an answer it keeps the sentences that all their references support, or
-that a user wrote. `LessonMaker` makes prompts and replies from rows.
+As in Verif.ai's PQAref (Košprdić et al. 2024, §II-B), a row is a question, the references found for
+it in prompt order, and an answer that cites them by id. `RowMaker` makes rows from answers of
+`ask`: it keeps the sentences that all their references support, or that a user wrote.
+`LessonMaker` makes prompts and replies from rows.
 """
 
 import gzip
@@ -30,7 +30,7 @@ from pincite.types import Span
 from pincite.verbs.ask.report import EXTRACT, WHOLE, Answer, AnswerReport, Checked, Reference
 from pincite.verbs.ask.writers import excerpt
 
-PARTS = {"test": 0.1, "dev": 0.2, "train": 1.0}  # up to which share of the questions: 10, 10, 80 %
+PARTS = {"test": 0.1, "dev": 0.2, "train": 1.0}  # cumulative shares of the questions: 10, 10, 80 %
 _SUPPORT = {Support.SUPPORTS, Support.VERBATIM}
 README = """# Questions, references, answers
 
@@ -45,21 +45,21 @@ parts. The texts are the sources' own: their licences apply.
 
 @dataclass(slots=True)
 class RowMaker:
-    """Makes rows of answers and counts what it leaves out, and why."""
+    """Makes rows from answers, and counts what it leaves out by reason."""
 
-    opinions: Sequence[Opinion] = ()  # oldest first: the last on an item counts
-    least_verified: float = 1.0  # share of an answer's sentences; the others are left out
-    extracts: bool = True  # whether to take answers that no model wrote
+    opinions: Sequence[Opinion] = ()  # oldest first: the last one on an item counts
+    least_verified: float = 1.0  # minimum share of verified sentences in an answer
+    extracts: bool = True  # whether to use extractive answers
     rows: list[dict[str, Any]] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
-    verifiers: Counter[str] = field(default_factory=Counter)  # answers that each judged
+    verifiers: Counter[str] = field(default_factory=Counter)  # answers judged by each
     n_answers: int = 0
     _known: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, path: Path) -> None:
-        """Make rows of a report of `ask --json`; raises InputError if it is not one."""
+        """Make rows from a report of `ask --json`; raises InputError if it is not one."""
         report = AnswerReport.from_file(path)
-        result = hashlib.sha256(path.read_bytes()).hexdigest()[:16]  # as `feedback.opinion` has it
+        result = hashlib.sha256(path.read_bytes()).hexdigest()[:16]  # like `feedback.opinion`
         opinions = {each.item_id: each for each in self.opinions if each.result == result}
         for number, answer in enumerate(report.answers, 1):
             self.n_answers += 1
@@ -76,7 +76,7 @@ class RowMaker:
     def _row(
         self, answer: Answer, item: str, opinions: Mapping[str, Opinion]
     ) -> dict[str, Any] | str:
-        """The row, or why there is none."""
+        """Return the row, or why there is none."""
         on_all = opinions.get(item)
         if on_all and on_all.correction:
             return _row_of(answer, on_all.correction, 1)
@@ -92,10 +92,12 @@ class RowMaker:
         return _row_of(answer, text, n_corrected)
 
     def parts(self) -> dict[str, list[dict[str, Any]]]:
-        """The rows in train, dev and test; rows that share a question or references stay together.
+        """Split the rows into train, dev and test, keeping rows with shared contents together.
 
-        The part depends on a hash of the question, so that rows stay where they are when more are
-        added, unless these join two questions.
+        Rows that share a question or references are in the same part.
+
+        A hash of the question decides the part, so adding rows does not move existing ones unless a
+        new row connects two questions.
         """
         found: dict[str, list[dict[str, Any]]] = {part: [] for part in reversed(PARTS)}
         for rows in _joined(self.rows):
@@ -105,7 +107,7 @@ class RowMaker:
         return found
 
     def files(self) -> dict[str, str]:
-        """Name and content of each file: the three parts, card.json and README.md."""
+        """Return each file's name and content: the three parts, card.json and README.md."""
         parts = self.parts()
         card = {
             "kind": "answers with references",
@@ -131,7 +133,7 @@ class RowMaker:
 def _good_sentences(
     answer: Answer, item: str, opinions: Mapping[str, Opinion]
 ) -> tuple[str, int, int]:
-    """The answer's good sentences, how many they are, and how many of them a user wrote."""
+    """Return the answer's good sentences, their number, and how many of them a user wrote."""
     text, at, n_kept, n_corrected = "", 0, 0, 0
     for number, checked in enumerate(answer.sentences, 1):
         span, name = checked.sentence.span, f"{item}.s{number}"
@@ -155,7 +157,7 @@ def _inherited_marks(checked: Checked) -> str:
 
 
 def _row_of(answer: Answer, text: str, n_corrected: int) -> dict[str, Any] | str:
-    """The row with this text for an answer, its marks as ids; or why there is none."""
+    """Return the row for an answer with this text, marks replaced by ids; or why there is none."""
     found = answer.searched.found
     order = {ref_id: place for place, ref_id in enumerate(found)}
     given = [each for each in answer.references if each.document.text.strip()]
@@ -188,7 +190,7 @@ def _row_of(answer: Answer, text: str, n_corrected: int) -> dict[str, Any] | str
 
 
 def _text(reference: Reference, answer: Answer) -> str:
-    """The reference's text; of a long one the passages that were quoted, and others."""
+    """Return the reference's text; for a long one, the quoted passages and some others."""
     document = reference.document
     if len(document.text) <= WHOLE:
         return document.text
@@ -203,12 +205,12 @@ def _text(reference: Reference, answer: Answer) -> str:
 
 
 def _plain(row: Mapping[str, Any]) -> str:
-    """The question without case, white space and marks at its end."""
+    """Normalise the question: no case, single spaces, no final punctuation."""
     return " ".join(row["question"].casefold().split()).rstrip(" ?.!")
 
 
 def _joined(rows: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Groups of rows connected by a question, or by the references given or cited."""
+    """Group rows connected by a question, or by the references given or cited."""
     group, first = list(range(len(rows))), dict[Hashable, int]()
 
     def root(row: int) -> int:
@@ -227,14 +229,14 @@ def _joined(rows: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     return list(found.values())
 
 
-# From rows to lessons. An answer that cites what it was not given would teach to invent, so its row
-# is left out. As many abstracts are shown as fit, the cited ones always, all in random order, so
-# that a position has no meaning.
+# From rows to lessons. An answer that cites what it was not given would teach the model to invent,
+# so its row is left out. As many abstracts as fit are shown, always including the cited ones, in
+# random order so that a position has no meaning.
 
 STEP = "answer_question"
-# In an answer, bare ones too
+# Matches bare ids in an answer too.
 _PMID = re.compile(r"(?:PUBMED|PMID)\s*:?\s*(\d{1,9})", re.IGNORECASE)
-_ID = re.compile(r"(?:PUBMED|PMID)?\s*:?\s*(\d{1,9})", re.IGNORECASE)  # what a row may call a PMID
+_ID = re.compile(r"(?:PUBMED|PMID)?\s*:?\s*(\d{1,9})", re.IGNORECASE)  # spellings of a PMID
 _FORM = (
     'an object with "question", "answer" and "abstracts", a list of objects with "id", "title" and '
     '"text"'
@@ -243,7 +245,7 @@ _FORM = (
 
 @dataclass(frozen=True, slots=True)
 class Abstract:
-    """A text that an answer was written from."""
+    """A text that an answer is based on."""
 
     ref_id: str  # the digits of a PMID, or any other id
     title: str
@@ -252,16 +254,16 @@ class Abstract:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A question with what was found for it, best first, and its answer with references."""
+    """A question with the abstracts found for it, best first, and its answer with references."""
 
     question: str
     abstracts: tuple[Abstract, ...]
-    answer: str  # `[n]` counts the abstracts in their order
+    answer: str  # `[n]` is the n-th abstract
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What one step sees of one row: both messages of the prompt, and the reply."""
+    """What one training step sees of one row: the two prompt messages and the reply."""
 
     system: str
     user: str
@@ -270,9 +272,10 @@ class Lesson:
 
 @dataclass(slots=True)
 class LessonMaker:
-    """Makes lessons of rows and counts what it leaves out, and why.
+    """Makes lessons from rows, and counts what it leaves out by reason.
 
-    `n_tokens` gives a lesson's length; `control` holds the model's tokens that no text may contain.
+    `n_tokens` returns a lesson's length; `control` holds the model's special tokens, which no text
+    may contain.
     """
 
     templates: Templates
@@ -283,12 +286,11 @@ class LessonMaker:
     lessons: list[Lesson] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
     n_rows: int = 0
-    n_cut: int = 0  # rows of which abstracts were left out
+    n_cut: int = 0  # rows that lost abstracts
     n_abstracts_cut: int = 0
     n_without_reference: int = 0
 
     def add(self, row: Row) -> None:
-        """Keep the row's lesson, or count why not."""
         self.n_rows += 1
         why = _unusable(row, self.control)
         lesson, n_shown = (None, 0) if why else self._fitted(row)
@@ -301,7 +303,10 @@ class LessonMaker:
         self.n_cut += len(row.abstracts) > n_shown
 
     def _fitted(self, row: Row) -> tuple[Lesson | None, int]:
-        """The lesson with as many abstracts as fit, and how many; None if the cited ones do not."""
+        """Return the lesson with as many abstracts as fit, and their number.
+
+        The lesson is None if the cited ones do not fit.
+        """
         chance = random.Random(f"{self.seed} {self.n_rows}")  # noqa: S311 - an order, not a secret
         rank = [chance.random() for _ in row.abstracts]
         needed = cited_places(row)
@@ -319,7 +324,7 @@ class LessonMaker:
         return shown(n_fitting - 1), len(needed) + n_fitting - 1
 
     def counts(self) -> dict[str, Any]:
-        """How many rows were read, left out and cut, for the card."""
+        """Count the rows that were read, left out and shortened, for the card."""
         return {
             "read": self.n_rows,
             "left_out": dict(sorted(self.dropped.items())),
@@ -329,7 +334,7 @@ class LessonMaker:
         }
 
     def summary(self, n_used: int) -> Iterator[str]:
-        """The same as lines for the terminal."""
+        """Yield the same as lines for the terminal."""
         yield f"{n_used} of {self.n_rows} rows are used."
         for why, count in sorted(self.dropped.items()):
             yield f"left out: {count} {why}"
@@ -343,7 +348,7 @@ class LessonMaker:
 
 
 def lesson_of(row: Row, places: Sequence[int], templates: Templates) -> Lesson:
-    """The row with the abstracts at these places, in this order; its answer is renumbered."""
+    """Make a lesson from the abstracts at `places`, in this order; the answer is renumbered."""
     blocks = [
         abstract(number, each.ref_id, each.title, each.text)
         for number, each in enumerate((row.abstracts[place] for place in places), 1)
@@ -360,13 +365,13 @@ def lesson_of(row: Row, places: Sequence[int], templates: Templates) -> Lesson:
 
 
 def cited_places(row: Row) -> list[int]:
-    """Places of the abstracts that the answer of a usable row cites, each once."""
+    """Return the distinct places of the abstracts that the answer of a usable row cites."""
     of_id = {f"PUBMED:{each.ref_id}": place for place, each in enumerate(row.abstracts)}
     return sorted({of_id[i] if i in of_id else int(i) - 1 for i in cited_ids(row.answer)})
 
 
 def cited_ids(answer: str) -> list[str]:
-    """What an answer refers to: "PUBMED:123" or a number, each once.
+    """Return the distinct references of an answer: "PUBMED:123" or a number.
 
     >>> cited_ids("It rose [2, 3], as PMID 7 says (PUBMED:12).")
     ['2', '3', 'PUBMED:12', 'PUBMED:7']
@@ -376,7 +381,7 @@ def cited_ids(answer: str) -> list[str]:
 
 
 def _unusable(row: Row, control: frozenset[str]) -> str:
-    """Why no lesson can be made of the row; "" if one can."""
+    """Explain why no lesson can be made from the row; "" if one can."""
     texts = [row.question, row.answer, *(t for x in row.abstracts for t in (x.title, x.text))]
     if not row.question.strip() or not row.answer.strip():
         return "without a question or an answer"
@@ -394,10 +399,10 @@ def _unusable(row: Row, control: frozenset[str]) -> str:
 
 
 def read_rows(path: Path, on_bad: Callable[[InputError], None]) -> Iterator[Row]:
-    """The rows of a file of JSON lines, plain or .gz.
+    """Read the rows of a file of JSON lines, plain or .gz; malformed lines go to `on_bad`.
 
     Raises:
-        InputError: the file cannot be read; what is wrong with a line goes to `on_bad`.
+        InputError: The file cannot be read.
     """
     opened = gzip.open if path.suffix == ".gz" else open
     try:
@@ -431,5 +436,5 @@ def _ref_id(given: Any) -> str:
 def _string(given: Any) -> str:
     if not isinstance(given, str):
         raise TypeError(f"{given!r} where a text should be")
-    given.encode()  # half a surrogate pair, as "\ud800" spells it, is a ValueError
+    given.encode()  # a lone surrogate such as "\ud800" raises ValueError
     return given

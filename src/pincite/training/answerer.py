@@ -1,8 +1,8 @@
-"""`pincite train answerer`: a causal language model that answers from abstracts, with references.
+"""`pincite train answerer`: a causal language model that answers from abstracts with references.
 
-Verif.ai (§II-B): LoRA (Hu et al. 2021; in 4 bits Dettmers et al. 2023) by `peft`, trained by `trl`
-on rows of a question, the abstracts that were found for it, and an answer that cites them; the loss
-counts the answer's tokens only. The prompt is `ask`'s own (`answer_question.txt`).
+As in Verif.ai (§II-B): LoRA (Hu et al. 2021; in 4 bits Dettmers et al. 2023) by `peft`, trained by
+`trl` on rows of a question, the abstracts found for it, and an answer that cites them. Only the
+answer's tokens count in the loss. The prompt is that of `ask` (`answer_question.txt`).
 """
 
 import json
@@ -30,11 +30,11 @@ from pincite.training.verifier import Progress
 
 LESSONS = "lessons.jsonl"
 COUNTS = "counts.json"
-TOLD_EVERY = 100  # rows between two reports of progress
+TOLD_EVERY = 100  # rows between progress reports
 ALL = ("all-linear",)
 FOUR_BITS = ("nf4", "fp4")
 WEIGHTS = "adapter_model.safetensors"
-# The chat template of a base without one. It is kept with the weights.
+# Chat template for a base without one, saved with the weights.
 PLAIN = (
     "{{ bos_token }}{% for m in messages %}{{ m['content'] }}"
     "{% if m['role'] == 'assistant' %}{{ eos_token }}{% else %}\n\n{% endif %}{% endfor %}"
@@ -42,13 +42,13 @@ PLAIN = (
 
 
 def train_answerer(run: Run[AnswererRecipe], tell: Tell, warn: Warn, progress: Progress) -> Path:
-    """Prepare, train and write the adapter, or what is left of that to do; its folder.
+    """Prepare, train and write the adapter, resuming where a run stopped; returns its folder.
 
     Raises:
-        ConfigError: the folder holds another run, there is no such device, or no such layer.
-        InputError: the data cannot be used.
-        MissingExtra: the recipe wants 4 bits, and bitsandbytes is not installed.
-        MissingModel: the base cannot be found, or is not causal.
+        ConfigError: The folder holds another run, or the device or a layer does not exist.
+        InputError: The data cannot be used.
+        MissingExtra: The recipe uses 4 bits, and bitsandbytes is not installed.
+        MissingModel: The base cannot be found, or is not causal.
     """
     device, recipe = begun(run), run.recipe
     model, tokenizer = load_base(run.base, recipe.precision, device)
@@ -63,7 +63,7 @@ def train_answerer(run: Run[AnswererRecipe], tell: Tell, warn: Warn, progress: P
     from trl import SFTConfig, SFTTrainer
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of layouts that peft handles itself, and of deprecations
+        warnings.simplefilter("ignore")  # layouts that peft handles itself, and deprecations
         trainer = SFTTrainer(
             model=model,
             args=SFTConfig(
@@ -97,21 +97,21 @@ def train_answerer(run: Run[AnswererRecipe], tell: Tell, warn: Warn, progress: P
 
 
 def set_template(tokenizer: Any) -> bool:
-    """Give a tokenizer without a chat template the plain one; whether it takes a system message.
+    """Set the plain template if the tokenizer has none; returns whether system messages work.
 
-    Some templates refuse a system message, others leave it out.
+    Some templates reject a system message, others drop it.
     """
     if not tokenizer.chat_template:
         tokenizer.chat_template = PLAIN
     messages = [{"role": "system", "content": "HEARD"}, {"role": "user", "content": "Yes?"}]
     try:
         return "HEARD" in tokenizer.apply_chat_template(messages, tokenize=False)
-    except Exception:  # whatever the template's own code raises
+    except Exception:  # the template's code can raise anything
         return False
 
 
 def turns(lesson: Lesson, takes_system: bool) -> dict[str, list[dict[str, str]]]:
-    """A lesson as `trl` takes it: the prompt's messages, and the reply to learn."""
+    """Convert a lesson to `trl`'s format: the prompt's messages, and the reply to learn."""
     prompt = [{"role": "user", "content": f"{lesson.system}\n\n{lesson.user}"}]
     if takes_system:
         prompt = [
@@ -124,10 +124,10 @@ def turns(lesson: Lesson, takes_system: bool) -> dict[str, list[dict[str, str]]]
 def prepared(
     run: Run[AnswererRecipe], tokenizer: Any, takes_system: bool, tell: Tell, warn: Warn
 ) -> list[Lesson]:
-    """The lessons kept in the run's folder, or new ones from its data, which are then kept.
+    """Load the lessons saved in the run's folder, or make them from the data and save them.
 
     Raises:
-        InputError: the data cannot be read, has too many bad lines, or no lesson.
+        InputError: The data cannot be read, has too many malformed lines, or yields no lesson.
     """
     kept, recipe = run.folder / LESSONS, run.recipe
     if kept.exists():
@@ -180,23 +180,23 @@ def prepared(
 
 
 def special_tokens(tokenizer: Any) -> frozenset[str]:
-    """The tokens that are not text: in a page, one would forge a turn."""
+    """Return the tokens that are not text: in a page, they could forge a turn."""
     added = tokenizer.added_tokens_decoder.values()
     special = {token.content for token in added if token.special}
     return frozenset(special | set(tokenizer.all_special_tokens))
 
 
 def load_base(base: str, precision: str, device: str = "cpu") -> tuple[Any, Any]:
-    """The causal model on its device, and its tokenizer.
+    """Load the causal model on its device, and its tokenizer.
 
     Args:
-        base: a folder or id of Hugging Face, with weights as safetensors.
-        precision: as in a recipe, or auto: as its weights are stored.
+        base: A folder or Hugging Face id, with weights as safetensors.
+        precision: As in a recipe; auto: as the weights are stored.
         device: cpu or cuda.
 
     Raises:
         MissingExtra: 4 bits need bitsandbytes, which is not installed.
-        MissingModel: there is no such model, it is not causal, or it has no end-of-text token.
+        MissingModel: It does not exist, is not causal, or has no end-of-text token.
     """
     if precision in FOUR_BITS and find_spec("bitsandbytes") is None:
         raise MissingExtra(
@@ -214,7 +214,7 @@ def load_base(base: str, precision: str, device: str = "cpu") -> tuple[Any, Any]
             base, config=config, use_safetensors=True, **_stored(precision, device)
         )
         tokenizer = AutoTokenizer.from_pretrained(base)
-    except Exception as error:  # transformers raises what its parts raise
+    except Exception as error:  # transformers raises any exception
         raise MissingModel(
             f"{base} cannot be loaded as a causal Hugging Face model: {error}"
         ) from error
@@ -226,7 +226,7 @@ def load_base(base: str, precision: str, device: str = "cpu") -> tuple[Any, Any]
 
 
 def _stored(precision: str, device: str) -> dict[str, Any]:
-    """How the base's weights are kept in memory."""
+    """Loading options for the base's weights."""
     if precision not in FOUR_BITS:
         return {"dtype": "auto" if precision == "auto" else getattr(torch, precision)}
     from transformers import BitsAndBytesConfig
@@ -242,7 +242,7 @@ def _stored(precision: str, device: str) -> dict[str, Any]:
 
 
 def _require_fit(model: Any, recipe: AnswererRecipe) -> None:
-    """The layers to adapt exist, and the network has positions for the longest lesson."""
+    """Check that the layers to adapt exist, and that the longest lesson fits the positions."""
     from transformers.pytorch_utils import Conv1D
 
     kinds = (torch.nn.Linear, Conv1D)
@@ -264,9 +264,9 @@ def _require_fit(model: Any, recipe: AnswererRecipe) -> None:
 def export(
     trained: Path, out: Path, *, source: str, licence: str, merge: bool, floats: bool
 ) -> None:
-    """Write the adapter, or with `merge` the base with it merged, into `out`.
+    """Write the adapter, or with `merge` the base with the adapter merged, into `out`.
 
-    A base that was in 4 bits for training is merged in full precision: the adapter fits it too.
+    A base that was trained on in 4 bits is merged in full precision; the adapter fits both.
 
     Raises:
         MissingModel: `trained` holds no adapter, or its base cannot be loaded.
@@ -274,7 +274,7 @@ def export(
     card = weights.read_card(trained) | {"source": source, "licence": licence, "merged": merge}
     out.mkdir(parents=True, exist_ok=True)
     if merge:
-        if not (trained / WEIGHTS).is_file():  # peft would also take pickled weights
+        if not (trained / WEIGHTS).is_file():  # peft would also load pickled weights
             raise MissingModel(f"{trained} holds no {WEIGHTS}, which `train answerer` writes.")
         from peft import PeftModel
 
@@ -294,7 +294,7 @@ def _write_cards(folder: Path, card: dict[str, Any]) -> None:
 
 
 def readme(card: Mapping[str, Any]) -> str:
-    """The card as Markdown, with the header that the Hugging Face hub reads."""
+    """Render the card as Markdown, with the header that the Hugging Face hub reads."""
     merged = bool(card.get("merged"))
     return f"""---
 base_model: {card["base"]}

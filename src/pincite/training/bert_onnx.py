@@ -1,12 +1,11 @@
 """A BERT encoder's weights as an ONNX graph, without torch.
 
-`build` writes the graph of a BERT body (any depth and width) from a state dict with Hugging Face's
-names, so that conversion needs only numpy and onnx; `quantise` makes the int8 file that runs.
+`build` writes the graph of a BERT body (any depth and width) from a state dict with Hugging Face
+names, so conversion needs only numpy and onnx; `quantise` writes the int8 file used for inference.
 The graph follows Devlin et al. 2019 as transformers implements it: post-layer-norm, erf GELU.
 
-It is meant for rows without padding, which is how Pincite runs them: it takes no mask. Attention
-is one operator of ONNX Runtime's own, and where logits are asked for, the last layer is computed
-for the first token only.
+It takes no mask, because Pincite runs rows without padding. Attention is an operator of ONNX
+Runtime, and for logits the last layer is computed for the first token only.
 """
 
 import re
@@ -21,12 +20,12 @@ from onnx import TensorProto, helper, numpy_helper
 
 Weights = Mapping[str, npt.NDArray[np.float32]]
 OPSET = 17  # the first with LayerNormalization
-RUNTIME = helper.make_opsetid("com.microsoft", 1)  # ONNX Runtime's own operators
+RUNTIME = helper.make_opsetid("com.microsoft", 1)  # ONNX Runtime's custom operators
 EPSILON = 1e-12  # BERT's layer_norm_eps
 
 
 class _Graph:
-    """Nodes and initialisers as they are written; every method returns the name of its output."""
+    """Collects nodes and initialisers; every method returns the name of its output."""
 
     def __init__(self, weights: Weights) -> None:
         self.weights = weights
@@ -65,19 +64,19 @@ class _Graph:
 
 
 def build(weights: Weights, n_heads: int, head: bool) -> onnx.ModelProto:
-    """The graph input_ids, token_type_ids → `logits` or `last_hidden_state`.
+    """Build the graph from input_ids and token_type_ids to `logits` or `last_hidden_state`.
 
     Args:
-        weights: state dict without a `bert.` prefix on the body's names.
-        n_heads: attention heads.
-        head: whether to end in pooler and classifier (logits: batch, labels) or in the hidden
+        weights: State dict, body names without the `bert.` prefix.
+        n_heads: Attention heads.
+        head: Whether to end in pooler and classifier (logits: batch, labels) or in the hidden
             states (batch, tokens, width).
     """
     graph = _Graph(weights)
     hidden = _embeddings(graph)
     n_layers = 1 + max(int(n.split(".")[2]) for n in weights if n.startswith("encoder.layer."))
     for layer in range(n_layers):
-        alone = head and layer == n_layers - 1  # the head reads nothing but the first token
+        alone = head and layer == n_layers - 1  # the head reads only the first token
         hidden = _layer(graph, hidden, f"encoder.layer.{layer}", n_heads, first_only=alone)
     if head:
         first = graph.op("Gather", hidden, graph.const("zero", np.array(0)), axis=1)
@@ -131,27 +130,27 @@ def _model(graph: _Graph, last: str, name: str, shape: list[str]) -> onnx.ModelP
 
 
 def quantise(model: onnx.ModelProto, target: Path) -> None:
-    """Write `model` with int8 weights (one scale a column) and uint8 activations at run time."""
+    """Write `model` with int8 weights (one scale per column) and uint8 activations at run time."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    # What no shape inference knows, the output of RUNTIME's operators, is float as everything is.
+    # Shape inference cannot type the outputs of RUNTIME's operators; all are float.
     floats = {"DefaultTensorType": TensorProto.FLOAT}
     quantize_dynamic(
         model, target, weight_type=QuantType.QInt8, per_channel=True, extra_options=floats
     )
 
 
-# The float weights behind an int8 ONNX file: what a bench or a fine-tuning run starts from.
+# Recover float weights from an int8 ONNX file, as the start of a benchmark or fine-tuning run.
 
 Floats = npt.NDArray[np.float32]
-# Layers that were exported as Gemm keep their names, and the quantiser turns them round.
+# Layers exported as Gemm keep their names, but the quantiser transposes them.
 TRANSPOSED = ("bert.pooler.dense.weight", "classifier.weight")
 TURNED = "^T"
-HEADS = 12  # the file does not name the number of heads; MiniLM has 12 at every depth
+HEADS = 12  # not in the file; MiniLM has 12 at every depth
 
 
 def state_dict(path: Path) -> dict[str, Floats]:
-    """Hugging Face's names → float32 arrays, linear weights as (out, in)."""
+    """Return float32 arrays by Hugging Face name, linear weights as (out, in)."""
     model = onnx.load(path)
     stored = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
     state = {
@@ -167,7 +166,7 @@ def state_dict(path: Path) -> dict[str, Floats]:
     for name in TRANSPOSED:
         if name in state:
             state[name] = np.ascontiguousarray(state[name].T)
-    for name in [name for name in state if name.endswith(TURNED)]:  # as bert_onnx names kernels
+    for name in [name for name in state if name.endswith(TURNED)]:  # bert_onnx's names of kernels
         state[name.removesuffix(TURNED)] = np.ascontiguousarray(state.pop(name).T)
     for node in model.graph.node:
         if node.op_type in ("MatMulInteger", "MatMul"):
@@ -176,7 +175,7 @@ def state_dict(path: Path) -> dict[str, Floats]:
 
 
 def _linear(stored: dict[str, npt.NDArray[np.generic]], node: onnx.NodeProto) -> dict[str, Floats]:
-    """The weight of a matrix product, under the path that the node's name spells."""
+    """Return the weight of a matrix product, named after the node's path."""
     module = re.sub(r"/(MatMul.*)$", "", node.name).strip("/").replace("/", ".")
     for name in node.input:
         base = name.removesuffix("_quantized")

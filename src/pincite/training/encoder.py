@@ -1,7 +1,7 @@
-"""`pincite train encoder`: a bi-encoder, trained by sentence-transformers.
+"""`pincite train encoder`: train a bi-encoder with sentence-transformers.
 
-As in DPR (Karpukhin et al. 2020) a claim's passage is told from all others of its batch, and from
-one that a search finds for the claim in another document. The model's cosine is the dense
+As in DPR (Karpukhin et al. 2020), a claim's passage is contrasted with all others of its batch and
+with one that a search finds for the claim in another document. The model's cosine is the dense
 retriever's score.
 """
 
@@ -33,16 +33,16 @@ PAIRS = "pairs.jsonl"
 CHECKPOINTS = "checkpoints"
 SAVE_EVERY = 50  # steps
 
-Pair = dict[str, str]  # anchor, positive and, where negatives are wanted, negative
+Pair = dict[str, str]  # anchor, positive and, with negatives enabled, negative
 
 
 def train_encoder(run: Run[EncoderRecipe], tell: Tell, warn: Warn, progress: Progress) -> Path:
-    """Prepare, train and write the encoder, or what is left of that to do; the model's folder.
+    """Prepare, train and write the encoder, resuming where a run stopped; returns its folder.
 
     Raises:
-        ConfigError: the folder holds another run, or there is no such device.
-        InputError: the data cannot be used.
-        MissingModel: the base cannot be found.
+        ConfigError: The folder holds another run, or there is no such device.
+        InputError: The data cannot be used.
+        MissingModel: The base cannot be found.
     """
     device, recipe = begun(run), run.recipe
     body = run.folder / BASE
@@ -83,7 +83,7 @@ def train_encoder(run: Run[EncoderRecipe], tell: Tell, warn: Warn, progress: Pro
 
 
 def trainer_arguments(run: Run[Any], device: str) -> dict[str, Any]:
-    """The arguments that both library trainers have in common."""
+    """Return the arguments common to both library trainers."""
     recipe = run.recipe
     return {
         "output_dir": str(run.folder / CHECKPOINTS),
@@ -103,7 +103,7 @@ def trainer_arguments(run: Run[Any], device: str) -> dict[str, Any]:
 
 
 def progress_callback(progress: Progress) -> Any:
-    """A callback of transformers' trainer that passes on steps and losses."""
+    """Make a callback for transformers' trainer that reports steps and losses."""
     from transformers import TrainerCallback
 
     class Steps(TrainerCallback):  # type: ignore[misc]  # Any to mypy
@@ -115,7 +115,6 @@ def progress_callback(progress: Progress) -> Any:
 
 
 def resume(trainer: Any, run: Run[Any]) -> None:
-    """Train from the run's last checkpoint, if it has one."""
     from transformers.trainer_utils import get_last_checkpoint
 
     checkpoints = run.folder / CHECKPOINTS
@@ -124,10 +123,10 @@ def resume(trainer: Any, run: Run[Any]) -> None:
 
 
 def prepared(run: Run[EncoderRecipe], tell: Tell, warn: Warn) -> list[Pair]:
-    """The pairs kept in the run's folder, or new ones from its data, which are then kept.
+    """Load the pairs saved in the run's folder, or make them from the data and save them.
 
     Raises:
-        InputError: a file is missing, has too many bad rows, or no row has evidence to be found.
+        InputError: A file is missing, has too many malformed rows, or no row has usable evidence.
     """
     kept, recipe = run.folder / PAIRS, run.recipe
     if kept.exists():
@@ -162,7 +161,7 @@ def prepared(run: Run[EncoderRecipe], tell: Tell, warn: Warn) -> list[Pair]:
 def _negatives(
     rows: Sequence[LabelledClaim], run: Run[EncoderRecipe], tell: Tell
 ) -> dict[str, list[str]]:
-    """Query → passages that words and meaning find in documents that are not its own evidence."""
+    """Map each query to passages of other documents that words and meaning find."""
     own: dict[str, set[str]] = {}
     for row in rows:
         own.setdefault(query_of(row), set()).add(row.evidence)
@@ -183,41 +182,41 @@ def _negatives(
 
 
 def _shown(row: LabelledClaim) -> str:
-    """The passage that shares most words with the claim, as the corpus shows it to an encoder."""
+    """Return the passage that shares most words with the claim, in the encoder's input format."""
     (text,) = grouped.cut(row, 1).latent
     return passage_text(Passage("", "", context_of(row, "page"), text, Span(0, len(text))))
 
 
 def query_of(row: LabelledClaim) -> str:
-    """The row's query for both rankings: its article's title stands in for "it" and "he"."""
+    """Return the row's query for both rankings; its article's title resolves "it" and "he"."""
     return retrievers.dense_query(Claim(row.row_id, row.claim, context_of(row, "title")))
 
 
 def context_of(row: LabelledClaim, field: str) -> str:
-    """The `title` of the article or of the cited `page`, from `meta.context`; "" if unknown."""
+    """Return the article's `title` or the cited `page`'s, from `meta.context`; "" if unknown."""
     given = row.meta.get("context")
     value = given.get(field) if isinstance(given, dict) else ""
     return value if isinstance(value, str) else ""
 
 
 def read_either(path: Path, on_bad: Callable[[InputError], None]) -> Iterator[LabelledClaim]:
-    """The rows of a claims file, or of WAFER-like records with the texts of their pages.
+    """Read the rows of a claims file, or of WAFER-like records with the texts of their pages.
 
-    Records are recognised by the field `input` of their first line. A cited page's text is in the
-    record, or in `corpus-NAME.jsonl` or `corpus.jsonl` (plain or .gz) beside the file.
+    The field `input` in the first line identifies records. A cited page's text is in the record, or
+    in `corpus-NAME.jsonl` or `corpus.jsonl` (plain or .gz) beside the file.
     """
     opened = gzip.open if path.suffix == ".gz" else open
     try:
         with opened(path, "rb") as lines:
             first = json.loads(next((line for line in lines if line.strip()), b"{}"))
     except (OSError, EOFError, ValueError, RecursionError):
-        first = None  # `read_labelled` reports what is wrong
+        first = None  # `read_labelled` reports the error
     is_wafer = isinstance(first, dict) and "input" in first
     yield from _cited(path, on_bad) if is_wafer else read_labelled(path, on_bad)
 
 
 def _cited(path: Path, on_bad: Callable[[InputError], None]) -> Iterator[LabelledClaim]:
-    """A row for each page that a record cites and whose text is known."""
+    """Yield a row for each cited page with a known text."""
     pages = _pages_beside(path, on_bad)
     unknown = Document("", "", "")
     for record in read_records(path, on_bad):
@@ -241,7 +240,7 @@ def _cited(path: Path, on_bad: Callable[[InputError], None]) -> Iterator[Labelle
 
 
 def _pages_beside(path: Path, on_bad: Callable[[InputError], None]) -> dict[str, Document]:
-    """The pages in `corpus-NAME.jsonl` or `corpus.jsonl` beside a file of records, by address."""
+    """Read `corpus-NAME.jsonl` or `corpus.jsonl` beside a file of records; pages by address."""
     name = path.name.removesuffix(".gz").removesuffix(".jsonl")
     places = [path.with_name(f"{stem}.jsonl{end}")
               for stem in (f"corpus-{name}", "corpus") for end in (".gz", "")]  # fmt: skip

@@ -1,7 +1,7 @@
-"""A trained model as Pincite runs it: model.onnx, tokenizer.json and its card in one folder.
+"""Export a trained model for inference: model.onnx, tokenizer.json and its card in one folder.
 
-A plain BERT goes through `bert_onnx`, whose graph is small and known; any other encoder through
-torch's exporter.
+A plain BERT goes through `bert_onnx`, whose graph is small and known; any other encoder goes
+through torch's exporter.
 """
 
 import logging
@@ -17,9 +17,9 @@ from pincite.errors import ConfigError
 from pincite.models import weights
 from pincite.training import bert_onnx, network
 
-MAX_TOKENS = 448  # as `verify` reads: a claim of 60 words and a wide passage of 250
+MAX_TOKENS = 448  # like `verify`: a claim of 60 words and a wide passage of 250
 LANGUAGES = ("en",)
-_STEP = 8  # rows are padded to multiples of it when they run
+_STEP = 8  # rows are padded to multiples of it at run time
 
 
 def export(
@@ -31,19 +31,19 @@ def export(
     floats: bool = False,
     merge: bool = False,
 ) -> str:
-    """Write the Hugging Face folder `trained` into `out` as `weights.locate` accepts it; its kind.
+    """Write the Hugging Face folder `trained` into `out` for `weights.locate`; returns its kind.
 
     Args:
-        trained: the folder `model` of a run, of a verifier, an encoder or an answerer.
-        out: made if it does not exist; other files in it stay.
-        source: for the card: which network and data it comes from.
-        licence: for the card.
-        floats: keep float32, four times as large and about half as fast as int8.
-        merge: for an answerer: write the base with the adapter merged, not the adapter.
+        trained: The folder `model` of a run, of a verifier, an encoder or an answerer.
+        out: Created if missing; other files in it stay.
+        source: For the card: the original network and data.
+        licence: For the card.
+        floats: Keep float32, four times as large and about half as fast as int8.
+        merge: For an answerer: write the base with the adapter merged, not the adapter.
 
     Raises:
         MissingModel: `trained` cannot be loaded.
-        ConfigError: its labels are not CLASSES in their order, or there is nothing to merge.
+        ConfigError: Its labels are not CLASSES in order, or there is nothing to merge.
     """
     about = {"source": source, "licence": licence}
     trained_card = weights.read_card(trained)
@@ -82,7 +82,7 @@ def _write(model: Any, tokenizer: Any, out: Path, card: dict[str, Any], floats: 
     if floats:
         onnx.save(graph, part)
     else:
-        logging.disable(logging.WARNING)  # ONNX Runtime's advice to pre-process: nothing to gain
+        logging.disable(logging.WARNING)  # ONNX Runtime's advice to pre-process gains nothing
         bert_onnx.quantise(graph, part)
         logging.disable(logging.NOTSET)
     tokenizer.save(str(out / "tokenizer.json"))
@@ -105,20 +105,20 @@ def _plain_bert(model: Any, head: bool) -> onnx.ModelProto:
 
 
 class _OneOutput(torch.nn.Module):  # type: ignore[misc]  # Any to mypy
-    """The network with its inputs by position and one tensor out, as the exporter wants it."""
+    """The network with positional inputs and one output tensor, as the exporter requires."""
 
     def __init__(self, model: Any, fields: list[str], output: str) -> None:
         super().__init__()
         self.model, self.fields, self.output = model, fields, output
 
     def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
-        """(batch, 3), or the hidden states: (batch, tokens, width)."""
+        """Return logits (batch, 3), or hidden states (batch, tokens, width)."""
         answer = self.model(**dict(zip(self.fields, inputs, strict=True)))
         return getattr(answer, self.output)
 
 
 def _traced(model: Any, head: bool) -> onnx.ModelProto:
-    """The graph of any encoder, by torch's tracing exporter."""
+    """Return the graph of any encoder, by torch's tracing exporter."""
     fields = ["input_ids", "attention_mask", *network.types_field(model)]
     # Two rows of unequal length: a trace of one, or without padding, may drop the mask.
     row = torch.ones(2, _STEP, dtype=torch.int64)
@@ -127,7 +127,7 @@ def _traced(model: Any, head: bool) -> onnx.ModelProto:
     given = {"input_ids": row, "attention_mask": row, "token_type_ids": torch.zeros_like(row)}
 
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the tracer: constants, the exporter's age
+        warnings.simplefilter("ignore")  # about constants and the exporter's age
         path = Path(folder) / "model.onnx"
         torch.onnx.export(
             _OneOutput(model, fields, output).eval(),

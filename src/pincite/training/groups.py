@@ -1,9 +1,9 @@
-"""Rows of claims files as training groups: a claim, the passages of its evidence, and negatives.
+"""Turn rows of claims files into training groups: a claim, its evidence's passages, and negatives.
 
-Which passage of a long evidence decides the label is latent; EM in training finds it. Negatives are
-of three kinds: passages of other documents that were retrieved for the claim; passages of the right
-page that lack the evidence, where annotators marked the lines that have it; and rival claims before
-the right page, wrong ones or the claim with one figure, date, name or negation changed.
+Which passage of a long evidence decides the label is latent; EM in training finds it. There are
+three kinds of negatives: passages of other documents retrieved for the claim; passages of the right
+page without the evidence, where annotators marked its lines; and, against the right page, wrong
+claims or the claim with a changed figure, date, name or negation.
 """
 
 import json
@@ -24,21 +24,20 @@ from pincite.text.passages import cited_passages, windows
 from pincite.training.recipe import GROUPS, MAX_BAD, EncoderRecipe, Extra, Recipe, SetRecipe
 from pincite.types import Document, Passage, Span
 
-# A passage that was retrieved for a claim, or a claim that was changed, may be refuted or just not
-# be mentioned: it counts as not supported.
+# A retrieved passage or a changed claim may be refuted or just not mentioned: not supported.
 MADE_LABEL = "not_support"
 HELD_BACK = 5  # one claim in this many
-DEPTH = 20  # passages retrieved for a claim by each ranking
-# The first hits are often the evidence in other words: a right passage taken for a wrong one does
-# more harm than a weak negative.
+DEPTH = 20  # passages per claim and ranking
+# The first hits are often paraphrases of the evidence: a correct passage labelled as a negative
+# does more harm than a weak negative.
 SKIPPED = 2
 _DOCUMENTS_AT_ONCE = 200
 _QUERIES_AT_ONCE = 256
 _URL = "evidence:"
 _WORD, _DIGIT = re.compile(r"\w+"), re.compile(r"\d")
-_POSSIBLE = re.compile(r"\b(?:may|might|could)\b")  # "may not" does not deny "may"
+_POSSIBLE = re.compile(r"\b(?:may|might|could)\b")  # "may not" does not negate "may"
 
-Tell = Callable[[str, int, int | None], None]  # what, done, in all
+Tell = Callable[[str, int, int | None], None]  # task, steps done, steps in all
 Warn = Callable[[str], None]
 Read = Callable[[Path, Callable[[InputError], None]], Iterator[LabelledClaim]]
 
@@ -50,8 +49,8 @@ class Group:
     set_name: str
     row_id: str
     claim: str
-    label: str  # of the claim with the passage that decides it: one of labelled.LABELS
-    passages: tuple[str, ...]  # of the right document; which of them decides is latent
+    label: str  # of the claim with its deciding passage: one of labelled.LABELS
+    passages: tuple[str, ...]  # of the right document; the deciding one is latent
     negatives: tuple[str, ...] = ()
     rivals: tuple[tuple[str, str], ...] = ()  # (changed or wrong claim, its label), same passage
     weight: float = 1.0
@@ -59,7 +58,7 @@ class Group:
 
 @dataclass(slots=True)
 class Reading:
-    """Rows that could be read, and a message for each that could not."""
+    """The readable rows, and a message for each malformed one."""
 
     rows: list[LabelledClaim]
     bad: list[str]
@@ -78,12 +77,12 @@ def prepared(  # noqa: PLR0913 - each from its own place
     max_bad: int = MAX_BAD,
     own: OwnRows = (),
 ) -> list[Group]:
-    """The groups kept in a run's folder, or new ones from the files in `data`, which are then kept.
+    """Load the groups saved in a run's folder, or make them from `data` and save them.
 
-    Those of `own` come after the recipe's and do not change them.
+    Groups of `own` rows come after the recipe's and do not change them.
 
     Raises:
-        InputError: a file is missing, or has more than `max_bad` bad rows.
+        InputError: A file is missing, or has more than `max_bad` malformed rows.
     """
     if (folder / GROUPS).exists():
         return read_groups(folder / GROUPS)
@@ -113,10 +112,10 @@ def read_sets(
     max_bad: int,
     read: Read = read_labelled,
 ) -> dict[str, Reading]:
-    """The recipe's sets by name; warns of the rows that were skipped.
+    """Read the recipe's sets by name; warns of skipped rows.
 
     Raises:
-        InputError: a file is missing, or has more than `max_bad` bad rows.
+        InputError: A file is missing, or has more than `max_bad` malformed rows.
     """
     readings = {each.name: read_set(data, each, recipe.seed, max_bad, read) for each in recipe.sets}
     _warn_of_bad(readings.values(), warn)
@@ -124,10 +123,10 @@ def read_sets(
 
 
 def read_own(extra: Extra, seed: int, warn: Warn, max_bad: int) -> OwnRows:
-    """The user's own rows, one set per file.
+    """Read the user's rows, one set per file.
 
     Raises:
-        InputError: a file cannot be read, has no rows, or more than `max_bad` bad ones.
+        InputError: A file cannot be read, has no rows, or more than `max_bad` malformed ones.
     """
     try:
         own = [
@@ -152,11 +151,11 @@ def _warn_of_bad(readings: Iterable[Reading], warn: Warn) -> None:
 def read_set(
     folder: Path, wanted: SetRecipe, seed: int, max_bad: int, read: Read = read_labelled
 ) -> Reading:
-    """The chosen rows of one set, in an order that the seed decides; `read` knows the format.
+    """Read the sampled rows of one set, in an order set by the seed; `read` parses the format.
 
     Raises:
-        InputError: there is no such file, it cannot be read, has no rows, or more than `max_bad`
-            bad ones.
+        InputError: The file is missing or unreadable, has no rows, or more than `max_bad` malformed
+            ones.
     """
     path = next(
         (p for end in (".jsonl.gz", ".jsonl") if (p := folder / (wanted.name + end)).exists()), None
@@ -185,15 +184,15 @@ def _read_file(path: Path, wanted: SetRecipe, seed: int, max_bad: int, read: Rea
 
 
 def is_held_back(claim: str, seed: int) -> bool:
-    """Whether a claim is in the fifth that is never trained on, in whatever set it occurs.
+    """Whether a claim is in the fifth that is never trained on, in any set.
 
-    Case and white space do not count: one claim often occurs with several evidences.
+    Case and white space are ignored: one claim often occurs with several evidences.
     """
     return _hashed(claim, f"{seed} held back") % HELD_BACK == 0
 
 
 def half_of(claim: str, seed: int) -> str:
-    """Which half of the held-back claims: the one to `fit` thresholds or the one to `measure`."""
+    """Return the claim's half of the held-back ones: to `fit` thresholds, or to `measure`."""
     return ("fit", "measure")[_hashed(claim, f"{seed} half") % 2]
 
 
@@ -212,9 +211,9 @@ def indexed(
     tell: Tell,
     titles: Mapping[str, str] | None = None,
 ) -> Corpus:
-    """A corpus of the distinct evidences, new or resumed; its documents' urls are numbers.
+    """Build or resume a corpus of the distinct evidences; its documents' urls are numbers.
 
-    `titles`: evidence → the title of its page, where it has one.
+    `titles`: evidence → page title, if known.
     """
     corpus = engines.open_or_create(folder, encoder)
     distinct = list(dict.fromkeys(evidences))
@@ -230,7 +229,7 @@ def indexed(
 def negatives(
     corpus: Corpus, rows: Sequence[LabelledClaim], dense: bool, tell: Tell
 ) -> dict[str, list[str]]:
-    """Claim → passages that both rankings find, those of its own evidences left out."""
+    """Map each claim to passages that both rankings find, except those of its evidences."""
     own: dict[str, list[str]] = {}
     for row in rows:
         own.setdefault(row.claim, []).append(row.evidence)
@@ -244,7 +243,7 @@ def negatives(
 def retrieved(
     corpus: Corpus, queries: Sequence[str], dense: bool, tell: Tell
 ) -> dict[str, list[Passage]]:
-    """Query → what both rankings find after their first hits, by words before by meaning."""
+    """Map each query to what both rankings find after their first hits, word hits first."""
     retrievers = [corpus.lexical()] + ([corpus.dense()] if dense else [])
     found: dict[str, list[Passage]] = {query: [] for query in queries}
     for start in range(0, len(queries), _QUERIES_AT_ONCE):
@@ -257,11 +256,11 @@ def retrieved(
 
 
 def number_of(passage: Passage) -> int:
-    """The place of the passage's document among the distinct evidences given to `indexed`."""
+    """Return the index of the passage's document among the distinct evidences of `indexed`."""
     return int(passage.url.removeprefix(_URL))
 
 
-# Cutting and changing
+# Splitting evidence and changing claims
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,11 +272,11 @@ class Cut:
 
 
 def cut(row: LabelledClaim, most: int, n_words: int = 0) -> Cut:
-    """The row's evidence in passages as `verify` cuts a cited source, at most `most` of a kind.
+    """Split a row's evidence like a source cited to `verify`, at most `most` passages per kind.
 
-    With `n_words` they are all about that long. Those that share most words with the claim are
-    kept, a cheap choice before EM makes the costly one. `meta.supporting` may mark the lines that
-    have the evidence (sets of line numbers, as in WiCE): passages without any of them lack it.
+    With `n_words` all are about that long. The passages that share most words with the claim are
+    kept: a cheap selection before EM makes the costly one. `meta.supporting` may mark the evidence
+    lines (sets of line numbers, as in WiCE); passages without any of them lack the evidence.
     """
     page = Document(row.row_id, "", row.evidence)
     found = windows(page, n_words) if n_words else cited_passages(page)
@@ -296,8 +295,8 @@ def cut(row: LabelledClaim, most: int, n_words: int = 0) -> Cut:
 
 
 def _marked(row: LabelledClaim) -> list[Span]:
-    """The lines of the evidence that annotators marked; none where the set has no marks."""
-    marks = row.meta.get("supporting")  # other sets may use the word for something else
+    """Return the evidence lines that annotators marked; empty if the set has no marks."""
+    marks = row.meta.get("supporting")  # other sets may use this key differently
     lists = [group for group in marks if isinstance(group, list)] if isinstance(marks, list) else []
     wanted = {line for group in lists for line in group if isinstance(line, int)}
     spans, start = [], 0
@@ -311,7 +310,7 @@ def _marked(row: LabelledClaim) -> list[Span]:
 def made_claims(
     row: LabelledClaim, names: Sequence[str], others: Sequence[str], chance: random.Random
 ) -> tuple[tuple[str, str], ...]:
-    """Changed and wrong claims for a supported row, each with its label; one of each at most."""
+    """Return a changed and a wrong claim for a supported row, each with its label, if possible."""
     kinds = [*perturbations.KINDS, *perturbations.HARD_KINDS]
     chance.shuffle(kinds)
     made: list[tuple[str, str]] = []
@@ -326,7 +325,7 @@ def made_claims(
 
 
 def _label_of(swap: perturbations.Swap, row: LabelledClaim) -> str:
-    """Refuted if the evidence states what was changed, otherwise not supported.
+    """Refuted if the evidence states the original value, otherwise not supported.
 
     Another name need not exclude the first: two towns may have voted for it.
     """
@@ -346,12 +345,12 @@ def groups_of(
     recipe: Recipe,
     retrieved: Callable[[LabelledClaim], Sequence[str]],
 ) -> Iterator[Group]:
-    """One group for each visit of each row; every visit draws its negatives afresh.
+    """Yield one group per visit of each row; every visit draws new negatives.
 
-    `retrieved` gives passages of other documents for a row's claim, best first.
+    `retrieved` returns passages of other documents for a row's claim, best first.
     """
     chance = random.Random(f"{recipe.seed} {wanted.name} made")  # noqa: S311
-    if wanted.held_back:  # such a claim may not be another row's wrong claim either
+    if wanted.held_back:  # nor may it be another row's wrong claim
         rows = [row for row in rows if not is_held_back(row.claim, recipe.seed)]
     names = [name for row in rows for name in words.names(row.claim)]
     for row in rows:
@@ -361,7 +360,7 @@ def groups_of(
             negatives: tuple[str, ...] = ()
             if row.label == "support" and chance.random() < recipe.swaps:
                 drawn = chance.sample(rows, min(3, len(rows)))
-                # Claims cut from one sentence share their evidence, which may support them all.
+                # Claims split from one sentence share their evidence, which may support them all.
                 others = [other.claim for other in drawn if other.evidence != row.evidence]
                 rivals = made_claims(row, names, others, chance)
             if wanted.retrieve and chance.random() < recipe.negatives:
@@ -376,13 +375,12 @@ def groups_of(
 
 
 def write_groups(path: Path, groups: Sequence[Group]) -> None:
-    """Keep groups as JSON lines: a resumed run must see the same ones."""
+    """Save groups as JSON lines: a resumed run must see the same ones."""
     lines = (json.dumps(asdict(group), ensure_ascii=False) + "\n" for group in groups)
     durable.write_text(path, "".join(lines))
 
 
 def read_groups(path: Path) -> list[Group]:
-    """Read the groups that `write_groups` wrote."""
     with path.open(encoding="utf-8") as lines:
         values = [json.loads(line) for line in lines]
     return [

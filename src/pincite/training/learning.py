@@ -1,9 +1,8 @@
-"""`pincite learn`: a short run over the user's own rows, held to what the network knew.
+"""`pincite learn`: a short run on the user's rows, distilled against forgetting.
 
 A few hundred rows of one kind would teach a network one answer to everything. So each run also sees
-unlabelled claims (`remembered`) with passages of the same feedback and of Pincite's own demos, for
-which the base's answer is the target: distillation against forgetting (Li and Hoiem 2016, Learning
-without Forgetting).
+unlabelled claims (`remembered`) with passages of the feedback and of Pincite's demos, for which the
+base's answer is the target (Li and Hoiem 2016, Learning without Forgetting).
 """
 
 import hashlib
@@ -34,7 +33,7 @@ from pincite.training.objective import AS_BEFORE, Objective
 from pincite.training.recipe import GROUPS, MODEL, Recipe, Run, SetRecipe, begun
 from pincite.types import Claim, Document, Passage, Span
 
-# What feedback trains: seven of the shipped network's twelve layers, the upper ones.
+# Feedback trains the upper seven of the shipped network's twelve layers.
 RECIPE = Recipe(
     sets=(),
     max_tokens=320,
@@ -48,19 +47,19 @@ RECIPE = Recipe(
     negatives=0.0,
     distillation=0.0,  # of the feedback's rows; remembered ones have no other target
 )
-VISITS = 5  # of each row of feedback
-STEP_ROWS = 8  # of feedback
-REMEMBERED = 0.25  # rows without a label for one of feedback
-# Interpolation from the base's weights to the trained ones: what was not trained for loses less
-# than the feedback gains (Wortsman et al. 2022, Robust fine-tuning of zero-shot models).
+VISITS = 5  # of each feedback row
+STEP_ROWS = 8  # feedback rows
+REMEMBERED = 0.25  # unlabelled rows per feedback row
+# Interpolation from the base's weights to the trained ones: other data loses less than the
+# feedback gains (Wortsman et al. 2022, Robust fine-tuning of zero-shot models).
 SHARE = 0.6
 FEEDBACK = "feedback"
-SAVE_EVERY = 60.0  # seconds: what a kill may cost
+SAVE_EVERY = 60.0  # seconds: the most that a kill costs
 LEAST_ROWS, LEAST_HELD_BACK = 20, 5
-REGRESSION_ROWS = 300  # made for the comparison if the user gives none
-RESCALED = 150  # rows without a label on which scales are compared
-NEIGHBOURS = 20  # passages among which one on a similar subject is sought
-LEAST_WORDS = 7  # of a sentence that is taken as a claim
+REGRESSION_ROWS = 300  # generated for the comparison if the user gives none
+RESCALED = 150  # unlabelled rows used to match the scales
+NEIGHBOURS = 20  # passages searched for one on a similar subject
+LEAST_WORDS = 7  # of a sentence taken as a claim
 DEMOS = Path(__file__).parents[1] / "demo"
 _TEXTS = ("verify/corpus", "verify/sources", "ask/abstracts.xml", "check/documents")
 
@@ -68,7 +67,7 @@ _TEXTS = ("verify/corpus", "verify/sources", "ask/abstracts.xml", "check/documen
 def split(
     rows: Sequence[LabelledClaim], seed: int
 ) -> tuple[list[LabelledClaim], list[LabelledClaim]]:
-    """The rows to learn from, and those held back: a fifth of the claims, the same every time."""
+    """Split rows into those to learn from and those held back: a fixed fifth of the claims."""
     parts: tuple[list[LabelledClaim], list[LabelledClaim]] = ([], [])
     for row in rows:
         parts[grouped.is_held_back(row.claim, seed)].append(row)
@@ -76,14 +75,14 @@ def split(
 
 
 def shipped_passages() -> list[Passage]:
-    """Passages of the shipped demos, which are invented and in no recipe."""
+    """Return the passages of the shipped demos, which are fictional and in no recipe."""
     collection = collected([DEMOS / name for name in _TEXTS])
     pages = [page for piece in collection.pieces for page in collection.read(piece)]
     return [p for page in pages if isinstance(page, Document) for p in passages(page)]
 
 
 def made_rows(found: Sequence[Passage], n: int, seed: int) -> list[LabelledClaim]:
-    """At most n claims with passages: by turns a sentence of it, a changed one, another page's."""
+    """Return up to n claims with passages: in turn a sentence of it, a changed one, a foreign one."""
     chance = random.Random(f"{seed} made rows")  # noqa: S311 - a sample, not a secret
     claims = [(" ".join(s.of(p.text).split()), p) for p in found for s in whole_sentences(p.text)]
     claims = [(claim, p) for claim, p in claims if len(claim.split()) >= LEAST_WORDS]
@@ -127,7 +126,7 @@ def _made(
 
 
 def remembered(rows: Sequence[LabelledClaim], n: int, seed: int) -> list[grouped.Group]:
-    """Groups with the base's answer as target: half from the feedback, half from the demos."""
+    """Make groups with the base's answer as target: half from the feedback, half from the demos."""
     own = [passage for row in rows for passage in passages(Document(row.row_id, "", row.evidence))]
     shipped, _ = halves(shipped_passages())
     made = [*made_rows(own, n // 2, seed), *made_rows(shipped, n - n // 2, seed)]
@@ -138,13 +137,13 @@ def remembered(rows: Sequence[LabelledClaim], n: int, seed: int) -> list[grouped
 
 
 def regression_rows() -> list[LabelledClaim]:
-    """Rows made of the demos' other half, to compare two verifiers on."""
+    """Make rows from the other half of the demos, to compare two verifiers."""
     _, kept = halves(shipped_passages())
     return made_rows(kept, REGRESSION_ROWS, RECIPE.seed)
 
 
 def halves(found: Sequence[Passage]) -> tuple[list[Passage], list[Passage]]:
-    """Passages of every other document: those to train on, and those to compare on."""
+    """Split passages by alternate documents: to train on, and to compare on."""
     order = {doc_id: n for n, doc_id in enumerate(dict.fromkeys(p.doc_id for p in found))}
     return (
         [p for p in found if order[p.doc_id] % 2 == 0],
@@ -154,7 +153,7 @@ def halves(found: Sequence[Passage]) -> tuple[list[Passage], list[Passage]]:
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """One attempt: its rows, and its folder until it is accepted or refused."""
+    """One attempt: its rows, and its folder until it is accepted or rejected."""
 
     learnt: Sequence[LabelledClaim]
     held_back: Sequence[LabelledClaim]
@@ -164,7 +163,7 @@ class Learning:
 
     @property
     def exported(self) -> Path:
-        """The folder of the new verifier, which `learn` makes."""
+        """The folder of the new verifier, which `learn` creates."""
         return self.folder / "verifier"
 
 
@@ -172,7 +171,7 @@ def begin(rows: Sequence[LabelledClaim], base: str, threads: int = 0) -> Learnin
     """Start or resume learning from these rows; attempts with other rows or bases are removed.
 
     Raises:
-        InputError: there are too few rows.
+        InputError: There are too few rows.
     """
     learnt, held_back = split(rows, RECIPE.seed)
     if len(learnt) < LEAST_ROWS or len(held_back) < LEAST_HELD_BACK:
@@ -188,29 +187,29 @@ def begin(rows: Sequence[LabelledClaim], base: str, threads: int = 0) -> Learnin
 
 
 def remove_runs(but: Path | None = None) -> None:
-    """Remove the folders of runs, which are large, except one."""
+    """Remove all run folders, which are large, except `but`."""
     for folder in home().glob("run-*"):
         if folder != but:
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def home() -> Path:
-    """The folder for learnt verifiers, in the user's data, since they cannot be fetched again."""
+    """Return the folder for learned verifiers: user data, since they cannot be downloaded again."""
     return Path(platformdirs.user_data_dir("pincite")) / "learned"
 
 
 def digest(rows: Sequence[LabelledClaim], base: str) -> str:
-    """12 hex digits that name the result of learning from these rows and base."""
+    """Return 12 hex digits that identify the result of learning from these rows and base."""
     recipe = [asdict(RECIPE), VISITS, STEP_ROWS, REMEMBERED, SHARE]
     inputs = [base, recipe, [(row.claim, row.evidence, row.label) for row in rows]]
     return hashlib.sha256(json.dumps(inputs).encode("utf-8", "replace")).hexdigest()[:12]
 
 
 def learn(given: Learning, progress: trainer.Progress) -> Path:
-    """Train on the rows and export, or what is left of that to do; the folder of the verifier.
+    """Train on the rows and export, resuming where a run stopped; returns the verifier's folder.
 
     Raises:
-        ConfigError, InputError, MissingModel: as `verifier.train_verifier`.
+        ConfigError, InputError, MissingModel: See `verifier.train_verifier`.
     """
     if not (given.exported / "model.onnx").exists():
         run = Run(given.folder, given.folder, RECIPE, given.base, threads=given.threads)
@@ -229,10 +228,10 @@ def learn(given: Learning, progress: trainer.Progress) -> Path:
 
 
 def rescale(learnt: Path, base: Path) -> None:
-    """Give a learnt network its base's calibration, adjusted to the base's scale of log-odds.
+    """Give a learned network its base's calibration, adjusted to the base's scale of log-odds.
 
-    Training on supported claims makes a network surer of other claims too. So mean and spread of
-    its log-odds are matched to the base's on claims that neither was trained on.
+    Training on supported claims makes a network more confident on other claims too. So mean and
+    spread of its log-odds are matched to the base's on claims that neither was trained on.
     """
     shown, _ = halves(shipped_passages())
     rows = made_rows(shown, RESCALED, RECIPE.seed + 1)
@@ -277,7 +276,7 @@ def _trained(run: Run[Recipe], rows: Sequence[LabelledClaim], progress: trainer.
 
 
 def _batches(groups: Sequence[grouped.Group]) -> list[list[int]]:
-    """Steps that each see nearly the same number of rows of feedback, and of remembered ones."""
+    """Plan steps that each contain nearly equal numbers of feedback rows and of remembered rows."""
     feedback = [n for n, group in enumerate(groups) if group.set_name == FEEDBACK]
     rest = [n for n, group in enumerate(groups) if group.set_name != FEEDBACK]
     chance = random.Random(RECIPE.seed)  # noqa: S311 - an order, not a secret
@@ -288,7 +287,7 @@ def _batches(groups: Sequence[grouped.Group]) -> list[list[int]]:
 
 
 def accept(given: Learning, about: Mapping[str, Any]) -> Path:
-    """Keep the new verifier, with `about` in its card; its folder."""
+    """Keep the new verifier, with `about` in its card; returns its folder."""
     number = 1 + max((int(p.name.rpartition("-")[2]) for p in home().glob("learned-*")), default=0)
     card = weights.read_card(given.exported)
     network.write_card(given.exported, card | {weights.LEARNED: dict(about)})

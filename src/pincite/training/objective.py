@@ -1,8 +1,8 @@
 """The training objective: which passage decides (E step), and the loss of those pairs (M step).
 
 SIDE (Petroni et al. 2023, Methods, "Training") maximises the likelihood of one positive passage
-among negatives, where which of the cited page's passages is the positive is latent. Here the score
-is the log-odds of support under a three-way head, and the labels have a loss of their own.
+among negatives, where the positive among the cited page's passages is latent. Here the score is the
+log-odds of support under a three-way head, and the labels have a separate loss.
 
 Shapes: G groups, L latent passages (padded), N negatives (padded), 3 classes in order CLASSES.
 """
@@ -21,37 +21,37 @@ from pincite.training.recipe import Recipe, Strategy
 
 SUPPORTED, REFUTED, NEUTRAL = range(3)
 NEVER = float("-inf")
-AS_BEFORE = "as_before"  # a group without a label: the teacher's answer is its whole target
+AS_BEFORE = "as_before"  # no label: the teacher's answer is the only target
 
 
 @dataclass(slots=True)
 class _Batch:
-    """The pairs of a step, each with its label and weight."""
+    """The pairs of a step, each with a label and a weight."""
 
     pairs: list[tuple[str, str]] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
-    # Of each ranked group: rows of positives with their responsibilities, rows of negatives.
+    # Per ranked group: rows of positives with their responsibilities, and rows of negatives.
     positives: list[list[tuple[int, float]]] = field(default_factory=list)
     negatives: list[list[int]] = field(default_factory=list)
     ranked_weights: list[float] = field(default_factory=list)
 
     def add(self, claim: str, passage: str, label: str, weight: float) -> int:
-        """The number of the pair's row."""
-        self.pairs.append(paraphrase.as_read(claim, passage))  # as the verifier will read it
+        """Add a pair; returns its row number."""
+        self.pairs.append(paraphrase.as_read(claim, passage))  # the verifier's input format
         self.labels.append(label)
         self.weights.append(weight)
         return len(self.pairs) - 1
 
 
 class Objective:
-    """Loss of a batch of groups under a recipe; a teacher's distribution is a target too."""
+    """Loss of a batch of groups under a recipe, optionally distilled from a teacher."""
 
     def __init__(self, recipe: Recipe, student: Pairs, teacher: Pairs | None = None) -> None:
         self._recipe, self._student, self._teacher = recipe, student, teacher
 
     def loss(self, groups: Sequence[Group], step: int, generator: torch.Generator) -> Tensor:
-        """The mean over groups, a scalar; all chance comes from the generator and torch's."""
+        """Return the mean over groups, a scalar; randomness comes from the generator and torch."""
         batch = self._batch(groups, self._e_step(groups, step, generator))
         logits = self._student.logits(batch.pairs)
         per_pair = label_loss(logits, batch.labels, self._recipe)
@@ -74,7 +74,7 @@ class Objective:
     def _e_step(
         self, groups: Sequence[Group], step: int, generator: torch.Generator
     ) -> list[list[float]]:
-        """For each group the responsibilities of its passages."""
+        """Return the responsibilities of each group's passages."""
         recipe = self._recipe
         latent = [g for g in groups if len(g.passages) > 1]
         if not latent:
@@ -117,7 +117,7 @@ class Objective:
 
 
 def _ranking(batch: _Batch, logits: Tensor) -> Tensor:
-    """The listwise losses of the groups that have positives and negatives, summed."""
+    """Sum the listwise losses of the groups that have positives and negatives."""
     scores, device = log_odds(logits), logits.device
 
     def padded(rows: list[list[float]], kind: torch.dtype) -> Tensor:
@@ -133,7 +133,7 @@ def _ranking(batch: _Batch, logits: Tensor) -> Tensor:
 
 
 def log_odds(logits: Tensor, which: int = SUPPORTED) -> Tensor:
-    """The log-odds log P(which) − log P(not which): (…, 3) → (…)."""
+    """Return log P(which) − log P(not which): (…, 3) → (…)."""
     others = [c for c in range(3) if c != which]
     return logits[..., which] - torch.logsumexp(logits[..., others], dim=-1)
 
@@ -145,15 +145,15 @@ def responsibilities(
     temperature: float = 1.0,
     generator: torch.Generator | None = None,
 ) -> Tensor:
-    """How much of a group's loss each of its latent passages carries: (G, L), rows sum to one.
+    """Return each latent passage's share of its group's loss: (G, L), rows sum to one.
 
     Args:
-        scores: (G, L); taken without gradient, this is the E step.
+        scores: (G, L); detached, since this is the E step.
         positive: (G, L) bool, False for padding. Each row has at least one True.
         strategy: `hard_em`: all on the best; `soft_em`: softmax of scores × temperature;
-            `first`; `random`: all on one drawn; `uniform`: the same on each.
-        temperature: of soft EM; it rises during training (`temperature_at`).
-        generator: for `random`.
+            `first`; `random`: all on one drawn; `uniform`: equal shares.
+        temperature: Of soft EM; it rises during training (`temperature_at`).
+        generator: For `random`.
     """
     scores = scores.detach()
     if strategy == "soft_em":
@@ -170,7 +170,7 @@ def responsibilities(
 
 
 def temperature_at(step: int, span: tuple[float, float], n_steps: int) -> float:
-    """Soft EM's temperature: linear from span[0] at step 0 to span[1] at `n_steps`, then kept."""
+    """Soft EM's temperature: linear from span[0] to span[1] at `n_steps`, then constant."""
     share = min(1.0, step / n_steps) if n_steps else 1.0
     return span[0] + (span[1] - span[0]) * share
 
@@ -178,11 +178,11 @@ def temperature_at(step: int, span: tuple[float, float], n_steps: int) -> float:
 def ranking_loss(
     positives: Tensor, weights: Tensor, negatives: Tensor, is_negative: Tensor
 ) -> Tensor:
-    """Listwise: −Σ wᵢ log softmax(sᵢ | sᵢ and the negatives), (G,).
+    """Listwise loss: −Σ wᵢ log softmax(sᵢ | sᵢ and the negatives), (G,).
 
     Every positive competes with the negatives alone. The other positives of its document are
-    neither target nor negative: they stand at −inf, not at 0 as in the released SIDE code, where a
-    masked passage kept e⁰ in the denominator and, scores being negative, most of the mass.
+    neither target nor negative: they are set to −inf, not to 0 as in the released SIDE code, where
+    a masked passage kept e⁰ in the denominator and, since scores are negative, most of the mass.
 
     Args:
         positives: (G, L) scores.
@@ -196,11 +196,10 @@ def ranking_loss(
 
 
 def label_loss(logits: Tensor, labels: list[str], recipe: Recipe) -> Tensor:
-    """−log of the probability of what the label allows, weighted by class, (n,).
+    """−log of the probability that the label allows, weighted by class, (n,).
 
-    `not_support` allows refuted and neutral alike (their sum); `partial` is supported with the
-    probability `partial_support` and otherwise neutral, since part of the claim is there and the
-    rest is not mentioned.
+    `not_support` allows refuted and neutral (their sum). `partial` is supported with probability
+    `partial_support` and otherwise neutral, since the rest of the claim is not mentioned.
     """
     log_p = log_softmax(logits, dim=-1)
     log_not = torch.logsumexp(log_p[:, [REFUTED, NEUTRAL]], dim=-1)

@@ -1,8 +1,8 @@
-"""What a training run is made from: its recipe, a TOML file, and its folder.
+"""The inputs of a training run: its recipe, a TOML file, and its folder.
 
 `verifier.toml`, `encoder.toml` and `answerer.toml` beside this file are the default recipes. The
-run's folder records in run.json everything that the weights depend on, so that the same command
-resumes the run and another one is refused.
+folder's run.json records everything that the weights depend on: the same command resumes the run,
+and a different one is rejected.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from pincite.errors import ConfigError
 SHIPPED = Path(__file__).parent / "verifier.toml"
 ENCODER = Path(__file__).parent / "encoder.toml"
 ANSWERER = Path(__file__).parent / "answerer.toml"
-MAX_BAD = 20  # bad rows of one file that are skipped before the run is refused
+MAX_BAD = 20  # malformed rows skipped per file before the run is rejected
 GROUPS = "groups.jsonl"  # in a run's folder
 STATE = "state.safetensors"
 RECORD = "run.json"
@@ -52,7 +52,7 @@ class SetRecipe:
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """The user's own rows, as `pincite feedback export` writes them.
+    """The user's rows, as `pincite feedback export` writes them.
 
     Visits and weight default to those of the small clean sets of the shipped recipe.
     """
@@ -63,7 +63,7 @@ class Extra:
 
     @property
     def sets(self) -> tuple[SetRecipe, ...]:
-        """One set per file, numbered, so that moving a file does not make another run."""
+        """One set per file, numbered, so that moving a file does not change the run."""
         return tuple(
             SetRecipe(f"own rows {n}", visits=self.visits, weight=self.weight)
             for n in range(1, len(self.files) + 1)
@@ -77,30 +77,30 @@ class Recipe:
     sets: tuple[SetRecipe, ...]
     seed: Count = 13
     strategy: Strategy = "hard_em"
-    temperature: tuple[Number, Number] = (0.1, 1.0)  # soft EM: at the first step, after warm-up
+    temperature: tuple[Number, Number] = (0.1, 1.0)  # soft EM: at the first step, and after warm-up
     temperature_steps: Count = 1000
     max_tokens: Size = 320
-    max_passages: Size = 4  # of one evidence; those that share most words with the claim
-    window_words: Count = 0  # of a passage; 0: as `verify` cuts, in two widths
-    batch_tokens: Size = 4096  # claims and passages with padding, in one step
-    steps: Count = 0  # the rate falls to zero there; 0: all groups once
+    max_passages: Size = 4  # of one evidence: those that share most words with the claim
+    window_words: Count = 0  # of a passage; 0: split like `verify`, in two widths
+    batch_tokens: Size = 4096  # claims and passages per step, with padding
+    steps: Count = 0  # where the rate reaches zero; 0: one pass over all groups
     learning_rate: Number = 4e-5
     warmup: Number = 0.06  # share of the steps over which the rate rises
     weight_decay: Number = 0.01
-    frozen_layers: Count = 0  # above 0 the embeddings are frozen too
+    frozen_layers: Count = 0  # above 0, the embeddings are frozen too
     frozen_embeddings: bool = False
-    dropout: Share = 0.1  # behind the layers; attention has none
-    # auto: bfloat16 where the processor multiplies it
+    dropout: Share = 0.1  # after the layers; attention has none
+    # auto: bfloat16 if the processor supports it
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    ranking_weight: Number = 0.5  # of the listwise loss beside the labels' cross-entropy
-    made_weight: Number = 0.7  # of the loss on made negatives
-    swaps: Number = 0.5  # share of the supported rows that get a changed claim
-    negatives: Number = 0.5  # share of the rows of searched sets that get a retrieved passage
-    partial_support: Number = 0.35  # the share of "supported" in the target of a partial row
+    ranking_weight: Number = 0.5  # of the listwise loss, relative to the labels' cross-entropy
+    made_weight: Number = 0.7  # of the loss on generated negatives
+    swaps: Number = 0.5  # share of supported rows that get a changed claim
+    negatives: Number = 0.5  # share of searched sets' rows that get a retrieved passage
+    partial_support: Number = 0.35  # probability of "supported" in the target of a partial row
     # supported, refuted, neutral
     class_weights: tuple[Number, Number, Number] = (1.0, 1.0, 1.0)
     smoothing: Number = 0.0  # of the labels
-    distillation: Number = 0.5  # weight of the teacher's distribution, where there is a teacher
+    distillation: Number = 0.5  # weight of the teacher's distribution, if there is a teacher
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)
@@ -109,16 +109,16 @@ class EncoderRecipe:
 
     sets: tuple[SetRecipe, ...]
     seed: Count = 13
-    pooling: Literal["mean", "cls"] = "mean"  # mean: as sentence-transformers' bases have it
-    # Cosines are divided by it: SimCSE's (Gao et al. 2021, §3)
+    pooling: Literal["mean", "cls"] = "mean"  # mean: as in sentence-transformers' bases
+    # Cosines are divided by it; from SimCSE (Gao et al. 2021, §3)
     score_temperature: Annotated[float, Field(gt=0)] = 0.05
     max_tokens: Size = 256  # of a claim or a passage
-    batch_claims: Size = 32  # in one step; each has the others' passages as negatives
-    steps: Count = 0  # the rate falls to zero there; 0: all pairs once
+    batch_claims: Size = 32  # per step; each has the others' passages as negatives
+    steps: Count = 0  # where the rate reaches zero; 0: one pass over all pairs
     learning_rate: Number = 2e-5
     warmup: Number = 0.06  # share of the steps over which the rate rises
     weight_decay: Number = 0.01
-    refuted: bool = True  # evidence that refutes a claim is on its topic and should be found too
+    refuted: bool = True  # include refuting evidence, which is on topic too
     negatives: bool = True  # add a passage of another document, found by words or meaning
 
 
@@ -126,16 +126,16 @@ class EncoderRecipe:
 class AnswererRecipe:
     """How the adapter of an answering model is trained.
 
-    Defaults are Verif.ai's (LoRA after Hu et al. 2021; 4 bits after Dettmers et al. 2023, QLoRA).
+    Defaults are Verif.ai's (LoRA: Hu et al. 2021; 4 bits: Dettmers et al. 2023, QLoRA).
     """
 
     seed: Count = 13
     rows: Count = 0  # at most this many, chosen by the seed; 0 means all
-    visits: Size = 2  # how often each is seen
+    visits: Size = 2  # how often each row is seen
     max_tokens: Size = 4096  # of prompt and answer; uncited abstracts are dropped to fit
-    batch_rows: Size = 8  # in one step
-    rows_at_once: Size = 1  # in memory at once; gradients are accumulated over a batch
-    steps: Count = 0  # the rate falls to zero there; 0: all rows
+    batch_rows: Size = 8  # per step
+    rows_at_once: Size = 1  # per forward pass; gradients accumulate over a batch
+    steps: Count = 0  # where the rate reaches zero; 0: one pass over all rows
     learning_rate: Number = 2e-4
     warmup: Number = 0.03  # share of the steps over which the rate rises
     weight_decay: Number = 0.0
@@ -144,7 +144,7 @@ class AnswererRecipe:
     dropout: Share = 0.1  # before the adapter
     # or ["all-linear"]
     modules: Annotated[tuple[str, ...], Field(min_length=1)] = ("q_proj", "v_proj")
-    # of the base, which is not trained; the last two: 4 bits, by bitsandbytes
+    # of the frozen base; the last two: 4 bits, by bitsandbytes
     precision: Literal["float32", "bfloat16", "nf4", "fp4"] = "float32"
     checkpointing: bool = True  # recompute layers to save memory
     prompt_language: Literal["en", "de"] = "en"  # of the prompt's instructions
@@ -153,7 +153,6 @@ class AnswererRecipe:
 
 
 def read_recipe(path: Path = SHIPPED) -> Recipe:
-    """Read the recipe of a verifier."""
     return recipe_in(path, Recipe)
 
 
@@ -161,11 +160,11 @@ def recipe_in(path: Path, kind: type[R]) -> R:
     """Read a recipe of this kind from a TOML file.
 
     Raises:
-        ConfigError: names the file and the key that is unknown or wrong.
+        ConfigError: A key is unknown or invalid; the message names it and the file.
     """
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
-        # In its JSON mode pydantic takes lists for tuples, and is otherwise strict.
+        # In JSON mode pydantic accepts lists for tuples, and is otherwise strict.
         made = TypeAdapter(kind).validate_json(json.dumps(given, default=str))
     except ValidationError as error:
         first = error.errors()[0]
@@ -192,7 +191,7 @@ class Run(Generic[R]):
     recipe: R
     base: str
     teacher: str | None = None
-    dense: bool = True  # find negatives by meaning too, not by words alone
+    dense: bool = True  # find negatives by meaning too, not only by words
     device: str = "auto"  # or cpu, cuda
     threads: int = 0  # 0: all cores
     max_bad: int = MAX_BAD
@@ -203,7 +202,7 @@ def begun(run: Run[R]) -> str:
     """Record the run, seed torch and set its threads; returns the device.
 
     Raises:
-        ConfigError: the folder holds another run, or there is no such device.
+        ConfigError: The folder holds another run, or there is no such device.
     """
     import torch
 
@@ -213,15 +212,15 @@ def begun(run: Run[R]) -> str:
     record(run)
     if run.threads:
         torch.set_num_threads(run.threads)
-    torch.manual_seed(run.recipe.seed)  # of a new head
+    torch.manual_seed(run.recipe.seed)  # for a new head
     return ("cuda" if has_gpu else "cpu") if run.device == "auto" else run.device
 
 
 def record(run: Run[R]) -> None:
-    """Record what the run's weights depend on; if there is a record, require that it is the same.
+    """Record what the run's weights depend on; an existing record must be identical.
 
     Raises:
-        ConfigError: names what differs, with both values.
+        ConfigError: It differs; the message has both values.
     """
     path = run.folder / RECORD
     inputs = _inputs(run)
@@ -253,7 +252,7 @@ def record(run: Run[R]) -> None:
 
 
 def _inputs(run: Run[R]) -> dict[str, Any]:
-    """All that the weights depend on; the device is left out, a run may change it."""
+    """Return all that the weights depend on; the device is left out, since it may change."""
     base, teacher = (
         str(Path(place).resolve()) if place and Path(place).is_dir() else place
         for place in (run.base, run.teacher)
@@ -261,12 +260,12 @@ def _inputs(run: Run[R]) -> dict[str, Any]:
     inputs: dict[str, Any] = {"data": str(run.data.resolve()), "base": base, "teacher": teacher}
     inputs |= {"dense": run.dense}
     inputs |= {f"recipe.{key}": value for key, value in asdict(run.recipe).items()}
-    # By content: an export of feedback grows under one name.
+    # By content: an export of feedback grows under the same name.
     inputs["extra rows"] = [
         f"sha256 {hashlib.sha256(path.read_bytes()).hexdigest()[:16]}, "
         f"visits {run.extra.visits}, weight {float(run.extra.weight)}"
         for path in run.extra.files
     ]
-    # Through JSON, so that it compares with what is read back.
+    # Round trip through JSON to compare equal with the record.
     found: dict[str, Any] = json.loads(json.dumps(inputs))
     return found

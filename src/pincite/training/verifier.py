@@ -1,8 +1,8 @@
 """`pincite train verifier`: seeded, resumable, the same on CPU and GPU.
 
-A step depends on the recipe, the groups and its own number only: batches are planned before the
-first, and chance is reseeded at each. So a run that was killed and resumed ends with the same
-weights as one that was not.
+A step depends only on the recipe, the groups and its number: batches are planned in advance, and
+the random state is reseeded at each step. So a run that was killed and resumed ends with the same
+weights as an uninterrupted one.
 """
 
 import json
@@ -39,14 +39,14 @@ Progress = Callable[[int, int, float], None]  # steps done, steps in all, recent
 
 
 def train_verifier(run: Run[Recipe], tell: Tell, warn: Warn, progress: Progress) -> Path:
-    """Prepare, train and write the model, or what is left of that to do; the model's folder.
+    """Prepare, train and write the model, resuming where a run stopped; returns its folder.
 
     Raises:
-        ConfigError: the folder holds another run, or there is no such device.
-        InputError: the data cannot be used, or the state does not fit.
-        MissingModel: base, teacher or encoder cannot be found.
+        ConfigError: The folder holds another run, or there is no such device.
+        InputError: The data cannot be used, or the saved state does not match.
+        MissingModel: The base, teacher or encoder cannot be found.
     """
-    # Before the run is on record: a bad file can then be fixed and the command repeated.
+    # Before the run is recorded, so that a bad file can be fixed and the command repeated.
     own = grouped.read_own(run.extra, run.recipe.seed, warn, run.max_bad)
     device = begun(run)
     model, tokenizer = network.load(run.base)
@@ -77,7 +77,7 @@ def train(  # noqa: PLR0913 - the parts of a run, each from its own place
     progress: Progress | None = None,
     save_every: float = SAVE_EVERY,
 ) -> None:
-    """Train `model` as a verifier, in place; raises as `descend` does."""
+    """Train `model` as a verifier, in place; see `descend` for errors."""
     network.freeze(model, recipe.frozen_layers, recipe.frozen_embeddings)
     network.set_dropout(model, recipe.dropout)
     pairs = network.Pairs(model, tokenizer, recipe.max_tokens, recipe.precision)
@@ -87,7 +87,7 @@ def train(  # noqa: PLR0913 - the parts of a run, each from its own place
 
 
 def plan(groups: Sequence[Group], pairs: network.Pairs, recipe: Recipe) -> list[list[int]]:
-    """Batches of group numbers: shuffled, but like lengths together to save padding."""
+    """Plan batches of group indices: shuffled, with similar lengths together to save padding."""
     lengths = pairs.lengths([(g.claim, max(g.passages, key=len)) for g in groups])
     costs = [
         n * (1 + len(g.negatives) + len(g.rivals)) for n, g in zip(lengths, groups, strict=True)
@@ -112,7 +112,7 @@ def plan(groups: Sequence[Group], pairs: network.Pairs, recipe: Recipe) -> list[
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The batches of a run, lists of group numbers, and the objective that trains the model."""
+    """The batches of a run, lists of group indices, and the objective that trains the model."""
 
     groups: Sequence[Group]
     batches: Sequence[Sequence[int]]
@@ -127,13 +127,12 @@ def descend(
     progress: Progress | None = None,
     save_every: float = SAVE_EVERY,
 ) -> None:
-    """Train the work's model; resume from the state in `folder`, and keep the state there.
+    """Train the model, resuming from the state in `folder` and saving it there.
 
-    Ctrl-C saves the state and is raised as KeyboardInterrupt; a kill costs what was learnt since
-    the last save.
+    Ctrl-C saves the state and raises KeyboardInterrupt; a kill loses the steps since the last save.
 
     Raises:
-        InputError: the state in `folder` belongs to another run, or the loss is not finite.
+        InputError: The state in `folder` belongs to another run, or the loss is not finite.
     """
     groups, batches, model = work.groups, work.batches, work.model
     parameters = {n: p for n, p in model.named_parameters() if p.requires_grad}
@@ -176,7 +175,7 @@ def descend(
 
 @contextmanager
 def _no_interrupt() -> Iterator[None]:
-    """Delay Ctrl-C to the end of the block. Other threads than the main one never receive it."""
+    """Delay Ctrl-C until the end of the block; only the main thread receives it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -191,7 +190,7 @@ def _no_interrupt() -> Iterator[None]:
 
 
 def rate_at(step: int, n_steps: int, warmup: float) -> float:
-    """Share of the learning rate: up linearly over `warmup` of the steps, then down to zero."""
+    """Return the share of the learning rate: linear warm-up, then linear decay to zero."""
     rising = max(1, int(n_steps * warmup))
     return min((step + 1) / rising, (n_steps - step) / max(1, n_steps - rising))
 
@@ -199,7 +198,7 @@ def rate_at(step: int, n_steps: int, warmup: float) -> float:
 def save(
     folder: Path, counts: tuple[int, int], loss: float, parameters: dict[str, Any], optimizer: Any
 ) -> None:
-    """Write the weights, AdamW's moments and `counts` (steps done, groups), and a line of log."""
+    """Write the weights, AdamW's moments, `counts` (steps done, groups) and a log line."""
     tensors = {f"weight {name}": p.detach() for name, p in parameters.items()}
     for name, parameter in parameters.items():
         for key, value in optimizer.state.get(parameter, {}).items():
@@ -212,10 +211,10 @@ def save(
 
 
 def restore(path: Path, parameters: dict[str, Any], optimizer: Any, n_groups: int) -> int:
-    """Load what `save` wrote, if it did; the number of steps done.
+    """Load what `save` wrote, if anything; returns the number of steps done.
 
     Raises:
-        InputError: it cannot be read, or belongs to another network or to other groups.
+        InputError: It cannot be read, or belongs to another network or to other groups.
     """
     if not path.exists():
         return 0
