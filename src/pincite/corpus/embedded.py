@@ -97,7 +97,7 @@ class EmbeddedCorpus(Searchable):
     def open(
         cls, folder: Path, encoder: Encoder | None, *, write: bool = False
     ) -> "EmbeddedCorpus":
-        """Open an existing corpus; without an encoder, only word search works, and no adding.
+        """Open an existing corpus; without an encoder, search is by words and nothing can be added.
 
         Raises:
             CorpusError: It is not a corpus, is damaged, or another process is writing it.

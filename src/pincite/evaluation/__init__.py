@@ -1,1 +1,1 @@
-"""Collections, measures and tables: how good is it, on what, with which command."""
+"""Collections, measures and tables for evaluating Pincite."""

@@ -1,9 +1,9 @@
 """A BEIR collection (Thakur et al. 2021): is the relevant document among the first?
 
 A folder holds `corpus.jsonl`, `queries.jsonl` (each plain or .gz) and `qrels/SPLIT.tsv`. The corpus
-is indexed as `pincite corpus add` would, but under the documents' ids, in which the judgements
-speak. A document's rank is that of its best passage; as in BEIR's own evaluation, a document with
-the id of the query is left out (ArguAna's queries are documents of its corpus).
+is indexed like `pincite corpus add` does, but under the documents' ids, which the judgements use. A
+document's rank is that of its best passage. As in BEIR's evaluation, a document with the id of the
+query is left out (ArguAna's queries are documents of its corpus).
 """
 
 import time
@@ -23,14 +23,14 @@ from pincite.evaluation import measures
 from pincite.protocols import Retriever
 from pincite.types import Document, Hit, Unchecked
 
-DEPTH = 100  # documents a query: what R@100 looks at
+DEPTH = 100  # documents per query: enough for R@100
 QUERIES_AT_ONCE = 64
 
 LARGEST = float(np.finfo(np.float32).max)
 _FIELDS = ("query-id", "corpus-id", "score")
 
-Progress = Callable[[str, int, int], None]  # what, done, in all
-Qrels = dict[str, dict[str, int]]  # query → document → how relevant; 0: judged, and not
+Progress = Callable[[str, int, int], None]  # task, steps done, steps in all
+Qrels = dict[str, dict[str, int]]  # query → document → relevance; 0: judged irrelevant
 
 
 class Ranked(NamedTuple):
@@ -48,7 +48,7 @@ class System:
     """One row in the table."""
 
     retriever: Callable[[Corpus], Retriever]
-    by_meaning: bool  # needs an encoder, and a corpus made with it
+    by_meaning: bool  # needs an encoder, and a corpus built with it
 
 
 SYSTEMS: Mapping[str, System] = {
@@ -62,10 +62,10 @@ SYSTEMS: Mapping[str, System] = {
 
 
 def chosen(names: Sequence[str]) -> dict[str, System]:
-    """The named systems in the order of the table; all without a name.
+    """Return the named systems in table order; all if there are no names.
 
     Raises:
-        ConfigError: there is no system of that name.
+        ConfigError: There is no system of that name.
     """
     if unknown := [name for name in names if name not in SYSTEMS]:
         raise ConfigError(f"There is no system {unknown[0]!r}; known: {', '.join(SYSTEMS)}.")
@@ -74,7 +74,7 @@ def chosen(names: Sequence[str]) -> dict[str, System]:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """The queries that a split judges, with the judgements."""
+    """The judged queries of a split, with the judgements."""
 
     corpus_file: Path
     queries: Mapping[str, str]  # id → text, in the order of the judgements
@@ -85,7 +85,7 @@ def open_collection(folder: Path, split: str) -> Collection:
     """Read the queries and judgements, and find the corpus.
 
     Raises:
-        InputError: a file is missing or malformed, or a judged query has no text.
+        InputError: A file is missing or malformed, or a judged query has no text.
     """
     corpus_file, queries_file = (_existing(folder, name) for name in ("corpus", "queries"))
     table = folder / "qrels" / f"{split}.tsv"
@@ -105,9 +105,9 @@ def open_collection(folder: Path, split: str) -> Collection:
 
 
 def documents(path: Path) -> Iterator[Document | Unchecked]:
-    """The documents of a corpus file with their ids as addresses; what is wrong with other lines.
+    """Yield a corpus file's documents with their ids as addresses, and errors for bad lines.
 
-    Its own addresses would do for a corpus, but several articles may have one.
+    Their real addresses are not used because several articles may share one.
     """
     for found in jsonl.documents(path):
         stated = found.meta.get("_id") if isinstance(found, Document) else None
@@ -120,7 +120,7 @@ def evaluate(
     systems: Mapping[str, System] = SYSTEMS,
     tell: Progress = lambda what, done, total: None,
 ) -> tuple[dict[str, Any], Runs]:
-    """The measures of the systems, `{"systems": {"lexical": {…}, …}, …}`, and their runs."""
+    """Return the systems' measures, `{"systems": {"lexical": {…}, …}, …}`, and their runs."""
     runs: Runs = {}
     measured: dict[str, dict[str, Any]] = {}
     for name, system in systems.items():
@@ -150,9 +150,9 @@ def _run(
 
 
 def _ranked(retriever: Retriever, queries: Mapping[str, str]) -> dict[str, list[Ranked]]:
-    """DEPTH documents a query; fewer only if no more have a passage that matches.
+    """Return DEPTH documents per query; fewer only if no more have a matching passage.
 
-    Asks for more passages where those of a few documents fill the list.
+    Retrieves more passages if those of a few documents fill the list.
     """
     found: dict[str, list[Ranked]] = {}
     waiting, k = list(queries), 2 * DEPTH
@@ -166,7 +166,7 @@ def _ranked(retriever: Retriever, queries: Mapping[str, str]) -> dict[str, list[
 
 
 def _by_document(query_id: str, hits: Sequence[Hit]) -> list[Ranked]:
-    """Each document at its best passage."""
+    """Rank each document by its best passage."""
     best: dict[str, float] = {}
     for hit in hits:
         best.setdefault(hit.passage.url, hit.score)
@@ -199,10 +199,9 @@ def _existing(folder: Path, name: str) -> Path:
 
 
 def _qrels(path: Path) -> Qrels:
-    """The judgements in BEIR's table, in the order of the file.
+    """Read BEIR's table of judgements, in file order.
 
-    A line that is not in order is an error: a measure over a file that was half understood is wrong
-    without looking wrong.
+    A malformed line is an error: skipping it would make the measures silently wrong.
     """
     found: Qrels = {}
     try:
@@ -227,17 +226,17 @@ def _qrels(path: Path) -> Qrels:
     return found
 
 
-# TREC's files, in which other tools take runs and judgements
+# TREC's file formats for runs and judgements
 
 
 def write_run(path: Path, run: Mapping[str, Sequence[Ranked]], tag: str) -> None:
-    """Write lines `qid Q0 docno rank score tag`, with scores that fall from each rank to the next.
+    """Write lines `qid Q0 docno rank score tag`, with strictly decreasing scores.
 
-    trec_eval sorts by scores, computed as float32, and ignores the ranks: scores that tie would
-    give another ranking than the system's.
+    trec_eval sorts by scores as float32 and ignores the ranks: tied scores would give another
+    ranking than the system's.
 
     Raises:
-        InputError: a score is not finite, an id is empty or holds white space, or the file cannot
+        InputError: A score is not finite, an id is empty or holds white space, or the file cannot
             be written.
     """
     lines = []
@@ -260,7 +259,7 @@ def write_qrels(path: Path, qrels: Qrels) -> None:
 
 
 def falling(scores: Sequence[float]) -> list[float]:
-    """The scores as float32 numbers; one that is not below the one before it is lowered to be.
+    """Return the scores as strictly decreasing float32 numbers, lowering some if necessary.
 
     >>> falling([2.0, 1.0, 1.0, 3.0])
     [2.0, 1.0, 0.9999999403953552, 0.9999998807907104]

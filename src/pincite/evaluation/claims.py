@@ -1,9 +1,9 @@
-"""Files of claims with evidence and labels: how well are supported ones told from the rest?
+"""Files of claims with evidence and labels: how well does each system find the supported ones?
 
-Every system scores every row, Pincite's verifier and the baselines alike: it sees a claim with the
-passages of its evidence, cut as `verify` cuts a cited source, and gives one number, that of the
-best passage. −∞ stands for evidence without words; NaN, for that system alone, leaves a row out of
-which it can say nothing (no address to count the path of). Then the scores are measured.
+Every system, verifier or baseline, sees a claim with the passages of its evidence, split like a
+source cited to `verify`, and returns the score of the best passage. −∞ stands for evidence without
+words. NaN excludes a row for that system only, if it cannot score it (no address whose path to
+count).
 """
 
 import math
@@ -34,13 +34,13 @@ from pincite.types import Claim, Document, Evidence, Label, Passage
 
 BATCH_ROWS = 32
 FIRST = 3  # SIDE's document-level scorer sees only the first two or three passages
-K1, B = 0.9, 0.4  # BM25: Anserini's defaults, as the field's passage baselines use them
+K1, B = 0.9, 0.4  # BM25: Anserini's defaults, also used by the field's passage baselines
 THREE_WAY = {Label.SUPPORTED: "support", Label.REFUTED: "refute", Label.NOT_SUPPORTED: "nei"}
 FAILS = ("not_support", "refute", "nei")  # labels of a citation that fails verification
 # WiCE's annotators labelled sub-claims, and a claim's label is projected from them (Kamoi et al.
 # 2023, §2.4): all supported → support, all not supported → not_support, anything else → partial.
-# Rows of the first two are "unanimous", partial ones "mixed": a reader of the whole claim may well
-# disagree. A mixed row has one label only, so each part is ranked against the supported rows.
+# Rows of the first two are "unanimous", partial ones "mixed": readers of the whole claim may well
+# disagree. Mixed rows have only one label, so each part is ranked against the supported rows.
 PROJECTION = {"unanimous": ("support", *FAILS), "mixed": ("support", "partial")}
 
 Progress = Callable[[str, int, int], None]  # system, rows done, rows in all
@@ -50,7 +50,7 @@ Logits = Callable[[Sequence[tuple[str, str]]], Sequence[float]]  # of (claim, pa
 
 @dataclass(frozen=True, slots=True)
 class CutRow:
-    """A row with its evidence cut as `verify` cuts a cited source."""
+    """A row with its evidence split like a source cited to `verify`."""
 
     row: LabelledClaim
     passages: tuple[Passage, ...]
@@ -58,10 +58,10 @@ class CutRow:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """One number a row, and from a verifier the evidence behind it and its speed."""
+    """One score per row, and from a verifier also the evidence and its speed."""
 
-    values: Doubles  # (n_rows,): bigger is better supported; −∞, NaN: see above
-    evidence: tuple[Evidence | None, ...] | None = None  # None in it: evidence without words
+    values: Doubles  # (n_rows,): higher is better supported; −∞, NaN: see above
+    evidence: tuple[Evidence | None, ...] | None = None  # None inside: evidence without words
     denying: tuple[Evidence | None, ...] | None = None  # the passage that contradicts most
     n_pairs: int = 0
     seconds: float = 0.0
@@ -69,7 +69,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Scorer:
-    """One row in the table of systems; `score` gives a value for each row, in order."""
+    """A row of the table of systems; `score` returns a value for each row, in order."""
 
     name: str
     score: Callable[[Sequence[CutRow], Tell], Scores]
@@ -85,7 +85,7 @@ class Unavailable:
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """What each system said of each row of a file."""
+    """Each system's scores for the rows of a file."""
 
     file: str
     rows: tuple[LabelledClaim, ...]
@@ -93,16 +93,15 @@ class Predictions:
 
 
 def cut(row: LabelledClaim) -> CutRow:
-    """The row with the passages that `verify` would read."""
     found = cited_passages(Document(row.row_id, "", row.evidence))
     return CutRow(row, tuple(cascade.worth_reading(row.claim, found)))
 
 
 def read_rows(path: Path) -> list[CutRow]:
-    """The rows of a file with their passages.
+    """Read the rows of a file with their passages.
 
     Raises:
-        InputError: names the file, the line and what is missing or wrong; or there are no rows.
+        InputError: There are no rows, or one is invalid; the message names file, line and error.
     """
     rows = [cut(row) for row in read_labelled(path)]
     if not rows:
@@ -115,7 +114,6 @@ def read_rows(path: Path) -> list[CutRow]:
 def predict(
     path: Path, scorers: Sequence[Scorer | Unavailable], progress: Progress | None = None
 ) -> Predictions:
-    """Every system's scores on one file."""
     return predicted(path.name, read_rows(path), scorers, progress)
 
 
@@ -125,7 +123,7 @@ def predicted(
     scorers: Sequence[Scorer | Unavailable],
     progress: Progress | None = None,
 ) -> Predictions:
-    """Every system's scores on these rows."""
+    """Compute every system's scores on these rows."""
     systems: dict[str, Scores | Unavailable] = {}
     for scorer in scorers:
         if isinstance(scorer, Unavailable):
@@ -144,24 +142,24 @@ def predicted(
 
 
 def by_verifier(verifier: Verifier) -> Scorer:
-    """A verifier: the log-odds of support of the best passage (SIDE §2.2: the maximum)."""
+    """Score by the verifier's log-odds of support of the best passage (SIDE §2.2: the maximum)."""
     return Scorer("pincite", partial(verifier_scores, verifier))
 
 
 def by_first_passages(verifier: Verifier) -> Scorer:
-    """Document-level reading as in SIDE's baseline: only the first passages are seen.
+    """Score only the first passages, like SIDE's document-level baseline.
 
-    Source: Petroni et al. 2023, the document-level scorer beside their passage-level one; ours
-    reads each of the first three 100-word passages by itself with Pincite's own verifier.
+    Source: Petroni et al. 2023, the document-level scorer beside their passage-level one. Ours
+    reads each of the first three 100-word passages separately with Pincite's verifier.
     """
     return Scorer(f"first {FIRST} passages", partial(verifier_scores, verifier, n_first=FIRST))
 
 
 def by_url_depth() -> Scorer:
-    """The number of path elements of the cited address, `meta.url` or the deepest of `meta.urls`.
+    """Score by the number of path elements of `meta.url`, or of the deepest of `meta.urls`.
 
-    Source: SIDE (Petroni et al. 2023) ranks citations by it as a baseline that reads nothing: deep
-    pages are more often specific.
+    Source: SIDE (Petroni et al. 2023) uses this as a baseline that reads nothing: deep pages are
+    more often specific.
     """
     return Scorer("URL depth", _depths)
 
@@ -169,11 +167,11 @@ def by_url_depth() -> Scorer:
 def baselines(
     verifier: Verifier, encoder: Callable[[], Encoder], threads: int = 0
 ) -> list[Scorer | Unavailable]:
-    """Every baseline, the cheapest first; one whose model is missing is `Unavailable`.
+    """Return all baselines, cheapest first; one whose model is missing is `Unavailable`.
 
     BM25 of the claim against its row's passages, idf over all of the file's (Robertson & Zaragoza
-    2009). The encoder's cosine (dense retrieval by one vector a passage, Karpukhin et al. 2020).
-    The raw logit of sentence-transformers' ms-marco-MiniLM-L-12-v2, trained for relevance.
+    2009). The encoder's cosine (dense retrieval with one vector per passage, Karpukhin et al.
+    2020). The raw logit of sentence-transformers' ms-marco-MiniLM-L-12-v2, trained for relevance.
     """
     found: list[Scorer | Unavailable] = [by_url_depth(), Scorer("BM25", bm25)]
     try:
@@ -191,7 +189,7 @@ def baselines(
 def verifier_scores(
     verifier: Verifier, rows: Sequence[CutRow], tell: Tell, *, n_first: int = 0
 ) -> Scores:
-    """A verifier's log-odds of support; with `n_first` of so many 100-word passages only."""
+    """Compute a verifier's log-odds of support; `n_first`: of the first 100-word passages only."""
     best: list[Evidence | None] = []
     denying: list[Evidence | None] = []
     n_pairs, started = 0, time.perf_counter()
@@ -214,7 +212,7 @@ def verifier_scores(
 def all_evidence(
     verifier: Verifier, claims: Sequence[tuple[str, Sequence[Passage]]]
 ) -> list[list[Evidence]]:
-    """For each claim the evidence of each of its passages."""
+    """Return, for each claim, the evidence of each of its passages."""
     pairs = [(Claim("", claim), passage) for claim, of_claim in claims for passage in of_claim]
     evidence = iter(verifier.verify(pairs))
     return [[next(evidence) for _ in of_claim] for _, of_claim in claims]
@@ -239,22 +237,22 @@ def _depths(rows: Sequence[CutRow], tell: Tell) -> Scores:
 
 
 def url_depth(url: str) -> float:
-    """How many elements the path has.
+    """Count the path elements.
 
     >>> url_depth("https://news.example/2011/05/bridge?page=2"), url_depth("https://news.example/")
     (3.0, 0.0)
     """
     try:
         return float(sum(bool(element) for element in urlsplit(url).path.split("/")))
-    except ValueError:  # a bracket that opens no IPv6 address
+    except ValueError:  # a bracket that does not start an IPv6 address
         return math.nan
 
 
 def bm25(rows: Sequence[CutRow], tell: Tell) -> Scores:
     """Σ over words: idf·tf·(k1 + 1) / (tf + k1·(1 − b + b·length/mean)).
 
-    idf = ln(1 + (N − n + ½) / (n + ½)) as in Lucene. Words are `text.words`'s: function words left
-    out, six letters kept.
+    idf = ln(1 + (N − n + ½) / (n + ½)) as in Lucene. Words are those of `text.words`: no function
+    words, truncated to six letters.
     """
     counts = [[Counter(wording.content_words(p.text)) for p in row.passages] for row in rows]
     every = [one for of_row in counts for one in of_row]
@@ -279,7 +277,6 @@ def bm25(rows: Sequence[CutRow], tell: Tell) -> Scores:
 
 
 def cosines(encoder: Encoder, rows: Sequence[CutRow], tell: Tell) -> Scores:
-    """The cosine of claim and passage."""
     values: list[float] = []
     for batch in _batches(rows, tell):
         texts = list(dict.fromkeys(p.text for row in batch for p in row.passages))
@@ -293,7 +290,7 @@ def cosines(encoder: Encoder, rows: Sequence[CutRow], tell: Tell) -> Scores:
 
 
 def relevance(logits: Logits, rows: Sequence[CutRow], tell: Tell) -> Scores:
-    """A cross-encoder's raw logit."""
+    """Score with a cross-encoder's raw logit."""
     values: list[float] = []
     for batch in _batches(rows, tell):
         found = iter(logits([(row.row.claim, p.text) for row in batch for p in row.passages]))
@@ -302,10 +299,10 @@ def relevance(logits: Logits, rows: Sequence[CutRow], tell: Tell) -> Scores:
 
 
 def cross_encoder(threads: int = 0) -> Logits:
-    """The ms-marco cross-encoder's logits.
+    """Load the ms-marco cross-encoder; returns a function that computes its logits.
 
     Raises:
-        MissingModel: it is not on this machine.
+        MissingModel: It is not on this machine.
     """
     folder = weights.locate(weights.RERANKER)
     max_tokens = weights.read_card(folder).get("max_tokens", MAX_TOKENS)
@@ -317,7 +314,7 @@ def cross_encoder(threads: int = 0) -> Logits:
 
 
 def measured(predictions: Predictions, threshold: float) -> dict[str, Any]:
-    """The measures of every system, as JSON takes them; None where one means nothing."""
+    """Return the measures of every system as JSON values; None where one is undefined."""
     labels = [row.label for row in predictions.rows]
     return {
         "file": predictions.file,
@@ -364,7 +361,7 @@ def _measured(labels: Sequence[str], scores: Scores, threshold: float) -> dict[s
 
 
 def _ranked(labels: Any, values: Doubles, kept: Sequence[str]) -> dict[str, Any]:
-    """The AUROC of the rows with these labels."""
+    """Return the AUROC of the rows with these labels."""
     chosen = np.isin(labels, kept)
     supported: Flags = labels[chosen] == "support"
     return {
@@ -375,18 +372,18 @@ def _ranked(labels: Any, values: Doubles, kept: Sequence[str]) -> dict[str, Any]
 
 
 def _three_way(labels: Sequence[str], scores: Scores, threshold: float) -> dict[str, Any]:
-    """F1 by class if the labels are of the three and a verifier says which; otherwise None."""
+    """Return F1 by class if all labels are of the three and the system is a verifier, else None."""
     of_three = set(labels) <= set(THREE_WAY.values()) and len(set(labels)) > 1
     if scores.evidence is None or scores.denying is None or not of_three:
         return dict.fromkeys(("macro_f1", "weighted_f1", "accuracy", "f1"))
     predicted = []
     for pair in zip(scores.evidence, scores.denying, strict=True):
         found = [one for one in pair if one]
-        if "nei" in labels:  # as `verify` decides
+        if "nei" in labels:  # decide like `verify`
             deciding = aggregation.deciding_evidence(found, threshold)
             label = aggregation.label_of(deciding, threshold) if deciding else Label.NOT_SUPPORTED
             predicted.append(THREE_WAY[label])
-        else:  # where rows are supported or refuted and nothing else (NLI4CT), the likelier
+        else:  # only supported and refuted rows (NLI4CT): the likelier one
             supported = max((one.prob_supported for one in found), default=0.0)
             refuted = max((one.prob_refuted for one in found), default=0.0)
             predicted.append("support" if supported >= refuted else "refute")
@@ -397,7 +394,7 @@ def curves(predictions: Predictions) -> dict[str, dict[str, list[dict[str, float
     """Precision and recall of finding citations that fail verification (SIDE, fig. 2c).
 
     `{"partial holds": {system: points}, "partial left out": {…}}`: a partly supported claim counts
-    as not failing, or not at all. Files without such claims have the key "all" only.
+    as not failing, or is excluded. Files without such claims have only the key "all".
     """
     labels = np.array([row.label for row in predictions.rows])
     partial_rows = labels == "partial"
@@ -419,7 +416,7 @@ def curves(predictions: Predictions) -> dict[str, dict[str, list[dict[str, float
 
 
 def lines(predictions: Predictions, system: str) -> list[dict[str, Any]]:
-    """A verifier's probabilities and score for each row; None for evidence without words."""
+    """Return a verifier's probabilities and score per row; None for evidence without words."""
     scores = predictions.systems[system]
     evidence = scores.evidence if isinstance(scores, Scores) else None
     return [
@@ -436,22 +433,22 @@ def lines(predictions: Predictions, system: str) -> list[dict[str, Any]]:
 
 
 def finite(values: Doubles) -> Doubles:
-    """−∞ as a number below all others: it sorts the same and can be computed with."""
+    """Replace −∞ by a number below all others, which sorts the same and can be computed with."""
     numbers = values[np.isfinite(values)]
     return np.where(np.isneginf(values), numbers.min() - 1 if len(numbers) else 0.0, values)
 
 
 # Two verifiers on the same rows: what the second fixes and what it breaks. A row is right if it is
-# called supported (at the threshold of `verify`) exactly if its label says so. Rows that are
-# supported in part are not counted: neither answer would be wrong.
+# called supported (at the threshold of `verify`) exactly if its label says so. Partly supported
+# rows are excluded: neither answer would be wrong.
 
-MOST_LOST = 0.005  # in AUROC, that the second may rank rows worse that it did not learn from
-MOST_BROKEN = 0.02  # the share of such rows that it may break beyond those that it fixes
+MOST_LOST = 0.005  # largest loss of AUROC on rows that the second did not learn from
+MOST_BROKEN = 0.02  # largest share of such rows broken, net of those fixed
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How rows are read by two verifiers, the one in use and a new one."""
+    """How the current and the new verifier classify rows."""
 
     n: int
     wrong_before: int
@@ -470,7 +467,6 @@ def compared(
     threshold: float,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Comparison:
-    """Compare both verifiers' answers on the rows."""
     rows = [row for row in rows if row.label != "partial"]
     shown, n = [cut(row) for row in rows], len(rows)
     old = verifier_scores(before, shown, lambda done: progress(done, 2 * n))
@@ -500,7 +496,7 @@ def compared(
 
 
 def refused(feedback: Comparison, guard: Comparison) -> str:
-    """Why the new verifier is not better; "" if it is."""
+    """Explain why the new verifier is not better; "" if it is."""
     if feedback.fixed <= feedback.broken:
         return (
             f"on {feedback.n} held-back rows of feedback it fixes {feedback.fixed} mistakes "

@@ -1,7 +1,7 @@
-"""A language model as judge, measured: alone, and together with our own score.
+"""Measure a language model as a judge: alone, and combined with our score.
 
-The model is asked about the rows that we are least sure of first, as in `verify --judge`: so the
-measures at any share of the rows show what that share of calls buys.
+As in `verify --judge`, the model gets the rows that we are least sure of first. So the measures at
+a share of the rows show what that share of calls gains.
 """
 
 import json
@@ -25,8 +25,8 @@ from pincite.llm.calls import all_at_once
 from pincite.llm.judge import Judge
 from pincite.types import Claim, Document, Failed, Opinion, Verdict
 
-SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)  # of the rows that the model is asked about
-# A verdict as a number, to rank rows by it alone.
+SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)  # of the rows that the model judges
+# Verdicts as numbers, to rank rows by them alone.
 _ORDER = {
     Verdict.SUPPORTED: 2.0,
     Verdict.PARTLY_SUPPORTED: 1.0,
@@ -44,7 +44,7 @@ def asked(
     at_once: int,
     tell: Callable[[int, int], None] | None = None,
 ) -> tuple[dict[str, Verdict], Counter[str]]:
-    """The model's verdict on each row, and how often it gave none, by reason."""
+    """Return the model's verdict on each row, and counts of failures by reason."""
 
     def ask(row: LabelledClaim) -> Opinion | Failed:
         return judge.opinion(Claim(row.row_id, row.claim), [Document("", "", row.evidence)])
@@ -61,10 +61,10 @@ def asked(
 
 
 def read_verdicts(path: Path) -> dict[str, Verdict]:
-    """Recorded verdicts: JSON lines with `id` and `verdict`.
+    """Read recorded verdicts: JSON lines with `id` and `verdict`.
 
     Raises:
-        InputError: names the line, and what is missing or wrong.
+        InputError: A line is invalid; the message names it and the error.
     """
     try:
         lines = path.read_text("utf-8", "replace").splitlines()
@@ -90,7 +90,7 @@ def _verdict(line: str, place: str) -> tuple[str, Verdict]:
 
 
 def both(predictions: Predictions, verdicts: Verdicts) -> list[Judged]:
-    """The rows that both judged: our log-odds, the model's verdict, and the truth."""
+    """Return the rows that both judged: our log-odds, the model's verdict, and the truth."""
     values = _own(predictions)
     return [
         Judged(float(value), verdicts[row.row_id], row.label == "support")
@@ -105,10 +105,10 @@ def measured(
     log_ratios: Mapping[Verdict, float],
     threshold: float,
 ) -> dict[str, Any]:
-    """Our own, the model's and both opinions' figures; both also by share of rows asked.
+    """Return figures of our score, the model and both; the latter also by share of rows asked.
 
     "fitted" is what `pincite calibrate judge` would make of this file, cross-validated: each half
-    is measured with what was fitted on the other.
+    is measured with the values fitted on the other.
     """
     own, supported = _own(predictions), np.array([r.label == "support" for r in predictions.rows])
     said = [verdicts.get(row.row_id) for row in predictions.rows]
@@ -139,7 +139,6 @@ def measured(
 
 
 def _own(predictions: Predictions) -> Doubles:
-    """Our log-odds of each row."""
     scores = next(iter(predictions.systems.values()))
     assert isinstance(scores, Scores)
     return np.where(np.isfinite(scores.values), scores.values, _NEVER)
@@ -154,7 +153,7 @@ def _first(order: Any, share: float) -> Flags:
 def _figures(
     supported: Flags, values: Doubles, decided: Flags, labels: Sequence[str]
 ) -> dict[str, Any]:
-    """AUROC, accuracy at the threshold, and the share flagged of each label."""
+    """Return AUROC, accuracy at the threshold, and the share flagged of each label."""
     flagged = {
         label: round(float((~decided)[[each == label for each in labels]].mean()), 4)
         for label in sorted(set(labels))

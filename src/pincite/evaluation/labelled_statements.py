@@ -1,12 +1,13 @@
-"""Labelled statements: how well does `check` do on the user's own knowledge base?
+"""Labelled statements: how well does `check` do on the user's knowledge base?
 
-A file has one JSON object a line: `statement`, `label`, and optionally `type` (descriptive,
-ascriptive, normative) and `date` (what was known by then). Labels are the sign of a result, and the
-names of levels stand for their sign; `not_judged` is right for statements to leave alone.
+A file has one JSON object per line: `statement`, `label`, and optionally `type` (descriptive,
+ascriptive, normative) and `date` (use evidence known by then). Labels are the sign of a result;
+names of levels stand for their sign. `not_judged` is correct for statements that must be left
+alone.
 
-`check` gives no verdict over the readings of a statement, so one reading answers for it here: the
-first that was judged, of the labelled type if there is one. That is the statement itself where no
-reading comes before it.
+`check` gives no verdict over the readings of a statement, so one reading represents it here: the
+first judged one, of the labelled type if there is one. If no reading precedes it, that is the
+statement itself.
 """
 
 import json
@@ -35,27 +36,27 @@ _DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
 
 @dataclass(frozen=True, slots=True)
 class LabelledStatement:
-    """A statement and what its owner says of it."""
+    """A statement and its owner's label."""
 
     statement: str
     label: str  # one of LABELS
     kind: StatementType | None = None
-    date: str = ""  # the evidence that counts was published then or earlier; empty: all does
+    date: str = ""  # use only evidence published by then; empty: use all
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What `check` said of the reading that answers; `doc` is None without evidence."""
+    """What `check` returned for the representative reading; `doc` is None without evidence."""
 
     outcome: Outcome
     doc: float | None
 
 
 def said(outcome: Outcome) -> str:
-    """A result in the words of the labels.
+    """Convert a result to a label.
 
-    Nothing found and balanced evidence are two results, and neither confirms or disconfirms; they
-    are counted apart in `measured`.
+    "Nothing found" and "balanced evidence" both become inconclusive; `measured` counts them
+    separately.
     """
     if outcome in (Outcome.NOT_JUDGED, Outcome.FAILED):
         return str(outcome)
@@ -64,10 +65,10 @@ def said(outcome: Outcome) -> str:
 
 
 def read_statements(path: Path) -> list[LabelledStatement]:
-    """The rows of a file in order.
+    """Read the rows of a file in order.
 
     Raises:
-        InputError: names the file, the line and what is wrong; or there are no rows.
+        InputError: There are no rows, or one is invalid; the message names file, line and error.
     """
     try:
         lines = path.read_bytes().splitlines()
@@ -82,10 +83,9 @@ def read_statements(path: Path) -> list[LabelledStatement]:
 def prediction(
     check: Check, row: LabelledStatement, threshold: float = confirmation.THRESHOLD
 ) -> Prediction:
-    """What answers for the statement (see above); readings that are left alone answer last.
+    """Choose the representative reading (see above); readings that were not judged come last.
 
-    With a date only what was published by then is weighed, of what was found without it: texts
-    without a date are then left out.
+    With a date, only evidence published by then is weighed; texts without a date are left out.
     """
     of_kind = [r for r in check.results if r.reading.kind == row.kind] or list(check.results)
     judged = [r for r in of_kind if r.weight.outcome is not Outcome.NOT_JUDGED]
@@ -104,7 +104,7 @@ def prediction(
 def measured(
     rows: Sequence[LabelledStatement], predictions: Sequence[Prediction]
 ) -> dict[str, Any]:
-    """Accuracy, macro-F1, sign, calibration and confusion, of all statements and by their type."""
+    """Return accuracy, macro-F1, sign, calibration and confusion, of all statements and by type."""
     kinds = sorted({str(row.kind) for row in rows if row.kind})
     pairs = list(zip(rows, predictions, strict=True))
     of_kind = {kind: [pair for pair in pairs if pair[0].kind == kind] for kind in kinds}
@@ -117,7 +117,7 @@ def measured(
 def lines(
     rows: Sequence[LabelledStatement], predictions: Sequence[Prediction]
 ) -> list[dict[str, Any]]:
-    """Each statement with its label and what was said, as JSON values."""
+    """Return each statement with its label and result, as JSON values."""
     return [
         {
             "statement": row.statement,
@@ -140,7 +140,7 @@ def _measures(pairs: Sequence[tuple[LabelledStatement, Prediction]]) -> dict[str
         "labels": dict(sorted(Counter(labels).items())),
         "outcomes": dict(sorted(outcomes.items())),
         **measures.class_measures(labels, found),
-        # A bootstrap of what is all right says that nothing can be wrong; Wilson's interval not.
+        # A bootstrap of all-correct rows has zero width; Wilson's interval does not.
         "accuracy_interval": measures.wilson(sum(map(eq, labels, found)), len(pairs)),
         "confusion": _confusion(labels, found),
         **_calibration(pairs),
@@ -148,7 +148,7 @@ def _measures(pairs: Sequence[tuple[LabelledStatement, Prediction]]) -> dict[str
 
 
 def _confusion(labels: Sequence[str], said: Sequence[str]) -> dict[str, dict[str, int]]:
-    """By label, how often what was said."""
+    """Count the results by label."""
     columns = [name for name in (*LABELS, FAILED) if name in {*labels, *said}]
     counts = Counter(zip(labels, said, strict=True))
     return {
@@ -159,10 +159,10 @@ def _confusion(labels: Sequence[str], said: Sequence[str]) -> dict[str, dict[str
 
 
 def _calibration(pairs: Sequence[tuple[LabelledStatement, Prediction]]) -> dict[str, Any]:
-    """Of what is confirmed or disconfirmed, and has evidence: is its degree right, and how sure?
+    """Calibration of DOC on confirmed or disconfirmed statements that have evidence.
 
-    (DOC + 1) / 2 is read as the probability that the statement is confirmed. None where nothing
-    is so labelled and has evidence.
+    (DOC + 1) / 2 is read as the probability that the statement is confirmed. None if there are no
+    such statements.
     """
     decided = [
         (row.label == CONFIRMED, guess.doc)

@@ -1,8 +1,8 @@
-"""Rankings, labels and probabilities turned into numbers with 95 % intervals.
+"""Measures of rankings, labels and probabilities, with 95 % intervals.
 
-ir-measures computes what is computed over rankings, scikit-learn what is computed over labels, both
-from the extra `eval`. Written here: the expected calibration error, and what the bootstrap needs a
-thousand times, AUROC and F1 for all resamples at once.
+ir-measures computes those of rankings, scikit-learn those of labels; both come with the extra
+`eval`. Implemented here: the expected calibration error, and AUROC and F1 for all bootstrap
+resamples at once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,17 +13,17 @@ import numpy.typing as npt
 
 Doubles = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
-Grades = Mapping[str, Mapping[str, int]]  # query → id → how relevant; 0: judged, and not
+Grades = Mapping[str, Mapping[str, int]]  # query → id → relevance; 0: judged irrelevant
 Run = Mapping[str, Sequence[str]]  # query → ids, best first
 
 CUTOFFS = (1, 10, 100, 200)
 MEASURES = ("precision", "recall", "f1")
 N_RESAMPLES = 1000
-N_BOOTSTRAP = 2000  # resamples of the means over queries: they are cheap
+N_BOOTSTRAP = 2000  # resamples of the means over queries, which are cheap
 N_BINS = 15
 SEED = 20
 _Z = 1.959964  # 97.5 % point of the normal distribution
-# Our names of ir-measures' measures: SIDE's table 4 and BEIR's.
+# Our names → ir-measures' names: SIDE's table 4 and BEIR's.
 RANKING = {"P@1": "P@1", **{f"SR@{k}": f"Success@{k}" for k in CUTOFFS}, "RR": "RR"}
 RANKING |= {"R-Prec": "Rprec"}
 GRADED = {"nDCG@10": "nDCG@10", "MAP@10": "AP@10", "R@100": "R@100", "RR@10": "RR@10"}
@@ -32,13 +32,13 @@ GRADED = {"nDCG@10": "nDCG@10", "MAP@10": "AP@10", "R@100": "R@100", "RR@10": "R
 
 
 def resamples(n_rows: int) -> Doubles:
-    """(N_RESAMPLES, n_rows): counts of rows drawn with replacement, each row of it sums to n."""
+    """Return counts of rows drawn with replacement: (N_RESAMPLES, n_rows), rows sum to n."""
     rng = np.random.default_rng(SEED)
     return rng.multinomial(n_rows, [1 / n_rows] * n_rows, size=N_RESAMPLES).astype(np.float64)
 
 
 def percentiles(values: Doubles) -> list[float] | None:
-    """95 % percentile interval (Efron & Tibshirani 1993, ch. 13); NaN values are left out.
+    """95 % percentile interval (Efron & Tibshirani 1993, ch. 13); NaN values are ignored.
 
     >>> percentiles(np.array([0.0, 0.5, 1.0, np.nan]))
     [0.025, 0.975]
@@ -78,10 +78,10 @@ def wilson(n_hits: int, n: int) -> list[float] | None:
 
 
 def ranking_measures(qrels: Grades, run: Run, names: Mapping[str, str] = RANKING) -> dict[str, Any]:
-    """Means over the queries as trec_eval computes them, with intervals; `names`: ours → theirs.
+    """Return means over the queries as trec_eval computes them, with intervals.
 
-    A query without hits counts as 0, and so does one without a relevant document. SR@k is 1 if any
-    relevant id is among the first k.
+    `names`: our name → ir-measures' name. A query without hits or without a relevant document
+    counts as 0. SR@k is 1 if any relevant id is among the first k.
     """
     import ir_measures as ir
 
@@ -102,7 +102,7 @@ def ranking_measures(qrels: Grades, run: Run, names: Mapping[str, str] = RANKING
 
 
 def means(values: Mapping[str, Doubles]) -> dict[str, Any]:
-    """By name the mean over queries, their number `n`, and `intervals` by name."""
+    """Return the mean over queries by name, their number `n`, and `intervals` by name."""
     return {
         **{name: _rounded(each.mean()) if len(each) else None for name, each in values.items()},
         "n": max(map(len, values.values()), default=0),
@@ -116,9 +116,9 @@ def means(values: Mapping[str, Doubles]) -> dict[str, Any]:
 def binary_measures(
     supported: Flags, values: Doubles, decided: Flags | None = None
 ) -> dict[str, float | None]:
-    """Supported against the rest: ranking by `values`, and what was `decided` if anything was.
+    """Measures of supported rows against the rest: ranking by `values`, and `decided` if given.
 
-    None where only one class occurs, or nothing was decided, and the measure means nothing.
+    None if only one class occurs, or if the measure needs `decided` and there is none.
     """
     names = ("auroc", "average_precision", "balanced_accuracy")
     if supported.all() or not supported.any():
@@ -134,14 +134,14 @@ def binary_measures(
 
 
 def auroc_interval(supported: Flags, values: Doubles) -> list[float] | None:
-    """95 % bootstrap interval of the AUROC over rows; resamples of one class are left out."""
+    """95 % bootstrap interval of the AUROC over rows; resamples of one class are ignored."""
     if supported.all() or not supported.any():
         return None
     return percentiles(aurocs(supported, values, resamples(len(values))))
 
 
 def aurocs(supported: Flags, values: Doubles, weights: Doubles) -> Doubles:
-    """The AUROC for each row of `weights` (n_resamples, n_rows); NaN where a class is missing.
+    """Return the AUROC for each row of `weights` (n_resamples, n_rows); NaN if a class is missing.
 
     AUROC = P(a supported row has the higher value) + ½ P(both are equal) (Hanley & McNeil 1982).
 
@@ -164,7 +164,7 @@ def aurocs(supported: Flags, values: Doubles, weights: Doubles) -> Doubles:
 def precision_recall(wanted: Flags, values: Doubles) -> list[dict[str, float]]:
     """Points of the curve that finds `wanted` by *low* values, from the lowest threshold up.
 
-    A row is called at a threshold if its value is at most that. Empty where nothing is wanted.
+    A row is called at a threshold if its value is at most that. Empty if no row is wanted.
     """
     if not wanted.any():
         return []
@@ -179,7 +179,7 @@ def precision_recall(wanted: Flags, values: Doubles) -> list[dict[str, float]]:
 
 
 def reliability(supported: Flags, probabilities: Doubles) -> list[dict[str, Any]]:
-    """For each bin that is not empty: its borders, mean probability, share supported, n."""
+    """Return, for each non-empty bin: bounds, mean probability, share supported, n."""
     bins = np.minimum((probabilities * N_BINS).astype(int), N_BINS - 1)
     return [
         {
@@ -209,8 +209,8 @@ def by_class(
     """Precision, recall and F1 of each class, their `weighted` and `macro` means, and accuracy.
 
     Each has a bootstrap interval over the rows. Weighted is by the rows of a class; macro is over
-    the classes that have rows. 0 / 0 counts as 0 (scikit-learn's rule). A prediction that is none
-    of the classes is just wrong.
+    the classes that have rows. 0 / 0 counts as 0 (scikit-learn's rule). A prediction outside the
+    classes is simply wrong.
 
     >>> found = by_class(["yes", "yes", "no"], ["yes", "no", "no"], ["yes", "no"])
     >>> found["classes"]["yes"]["precision"], found["classes"]["yes"]["recall"]
@@ -236,7 +236,7 @@ def by_class(
 
 
 def class_measures(labels: Sequence[str], predicted: Sequence[str]) -> dict[str, Any]:
-    """F1 by class of `labels`, macro-F1, weighted F1 and accuracy with intervals."""
+    """Return F1 by class of `labels`, macro-F1, weighted F1 and accuracy, with intervals."""
     found = by_class(labels, predicted, sorted(set(labels)))
     return {
         "macro_f1": found["macro"]["f1"],
@@ -259,7 +259,7 @@ def _cells(wanted: Sequence[str], predicted: Sequence[str], classes: Sequence[st
 
 
 def _measures(confusion: Doubles) -> dict[str, Doubles]:
-    """Of confusions (n, n_classes, n_classes + 1); the weighted and the macro mean come last."""
+    """Measures of confusions (n, n_classes, n_classes + 1); weighted and macro means come last."""
     n_classes = confusion.shape[1]
     hits = np.diagonal(confusion[:, :, :n_classes], axis1=1, axis2=2)
     labelled, guessed = confusion.sum(axis=2), confusion.sum(axis=1)[:, :n_classes]

@@ -1,4 +1,4 @@
-"""Curves and bars as PNG files, by matplotlib without a screen."""
+"""Curves and bars as PNG files, by matplotlib without a display."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 from pincite.corpus import durable
 from pincite.errors import InputError
 
-_WIDTH, _HEIGHT, _DPI = 5.6, 4.8, 120  # inches a panel; dots an inch
+_WIDTH, _HEIGHT, _DPI = 5.6, 4.8, 120  # inches per panel; dots per inch
 _GREY = "#777777"
 
 Points = Sequence[Mapping[str, float]]
@@ -15,9 +15,9 @@ Curves = Mapping[str, Mapping[str, Points]]  # part → system → points
 
 
 def precision_recall(path: Path, files: Mapping[str, Curves]) -> None:
-    """One row of panels a file, one panel a part: precision over recall, one curve a system.
+    """Plot precision over recall: one row of panels per file, one panel per part.
 
-    The dashed line is the precision of calling everything.
+    Each system has a curve. The dashed line is the precision of flagging every row.
     """
     n_columns = max((len(parts) for parts in files.values()), default=1)
     figure, panels = new_figure(max(1, len(files)), n_columns)
@@ -34,7 +34,7 @@ def precision_recall(path: Path, files: Mapping[str, Curves]) -> None:
 
 
 def reliability(path: Path, files: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-    """One panel a file: share supported over mean probability, with the number of rows a bin."""
+    """Plot the share supported over mean probability, a panel per file, with rows per bin."""
     figure, panels = new_figure(1, max(1, len(files)))
     for (file, bins), axes in zip(files.items(), panels[0], strict=False):
         axes.plot([0, 1], [0, 1], "--", color=_GREY, linewidth=1, label="calibrated")
@@ -51,10 +51,10 @@ def reliability(path: Path, files: Mapping[str, Sequence[Mapping[str, Any]]]) ->
 def failed_verification(
     path: Path, failed: Mapping[str, Any] | None, depths: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """SIDE's figures 2c and 7: precision over recall of failing citations, and path elements.
+    """Plot SIDE's figures 2c and 7: precision over recall of failing citations, and URL depths.
 
-    `failed` and `depths` are as `wafer.measured` and `wafer.depths` give them; None leaves the
-    first panel empty.
+    `failed` and `depths` come from `wafer.measured` and `wafer.depths`; None leaves the first panel
+    empty.
     """
     figure, (panels,) = new_figure(1, 2)
     if failed:
@@ -77,11 +77,11 @@ def _curves(axes: Any, systems: Mapping[str, Points], colours: Mapping[str, str]
     for name, points in systems.items():
         recalls, precisions = ([p[key] for p in points] for key in ("recall", "precision"))
         style: dict[str, Any] = {"color": colours[name], "linewidth": 1.3}
-        if colours[name] == "C0":  # the first system is the one that is measured: on top
+        if colours[name] == "C0":  # the first system is the one being measured: draw it on top
             style |= {"linewidth": 2.2, "zorder": 3}
         # A point's precision holds for all recalls down to the point before it.
         axes.step([0, *recalls], [precisions[0], *precisions], where="pre", label=name, **style)
-    # The last point calls every row, so its precision is the share that fails.
+    # The last point flags every row, so its precision is the share that fails.
     rates = {points[-1]["precision"] for points in systems.values()}
     for rate in rates:
         axes.axhline(rate, linestyle="--", color=_GREY, linewidth=1)
@@ -97,13 +97,13 @@ def _label(axes: Any, x: str, y: str, title: str) -> None:
 
 
 def _colours(files: Mapping[str, Curves]) -> dict[str, str]:
-    """A system has one colour in all panels."""
+    """Give each system one colour in all panels."""
     names = dict.fromkeys(n for parts in files.values() for one in parts.values() for n in one)
     return {name: f"C{number}" for number, name in enumerate(names)}
 
 
 def new_figure(n_rows: int, n_columns: int) -> tuple[Any, Any]:
-    """A figure and its axes, (n_rows, n_columns); needs the extra `eval`."""
+    """Return a figure and its axes, (n_rows, n_columns); needs the extra `eval`."""
     from matplotlib.figure import Figure
 
     size = (_WIDTH * n_columns, _HEIGHT * n_rows)

@@ -1,12 +1,12 @@
-"""`pincite eval qa`: `ask` on questions whose papers and answers are known.
+"""`pincite eval qa`: measure `ask` on questions with known papers and answers.
 
 * PubMedQA (Jin et al. 2019): one JSON object, PMID → `QUESTION`, `CONTEXTS`, `LABELS`,
-  `LONG_ANSWER`, `final_decision` (yes, no, maybe). The question is the title of that paper, so it
-  is the one relevant document, and its title is not given away.
+  `LONG_ANSWER`, `final_decision` (yes, no, maybe). The question is that paper's title, so the paper
+  is the only relevant document, and its title is withheld.
 * BioASQ's task b: `{"questions": [{"id", "body", "type", "documents", "exact_answer", …}]}`;
-  documents are addresses that end in the PMID, an exact answer is a word only of type `yesno`.
+  documents are addresses that end in the PMID, and an exact answer is a word only for type `yesno`.
 
-Either plain or .gz. A document is known by its address in PubMed, as Pincite's readers give it.
+Both plain or .gz. A document is identified by its PubMed address, as Pincite's readers return it.
 """
 
 import json
@@ -37,7 +37,7 @@ SEED = 20
 _PMID = re.compile(r"(\d{1,9})/?\s*\Z")
 PARTS = ("retrieval", "decisions", "found", "citations")
 
-Tell = Callable[[str, int, int], None]  # what, done, in all
+Tell = Callable[[str, int, int], None]  # task, steps done, steps in all
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +53,10 @@ class Question:
 
 
 def read_questions(path: Path) -> list[Question]:
-    """The questions of a file in order; its content decides which format it is.
+    """Read the questions of a file in order; the content decides the format.
 
     Raises:
-        InputError: the file cannot be read or is neither format; names the record.
+        InputError: The file cannot be read or is in neither format; names the record.
     """
     value = _json(path)
     if isinstance(value, dict) and isinstance(value.get("questions"), list):
@@ -76,13 +76,13 @@ def read_questions(path: Path) -> list[Question]:
 
 
 def sample(questions: Sequence[Question], n: int | None) -> list[Question]:
-    """`n` of them in a fixed random order, so that a smaller sample is part of a larger one."""
+    """Return `n` questions in a fixed random order: a smaller sample is part of a larger one."""
     order = np.random.default_rng(SEED).permutation(len(questions))
     return [questions[i] for i in order[:n]] if n else list(questions)
 
 
 def pubmed_url(pmid: str) -> str:
-    """The address of a paper in PubMed.
+    """Return the address of a paper in PubMed.
 
     >>> pubmed_url("123")
     'https://pubmed.ncbi.nlm.nih.gov/123/'
@@ -133,7 +133,7 @@ def _bioasq(record: Any, place: str) -> Question:
 
 
 def _decision(value: Any) -> str | None:
-    """Yes, no or maybe; BioASQ has them in a list in some years."""
+    """Return yes, no or maybe; some years of BioASQ have it in a list."""
     first = value[0] if isinstance(value, list) and value else value
     word = first.strip().lower() if isinstance(first, str) else ""
     return word if word in DECISIONS else None
@@ -150,7 +150,7 @@ def measured(
     systems: Sequence[str] = (),
     tell: Tell = lambda what, done, total: None,
 ) -> dict[str, Any]:
-    """By part, what is measured of the questions; retrieval by system."""
+    """Return the measures by part; retrieval by system."""
     found: dict[str, Any] = {}
     finder, checker = pipeline.finder, pipeline.checker
     if "retrieval" in parts:
@@ -201,11 +201,11 @@ def _citations(questions: Sequence[Question], pipeline: AskPipeline, tell: Tell)
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A sentence: whether its references support it together, and each of them."""
+    """Whether a sentence's references support it together, and each of them alone."""
 
     together: bool
     alone: tuple[bool, ...] = ()
-    others: tuple[bool, ...] = ()  # whether the rest does without it
+    others: tuple[bool, ...] = ()  # whether the other references suffice without it
 
     @property
     def n_of_use(self) -> int:
@@ -217,7 +217,7 @@ class Cited:
 
 
 def citation_measures(answers: Sequence[Sequence[Cited]]) -> dict[str, Any]:
-    """Means over the answers, each with a 95 % bootstrap interval; answers have sentences.
+    """Return means over answers with sentences, each with a 95 % bootstrap interval.
 
     As in ALCE's code, an answer without references has a precision of 0.
     """
@@ -231,7 +231,7 @@ def citation_measures(answers: Sequence[Sequence[Cited]]) -> dict[str, Any]:
 
 
 def cited(answer: Answer, checker: AnswerChecker) -> list[Cited]:
-    """Each sentence of an answer, judged; a reference that does not exist supports nothing."""
+    """Judge each sentence of an answer; a reference that does not exist supports nothing."""
     documents = {reference.number: reference.document for reference in answer.references}
     given = [
         (one.sentence.text, [documents.get(v.number or 0) for v in one.verdicts])
@@ -249,7 +249,7 @@ def cited(answer: Answer, checker: AnswerChecker) -> list[Cited]:
 
 def _one(n_references: int, answers: Any) -> Cited:
     together = next(answers)
-    if n_references < 2:  # nothing is left without the only one
+    if n_references < 2:  # without the only reference there is nothing
         return Cited(together, (together,) * n_references, (False,) * n_references)
     alone = tuple(next(answers) for _ in range(n_references))
     return Cited(together, alone, tuple(next(answers) for _ in range(n_references)))
@@ -268,7 +268,7 @@ def _supported(
 
 
 def joined(documents: Sequence[Document]) -> Document:
-    """The documents as one, in order; of nothing one without a word."""
+    """Join the documents in order; an empty list gives an empty document."""
     if len(documents) == 1:
         return documents[0]
     title = " · ".join(d.title for d in documents if d.title)
@@ -280,19 +280,19 @@ def _precision(answer: Sequence[Cited]) -> float:
     return sum(sentence.n_of_use for sentence in answer) / n_references if n_references else 0.0
 
 
-# Yes, no or maybe: what the verifier's verdicts on a question make of it.
+# Yes, no or maybe, from the verifier's verdicts on a question.
 
-AT_ONCE = 8  # questions a batch
-BEST = 3  # documents that were found, of which the verdict is read
+AT_ONCE = 8  # questions per batch
+BEST = 3  # retrieved documents whose verdict counts
 _WORD = {Support.SUPPORTS: YES, Support.CONTRADICTS: NO}
 
-Documents = Mapping[str, Sequence[Document]]  # question → what is read for it
+Documents = Mapping[str, Sequence[Document]]  # question → documents to read
 
 
 def decisions(
     questions: Sequence[Question], documents: Documents, checker: AnswerChecker, tell: Tell
 ) -> dict[str, list[str]]:
-    """By way of deciding (by thresholds, or the likelier word) each question's word, in order."""
+    """Return each question's word, in order, for each method (thresholds, or the likelier word)."""
     said: dict[str, list[str]] = {"thresholds": [], "likelier": []}
     thresholds = (checker.supported_from, checker.contradicted_from)
     for start in range(0, len(questions), AT_ONCE):
@@ -311,9 +311,9 @@ def decisions(
 def decision_measures(
     questions: Sequence[Question], said: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
-    """Accuracy and F1 by class for each way, and for saying the commonest word of all.
+    """Return accuracy and F1 by class for each method, and for the most common word.
 
-    Over the words that the questions have: where none is answered maybe, saying so is wrong.
+    Only the words that occur as answers are classes: where "maybe" never occurs, it is wrong.
     """
     wanted = [question.decision or "" for question in questions]
     classes = [word for word in DECISIONS if word in wanted]
@@ -324,7 +324,7 @@ def decision_measures(
 
 
 def likelier(evidence: Sequence[Evidence]) -> str:
-    """Yes or no by the highest probability of either; maybe of nothing."""
+    """Return yes or no, whichever has the highest probability; maybe without evidence."""
     if not evidence:
         return MAYBE
     supported = max(e.prob_supported for e in evidence)
@@ -333,17 +333,17 @@ def likelier(evidence: Sequence[Evidence]) -> str:
 
 # Are the papers that answer a question among the first ten, for each way to search?
 
-CUTOFF = 10  # documents of a question, in BioASQ and in Verif.ai
+CUTOFF = 10  # documents per question, in BioASQ and in Verif.ai
 SYSTEMS = ("lexical", "dense", "hybrid", "verifai", "reranked", "ask")
 
 Run = Mapping[str, Sequence[str]]  # question → addresses, best first
 
 
 def finders(whole: LiteratureFinder, names: Sequence[str] = SYSTEMS) -> dict[str, LiteratureFinder]:
-    """The ways to search by name; `ask` is `whole` itself, as its settings have it.
+    """Return the ways to search by name; `ask` is `whole`, with the user's settings.
 
     Raises:
-        ConfigError: there is no system of that name.
+        ConfigError: There is no system of that name.
     """
     search = whole.search
     both = search.retriever if isinstance(search, Reranked) else search
@@ -367,7 +367,7 @@ def finders(whole: LiteratureFinder, names: Sequence[str] = SYSTEMS) -> dict[str
 def run_of(
     finder: LiteratureFinder, questions: Sequence[Question], name: str, tell: Tell
 ) -> dict[str, list[str]]:
-    """The addresses that a way to search finds for each question, best first."""
+    """Return the addresses that a way to search finds for each question, best first."""
     found: dict[str, list[str]] = {}
     for number, question in enumerate(questions, 1):
         found[question.question_id] = [f.document.url for f in finder.find(question.text)]
@@ -394,8 +394,8 @@ def search_measures(questions: Sequence[Question], run: Run) -> dict[str, Any]:
 def average_precision(found: Sequence[str], relevant: frozenset[str], k: int = CUTOFF) -> float:
     """AP@k = Σ P@r over the ranks r ≤ k that hold a relevant document / min(k, relevant ones).
 
-    BioASQ's since its eighth year (Nentidis et al. 2020, §3.2): dividing by `k`, as it did before,
-    a question with fewer relevant documents could not reach 1.
+    BioASQ's definition since its eighth year (Nentidis et al. 2020, §3.2). It divided by `k`
+    before, so a question with fewer relevant documents could not reach 1.
 
     >>> average_precision(["a", "x", "b"], frozenset({"a", "b"}))  # (1/1 + 2/3) / 2
     0.8333333333333333

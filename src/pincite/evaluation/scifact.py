@@ -1,15 +1,15 @@
-"""SciFact (Wadden et al. 2020): what does a given abstract say of a claim?
+"""SciFact (Wadden et al. 2020): what does a given abstract say about a claim?
 
-A folder holds `corpus`, `claims_train` and `claims_dev` (`.jsonl`, plain or .gz) in SciFact's own
-schema. Two protocols say what the rows are:
+A folder holds `corpus`, `claims_train` and `claims_dev` (`.jsonl`, plain or .gz) in SciFact's
+schema. Two protocols define the rows:
 
 * `official-dev`: each claim of the dev split with each abstract that it cites; an abstract without
-  rationales is NO_EVIDENCE. Nothing of the dev split was trained on.
-* `verifai`: Verif.ai's (Košprdić et al. 2024, arXiv 2402.18589, §III-C and its code). Of claims
-  with rationales the abstracts that have them, of the others each cited abstract; equal rows once;
-  train and dev together, 10 % of each class as test part. Which rows those were is not published,
-  and Pincite's verifier was trained on the train claims among them: only the rows of dev are a
-  result. They are few, so all rows of dev, cleaned in the same way, are measured too.
+  rationales is NO_EVIDENCE. Nothing in the dev split was trained on.
+* `verifai`: Verif.ai's (Košprdić et al. 2024, arXiv 2402.18589, §III-C and its code). Claims with
+  rationales: the abstracts that have them; other claims: each cited abstract. Duplicates are
+  removed; train and dev are pooled, with 10 % of each class as test part. Which rows those were is
+  not published, and Pincite's verifier was trained on the train claims among them, so only the rows
+  of dev are a result. They are few, so all rows of dev, cleaned in the same way, are measured too.
 
 The abstract is given, so neither compares with SciFact's leaderboard, where it has to be found.
 """
@@ -43,19 +43,19 @@ ROWS_AT_ONCE = 16
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A claim with one abstract and what people say of the two."""
+    """A claim with one abstract and its annotated label."""
 
     claim_id: str
     claim: str
     document: Document
     label: str  # one of LABELS
-    split: str  # the official one that it comes from
-    tested: bool = True  # whether the protocol measures by it
+    split: str  # the official split of the claim
+    tested: bool = True  # whether the protocol's test part has it
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedRow:
-    """A row with what the verifier says of each passage of the abstract."""
+    """A row with the verifier's evidence for each passage of the abstract."""
 
     row: Row
     evidence: tuple[Evidence, ...]
@@ -66,15 +66,15 @@ class _Claim:
     claim_id: str
     text: str
     cited: tuple[str, ...]
-    labels: Mapping[str, str]  # of the cited abstracts that have rationales
+    labels: Mapping[str, str]  # by cited abstract that has rationales
 
 
 def rows_of(folder: Path, protocol: str) -> list[Row]:
-    """The rows that a protocol judges.
+    """Return the rows of a protocol.
 
     Raises:
-        ConfigError: there is no such protocol.
-        InputError: a file is missing or not in SciFact's schema.
+        ConfigError: There is no such protocol.
+        InputError: A file is missing or not in SciFact's schema.
     """
     if protocol not in PROTOCOLS:
         raise ConfigError(f"There is no protocol {protocol!r}; known: {', '.join(PROTOCOLS)}.")
@@ -91,7 +91,7 @@ def rows_of(folder: Path, protocol: str) -> list[Row]:
 
 
 def cleaned(folder: Path, corpus: Mapping[str, Document]) -> list[Row]:
-    """Verif.ai's rows of train and dev, each (claim, abstract) once; the first label stays."""
+    """Return Verif.ai's rows of train and dev, unique by (claim, abstract); the first label wins."""
     found: dict[tuple[str, str], Row] = {}
     for split in SPLITS:
         for claim in _claims(folder, split):
@@ -102,10 +102,10 @@ def cleaned(folder: Path, corpus: Mapping[str, Document]) -> list[Row]:
 
 
 def drawn(rows: Sequence[Row], seed: int = SEED) -> list[Row]:
-    """A tenth of each class, rounded, drawn by the seed: 80 and 10 % are for others to train on.
+    """Draw a tenth of each class, rounded; Verif.ai uses the other 80 and 10 % for training.
 
-    Verif.ai's three parts have the same mix of classes (§III-C), so each class is drawn from by
-    itself. The same files give the same part on every machine.
+    Verif.ai's three parts have the same mix of classes (§III-C), so each class is drawn separately.
+    The same files give the same part on every machine.
     """
     chosen: list[int] = []
     for number, label in enumerate(LABELS):
@@ -120,7 +120,7 @@ def judge(
     checker: AnswerChecker,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[JudgedRow]:
-    """Each row judged as `ask` judges a sentence with a reference."""
+    """Judge each row like `ask` judges a sentence with a reference."""
     judged: list[JudgedRow] = []
     for start in range(0, len(rows), ROWS_AT_ONCE):
         batch = rows[start : start + ROWS_AT_ONCE]
@@ -133,10 +133,10 @@ def judge(
 def measured(
     judged: Sequence[JudgedRow], protocol: str, supported_from: float, contradicted_from: float
 ) -> dict[str, Any]:
-    """Measures of the rows that Pincite was not trained on: `unseen`, and of `verifai` `all_dev`.
+    """Measure `unseen` rows, which Pincite was not trained on, and for `verifai` also `all_dev`.
 
-    Each by the thresholds and by the likeliest label. Rows that it was trained on are under
-    `seen_in_training` and are no result.
+    Each part is measured by the thresholds and by the likeliest label. Rows that were trained on
+    are under `seen_in_training` and are not a result.
     """
     tested = [each for each in judged if each.row.tested]
     seen = [each for each in tested if each.row.split in TRAINED_ON]
@@ -156,7 +156,7 @@ def measured(
 
 
 def likeliest(evidence: Sequence[Evidence]) -> str:
-    """The label with the highest probability in the passage that is least neutral."""
+    """Return the likeliest label of the least neutral passage."""
     speaking = min(evidence, key=lambda e: e.prob_neutral, default=None)
     if speaking is None:
         return NO_EVIDENCE
@@ -171,7 +171,7 @@ def likeliest(evidence: Sequence[Evidence]) -> str:
 def _measures(
     judged: Sequence[JudgedRow], supported_from: float, contradicted_from: float
 ) -> dict[str, Any] | None:
-    """None of no rows: a part that is empty has no measures."""
+    """Return the measures of a part; None if it is empty."""
     if not judged:
         return None
     said = [likeliest(each.evidence) for each in judged]
@@ -200,7 +200,7 @@ def _labels(judged: Sequence[JudgedRow]) -> list[str]:
 
 
 def mix(judged: Sequence[JudgedRow]) -> dict[str, float]:
-    """The share of each class."""
+    """Return the share of each class."""
     counts = Counter(_labels(judged))
     return {label: round(counts[label] / max(1, len(judged)), 3) for label in LABELS}
 
@@ -214,7 +214,7 @@ def _cited(claim: _Claim, corpus: Mapping[str, Document], split: str) -> Iterato
 
 
 def _corpus(path: Path) -> dict[str, Document]:
-    """The abstracts by id; a document's text is its sentences, its title what it is about."""
+    """Read the abstracts by id; the text is the joined sentences."""
     found = {}
     for place, record in _records(path):
         doc_id, sentences = jsonl.field_of(record, "doc_id"), record.get("abstract")
@@ -242,7 +242,7 @@ def _claims(folder: Path, split: str) -> Iterator[_Claim]:
 
 
 def _label(rationales: Any, place: str) -> str:
-    """The label of an abstract: that of its rationales, which agree in SciFact."""
+    """Return the label of an abstract's rationales, which agree in SciFact."""
     known = rationales if isinstance(rationales, list) and rationales else [{}]
     found = {one.get("label") if isinstance(one, dict) else None for one in known}
     if found not in ({SUPPORT}, {CONTRADICT}):

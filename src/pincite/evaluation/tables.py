@@ -1,4 +1,4 @@
-"""Results as tables for a terminal: one line a system, "n/a" where a measure means nothing."""
+"""Results as tables for a terminal: one line per system, "n/a" if a measure is undefined."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -32,7 +32,7 @@ _NOTE = (
 
 
 def _grid(rows: Iterable[Sequence[str]]) -> list[str]:
-    """Lines with columns of one width: the first on the left, the others on the right."""
+    """Align columns: the first to the left, the others to the right."""
     rows = list(rows)
     widths = [max(len(row[i]) if i < len(row) else 0 for row in rows)
               for i in range(max(map(len, rows), default=0))]  # fmt: skip
@@ -57,7 +57,7 @@ def _with_interval(values: Mapping[str, Any], key: str) -> str:
 
 
 def claims_table(results: Sequence[Mapping[str, Any]]) -> str:
-    """One table a file: systems by measures."""
+    """One table per file: systems by measures."""
     lines = []
     for result in results:
         counted = ", ".join(f"{n} {label}" for label, n in result["labels"].items() if n)
@@ -91,7 +91,7 @@ def judge_table(judge: MeasuredJudge) -> str:
 
 
 def opinions_table(results: Sequence[Mapping[str, Any]]) -> str:
-    """Figures of our own, the model's and both opinions, the latter by the share of rows asked."""
+    """Figures of our score, the model and both; the latter by share of rows asked."""
     lines = []
     for result in results:
         systems = {"own": result["own"], "model alone": result["model"]}
@@ -109,7 +109,7 @@ def opinions_table(results: Sequence[Mapping[str, Any]]) -> str:
 
 
 def check_table(result: Mapping[str, Any]) -> str:
-    """Measures of `check` on labelled statements, by type, and what was said for each label."""
+    """Measures of `check` on labelled statements by type, and results by label."""
     columns = ("n", "accuracy", "macro_f1", "sign_accuracy", "ece")
     rows = [[result["file"], *columns]]
     for name, one in {"all": result, **result["by_type"]}.items():
@@ -128,7 +128,7 @@ def check_table(result: Mapping[str, Any]) -> str:
 
 
 def beir_table(result: Mapping[str, Any]) -> str:
-    """Systems by measures with intervals; then what the corpus lacks."""
+    """Systems by measures with intervals, then the files that could not be read."""
     corpus = result["corpus"]
     rows = [["", *_BEIR]]
     for name, values in result["systems"].items():
@@ -146,7 +146,7 @@ def beir_table(result: Mapping[str, Any]) -> str:
 
 
 def wafer_table(result: Mapping[str, Any]) -> str:
-    """SIDE's table 4 and figures 2c and 7 as text, as far as the collection has what they need."""
+    """SIDE's table 4 and figures 2c and 7 as text, as far as the collection allows."""
     lines: list[str] = []
     if "page" in result:
         for level, columns in _LEVELS.items():
@@ -188,11 +188,10 @@ def wafer_table(result: Mapping[str, Any]) -> str:
     return "\n".join([*lines, *_grid(rows)])
 
 
-# What is measured of `ask`
+# Measures of `ask`
 
 
 def scifact_table(result: Mapping[str, Any]) -> str:
-    """Measures by class, for each part that was measured."""
     thresholds = result["thresholds"]
     lines = [f"SciFact, protocol {result['protocol']}: {result['n']} rows ({_mix(result['mix'])})"]
     ways = {
@@ -221,7 +220,6 @@ def scifact_table(result: Mapping[str, Any]) -> str:
 
 
 def qa_table(result: Mapping[str, Any]) -> str:
-    """What was measured of the questions, a part after another."""
     lines = [f"{result['file']}: {result['n']} questions"]
     if retrieval := result.get("retrieval"):
         rows = [["retrieval", *_QA]]

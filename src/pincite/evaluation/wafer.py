@@ -1,10 +1,10 @@
-"""A WAFER-like collection: is the cited page found, and is the passage that supports the claim?
+"""A WAFER-like collection: is the cited page found, and the passage that supports the claim?
 
-Three levels. *Page*, by KILT (Petroni et al. 2021): a page's rank is that of its best passage,
-pages are matched by url. *Evidence*: a passage counts if it holds a sentence that people marked as
-supporting; claims without such marks are left out and counted. *Answer in context*, by KILT too: a
-passage of whatever page holds an answer's words, or in WAFER, where answers are addresses, all
-sentences of a set that people marked.
+Three levels. *Page*, from KILT (Petroni et al. 2021): a page's rank is that of its best passage,
+and pages are matched by url. *Evidence*: a passage counts if it holds a sentence that annotators
+marked as supporting; claims without such marks are left out and counted. *Answer in context*, also
+from KILT: a passage of any page holds an answer's words. WAFER's answers are addresses, so there it
+must hold all sentences of a marked set.
 """
 
 import re
@@ -32,12 +32,12 @@ from pincite.wiki.wafer import WaferRecord, claim_of, read_records
 
 SYSTEMS = ("side", "sparse", "dense", *fusion.MODES, "verified")
 QUERIES_AT_ONCE = 64
-_ADDRESS = re.compile(r"\w+://|\{")  # "{Failed verification}" is no answer either
+_ADDRESS = re.compile(r"\w+://|\{")  # nor is "{Failed verification}" an answer
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 GROUPS = ("featured", "others", "failed")
-RECALL = 0.15  # SIDE reports the precision there
+RECALL = 0.15  # SIDE reports the precision at this recall
 _LABELS = {"supported": "support", "partially_supported": "partial", "not_supported": "not_support"}
 
 Tell = Callable[[str, int, int], None]  # what, done, in all
@@ -46,25 +46,24 @@ Pages = Callable[[Sequence[str]], Sequence[Document | None]]
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """The claims of a split with the pages that people cited for them."""
+    """The claims of a split with the pages cited for them."""
 
     records: tuple[WaferRecord, ...]
-    corpus_file: Path | None  # None: there is none, and nothing to search
-    failed: tuple[WaferRecord, ...] = ()  # tagged {{failed verification}}: never searched for
+    corpus_file: Path | None  # None: there is nothing to search
+    failed: tuple[WaferRecord, ...] = ()  # tagged {{failed verification}}: not used for retrieval
 
     @property
     def claims(self) -> list[Claim]:
-        """The claims in the order of the records."""
         return [claim_of(record) for record in self.records]
 
 
 def open_collection(folder: Path, split: str) -> Collection:
     """Read `SPLIT.jsonl` and find `corpus-SPLIT.jsonl` or `corpus.jsonl`, each plain or .gz.
 
-    `fail-SPLIT.jsonl`, if it is there, has the citations that people tagged as failing.
+    The optional `fail-SPLIT.jsonl` has the citations that were tagged as failing.
 
     Raises:
-        InputError: a file is missing or a record is malformed.
+        InputError: A file is missing or a record is malformed.
     """
     path, *failures = _existing(folder, [split]), _existing(folder, [f"fail-{split}"])
     if path is None:
@@ -86,10 +85,10 @@ def evaluate(
     tell: Tell = lambda what, done, total: None,
     mode: fusion.Mode = "weighted",
 ) -> dict[str, Any]:
-    """All measures: `{"page": {"sparse": {…}, …}, "evidence": {…}, …}`.
+    """Return all measures: `{"page": {"sparse": {…}, …}, "evidence": {…}, …}`.
 
-    As `pipeline` does it: sparse and dense give `depth` passages each, these are fused in every
-    mode, and verified is `mode` with its first `judged` passages reordered by the verifier.
+    As in `pipeline`, sparse and dense return `depth` passages each, which are fused in every mode;
+    "verified" is `mode` with its first `judged` passages reordered by the verifier.
     """
     runs = _retrieved(collection.claims, corpus, pipeline, tell)
     runs["verified"] = _verified(collection.claims, runs[mode], pipeline, tell)
@@ -112,7 +111,7 @@ def evaluate(
 def levels(
     records: Sequence[WaferRecord], corpus: Corpus, runs: dict[str, list[list[Hit]]]
 ) -> dict[str, Any]:
-    """The measures of each system's rankings, at all levels."""
+    """Return the measures of each system's rankings at all levels."""
     pages = {str(n): dict.fromkeys(sorted(record.urls), 1) for n, record in enumerate(records)}
     marked = {
         str(n): dict.fromkeys(_evidence_of(record, corpus), 1)
@@ -147,9 +146,9 @@ def levels(
 def in_context(
     records: Sequence[WaferRecord], runs: Mapping[str, list[list[Hit]]]
 ) -> dict[str, Any]:
-    """The share of claims with an answer in one of their first k passages, by system and k.
+    """Return the share of claims with an answer in their first k passages, by system and k.
 
-    `n` is the number of claims for which there is something to look for; 0: there is no system.
+    `n` is the number of claims that have an answer; if it is 0, there are no systems.
     """
     wanted = {n: answers for n, record in enumerate(records) if (answers := _answers(record))}
     shares = {system: _in_context(wanted, run) for system, run in runs.items() if wanted}
@@ -157,7 +156,7 @@ def in_context(
 
 
 def _answers(record: WaferRecord) -> list[list[str]]:
-    """Sets of texts that must all be in a passage: marked sentences, or answers in words."""
+    """Return sets of texts that must all be in a passage: marked sentences, or answers in words."""
     if record.supporting:
         return [[_normal(sentence) for sentence in each] for each in record.supporting]
     words = (_normal(o.answer) for o in record.outputs if not _ADDRESS.match(o.answer))
@@ -182,7 +181,7 @@ def _in_context(wanted: dict[int, list[list[str]]], run: list[list[Hit]]) -> dic
 
 @cache
 def _normal(text: str) -> str:
-    """KILT's way to compare answers: lower case, no punctuation, no articles, single spaces."""
+    """Normalise answers like KILT: lower case, no punctuation, no articles, single spaces."""
     bare = text.lower().translate(_PUNCTUATION)
     return " ".join(_ARTICLES.sub(" ", bare).split())
 
@@ -214,7 +213,7 @@ def _verified(
     pipeline: VerifyPipeline,
     tell: Tell,
 ) -> list[list[Hit]]:
-    """The first `judged` in the order that `verify` gives them; the rest follow."""
+    """Reorder the first `judged` hits like `verify`; the rest follow."""
     ranked = []
     for claim, hits in zip(claims, fused, strict=True):
         read = hits[: pipeline.judged]
@@ -233,7 +232,7 @@ def _verified(
 
 
 def _evidence_of(record: WaferRecord, corpus: Corpus) -> Iterator[str]:
-    """Ids of the passages of the cited pages that hold a supporting sentence."""
+    """Yield ids of the passages of the cited pages that hold a supporting sentence."""
     wanted = [_flat(sentence) for sentences in record.supporting for sentence in sentences]
     documents: list[Document | None] = corpus.get(record.urls)
     cut: list[Passage] = [p for document in documents if document for p in passages(document)]
@@ -252,21 +251,20 @@ def _existing(folder: Path, names: Sequence[str]) -> Path | None:
     return next(filter(Path.is_file, candidates), None)
 
 
-# Citations that people tagged {{failed verification}} against those of featured articles.
+# Citations tagged {{failed verification}} against those of featured articles.
 
 
 def group_of(record: WaferRecord) -> str:
-    """Which of GROUPS the record belongs to."""
     if record.failed:
         return "failed"
     return "featured" if record.featured else "others"
 
 
 def contrasted(records: Sequence[WaferRecord]) -> tuple[str, list[tuple[WaferRecord, str]]]:
-    """What failing citations are compared with, and the records with their labels.
+    """Return the name of the contrast to failing citations, and the labelled records.
 
-    Featured articles, as in SIDE; without them the labelled records, or else all that were not
-    tagged. Empty if nothing fails, or nothing else is left.
+    The contrast is featured articles, as in SIDE; without them the labelled records, or else all
+    untagged ones. The list is empty if nothing fails or nothing else is left.
     """
     labelled = [(r, "not_support" if r.failed else _LABELS.get(r.label or "", "")) for r in records]
     ways = {
@@ -288,14 +286,14 @@ def measured(
     threshold: float,
     tell: Tell,
 ) -> dict[str, Any] | None:
-    """Figure 2c: AUROC, average precision and the curve of each system; None without a contrast.
+    """Figure 2c: AUROC, average precision and curve of each system; None without a contrast.
 
     Args:
-        records: of a split and of its failed part.
-        pages: the stored pages at addresses; None: only the addresses are looked at.
-        verifier: reads them; None likewise.
-        threshold: the probability that counts as supported.
-        tell: progress of each system.
+        records: Of a split and of its failed part.
+        pages: Returns the stored pages at addresses; None: score only the addresses.
+        verifier: Reads the pages; None: as above.
+        threshold: The probability that counts as supported.
+        tell: Progress of each system.
     """
     against, labelled = contrasted(records)
     rows = [_row(record, label, pages) for record, label in labelled]
@@ -320,7 +318,7 @@ def measured(
 def _of_system(
     found: Predictions, name: str, curves: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """How well the system's low values find what fails; partly supported rows do not fail."""
+    """Measure how well a system's low values find failures; partly supported rows do not fail."""
     scores = found.systems[name]
     assert isinstance(scores, Scores)
     known = ~np.isnan(scores.values)
@@ -340,7 +338,7 @@ def _of_system(
 
 
 def depths(records: Sequence[WaferRecord]) -> dict[str, Any]:
-    """Figure 7: by group the number of addresses with so many path elements, and their mean."""
+    """Figure 7: by group, the counts of addresses by number of path elements, and their mean."""
     found: dict[str, Counter[int]] = {group: Counter() for group in GROUPS}
     for record in records:
         values = map(url_depth, record.urls)
@@ -357,7 +355,7 @@ def depths(records: Sequence[WaferRecord]) -> dict[str, Any]:
 
 
 def _row(record: WaferRecord, label: str, pages: Pages | None) -> CutRow:
-    """The record as a claim with its pages' text: as stored, or as the record itself has it."""
+    """Build a claim with its pages' text, as stored or else from the record."""
     stored = pages(record.urls) if pages else ()
     texts = [page.text for page in stored if page] or [
         p.text for output in record.outputs for p in output.provenance if p.text

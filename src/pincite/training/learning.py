@@ -82,7 +82,7 @@ def shipped_passages() -> list[Passage]:
 
 
 def made_rows(found: Sequence[Passage], n: int, seed: int) -> list[LabelledClaim]:
-    """Return up to n claims with passages: in turn a sentence of it, a changed one, a foreign one."""
+    """Return up to n claims with passages: by turns its sentence, a changed one, another page's."""
     chance = random.Random(f"{seed} made rows")  # noqa: S311 - a sample, not a secret
     claims = [(" ".join(s.of(p.text).split()), p) for p in found for s in whole_sentences(p.text)]
     claims = [(claim, p) for claim, p in claims if len(claim.split()) >= LEAST_WORDS]
