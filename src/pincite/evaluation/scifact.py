@@ -91,7 +91,7 @@ def rows_of(folder: Path, protocol: str) -> list[Row]:
 
 
 def cleaned(folder: Path, corpus: Mapping[str, Document]) -> list[Row]:
-    """Return Verif.ai's rows of train and dev, unique by (claim, abstract); the first label wins."""
+    """Return Verif.ai's rows of train and dev; the first label of a (claim, abstract) wins."""
     found: dict[tuple[str, str], Row] = {}
     for split in SPLITS:
         for claim in _claims(folder, split):

@@ -128,7 +128,7 @@ def check_table(result: Mapping[str, Any]) -> str:
 
 
 def beir_table(result: Mapping[str, Any]) -> str:
-    """Systems by measures with intervals, then the files that could not be read."""
+    """Systems by measures with intervals, then the number of missing relevant documents."""
     corpus = result["corpus"]
     rows = [["", *_BEIR]]
     for name, values in result["systems"].items():

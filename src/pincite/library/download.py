@@ -1,8 +1,8 @@
-"""Inputs at addresses (s3://, gs://, http://…): copied to this machine, then read like any others.
+"""Inputs at addresses (s3://, gs://, http://…): copied to this machine, then read as files.
 
-fsspec knows the addresses; the packages for each store (s3fs, gcsfs, aiohttp…) and their
-credentials are the user's. Nothing is fetched but what the user names. A copy stays where it is, so
-the next run fetches only what changed, and an update sees which files are gone.
+fsspec resolves the addresses; the user installs the packages for each store (s3fs, gcsfs, aiohttp…)
+and supplies credentials. Only what the user names is fetched. Copies are kept, so the next run
+fetches only what changed, and an update detects deleted files.
 """
 
 import hashlib
@@ -18,25 +18,25 @@ from pincite.errors import ConfigError, InputError
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://.", re.IGNORECASE)
 _SECRET = re.compile(r"//[^/@:]*:[^/@]*@")  # abfs://container@account/ has no secret
 _MB = 1_000_000
-_LIST = ".downloads.json"  # of a copy: the files in it, and their states
-# The fields by which stores say that a file has changed; its size alone does not.
+_LIST = ".downloads.json"  # of a copy: its files and their states
+# The fields by which stores report that a file has changed; size alone is not enough.
 _STATES = (
     *("ETag", "etag", "md5", "content_md5", "LastModified", "Last-Modified", "last_modified"),
     *("mtime", "updated", "modified", "created", "version_id", "generation"),
 )
 
-# A name, how much of it is done, how much there is if that is known, and what is done now.
+# Task, amount done, total if known, description.
 Tell = Callable[[str, int, int | None, str], None]
 
 
 class Inputs(NamedTuple):
-    """What was given, as paths on this machine."""
+    """The inputs, as paths on this machine."""
 
     paths: list[Path]
-    called: dict[str, str]  # beginnings of file:// addresses → how the user names these places
+    called: dict[str, str]  # prefixes of file:// addresses → the user's names of these places
 
     def named(self, url: str) -> str:
-        """An address as the user knows it."""
+        """Return an address as the user knows it."""
         for begins, name in self.called.items():
             if url.startswith(begins):
                 return name + url.removeprefix(begins)
@@ -44,7 +44,7 @@ class Inputs(NamedTuple):
 
 
 def is_address(given: Path | str) -> bool:
-    """Whether it is an address, not a path of this machine.
+    """Whether it is an address, not a path on this machine.
 
     >>> is_address("s3://bucket/pages/"), is_address("pages/"), is_address("s3:")
     (True, False, False)
@@ -53,13 +53,13 @@ def is_address(given: Path | str) -> bool:
 
 
 def local(given: Sequence[Path | str], folder: Path, tell: Tell = lambda *told: None) -> Inputs:
-    """The paths as they are, and for each address its copy below `folder`, brought up to date.
+    """Return paths unchanged, and for each address an up-to-date copy below `folder`.
 
-    `tell` is called with the files copied, and with the megabytes of the one under way.
+    `tell` is called with the number of files copied, and with the megabytes of the current one.
 
     Raises:
-        ConfigError: no installed package opens such addresses.
-        InputError: there is nothing, it may not be read, or names a place outside.
+        ConfigError: No installed package opens such addresses.
+        InputError: Nothing is there, it may not be read, or a name leads outside the folder.
     """
     found = Inputs([], {})
     for each in given:
@@ -105,7 +105,7 @@ def _copied(address: str, target: Path, tell: Tell) -> Path:
 
 
 def _bring(store: Any, files: Mapping[str, str], target: Path, tell: Tell) -> None:
-    """Copy what is new or changed, remove what is gone; each file is there as a whole or not."""
+    """Copy what is new or changed, and remove what is gone; each file is replaced atomically."""
     from fsspec.callbacks import Callback
 
     def in_megabytes(size: int | None, value: int, **_: Any) -> None:
@@ -133,7 +133,7 @@ def _bring(store: Any, files: Mapping[str, str], target: Path, tell: Tell) -> No
 
 
 def _inside(target: Path, name: str) -> Path:
-    """A place below `target`: the names in a bucket are not trusted."""
+    """Return a path below `target`: the names in a bucket are not trusted."""
     path = target / name
     if not path.resolve().is_relative_to(target.resolve()) or path.resolve() == target.resolve():
         raise InputError(f"{name!r} is no name of a file below the address that was given.")

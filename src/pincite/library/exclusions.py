@@ -1,11 +1,11 @@
-"""Which pages must not be suggested, and the reliability lists that say so.
+"""Which pages must not be suggested, and the reliability lists that decide it.
 
-Every page that is left out has a reason. Barred sites are left out by the index, so that they take
-no place among the candidates; a search by words beside it, which leaves nothing out, finds which of
-them would have been suggested.
+Every excluded page has a reason. The index leaves out barred sites, so that they take no place
+among the candidates; a second word search without exclusions finds which of them would have been
+suggested.
 
-The lists that a user imported are JSON files in the user's data folder. Pincite ships none: a list
-belongs to its community, it changes, and which one counts depends on the wiki.
+Imported lists are JSON files in the user's data folder. Pincite ships none: a list belongs to its
+community, it changes, and the right one depends on the wiki.
 """
 
 import hashlib
@@ -31,30 +31,30 @@ from pincite.types import Bar, Claim, Document, Exclusion, Hit, Listing, Reliabi
 from pincite.wiki.addresses import Site
 from pincite.wiki.reliability import ListFile, read_list
 
-# A paragraph that is shorter may be the same by chance, or because both quote one agency. Nothing
-# is fitted here: 25 words are about a sentence and a half.
+# A shorter paragraph may be equal by chance, or because both quote one agency. The value is not
+# fitted: 25 words are about a sentence and a half.
 MIN_WORDS = 25
-TOLD = 10  # pages that a finding names as left out
+TOLD = 10  # excluded pages listed per finding
 
 
 @dataclass(frozen=True, slots=True)
 class Exclusions:
-    """The rules of a run. Without a list, only sites and copies are looked at."""
+    """The rules of a run. Without a list, only sites and copies are excluded."""
 
-    sites: Collection[str] = ()  # that the user excluded
+    sites: Collection[str] = ()  # excluded by the user
     rules: ReliabilityList | None = None
 
     def listing_of(self, url: str | None) -> Listing | None:
-        """What the list says of an address; None without a list or an address."""
+        """Return the list's entry for an address; None without a list or an address."""
         return self.rules.listing_of(url) if self.rules and url else None
 
     def hosts(self) -> tuple[str, ...]:
-        """Sites that an index can leave out without asking."""
+        """Return the sites that an index can leave out unseen."""
         barred = sorted(self.rules.barred_hosts()) if self.rules else ()
         return (*WIKIPEDIA_AND_MIRRORS, *self.sites, *barred)
 
     def of_site(self, url: str, title: str = "") -> Exclusion | None:
-        """Why nothing of this site may be suggested; None if it may."""
+        """Return why nothing from this site may be suggested; None if it may."""
         if is_below(url, WIKIPEDIA_AND_MIRRORS):
             return Exclusion(url, title, Bar.WIKI)
         if is_below(url, self.sites):
@@ -74,14 +74,14 @@ class Exclusions:
         documents_of: Callable[[Sequence[str]], list[Document | None]] | None,
         written: str | None,
     ) -> tuple[list[Hit], tuple[Exclusion, ...]]:
-        """The hits that may be suggested, and which pages may not, with the reason.
+        """Split candidates into hits that may be suggested and excluded pages with reasons.
 
         Args:
-            claim: with the sentences before it, which its paragraph begins with.
-            hits: the candidates, best first.
-            seen: hits of a search that left nothing out, for the reasons only.
-            documents_of: for the dates of pages that copy the article.
-            written: when the article's text was there at the latest, an ISO date.
+            claim: With the preceding sentences, since its paragraph begins with them.
+            hits: The candidates, best first.
+            seen: Hits of a search without exclusions, used only for reasons.
+            documents_of: Returns documents for the dates of pages that copy the article.
+            written: The latest possible date of the article's text, ISO.
         """
         found: dict[str, Exclusion] = {}
         for passage in [hit.passage for hit in (*hits, *seen)]:
@@ -89,7 +89,7 @@ class Exclusions:
                 found[passage.url] = why
         copying = _copying(claim, [hit for hit in hits if hit.passage.url not in found])
         documents = documents_of(copying) if documents_of and copying else [None] * len(copying)
-        # The paragraph was there at the latest when its sources were opened, which was for it.
+        # Sources were opened for this paragraph, so it existed by the last of their access dates.
         opened = [stated_date(citation.access_date or "") for citation in claim.citations]
         latest = min([date for date in (*opened, written) if date], default=None)
         for url, document in zip(copying, documents, strict=True):
@@ -113,9 +113,9 @@ def _copying(claim: Claim, hits: Sequence[Hit]) -> list[str]:
 
 
 def _copied(url: str, document: Document | None, written: str | None) -> Exclusion | None:
-    """A page older than the paragraph is its source, not its copy; an undated one may be either."""
+    """Exclude a copy; a page older than the paragraph is its source, an undated one is unclear."""
     published = document.published if document else None
-    # The last day that a date may mean: of "2019-05" it is the 31st.
+    # Use the last possible day: for "2019-05" the 31st.
     if published and written:
         latest = published[:10] + "-12-31"[max(len(published) - 4, 0) :]
         if latest < written[:10]:
@@ -129,13 +129,13 @@ def _copied(url: str, document: Document | None, written: str | None) -> Exclusi
 
 # ── Imported lists ───────────────────────────────────────────────────────────────────────────────
 
-NONE = "none"  # the setting's value that switches lists off
+NONE = "none"  # value of the setting that disables lists
 _FORM = 1
 
 
 @dataclass(frozen=True, slots=True)
 class StoredList:
-    """An imported list, and what a report records of it."""
+    """An imported list, with what a report records about it."""
 
     name: str
     rules: ReliabilityList
@@ -143,23 +143,22 @@ class StoredList:
 
     @property
     def fingerprint(self) -> str:
-        """For a report: name, number of rows, date of the import, digest of the file."""
+        """Name, number of rows, date of the import and digest of the file, for a report."""
         about = self.about
         digest = str(about.get("sha256", ""))[:12]
         return f"{self.name}, {about.get('rows')} rows, {about.get('imported')}, {digest}"
 
 
 def lists_folder() -> Path:
-    """Where lists are kept."""
     return Path(platformdirs.user_data_dir("pincite")) / "reliability"
 
 
 def import_list(path: Path, name: str, site: Site | None = None) -> tuple[ListFile, Path]:
-    """Read a list and keep it as `name`; one that was there is replaced.
+    """Read a list and store it as `name`, replacing an earlier one.
 
     Raises:
-        InputError: the file cannot be read.
-        ConfigError: `name` cannot be a file's name.
+        InputError: The file cannot be read.
+        ConfigError: `name` is not a valid file name.
     """
     kept = _file(name)
     found = read_list(path, site)
@@ -180,15 +179,14 @@ def import_list(path: Path, name: str, site: Site | None = None) -> tuple[ListFi
 
 
 def imported_lists() -> list[str]:
-    """The names of the lists that are there."""
     return sorted(path.stem for path in lists_folder().glob("*.json"))
 
 
 def chosen_list(name: str, language: str) -> StoredList | None:
-    """The list of a run: the one of this name; without one, that of the language if there is one.
+    """Load the list of this name; without a name, the language's list if there is one.
 
     Raises:
-        ConfigError: the named list was never imported.
+        ConfigError: The named list was never imported.
     """
     if name == NONE or (not name and language not in imported_lists()):
         return None
@@ -196,11 +194,11 @@ def chosen_list(name: str, language: str) -> StoredList | None:
 
 
 def load_list(name: str) -> StoredList:
-    """An imported list.
+    """Load an imported list.
 
     Raises:
-        ConfigError: it was never imported.
-        InputError: its file is damaged.
+        ConfigError: It was never imported.
+        InputError: Its file is damaged.
     """
     path = _file(name)
     try:

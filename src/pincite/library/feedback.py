@@ -1,7 +1,7 @@
-"""Opinions on results, kept in an SQLite file in the user's data folder, and exported as rows.
+"""Opinions on results, stored in an SQLite file in the user's data folder, and exported as rows.
 
-An opinion holds the statement, the passage and the verdict on them, so it stays useful when the
-result, the corpus or the model are gone. Nothing here leaves the machine.
+An opinion holds the statement, the passage and the verdict, so it stays useful when the result, the
+corpus or the model are gone. Nothing is sent from this machine.
 """
 
 import hashlib
@@ -24,9 +24,9 @@ from pincite.protocols import Verifier
 from pincite.text.sentences import sentences
 from pincite.types import Claim, Passage, Span
 
-SIGNS = ("confirmed", "disconfirmed", "inconclusive")  # of a reading, as `eval check` takes them
+SIGNS = ("confirmed", "disconfirmed", "inconclusive")  # of a reading, as `eval check` expects them
 UP, DOWN = "up", "down"
-# Verdict on a passage → label of a row that agrees. A thumb down says only that the verdict is
+# Verdict on a passage → label of a row that agrees. A thumbs down says only that the verdict is
 # wrong, not which is right, so it makes no row.
 _AGREED = {
     "supported": "support",
@@ -44,13 +44,13 @@ _AGREED = {
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """One person's opinion on a result, or on one item of it."""
+    """A user's opinion on a result, or on one item of it."""
 
     created: str
     given: str  # "up", "down" or a label
     note: str
-    who: str  # their name, if they gave one
-    correction: str  # what should stand there instead: a quote, a sentence, an answer
+    who: str  # the user's name, if given
+    correction: str  # the correct text: a quote, a sentence, an answer
     kind: str  # verify, check, ask
     item_id: str  # empty: the whole result
     statement: str
@@ -65,7 +65,7 @@ class Opinion:
 
     @property
     def about(self) -> tuple[str, str]:
-        """The same for all opinions on one statement and passage, in whatever result."""
+        """The statement and passage: equal for all opinions on them, in any result."""
         return self.statement, self.passage
 
 
@@ -73,7 +73,7 @@ _TABLE = "CREATE TABLE IF NOT EXISTS opinions (key INTEGER PRIMARY KEY, opinion 
 
 
 class Words(NamedTuple):
-    """What a person adds to a label in words."""
+    """A user's words in addition to a label."""
 
     note: str = ""
     who: str = ""
@@ -83,17 +83,17 @@ class Words(NamedTuple):
 def opinion(
     data: bytes, result: Result, given: str, item: Item | None, words: Words | None = None
 ) -> Opinion:
-    """A person's opinion on a result, or on one item of it.
+    """Make an opinion on a result, or on one item of it.
 
     Args:
-        data: the result's JSON.
-        result: the same, read.
+        data: The result's JSON.
+        result: The same, parsed.
         given: "up", "down" or a label.
-        item: the item; None: the whole result.
-        words: note, name and correction.
+        item: The item; None: the whole result.
+        words: Note, name and correction.
 
     Raises:
-        ConfigError: the item cannot have this label; lists those that it can have.
+        ConfigError: The item cannot have this label; lists the allowed ones.
     """
     of_passage = item is not None and bool(item.passage)
     of_reading = item is not None and not of_passage and result.kind == "check"
@@ -130,7 +130,7 @@ class Opinions(AbstractContextManager["Opinions"]):
     """The user's file of opinions, created if it does not exist; a context manager."""
 
     def __init__(self, path: Path) -> None:
-        """Raises InputError if the file cannot be created or is something else."""
+        """Raises InputError if the file cannot be created or is of another kind."""
         self._path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -144,13 +144,12 @@ class Opinions(AbstractContextManager["Opinions"]):
         self._connection.close()
 
     def add(self, given: Opinion) -> None:
-        """Keep one; it is on the disk when this returns."""
+        """Store an opinion durably."""
         row = (json.dumps(asdict(given)),)
         with self._reported():
             self._connection.execute("INSERT INTO opinions (opinion) VALUES (?)", row)
 
     def all(self) -> list[Opinion]:
-        """Every opinion, oldest first."""
         with self._reported():
             rows = self._connection.execute("SELECT opinion FROM opinions ORDER BY key")
             return [Opinion(**json.loads(text)) for (text,) in rows]
@@ -167,7 +166,7 @@ class Opinions(AbstractContextManager["Opinions"]):
 
 
 def file_of(setting: str) -> Path:
-    """The file of opinions: library.feedback_file, or one in the user's data folder."""
+    """Return `library.feedback_file`, or a file in the user's data folder."""
     if setting:
         return Path(setting).expanduser()
     return Path(platformdirs.user_data_dir("pincite")) / "feedback.sqlite"
@@ -176,11 +175,11 @@ def file_of(setting: str) -> Path:
 def most_telling(
     items: Sequence[Item], verifier: Verifier, threshold: float
 ) -> list[tuple[int, float]]:
-    """The items whose labels would teach most: their numbers and probabilities of support.
+    """Return the items whose labels would teach most: indices and probabilities of support.
 
-    The item of each source that is nearest to the threshold (uncertainty sampling, Lewis and Gale
-    1994), nearest first; then the second of each source, and so on, so that one page does not fill
-    the list. A pair of statement and passage counts once.
+    First each source's item nearest to the threshold (uncertainty sampling, Lewis and Gale 1994),
+    sorted by distance; then each source's second, and so on, so that one page does not fill the
+    list. Duplicate pairs of statement and passage count once.
     """
     pairs = [
         (Claim("", i.statement), Passage("", i.url, "", i.passage, Span(0, len(i.passage))))
@@ -207,9 +206,9 @@ def _odds(share: float) -> float:
 
 
 def claims(given: Iterable[Opinion]) -> list[dict[str, object]]:
-    """Labelled claims (`documents.jsonl`); the last opinion on a passage counts.
+    """Make labelled claims (`documents.jsonl`); the last opinion on a passage counts.
 
-    A thumb up confirms the verdict; a thumb down makes no row.
+    A thumbs up confirms the verdict; a thumbs down makes no row.
     """
     rows: list[dict[str, object]] = []
     for each in _latest(one for one in given if one.passage):
@@ -229,7 +228,7 @@ def claims(given: Iterable[Opinion]) -> list[dict[str, object]]:
 
 
 def scifact(given: Iterable[Opinion]) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
-    """The same in SciFact's format (Wadden et al. 2020): claims with rationales, and a corpus.
+    """Make the same in SciFact's format (Wadden et al. 2020): claims with rationales, and a corpus.
 
     Its labels are SUPPORT and CONTRADICT; a claim with neither has no evidence, and `partial` is
     left out. A rationale is the quote's sentences, or all of the passage's.
@@ -263,7 +262,7 @@ def scifact(given: Iterable[Opinion]) -> tuple[list[dict[str, object]], list[dic
 
 
 def statements(given: Iterable[Opinion]) -> list[dict[str, object]]:
-    """Rows for `pincite eval check` from labels of readings; the last on each counts."""
+    """Make rows for `pincite eval check` from labels of readings; the last one counts."""
     return [
         {"statement": each.statement, "label": each.given, "type": each.statement_type}
         for each in _latest(g for g in given if g.kind == "check" and g.item_id and not g.passage)
@@ -272,9 +271,9 @@ def statements(given: Iterable[Opinion]) -> list[dict[str, object]]:
 
 
 def answers(given: Iterable[Opinion]) -> list[dict[str, object]]:
-    """Opinions on answers (`1`) and on their sentences (`1.s2`).
+    """Return opinions on answers (`1`) and on their sentences (`1.s2`).
 
-    `pincite train rows` makes training data of the same opinions and the report.
+    `pincite train rows` makes training data from these opinions and the report.
     """
     said = _latest(g for g in given if g.kind == "ask" and g.item_id and not g.passage)
     names = ("result", "item_id", "statement", "said", "given", "correction", "note", "created")
@@ -282,7 +281,7 @@ def answers(given: Iterable[Opinion]) -> list[dict[str, object]]:
 
 
 def plain(each: Opinion) -> Mapping[str, object]:
-    """An opinion as JSON values."""
+    """Convert an opinion to JSON values."""
     return asdict(each) | {"versions": json.loads(each.versions)}
 
 

@@ -1,4 +1,4 @@
-"""What `pincite calibrate judge` measured: how far each model's verdicts can be trusted."""
+"""Measurements of `pincite calibrate judge`: how far each model's verdicts can be trusted."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,41 +22,41 @@ class MeasuredJudge:
     rows: int
     measured: str  # ISO date
     files: tuple[str, ...]  # names of the files of rows
-    counts: Mapping[Verdict, tuple[int, int]]  # of supported rows, of the others
+    counts: Mapping[Verdict, tuple[int, int]]  # of supported rows, of others
     log_ratios: Mapping[Verdict, float]
     errors: Mapping[Verdict, float]  # standard errors
-    threshold: float = 0.0  # of the rates
-    # Shares of the unsupported and of the supported rows that both together flag, crosswise.
+    threshold: float = 0.0  # at which `rates` were measured
+    # Shares of unsupported and of supported rows that both together flag, cross-validated.
     rates: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredJudges:
-    """All models measured on this machine, by the name that their server uses."""
+    """All models measured on this machine, by their name on the server."""
 
     judges: Mapping[str, MeasuredJudge] = field(default_factory=dict)
 
 
 def file_of(setting: str) -> Path:
-    """The file that the setting names, or one in the user's data folder."""
+    """Return the file in the setting, or one in the user's data folder."""
     if setting:
         return Path(setting).expanduser()
     return Path(platformdirs.user_data_path("pincite")) / "judges.json"
 
 
 def read(path: Path) -> MeasuredJudges:
-    """What was measured; empty without a file. Raises InputError for a file of something else."""
+    """Read the measurements; empty without a file. Raises InputError for any other file."""
     return codec.from_file(MeasuredJudges, path) if path.exists() else MeasuredJudges()
 
 
 def log_ratios(path: Path, model: str) -> Mapping[Verdict, float]:
-    """What each verdict of a model adds; cautious values if it was not measured."""
+    """Return what each verdict of a model adds; cautious values if it was not measured."""
     found = read(path).judges.get(model)
     return {**CAUTIOUS, **found.log_ratios} if found else CAUTIOUS
 
 
 def rates_of(path: Path, model: str, threshold: float) -> tuple[float, float] | None:
-    """What a flag of both together is worth; None if it was not measured at this threshold."""
+    """Return the rates of flags by both together; None if not measured at this threshold."""
     found = read(path).judges.get(model)
     return found.rates if found and found.threshold == threshold else None
 
@@ -64,10 +64,10 @@ def rates_of(path: Path, model: str, threshold: float) -> tuple[float, float] | 
 def keep(
     path: Path, model: str, rows: Sequence[Judged], threshold: float, files: tuple[str, ...]
 ) -> MeasuredJudge:
-    """Measure a model on rows and store that in place of an earlier measurement.
+    """Measure a model on rows and store the result, replacing an earlier one.
 
     Raises:
-        InputError: the file is something else, or cannot be written.
+        InputError: The file is of another kind, or cannot be written.
     """
     found = measured(rows)
     judge = MeasuredJudge(

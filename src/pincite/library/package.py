@@ -1,12 +1,12 @@
-"""A corpus as one file, to be copied, kept or published, and a corpus copied into another.
+"""A corpus as one file, to be copied, kept or published; and copying a corpus into another.
 
-The file is a ZIP archive of two uncompressed members, which any program opens: `manifest.json` and
-`store.sqlite`, the documents with their vectors. Indexes are rebuilt from the store: nothing that
-others built is mapped into memory. Nor is the store trusted: each of its checksums is verified
-before the folder takes its place.
+The file is a ZIP archive of two uncompressed members, readable by any program: `manifest.json` and
+`store.sqlite`, the documents with their vectors. Indexes are rebuilt from the store, so no foreign
+index is ever mapped into memory. The store is not trusted either: all its checksums are verified
+before the folder appears.
 
-A copy into another corpus, of whatever engine, skips what that one has already, so the command that
-was stopped can be given again. Nothing is deleted from the target: what it has besides is counted.
+A copy into another corpus, of any engine, skips what that one already has, so an interrupted
+command can be repeated. Nothing is deleted from the target; its additional documents are counted.
 """
 
 import hashlib
@@ -38,13 +38,13 @@ _MANIFEST_BYTES = 100_000  # ours has some hundred
 _BLOCKS = 25_000  # of one document: 100 million characters
 _VALUE_CHARACTERS = 1_000  # of a value in a store's own manifest
 _CHUNK = 1 << 20
-# What `zipfile` raises of bytes that are no archive, or none that it reads.
+# Errors that `zipfile` raises for anything but a readable archive.
 _NO_ARCHIVE = (zipfile.BadZipFile, EOFError, RuntimeError, ValueError, OverflowError, struct.error)
 
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """What a package says of itself; all of it is compared with the store."""
+    """A package's manifest; all of it is compared with the store."""
 
     pincite_package: str
     created: str
@@ -58,10 +58,10 @@ class Package:
 
 
 def pack(folder: Path, file: Path, tell: Tell = silent) -> Package:
-    """Write the corpus in `folder` to one file, as it is now; writers and readers go on.
+    """Write the current state of the corpus in `folder` to one file; writers and readers go on.
 
     Raises:
-        CorpusError: It is no corpus, or the file cannot be written.
+        CorpusError: It is not a corpus, or the file cannot be written.
     """
     store = Store.open(folder / current_name(folder) / STORE, write=False)
     with closing(store), _made(file) as part:
@@ -82,11 +82,11 @@ def pack(folder: Path, file: Path, tell: Tell = silent) -> Package:
 
 
 def unpack(file: Path, folder: Path, tell: Tell = silent) -> Package:
-    """Make the corpus of a package in `folder`, which is new or empty.
+    """Create a package's corpus in `folder`, which is new or empty.
 
     Raises:
-        InputError: The file is no package, is cut or damaged, or holds what no corpus has.
-        CorpusError: The folder cannot be made, or is in use.
+        InputError: The file is not a package, is truncated or damaged, or holds invalid contents.
+        CorpusError: The folder cannot be created, or is in use.
     """
     _check_empty(folder)
     with _made(folder) as made:
@@ -110,7 +110,7 @@ def _check_empty(folder: Path) -> None:
 
 
 def download(client: WebClient, url: str, file: Path) -> None:
-    """Fetch a package; raises `FetchError`, also of one that is larger than the client's rules."""
+    """Download a package; raises `FetchError`, also if it exceeds the client's size limit."""
     reply = client.get(url, accept="application/zip, application/octet-stream")
     if reply.status != HTTPStatus.OK:
         raise FetchError(f"{url} answered {reply.status}. Expected a package.", url, reply.status)
@@ -149,10 +149,10 @@ def _extracted(file: Path, target: Path, tell: Tell) -> Package:
 
 
 def _members(file: Path, archive: zipfile.ZipFile) -> tuple[Package, zipfile.ZipInfo]:
-    """The manifest, and the member that is the store; both stored as they are.
+    """Return the manifest, and the member that is the store; both are uncompressed.
 
-    Nothing is extracted under a name that the archive gives, so no path leads out of the folder;
-    and what is not compressed is no larger than the file.
+    Nothing is extracted under a name from the archive, so no path leads out of the folder; and
+    uncompressed data is no larger than the file.
     """
     found = {member.filename: member for member in archive.infolist()}
     if len(archive.infolist()) != len(found) or found.keys() != {MANIFEST, STORE}:
@@ -188,10 +188,10 @@ def _written_to(found: IO[bytes], target: Path, n_bytes: int, tell: Tell) -> str
 
 
 def _check(made: Path, about: Package, tell: Tell) -> None:
-    """Whether a store is one, whole, and the one that its package describes.
+    """Check that the store is sound and matches its package.
 
     Raises:
-        CorpusError: It is not; says the first thing that is wrong.
+        CorpusError: It does not; the message has the first error.
     """
     with closing(Generation(made / "g1", write=False)) as generation:
         store = generation.store
@@ -213,7 +213,7 @@ def _check(made: Path, about: Package, tell: Tell) -> None:
 
 @contextmanager
 def _made(path: Path) -> Iterator[Path]:
-    """Where to write a file or a folder that takes the place of `path` when all of it is there."""
+    """Yield where to write a file or a folder that then replaces `path` atomically."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as part:
@@ -234,31 +234,31 @@ def _bad(file: Path, why: str) -> InputError:
     )
 
 
-DOCUMENTS_AT_ONCE = 256  # a batch: what a kill costs
+DOCUMENTS_AT_ONCE = 256  # a batch: all that a kill can cost
 
 
 @dataclass(slots=True)
 class Copy:
-    """What a copy did, and how both corpora stand afterwards."""
+    """What a copy did, and how the two corpora compare afterwards."""
 
-    n_copied: int = 0  # documents that the other one lacked, or had otherwise
-    n_known: int = 0  # that it had
-    n_vectors: int = 0  # taken over
-    n_different: int = 0  # documents that it lacks or has otherwise still: written to meanwhile?
-    n_besides: int = 0  # that only the other one has
+    n_copied: int = 0  # new or changed documents
+    n_known: int = 0  # documents the target already had
+    n_vectors: int = 0  # copied
+    n_different: int = 0  # documents still missing or different: a concurrent write?
+    n_besides: int = 0  # documents only in the target
     n_passages: tuple[int, int] = (0, 0)  # of both
 
     @property
     def is_complete(self) -> bool:
-        """Whether all of the first stands in the second."""
+        """Whether the target has all of the source."""
         return not self.n_different
 
 
 def copy(source: Corpus, target: Corpus, tell: Callable[[int, int], None]) -> Copy:
-    """Copy all documents of `source`; `tell` is called with how many of how many are done.
+    """Copy all documents of `source`; `tell` is called with the number done and the total.
 
     Raises:
-        CorpusError
+        CorpusError: A corpus cannot be read or written.
     """
     done, n_all = Copy(), source.status().n_documents
     same = source.manifest()["encoder"] == target.manifest()["encoder"]

@@ -1,8 +1,8 @@
-"""Work in the order of its items: on this machine's threads, or on the workers of a Ray cluster.
+"""Ordered parallel work: on this machine's threads, or on the workers of a Ray cluster.
 
-Only functions of Pincite's modules, their arguments and our own records travel between the driver
-and its workers; Ray serialises them with cloudpickle, between its own processes and never from a
-file. Tasks, not actors: a slot is taken only while something is computed. Readers take none, as
+Only functions of Pincite's modules, their arguments and our records travel between the driver and
+its workers; Ray serialises them with cloudpickle, between its processes and never from a file.
+Tasks are used instead of actors: they take a slot only while they compute. Readers take none, as
 they mostly wait: with every slot taken, reading would never start (ray#44687).
 """
 
@@ -23,60 +23,60 @@ Item = TypeVar("Item")
 T = TypeVar("T")
 Where = Literal["local", "ray"]
 
-RETRIES = 10  # of a task whose worker died; one that broke so many is broken by what it is given
-PART_CHARS = 100_000  # of text that travels together; the driver commits after four times as much
+RETRIES = 10  # of a task whose worker died; after so many, its input is to blame
+PART_CHARS = 100_000  # characters per part of a stream; the driver commits after four parts
 PART_ITEMS = 64
-WAITING_PARTS = 2  # of a stream that were not taken yet: then its reader pauses
-ENCODED_TOGETHER = 16  # texts: half a second of one core, against 1 ms for the way there and back
-STORE_BYTES = 500_000_000  # of shared memory, in a cluster of our own; Ray would take 30 % of all
+WAITING_PARTS = 2  # untaken parts of a stream at which its reader pauses
+ENCODED_TOGETHER = 16  # texts: half a second of one core, against 1 ms for the round trip
+STORE_BYTES = 500_000_000  # of shared memory in a local cluster; Ray's default is 30 % of all
 
 
 class Parallel:
-    """Where work is done: in this process, with streams read ahead by threads.
+    """Work in this process, with streams read ahead by threads.
 
-    Results come in the order of the items; few are begun ahead.
+    Results come in the order of the items; only a few are started ahead.
     """
 
     def map(self, function: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
-        """What `function`, of a module, makes of each item; raises what it raises."""
+        """Apply a module-level `function` to each item; raises what it raises."""
         return map(function, items)
 
     def streams(
         self, function: Callable[[Item], Iterable[T]], items: Iterable[Item]
     ) -> Generator[tuple[Item, Iterator[T]], None, None]:
-        """Each item with what `function` yields for it, which ends or raises as it would here."""
+        """Yield each item with the iterator of `function`, which ends or raises as it does here."""
         return iter(Ahead((item, function(item)) for item in items))
 
 
 @contextmanager
 def opened(where: Where, workers: int = 0) -> Iterator[Parallel]:
-    """This process, or Ray with so many workers; 0: as many as there are processors.
+    """Yield this process, or Ray with this many workers; 0: one per processor.
 
     Raises:
-        PinciteError: the cluster cannot be reached.
+        PinciteError: The cluster cannot be reached.
         MissingExtra: Ray is not installed.
     """
     if where == "local":
         yield Parallel()
         return
     elsewhere = bool(os.environ.get("RAY_ADDRESS"))
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # read when Ray is imported: nothing is reported
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # read when Ray is imported: disables usage reports
     if not elsewhere:
-        # Ray obeys any caller, so it listens on loopback alone. Its workers would run at a lower
-        # priority than every other process of this machine; work done here does not.
+        # Ray obeys any caller, so it listens only on loopback. By default its workers run at a
+        # lower priority than other processes of this machine; ours must not.
         os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
         os.environ.setdefault("RAY_worker_niceness", "0")
     import ray
 
     own: dict[str, Any] = {
         "address": "local",  # never a cluster that happens to run here
-        "num_cpus": workers or os.cpu_count() or 1,  # logical: may be more than there are
+        "num_cpus": workers or os.cpu_count() or 1,  # logical: may exceed the real number
         "include_dashboard": False,
         "object_store_memory": STORE_BYTES,
     }
     try:
         ray.init(log_to_driver=False, logging_level="ERROR", **({} if elsewhere else own))
-    except (OSError, RuntimeError, ValueError) as error:  # nothing answers, or not to us
+    except (OSError, RuntimeError, ValueError) as error:  # no answer, or not to us
         raise _lost(error) from error
     try:
         slots = max(1, int(ray.cluster_resources().get("CPU", 0)))
@@ -86,12 +86,12 @@ def opened(where: Where, workers: int = 0) -> Iterator[Parallel]:
 
 
 class OnRay(Parallel):
-    """Tasks of a cluster; what a dead worker was doing is done again by another."""
+    """Tasks of a cluster; if a worker dies, another repeats its task."""
 
     def __init__(self, ray: Any, n_workers: int, *, shared: bool) -> None:
         self._ray = ray
-        # The first of several may take longest: the others go on meanwhile. On a cluster that is
-        # not ours no more than asked for are under way at once.
+        # The first of several may take longest: the others go on meanwhile. On a shared cluster,
+        # never run more tasks at once than requested.
         self._most = n_workers if shared else 4 * n_workers
         self._most_streams = max(2, n_workers)
         self._call = ray.remote(num_cpus=1, max_retries=RETRIES)(_called)
@@ -143,7 +143,7 @@ class OnRay(Parallel):
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
-        """Raises what a function raised as it was raised there, and Ray's own errors as ours."""
+        """Re-raise a function's exceptions unchanged, and Ray's errors as ours."""
         errors = self._ray.exceptions
         try:
             yield
@@ -166,12 +166,12 @@ def _lost(error: Exception) -> PinciteError:
 # ── In the workers ───────────────────────────────────────────────────────────────────────────────
 
 _OPEN = ExitStack()
-_MADE: dict[str, Any] = {}  # models and the like, by what they are
+_MADE: dict[str, Any] = {}  # cached models and the like, by key
 atexit.register(_OPEN.close)
 
 
 def once(key: str, make: Callable[[], AbstractContextManager[T]]) -> T:
-    """What `make` gives, made once in this process and closed at its end."""
+    """Return the result of `make`, created once per process and closed at exit."""
     if key not in _MADE:
         _MADE[key] = _OPEN.enter_context(make())
     found: T = _MADE[key]
@@ -191,25 +191,25 @@ def _parts(function: Callable[[Item], Iterable[T]], item: Item) -> Iterator[list
             if n_chars >= PART_CHARS or len(part) >= PART_ITEMS:
                 yield part
                 part, n_chars = [], 0
-    except Exception:  # what came before it counts, as it does in one process
+    except Exception:  # as in one process, keep what came before the error
         yield part
         raise
     yield part
 
 
 class SpreadEncoder:
-    """An encoder whose passages workers encode, a few in each task; queries are encoded here."""
+    """An encoder that spreads passages over workers, a few per task; queries are encoded here."""
 
     def __init__(self, encoder: Encoder, load: Callable[[], Encoder], parallel: Parallel) -> None:
-        """`load`, of a module, gives the same encoder in a worker."""
+        """`load`, a module-level function, returns the same encoder in a worker."""
         self._encoder, self._load, self._parallel = encoder, load, parallel
         self.dim, self.fingerprint = encoder.dim, encoder.fingerprint
 
     def encode(self, texts: Sequence[str], role: Literal["query", "passage"]) -> Floats:
-        """Unit vectors, (n_texts, dim) float32.
+        """Return unit vectors, (n_texts, dim) float32.
 
         Raises:
-            StaleCorpus: a worker has another encoder under that name.
+            StaleCorpus: A worker has another encoder under that name.
         """
         if role == "query" or len(texts) <= ENCODED_TOGETHER:
             return self._encoder.encode(texts, role)

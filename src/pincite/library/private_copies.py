@@ -1,14 +1,14 @@
-"""The user's own copies of sources that cannot be fetched, such as paid papers and books.
+"""The user's private copies of sources that cannot be fetched, such as paid papers and books.
 
-They lie in a folder that only the user can read: `index.sqlite` records which sources each copy
-stands for, and `files/` holds the bytes under their SHA-256, so that no name from outside becomes a
-path. A file is complete before the index names it, and each change of the index is one transaction:
-a killed process leaves a copy attached or not, and at most a file that the next change deletes.
+They are in a folder that only the user can read. `index.sqlite` records the sources of each copy,
+and `files/` holds the bytes under their SHA-256, so that no external name becomes a path. A file is
+complete before the index names it, and each change of the index is one transaction: after a kill a
+copy is either attached or not, and at most one stray file is left until the next change.
 
-A source is known by keys: `url:`, `doi:`, `pmid:`, `isbn:`, and `work:` (title and author) where
-there is none of these; one key in common is enough. A source may have several files, such as
-chapters. The pages that a citation names choose among them, and the chosen files are read as one
-document, whose pages keep their printed numbers.
+A source is identified by keys: `url:`, `doi:`, `pmid:`, `isbn:`, or, without any of these, `work:`
+(title and author); one common key is enough. A source may have several files, such as chapters. The
+pages in a citation choose among them, and the chosen files are read as one document, whose pages
+keep their printed numbers.
 """
 
 import contextlib
@@ -54,14 +54,14 @@ _FORMS = (
 
 
 class Named(NamedTuple):
-    """A source as the user named it, and its keys."""
+    """A source by the user's name for it, and its keys."""
 
     ref: str
     keys: tuple[str, ...]
 
 
 def keys_of(citation: Citation) -> tuple[str, ...]:
-    """The keys of a citation's source, surest first."""
+    """Return the keys of a citation's source, most reliable first."""
     keys = []
     if doi := doi_of(citation.doi or ""):
         keys.append(f"doi:{doi}")
@@ -78,10 +78,10 @@ def keys_of(citation: Citation) -> tuple[str, ...]:
 
 
 def named(ref: str) -> Named:
-    """The source that an address, a DOI, a PMID or an ISBN names.
+    """Return the source with this address, DOI, PMID or ISBN.
 
     Raises:
-        InputError: it names none.
+        InputError: It is none of these.
     """
     ref = one_line(ref)
     if re.match(r"https?://", ref, re.IGNORECASE):
@@ -100,10 +100,10 @@ def named(ref: str) -> Named:
 
 
 def of_citation(citation: Citation, place: str) -> Named:
-    """The source of a citation of `place`.
+    """Return the source of a citation in `place`.
 
     Raises:
-        InputError: the citation has no key.
+        InputError: The citation has no key.
     """
     keys = keys_of(citation)
     what = one_line(citation.title or citation.text or citation.url or "")
@@ -116,10 +116,10 @@ def of_citation(citation: Citation, place: str) -> Named:
 
 
 def cited(citations: Iterable[Citation], number: str, place: str) -> Named:
-    """The source of the citation that `pincite claims` and reports call `number`, as r7.
+    """Return the source of the citation with this number in `pincite claims` and reports, as r7.
 
     Raises:
-        InputError: there is no such citation.
+        InputError: There is no such citation.
     """
     wanted = citation_id(number)
     for citation in citations:
@@ -132,10 +132,10 @@ def cited(citations: Iterable[Citation], number: str, place: str) -> Named:
 
 
 def citation_id(number: str) -> str:
-    """`r7` for 7 or r7.
+    """Return `r7` for 7 or r7.
 
     Raises:
-        InputError: it is neither.
+        InputError: It is neither.
     """
     match = _NUMBER.match(number.strip())
     if not match:
@@ -154,7 +154,7 @@ def _keys_of_address(url: str) -> list[str]:
 
 INDEX, FILES = "index.sqlite", "files"
 _PART = ".part-"
-# Windows has neither flag; there the checksum alone shows that a link leads to what was attached.
+# Windows has neither flag; there, only the checksum shows that a link leads to the attached file.
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _OURS = re.compile(rf"[0-9a-f]{{64}}|{re.escape(_PART)}\w+")
 _TABLE = (
@@ -166,17 +166,17 @@ _TABLE = (
 class OwnCopy:
     """A file that a user has attached to a source."""
 
-    ref: str  # the source as the user named it
-    keys: tuple[str, ...]  # by which citations find it: "doi:10.1000/x", "isbn:978…"
-    name: str  # of the file when it was attached; never a path
+    ref: str  # the user's name for the source
+    keys: tuple[str, ...]  # keys that citations match: "doi:10.1000/x", "isbn:978…"
+    name: str  # of the original file; never used as a path
     sha256: str
     n_bytes: int
     pages: tuple[int, int] | None  # numbers printed on its first and last page, if known
     n_pages: int  # 0: a format without pages
     n_words: int
     language: str  # ISO 639-1; empty if unknown
-    title: str  # as the file states it
-    added: str = ""  # ISO timestamp, UTC; given by `attach`
+    title: str  # as stated in the file
+    added: str = ""  # ISO timestamp, UTC; set by `attach`
     copy_id: int = 0
 
 
@@ -188,10 +188,10 @@ class OwnCopies:
         self.folder = folder
 
     def attach(self, copy: OwnCopy, data: bytes) -> OwnCopy:
-        """Keep a file; it replaces an earlier attachment of the same bytes to the same source.
+        """Store a file; it replaces an earlier attachment of the same bytes to the same source.
 
         Raises:
-            ConfigError: the folder cannot be written.
+            ConfigError: The folder cannot be written.
         """
         added = datetime.now(UTC).isoformat(timespec="seconds")
         copy = replace(copy, keys=tuple(sorted(set(copy.keys))), added=added)
@@ -205,27 +205,26 @@ class OwnCopies:
         return replace(copy, copy_id=row.lastrowid or 0)
 
     def all(self) -> list[OwnCopy]:
-        """Every copy, oldest first."""
         if not (self.folder / INDEX).is_file():
             return []
         with self._opened() as db:
             return _copies_in(db)
 
     def of(self, keys: Sequence[str]) -> list[OwnCopy]:
-        """The copies that stand for one of the keys, oldest first."""
+        """Return the copies that have one of the keys, oldest first."""
         return [copy for copy in self.all() if set(copy.keys) & set(keys)]
 
     def remove(self, copies: Sequence[OwnCopy]) -> None:
-        """Forget copies, and delete the files that no other source has."""
+        """Detach copies, and delete files that no other source has."""
         if not (self.folder / INDEX).is_file():
             return
         with self._changing() as db:
             db.executemany("DELETE FROM copies WHERE id = ?", [(c.copy_id,) for c in copies])
         with self._changing():
-            pass  # deletes the files, now that the rows are gone for good
+            pass  # on exit, deletes the files, now that the rows are gone
 
     def read(self, copy: OwnCopy) -> bytes | None:
-        """The bytes of a copy; None if its file is missing or was changed."""
+        """Return the bytes of a copy; None if its file is missing or was changed."""
         try:  # follows no link
             number = os.open(self.path_of(copy), os.O_RDONLY | _NO_LINK)
         except OSError:
@@ -237,28 +236,27 @@ class OwnCopies:
         return data if hashlib.sha256(data).hexdigest() == copy.sha256 else None
 
     def path_of(self, copy: OwnCopy) -> Path:
-        """The path of its file."""
         return self.folder / FILES / copy.sha256
 
     def fingerprint(self) -> str:
-        """16 hex digits that change with what is attached to what; empty if nothing is."""
+        """16 hex digits that change when attachments change; empty if there are none."""
         known = sorted((c.sha256, c.pages, c.keys) for c in self.all())
         return hashlib.sha256(repr(known).encode()).hexdigest()[:16] if known else ""
 
     def faults(self) -> int:
-        """How many copies have no file or one of another size; does not read the files."""
+        """Count copies whose file is missing or has the wrong size; does not read the files."""
         sizes = [(self.path_of(copy), copy.n_bytes) for copy in self.all()]
         return sum(not path.is_file() or path.stat().st_size != size for path, size in sizes)
 
     @contextmanager
     def still(self) -> Iterator[bytes]:
-        """The bytes of the index; nothing can be attached or removed inside the block."""
+        """Yield the bytes of the index; nothing can be attached or removed inside the block."""
         with self._changing() as db:
             yield db.serialize()
 
     @contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that locks out other writers; first deletes what killed ones left."""
+        """A transaction that locks out other writers and first removes leftovers of killed ones."""
         with self._opened(create=True) as db:
             db.execute("BEGIN IMMEDIATE")
             try:
@@ -309,23 +307,23 @@ def _copies_in(db: sqlite3.Connection) -> list[OwnCopy]:
 
 
 OF_ACCOUNTS = "own"  # in a server's data folder: a folder of copies for each account
-_DELETED = "deleted"  # a file in the folder of an account that is being deleted
+_DELETED = "deleted"  # marks the folder of an account that is being deleted
 _ACCOUNT = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
 @dataclass(frozen=True, slots=True)
 class AccountCopies:
-    """The private copies of a server's accounts, in a folder for each account's id.
+    """The private copies of a server's accounts, in a folder per account id.
 
-    A folder is deleted in steps, so that a killed process or a restored database loses nothing:
-    it is marked, then the account goes, then `tidy` removes marked folders without an account.
+    A folder is deleted in steps, so that a killed process or a restored database loses nothing: it
+    is marked, then the account is deleted, then `tidy` removes marked folders without an account.
     """
 
     root: Path
-    local: Path | None = None  # local mode: the one folder, that of `pincite source`
+    local: Path | None = None  # local mode: the only folder, that of `pincite source`
 
     def folder(self, account_id: str) -> Path:
-        """The folder of an account's copies; it may not exist yet."""
+        """Return the folder of an account's copies; it may not exist yet."""
         if self.local:
             return self.local
         if not _ACCOUNT.fullmatch(account_id):
@@ -333,29 +331,28 @@ class AccountCopies:
         return self.root / account_id
 
     def of(self, account_id: str) -> OwnCopies:
-        """The copies of an account."""
         return OwnCopies(self.folder(account_id))
 
     def mark_deleted(self, account_id: str) -> None:
-        """Have `tidy` remove the folder as soon as the account is gone."""
+        """Mark the folder for removal by `tidy` once the account is deleted."""
         folder = self.folder(account_id)
         if folder.is_dir():
             (folder / _DELETED).touch()
 
     def tidy(self, is_account: Callable[[str], bool]) -> None:
-        """Remove the folders of accounts that were deleted."""
+        """Remove the marked folders whose account no longer exists."""
         for mark in self.root.glob(f"*/{_DELETED}"):
             if not is_account(mark.parent.name):
                 shutil.rmtree(mark.parent, ignore_errors=True)
 
 
-_BETWEEN = "\n\n"  # two files
+_BETWEEN = "\n\n"  # between two files
 _ENDING = re.compile(r"\.[a-z0-9]{1,10}\Z")
 _PAGES = re.compile(r"([0-9]{1,6})(?:\s*[-\u2010-\u2015]\s*([0-9]{1,6}))?\Z")
 
 
 def folder_of(chosen: str) -> Path:
-    """The folder of own copies: the setting, or one in the user's data folder."""
+    """Return the folder in the setting, or one in the user's data folder."""
     if chosen:
         return Path(chosen).expanduser()
     return Path(platformdirs.user_data_dir("pincite")) / "own"
@@ -370,7 +367,7 @@ class OwnSources:
     _read: dict[str, Document | Unchecked] = field(default_factory=dict)
 
     def __call__(self, citation: Citation) -> Document | Unchecked | None:
-        """The user's copy of a citation's source, or why it cannot be read; None: there is none."""
+        """Return the copy of a citation's source, or why it is unreadable; None if there is none."""
         found = self.copies.of(keys_of(citation))
         if not found:
             return None
@@ -408,18 +405,18 @@ def attach(
     *,
     name: str = "",
 ) -> OwnCopy | Unchecked:
-    """Read a file and keep it as the user's copy of a source; or return why it cannot be used.
+    """Read a file and store it as the user's copy of a source; or return why it is unusable.
 
     Args:
-        copies: the store.
-        source: the source.
-        path: the file.
-        pages: numbers printed on its first and last page.
-        limits: of its size.
-        name: its name, if the file has another one.
+        copies: The store.
+        source: The source.
+        path: The file.
+        pages: Numbers printed on its first and last page.
+        limits: Of its size.
+        name: Its original name, if `path` has another.
 
     Raises:
-        InputError: there is no such file, or it has another number of pages.
+        InputError: There is no such file, or it has another number of pages.
     """
     data = _bytes_of(path, limits)
     if isinstance(data, Unchecked):
@@ -452,7 +449,7 @@ def attach(
 def read_copy(
     data: bytes, name: str, pages: tuple[int, int] | None, limits: Limits
 ) -> Document | Unchecked:
-    """The document in a copy, with printed page numbers; its address is its content's hash."""
+    """Read a copy with printed page numbers; its address is its content's hash."""
     ending = _ENDING.search(name.lower())
     found = read_bytes(data, url=f"file:///copy{ending[0] if ending else ''}", limits=limits)
     found = replace(found, url=f"{OWN_SCHEME}{hashlib.sha256(data).hexdigest()}")
@@ -463,10 +460,10 @@ def read_copy(
 
 
 def printed_pages(text: str) -> tuple[int, int]:
-    """The numbers in `120-135`, or in `120` alone.
+    """Parse `120-135`, or `120` alone.
 
     Raises:
-        InputError: it is neither.
+        InputError: It is neither.
     """
     match = _PAGES.match(text.strip())
     first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
@@ -476,7 +473,7 @@ def printed_pages(text: str) -> tuple[int, int]:
 
 
 def chosen_by_pages(copies: Sequence[OwnCopy], cited: str) -> list[OwnCopy]:
-    """The copies with a cited page, or else those without known pages."""
+    """Return the copies with a cited page, or else those without known pages."""
     wanted = [pages for pages in cited_pages(cited) if isinstance(pages, PageRange)]
     if not wanted:
         return list(copies)
@@ -489,7 +486,7 @@ def chosen_by_pages(copies: Sequence[OwnCopy], cited: str) -> list[OwnCopy]:
 
 
 def joined(documents: Sequence[Document]) -> Document:
-    """Several files of one source as one document."""
+    """Join the files of one source into one document."""
     if len(documents) == 1:
         return documents[0]
     starts: list[int] = []
@@ -501,7 +498,7 @@ def joined(documents: Sequence[Document]) -> Document:
         length += len(document.text) + len(_BETWEEN)
     first = documents[0]
     meta = {key: value for key, value in first.meta.items() if key not in (PAGES, LABELS)}
-    if all(map(page_labels, documents)):  # otherwise two pages could have one number
+    if all(map(page_labels, documents)):  # otherwise two pages could have the same number
         meta |= {PAGES: json.dumps(starts), LABELS: json.dumps(labels)}
     return replace(
         first,

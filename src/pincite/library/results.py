@@ -1,10 +1,10 @@
-"""The log of results, and results read back as items that a person can have an opinion on.
+"""The log of results, and results parsed into items that a user can rate.
 
-An *item* is a statement with one passage that was judged for it; in `check` also a reading with its
-outcome, in `ask` a sentence with its standing, and an answer as a whole.
+An *item* is a statement with one passage that was judged for it. In `check` it can also be a
+reading with its outcome, in `ask` a sentence with its standing, or an answer as a whole.
 
-Files of the log have EvidenceSeeker's names, by day and id: `2026_11_23_ab12….yaml` and `.md`. A
-result whose id is there already is replaced, wherever it is.
+The log uses EvidenceSeeker's file names, by day and id: `2026_11_23_ab12….yaml` and `.md`. A result
+with a known id is replaced, in whichever folder it is.
 """
 
 import json
@@ -22,17 +22,17 @@ from pincite.errors import ConfigError, InputError
 from pincite.settings import ResultsSettings
 
 Kind = Literal["verify", "check", "ask"]
-_SUGGESTED = re.compile(r"s\d+")  # the end of a better source's id
+_SUGGESTED = re.compile(r"s\d+")  # the end of the id of a better source
 MAX_BYTES = 200_000_000  # a report of 1,000 claims with all passages has some 20 MB
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A statement and the result for it; without `passage` it is a reading as a whole."""
+    """A statement and its result; without `passage` it is a reading as a whole."""
 
-    item_id: str  # unique in its result; a prefix up to "/" stands for all that begin with it
+    item_id: str  # unique in its result; a prefix up to "/" selects all that begin with it
     statement: str
-    said: str  # verify: a label; check: an outcome, or a side; ask: a standing, or a support
+    said: str  # verify: a label; check: an outcome or a side; ask: a standing or a support
     passage: str = ""
     quote: str = ""
     url: str = ""
@@ -41,7 +41,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A result file, as far as opinions need it."""
+    """The parts of a result file that opinions need."""
 
     kind: Kind
     created: str
@@ -49,18 +49,18 @@ class Result:
     items: tuple[Item, ...]
 
     def chosen(self, item_id: str, *, passage: bool = False) -> Item:
-        """The one item whose id is, or begins with, `item_id`.
+        """Return the only item whose id is, or begins with, `item_id`.
 
-        `passage`: one with a passage is meant; of a sentence or reading, its only one.
+        `passage`: select an item with a passage; for a sentence or reading, its only one.
 
         Raises:
-            InputError: there is none, or several; lists them.
+            InputError: There is none, or several; lists them.
         """
         found = [item for item in self.items if item.item_id == item_id]
         if not found or (passage and not found[0].passage):
             below = [i for i in self.items if i.item_id.startswith(f"{item_id}/")]
             found = below or found
-        # A claim with one citation is that citation, whatever better sources are suggested.
+        # A claim with one citation means that citation, regardless of suggested sources.
         cited = [i for i in found if not _SUGGESTED.fullmatch(i.item_id.rpartition("/")[2])]
         if len(cited) == 1:
             return cited[0]
@@ -72,10 +72,10 @@ class Result:
 
 
 def read_result(path: Path) -> Result:
-    """The result in a JSON file.
+    """Read the result in a JSON file.
 
     Raises:
-        InputError: it cannot be read, or is no result of `verify`, `check` or `ask`.
+        InputError: It cannot be read, or is not a result of `verify`, `check` or `ask`.
     """
     try:
         if path.stat().st_size > MAX_BYTES:
@@ -87,7 +87,7 @@ def read_result(path: Path) -> Result:
 
 
 def result_in(data: bytes, name: str) -> Result:
-    """The result in JSON, which messages call `name`; raises as `read_result` does."""
+    """Parse a result in JSON; messages refer to it as `name`. Raises like `read_result`."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -175,7 +175,7 @@ FOLDERS = {
     "monthly": "y%Y_m%m",
     "yearly": "y%Y",
 }
-GIT_SECONDS = 60.0  # for a push over a slow line
+GIT_SECONDS = 60.0  # for a push over a slow connection
 
 
 def log_result(
@@ -184,13 +184,13 @@ def log_result(
     """Write the texts of a result into the log; returns their paths, none without a log.
 
     Args:
-        settings: where the log is, and whether it is in git.
-        uid: hex digits or letters, of this result alone.
+        settings: Where the log is, and whether it is in git.
+        uid: Hex digits or letters, unique to this result.
         created: ISO date or timestamp.
-        texts: by file ending: "yaml" and "md", or others.
+        texts: By file ending: "yaml" and "md", or others.
 
     Raises:
-        ConfigError: a file cannot be written, or git refuses; what was written stays.
+        ConfigError: A file cannot be written, or git fails; what was written stays.
     """
     if not settings.folder:
         return []
@@ -221,7 +221,7 @@ def log_result(
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    """The output of the user's own git, with its credentials."""
+    """Run the user's git, with the user's credentials, and return its output."""
     command = ["git", "-C", str(folder), *arguments]
     try:
         done = subprocess.run(  # noqa: S603 - our own arguments and files

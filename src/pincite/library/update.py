@@ -1,6 +1,6 @@
-"""Adds files to a corpus, batch by batch, and brings a corpus up to date with files.
+"""Add files to a corpus in batches, and bring a corpus up to date with files.
 
-Each batch is committed before its files are noted as read, so a run that is stopped loses at most
+Each batch is committed before its files are recorded as read. So an interrupted run loses at most
 the current batch, and the same command resumes there.
 """
 
@@ -26,8 +26,8 @@ from pincite.errors import InputError
 from pincite.library.parallel import Parallel
 from pincite.types import Document, Reason, Unchecked
 
-MAX_REFUSALS = 100  # that are listed; the others are only counted
-BATCH_CHARS = 400_000  # about 700 passages: some seconds of encoding, and what a kill costs
+MAX_REFUSALS = 100  # listed refusals; further ones are only counted
+BATCH_CHARS = 400_000  # about 700 passages: some seconds of encoding, and all that a kill can cost
 
 
 @dataclass(slots=True)
@@ -46,10 +46,10 @@ class Refusals:
 
 @dataclass(slots=True)
 class Ingested(Refusals):
-    """What became of the files so far."""
+    """Counts of the documents so far."""
 
     n_read: int = 0  # documents with text
-    n_added: int = 0  # of these new or changed
+    n_added: int = 0  # new or changed ones
 
 
 def ingest(
@@ -61,13 +61,13 @@ def ingest(
     """Add every document under `paths`; unreadable ones are listed with the reason.
 
     Args:
-        corpus: open for writing.
-        paths: files, and folders with all that is in them.
-        progress: called after each batch.
-        read: gives the documents of a file, to name them otherwise; manifests then say nothing.
+        corpus: Open for writing.
+        paths: Files, and folders with all their contents.
+        progress: Called after each batch.
+        read: Returns the documents of a file, to rename them; manifests are then ignored.
 
     Raises:
-        InputError: a path does not exist, before anything is added.
+        InputError: A path does not exist; nothing has been added.
     """
     done, batch, n_chars = Ingested(), list[Document](), 0
 
@@ -105,29 +105,31 @@ def _read(paths: Sequence[Path], read: Callable[[Path], Iterable[Found]] | None)
 class How:
     """What an update may do."""
 
-    reread: bool = False  # also files that look as they did when they were last read
+    reread: bool = False  # include files that look unchanged
     prune: bool = False  # delete what is no longer there
-    dry: bool = False  # only say what would be done
-    # Files that have other names on the disk than in the manifests among them.
+    dry: bool = False  # only report
+    # Files whose names on disk differ from those in the manifests.
     called: Mapping[str, Path] = field(default_factory=dict)
-    # Gives the address by which the user knows a `file:` address, as of a downloaded copy.
+    # Converts a `file:` address to the one the user knows, for a downloaded copy.
     named: Callable[[str], str] = str
 
 
 @dataclass(slots=True)
 class Outcome(Refusals):
-    """What became of the documents so far, by address; `gone` still stand in the corpus."""
+    """Counts and addresses of the documents so far; `gone` ones are still in the corpus."""
 
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
     n_unchanged: int = 0
-    n_superseded: int = 0  # older states of documents that a later file of the collection gave
-    passed_over: dict[str, int] = field(default_factory=dict)  # records that are no source, by why
+    n_superseded: int = 0  # older versions of documents that a later file replaced
+    passed_over: dict[str, int] = field(
+        default_factory=dict
+    )  # records that are no source, by reason
     n_files: int = 0
     n_files_done: int = 0
-    n_found: int = 0  # documents and refusals in files so far: moves while a long file is read
+    n_found: int = 0  # documents and refusals so far; grows while a long file is read
 
 
 Progress = Callable[[Outcome], None]
@@ -143,23 +145,22 @@ def update(
 ) -> Outcome:
     """Add what is new or changed under `paths`, and find what is no longer there.
 
-    Gone are documents of files that are no longer there, and those that a file gave before and
-    gives no more. A file that cannot be read now keeps the documents it gave.
+    Gone are documents of deleted files, and those that a file contained before but no longer does.
+    A file that can no longer be read keeps its documents.
 
-    Of a collection in numbered files (see `edition`) the last file that has a record counts,
-    whatever order they are read in; what a file says was deleted is removed, `prune` or not.
+    In a collection of numbered files (see `edition`) the last file with a record wins, in whatever
+    order they are read. A record that a file withdraws is removed, with or without `prune`.
 
     Args:
-        corpus: open for writing, unless it is only asked what would be done; None: an empty one,
-            which only a dry run takes.
-        origins: which files its documents came from.
-        paths: files, and folders with all that is in them.
-        how: what may be done.
-        progress: called after each file and batch, and within long files.
-        parallel: who reads the files; None: threads of this process. The outcome is the same.
+        corpus: Open for writing, unless it is a dry run; None: an empty one, dry runs only.
+        origins: The files that its documents came from.
+        paths: Files, and folders with all their contents.
+        how: What may be done.
+        progress: Called after each file and batch, and within long files.
+        parallel: Reads the files; None: threads of this process. The outcome is the same.
 
     Raises:
-        InputError: a path does not exist, before anything is changed.
+        InputError: A path does not exist; nothing has been changed.
     """
     collection = collected(paths, called=how.called)
     run = _Run(corpus, origins, how, progress or (lambda outcome: None))
@@ -180,22 +181,22 @@ def update(
 
 
 FOUND_A_STEP = 1_000  # documents and refusals between two calls of `progress`
-LEAVING_AT_ONCE = 1_000  # withdrawn addresses that are looked up together
-# Records that say of themselves that there is nothing to read, or nothing any more.
+LEAVING_AT_ONCE = 1_000  # withdrawn addresses looked up together
+# Reasons of records with no text, or no longer any.
 _NO_SOURCE = frozenset({Reason.TITLE_ONLY, Reason.WITHDRAWN})
 
 
 class _Signed(NamedTuple):
     piece: Piece
-    signature: str  # empty if it cannot be looked at
-    is_same: bool  # as when it was last read
+    signature: str  # empty if the file cannot be accessed
+    is_same: bool  # unchanged since it was last read
 
 
 def _contents(
     collection: Collection, named: Callable[[str], str], signed: _Signed
 ) -> Iterator[Found]:
     if not signed.signature:
-        signed.piece.path.stat()  # says why
+        signed.piece.path.stat()  # raises with the reason
     for found in collection.read(signed.piece):
         url = named(found.url)
         yield found if url == found.url else replace(found, url=url)
@@ -210,13 +211,13 @@ class _Run:
         self._batch: dict[str, Document] = {}  # by address
         self._n_chars = 0
         self._read: list[tuple[Path, str, list[str]]] = []  # since the last commit
-        # Addresses withdrawn since then: by which file, and whether to remember it although the
-        # corpus has no such document: an earlier file that has one may come later.
+        # Addresses withdrawn since then: the file, and whether to remember it even if the corpus
+        # has no such document, because an earlier file that has it may be read later.
         self._leaving: dict[str, tuple[Path, bool]] = {}
         self._there: set[Path] = set()
 
     def signed(self, piece: Piece, collection: Collection) -> _Signed:
-        """The file as it is before it is read."""
+        """Record the file's signature before it is read."""
         try:
             signature = collection.signature(piece)
         except OSError:
@@ -225,7 +226,7 @@ class _Run:
         return _Signed(piece, signature, is_same and not self._how.reread)
 
     def take(self, signed: _Signed, found: Iterable[Found], collection: Collection) -> None:
-        """What is in a file, unless it is as it was."""
+        """Process a file's contents, unless it is unchanged."""
         path = signed.piece.path.resolve()
         self._there.add(path)
         try:
@@ -236,7 +237,7 @@ class _Run:
                     collection.known_as(url)
             else:
                 self._take_in(signed, path, found, collection)
-        except (InputError, OSError) as error:  # one file that may not be opened, not the run
+        except (InputError, OSError) as error:  # one unreadable file does not end the run
             url = self._how.named(path.as_uri())
             self.outcome.refuse(Unchecked(url, Reason.REFUSED, str(error)))
         self.outcome.n_files_done += 1
@@ -263,12 +264,12 @@ class _Run:
             else:
                 self.outcome.refuse(found)
                 whole = False
-        if not whole:  # what it gave before may be what cannot be read now
+        if not whole:  # its earlier documents may be in the unreadable part
             urls |= dict.fromkeys(self._origins.addresses(path))
         self._read.append((path, signed.signature if whole else "", list(urls)))
 
     def _later_files(self, path: Path) -> set[Path]:
-        """Known files of its collection that come after this one: none, unless it is reread."""
+        """Return known later files of its collection: none, unless it is reread."""
         this = edition(path)
         if this is None:
             return set()
@@ -276,7 +277,7 @@ class _Run:
         return {file for file, other in known if other and other > this}
 
     def _hold(self, document: Document) -> None:
-        """Keep a document for the next batch, unless a later version of it is in it already."""
+        """Add a document to the batch, unless that has a later version of it."""
         held = self._batch.get(document.url)
         if held and version(held.meta) > version(document.meta):
             self.outcome.n_superseded += 1
@@ -288,7 +289,7 @@ class _Run:
             self.commit()
 
     def _withdraw(self, found: Unchecked, path: Path) -> None:
-        """A record that is no source, or no longer: what an earlier file gave of it goes."""
+        """Handle a record that is not a source, or no longer: remove an earlier file's document."""
         if found.reason is not Reason.WITHDRAWN:
             counts = self.outcome.passed_over
             counts[found.reason.value] = counts.get(found.reason.value, 0) + 1
@@ -304,7 +305,7 @@ class _Run:
         return [url for url, document in zip(asked, found, strict=True) if document is not None]
 
     def commit(self) -> None:
-        """Keep what was read; the files that were read to their ends are then known."""
+        """Commit the batch, then record the completely read files."""
         latest = self._news(list(self._batch.values()))
         leaving = self._stored(self._leaving)
         remembered = {url for url, (_, always) in self._leaving.items() if always} | set(leaving)

@@ -1,8 +1,8 @@
-"""The web for a run, as the settings allow it: cited pages, and pages that a search engine names.
+"""Web access for a run, as the settings allow: cited pages, and search results.
 
-A search engine names pages, the fetcher gets them. What it finds goes the way of a corpus's hits:
-passages, rules of exclusion, verifier. `verify` sends it claims that their own sources fail,
-`check` the readings that it judges.
+A search engine names pages, and the fetcher gets them. They are processed like a corpus's hits:
+passages, exclusion rules, verifier. `verify` searches for claims that their sources do not support,
+`check` for the readings that it judges.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -24,33 +24,33 @@ from pincite.web.fetch import WebClient
 from pincite.web.search import SearxSearch, Wayback
 from pincite.web.sources import FetchStep, WebPages, WebSources
 
-PASSAGES = 4  # of each page that the verifier reads; the best of a page nearly always share most
+PASSAGES = 4  # per page, for the verifier; the best one nearly always shares most words
 
 
 class FoundOnline(NamedTuple):
-    """What became of the pages that a search named for a claim: each is in one of the three."""
+    """The pages that a search named for a claim: each is in one of the three."""
 
-    hits: list[Hit]  # passages of those that were read, first those that share most with the claim
-    unread: tuple[Unchecked, ...] = ()  # fetched in vain
+    hits: list[Hit]  # passages of pages that were read, most words shared with the claim first
+    unread: tuple[Unchecked, ...] = ()  # could not be fetched or read
     excluded: tuple[Exclusion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class WebCandidates:
-    """Pages of the web as candidates for claims."""
+    """Web pages as candidates for claims."""
 
     search: WebSearch
     pages: WebPages
-    n_pages: int = 5  # fetched for a claim
-    language: str = ""  # of the pages that are asked for
-    filters: Filters = field(default_factory=Filters)  # that a page must pass, as a corpus's must
+    n_pages: int = 5  # fetched per claim
+    language: str = ""  # requested language of pages
+    filters: Filters = field(default_factory=Filters)  # the same as for a corpus
     _read: dict[str, Document] = field(default_factory=dict)
 
     def of(self, claim: Claim, cited: Collection[str], exclusions: Exclusions) -> FoundOnline:
-        """Passages of the pages found, with what could not be read and what may not be used.
+        """Return passages of the pages found, the unreadable pages, and the excluded pages.
 
-        `cited`: addresses that are no candidates, because the claim has them already. Pages of
-        sites that may not be used are not fetched.
+        `cited`: addresses that the claim cites already, so they are no candidates. Pages of
+        excluded sites are not fetched.
         """
         asked = [retrievers.web_query(claim)]
         (found,) = self.search.search(asked, 2 * self.n_pages, self.language)
@@ -79,11 +79,11 @@ class WebCandidates:
         return FoundOnline(hits, tuple(unread), tuple(barred))
 
     def get(self, urls: Sequence[str]) -> list[Document | None]:
-        """Pages that were found before."""
+        """Return pages that were read before."""
         return [self._read.get(url) for url in urls]
 
     def _barred(self, page: WebResult, exclusions: Exclusions) -> Exclusion | None:
-        """Why a page is not worth fetching, judged by its address alone."""
+        """Return why a page is not worth fetching, judging by its address alone."""
         if why := exclusions.of_site(page.url, page.title):
             return why
         sites = self.filters.domains
@@ -91,7 +91,7 @@ class WebCandidates:
         return None if passed else self._filtered(page.url, page.title)
 
     def _left_out(self, page: Document, url: str, exclusions: Exclusions) -> Exclusion | None:
-        """Why a page that was read is not used; `url`: where it came from after redirects."""
+        """Return why a page that was read is not used; `url`: its address after redirects."""
         if why := exclusions.of_site(url, page.title):
             return Exclusion(page.url, why.title, why.bar, why.detail)
         return (
@@ -103,7 +103,6 @@ class WebCandidates:
 
 
 def open_web(settings: WebSettings) -> WebClient:
-    """The door to the web, as the settings want it; a context manager."""
     return WebClient(settings.rules)
 
 
@@ -111,7 +110,7 @@ def open_web(settings: WebSettings) -> WebClient:
 def web_pages(
     settings: WebSettings, progress: Callable[[FetchStep], None] = lambda step: None
 ) -> Iterator[WebPages]:
-    """Ready to fetch; closes its connections and its cache."""
+    """Yield the page fetcher; closes its connections and its cache."""
     with ExitStack() as stack:
         client = stack.enter_context(open_web(settings))
         cache = stack.enter_context(FetchCache(settings.cache_file))
@@ -131,7 +130,7 @@ def web_pages(
 def web_candidates(
     settings: WebSettings, pages: WebPages | None, language: str, filters: Filters
 ) -> Iterator[WebCandidates | None]:
-    """What asks a search engine; None where the settings name none, or nothing may be fetched."""
+    """Yield the web search; None if it is not configured, or nothing may be fetched."""
     if pages is None or not settings.search_url:
         yield None
         return
