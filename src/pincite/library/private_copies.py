@@ -367,7 +367,7 @@ class OwnSources:
     _read: dict[str, Document | Unchecked] = field(default_factory=dict)
 
     def __call__(self, citation: Citation) -> Document | Unchecked | None:
-        """Return the copy of a citation's source, or why it is unreadable; None if there is none."""
+        """Return the copy of a citation's source, or why it is unreadable; None if it has none."""
         found = self.copies.of(keys_of(citation))
         if not found:
             return None

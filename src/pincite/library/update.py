@@ -124,9 +124,7 @@ class Outcome(Refusals):
     gone: list[str] = field(default_factory=list)
     n_unchanged: int = 0
     n_superseded: int = 0  # older versions of documents that a later file replaced
-    passed_over: dict[str, int] = field(
-        default_factory=dict
-    )  # records that are no source, by reason
+    passed_over: dict[str, int] = field(default_factory=dict)  # non-source records, by reason
     n_files: int = 0
     n_files_done: int = 0
     n_found: int = 0  # documents and refusals so far; grows while a long file is read

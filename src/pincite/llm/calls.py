@@ -1,9 +1,9 @@
 """Calls of language models within a budget: counted, cached, recorded, and stopped together.
 
-Every call of a run goes through one `Calls`. A reply that an earlier run paid for is reused, and a
-question asked twice in one run gets one reply: the server might answer differently, and a trace
-could not tell which answer counted. A spent budget, a permanent refusal or an unreachable server
-ends the asking, not the run.
+Every call of a run goes through one `Calls`. Replies paid for by an earlier run are reused. A
+prompt that is repeated in one run gets one reply: the server might answer differently, and a trace
+could not show which answer counted. A spent budget, a permanent refusal or an unreachable server
+ends the calls, not the run.
 """
 
 import hashlib
@@ -30,11 +30,11 @@ from pincite.errors import (
 from pincite.protocols import Generator
 from pincite.types import Failed
 
-ATTEMPTS = 3  # at a readable reply; a model that fails three times has not understood the prompt
-RETRY_TEMPERATURE = 0.5  # at 0 many models repeat themselves whatever the seed
+ATTEMPTS = 3  # until a reply is readable; a model that fails three times misunderstands the prompt
+RETRY_TEMPERATURE = 0.5  # at 0, many models repeat themselves whatever the seed
 GIVE_UP = 8  # consecutive calls, each with several attempts, that reached no server
-CHAT_TOKENS = 64  # that a server puts around two messages: roles, with some models a date
-# Pieces of text for `tokens_of`: lower-case words, digits with a space before them, line breaks,
+CHAT_TOKENS = 64  # added by a server around two messages: roles, for some models a date
+# Pieces of text for `tokens_of`: lower-case words, digits with a preceding space, line breaks,
 # gaps, and any other single character.
 _PIECES = re.compile(r"[A-Za-z]?[a-z]+|\n\s*| ?[0-9]|[^\S ]| {2,}|[^\sa-z0-9]")
 _SHORT_WORD, _CHARS_A_TOKEN = 4, 3  # a word up to this long is a token; longer ones are divided
@@ -42,7 +42,7 @@ _SHOWN = 80  # characters of an unreadable reply
 _POLL = 0.5  # seconds between polls, so that Ctrl-C is handled
 
 Record: TypeAlias = Callable[[Mapping[str, Any]], None]
-Progress: TypeAlias = Callable[[int, int], None]  # done, of how many
+Progress: TypeAlias = Callable[[int, int], None]  # calls done, calls in all
 T = TypeVar("T")
 
 
@@ -57,12 +57,11 @@ class Budget:
     price_reply: float = 0.0
 
     def cost_of(self, n_prompt: int, n_reply: int) -> float:
-        """The cost of so many tokens."""
         return (n_prompt * self.price_prompt + n_reply * self.price_reply) / 1e6
 
 
 class Calls:
-    """Asks the model of each step. Safe to use from several threads."""
+    """Calls the model of each step, within a budget; thread-safe."""
 
     def __init__(
         self,
@@ -71,37 +70,36 @@ class Calls:
         memory: Mapping[str, Completion] | None = None,
         record: Record | None = None,
     ) -> None:
-        """Nothing is asked yet.
+        """Create without calling any model.
 
         Args:
-            models: by step; "" for the steps without a model of their own.
-            budget: what may be spent.
-            memory: replies by the `key_of` their prompt, which are reused.
-            record: called with each call and each unreadable reply.
+            models: By step; "" for the other steps.
+            budget: The limits.
+            memory: Cached replies by the `key_of` their prompt.
+            record: Called with each call and each unreadable reply.
         """
         self._models, self._memory = models, memory or {}
         self._budget = budget or Budget()
         self._record = record or (lambda event: None)
         self._lock = threading.Lock()
         self._usage = Usage()
-        self._reserved = [0, 0]  # tokens of prompts and of replies under way
-        self._asked: dict[str, Future[Completion | ServerError]] = {}  # by key, also under way
+        self._reserved = [0, 0]  # tokens of prompts and replies in flight
+        self._asked: dict[str, Future[Completion | ServerError]] = {}  # by key, also in flight
         self._n_unreachable = 0  # consecutive calls
         self._over: ServerError | None = None  # the answer to every further call
         self.stopped = False
 
     @property
     def usage(self) -> Usage:
-        """What was asked so far; its seconds are left to the run."""
+        """The usage so far; the run sets its seconds."""
         with self._lock:
             return self._usage
 
     def model(self, step: str) -> Generator:
-        """The model of a step."""
         return self._models.get(step) or self._models[""]
 
     def stop(self) -> None:
-        """Answer all further calls with `NotAsked`, and end those under way where possible."""
+        """Answer all further calls with `NotAsked`, and end those in flight if possible."""
         self.stopped = True
         self._over = self._over or NotAsked("The run was stopped.")
         for model in self._models.values():
@@ -115,7 +113,7 @@ class Calls:
         about: Mapping[str, Any],
         read: Callable[[Completion], T | None],
     ) -> T | Failed:
-        """What `read` returns for the reply; asks again while that is None, then fails."""
+        """Return what `read` makes of the reply; retry while that is None, then fail."""
         said = ""
         for attempt in range(ATTEMPTS):
             asked = replace(prompt, seed=(prompt.seed or 0) + attempt)
@@ -124,7 +122,7 @@ class Calls:
             key = key_of(asked, self.model(step).fingerprint)
             reply = self._reply(key, step, asked, {**about, "attempt": attempt + 1})
             if isinstance(reply, ServerError):
-                if self.stopped:  # a call under way then fails as if the server were gone
+                if self.stopped:  # a call in flight then fails as if the server were gone
                     return Failed("stopped", "the run was stopped")
                 return Failed("budget" if isinstance(reply, NotAsked) else "server", str(reply))
             found = read(reply)
@@ -136,7 +134,7 @@ class Calls:
         return Failed("reply", f"{step}: no readable answer in {ATTEMPTS} replies, last “{said}”")
 
     def stream(self, step: str, prompt: Prompt) -> Iterator[str | Completion | ServerError]:
-        """A reply as it is written, then the whole of it or why it ended."""
+        """Yield a reply in pieces, then all of it or the error that ended it."""
         needed = (tokens_of(prompt.system + prompt.user), prompt.max_tokens)
         if refused := self._reserve(needed):
             yield refused
@@ -154,14 +152,14 @@ class Calls:
                 reply = _generated(model, prompt)
                 if isinstance(reply, Completion):
                     yield reply.text
-        finally:  # a reader that goes away has paid for what was asked
+        finally:  # also if the reader closes the iterator: the tokens were spent
             self._book(reply, needed)
         yield reply
 
     def _reply(
         self, key: str, step: str, prompt: Prompt, about: Mapping[str, Any]
     ) -> Completion | ServerError:
-        """The remembered reply, that of the same question under way, or the server's."""
+        """Return the cached reply, that of the same prompt in flight, or the server's."""
         known = self._memory.get(key)
         if known is not None:
             self._add(n_reused=1)
@@ -208,7 +206,7 @@ class Calls:
         return reply
 
     def _reserve(self, needed: tuple[int, int]) -> ServerError | None:
-        """Reserve tokens of prompt and reply for a call; the error if the budget lacks them."""
+        """Reserve tokens of prompt and reply for a call; returns an error if there are too few."""
         with self._lock:
             if self._over:
                 return self._over
@@ -227,7 +225,7 @@ class Calls:
             return None
 
     def _book(self, reply: Completion | ServerError, needed: tuple[int, int]) -> None:
-        """Count a call with the server's token counts, or an estimate where it gives none."""
+        """Count a call's tokens, as reported by the server or else estimated."""
         with self._lock:
             self._reserved = [self._reserved[0] - needed[0], self._reserved[1] - needed[1]]
             if isinstance(reply, ServerError):
@@ -255,7 +253,7 @@ def _generated(model: Generator, prompt: Prompt) -> Completion | ServerError:
         (reply,) = model.generate([prompt])
     except ServerError as error:
         return error
-    except PinciteError as error:  # a setting that this server cannot serve
+    except PinciteError as error:  # a setting that this server does not support
         return ServerRefused(str(error))
     return reply
 
@@ -264,13 +262,13 @@ def _generated(model: Generator, prompt: Prompt) -> Completion | ServerError:
 
 
 def key_of(prompt: Prompt, fingerprint: str) -> str:
-    """The key of a cached reply: a hash of the model and the whole prompt."""
+    """Return the key of a cached reply: a hash of the model and the whole prompt."""
     content = json.dumps([fingerprint, asdict(prompt)], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:24]
 
 
 def completion_of(given: Mapping[str, Any]) -> Completion:
-    """A reply from its `asdict`."""
+    """Restore a reply from its `asdict`."""
     tokens = tuple(
         TokenChoice(token, tuple((str(t), float(lp)) for t, lp in top))
         for token, top in given["tokens"]
@@ -282,7 +280,6 @@ class ReplyCache(Mapping[str, Completion]):
     """A file of replies by `key_of`; several processes may share it."""
 
     def __init__(self, path: Path) -> None:
-        """Open or create the file."""
         self._file = CacheFile(path, "replies (key TEXT PRIMARY KEY, reply TEXT)")
         self.forget, self.close = self._file.clear, self._file.close
 
@@ -292,21 +289,18 @@ class ReplyCache(Mapping[str, Completion]):
             self._file.put([(event["key"], json.dumps(event["reply"]))])
 
     def __getitem__(self, key: str) -> Completion:
-        """The reply to a prompt."""
         for (reply,) in self._file.rows("SELECT reply FROM replies WHERE key = ?", (key,)):
             return completion_of(json.loads(reply))
         raise KeyError(key)
 
     def __iter__(self) -> Iterator[str]:
-        """The keys."""
         return iter([key for (key,) in self._file.rows("SELECT key FROM replies")])
 
     def __len__(self) -> int:
-        """How many replies are stored."""
         return self._file.n_rows()
 
 
-# ── Many at once ─────────────────────────────────────────────────────────────────────────────────
+# ── Concurrent calls ─────────────────────────────────────────────────────────────────────────────
 
 
 class Stoppable(Protocol):
@@ -322,9 +316,9 @@ def all_at_once(
     waited_for: Stoppable,
     on_progress: Progress | None = None,
 ) -> list[T | None]:
-    """The tasks' results in order; None for those that Ctrl-C kept from starting.
+    """Return the tasks' results in order; None for those that Ctrl-C prevented from starting.
 
-    Ctrl-C stops what is waited for, so that tasks under way end by themselves and are kept.
+    Ctrl-C stops `waited_for`, so that running tasks end early and their results are kept.
     """
     if not tasks:
         return []
@@ -346,7 +340,7 @@ def all_at_once(
 
 
 def in_calls(on_progress: Progress | None, n_calls: int) -> Progress | None:
-    """Converts task progress to call progress, for tasks of `n_calls` calls each."""
+    """Convert task progress to call progress, for tasks of `n_calls` calls each."""
     if on_progress is None:
         return None
     return lambda done, total: on_progress(done * n_calls, total * n_calls)
@@ -356,7 +350,7 @@ def in_calls(on_progress: Progress | None, n_calls: int) -> Progress | None:
 
 
 def tokens_of(text: str) -> int:
-    """A conservative estimate of the number of tokens."""
+    """Return a conservative estimate of the number of tokens."""
     return 1 + sum(map(_tokens_in, _PIECES.findall(text)))
 
 

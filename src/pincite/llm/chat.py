@@ -1,11 +1,11 @@
-"""A client of servers that speak OpenAI's chat completions: llama.cpp, Ollama, vLLM, hosted ones.
+"""A client of OpenAI-compatible chat servers: llama.cpp, Ollama, vLLM, hosted ones.
 
 Servers differ in the field for a schema or grammar that a reply must follow (`guided`), and in the
-layout of log probabilities (`tokens_of`): that of chat completions, and that of the older text
+layout of log probabilities (`tokens_of`): that of chat completions, or that of the older text
 completions, which TGI and NIM use according to their documentation.
 
-While a reply streams, neither thoughts in `<think>` nor the key are shown; text that may turn out
-to begin one of them is held back until that is clear (`visible`).
+While a reply streams, neither thoughts in `<think>` nor the key are shown. Text that may be the
+start of one of them is withheld until that is clear (`visible`).
 """
 
 import json
@@ -30,7 +30,7 @@ GuidanceKind = Literal["json", "regex", "grammar", "prompted"]
 Dialect = Literal["openai", "vllm", "llamacpp", "tgi", "nim"]
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 # What each server can enforce. "llamacpp", and "json" of "openai", are tested with llama.cpp's
-# server (tests/models/test_real_server.py), which refuses a regex in TGI's form and ignores one in
+# server (tests/models/test_real_server.py), which rejects a regex in TGI's form and ignores one in
 # vLLM's. The others follow their documentation of 2026-11 and were not tested on a real server.
 ENFORCED = {
     "openai": ("json",),
@@ -39,14 +39,14 @@ ENFORCED = {
     "tgi": ("json", "regex"),
     "nim": ("json", "regex", "grammar"),
 }
-THINK, THOUGHT = "<think>", "</think>"  # around what a reasoning model writes before its reply
+THINK, THOUGHT = "<think>", "</think>"  # around a reasoning model's thoughts
 
 
 # ── Guided replies ───────────────────────────────────────────────────────────────────────────────
 
 
 def checked_guidance(kind: str, dialect: str) -> None:
-    """Raises ConfigError for a rule that servers of this dialect do not enforce."""
+    """Raise ConfigError if servers of this dialect do not enforce this kind of rule."""
     if kind != "prompted" and kind not in ENFORCED[dialect]:
         can = ", ".join((*ENFORCED[dialect], "prompted"))
         raise ConfigError(
@@ -56,7 +56,7 @@ def checked_guidance(kind: str, dialect: str) -> None:
 
 
 def guidance_for(kind: GuidanceKind, labels: Sequence[str]) -> Guidance | None:
-    """The rule for a reply with one of these labels; None if the prompt alone asks for it."""
+    """Return the rule for a reply with one of these labels; None if only the prompt requires it."""
     if kind == "json":
         schema = {
             "type": "object",
@@ -73,7 +73,7 @@ def guidance_for(kind: GuidanceKind, labels: Sequence[str]) -> Guidance | None:
 
 
 def guided(guidance: Guidance | None, dialect: str) -> dict[str, Any]:
-    """The request fields that make a server enforce the rule; none without one.
+    """Return the request fields that make a server enforce the rule.
 
     >>> guided(Guidance("regex", "[AB]"), "tgi")
     {'response_format': {'type': 'regex', 'value': '[AB]'}}
@@ -99,7 +99,7 @@ def guided(guidance: Guidance | None, dialect: str) -> dict[str, Any]:
 
 
 def tokens_of(choice: dict[str, Any]) -> tuple[TokenChoice, ...]:
-    """A reply's tokens with their alternatives, from either layout; empty if there are none.
+    """Return a reply's tokens with their alternatives, from either layout; empty if there are none.
 
     Chat: `{"content": [{"token", "logprob", "top_logprobs": [{"token", "logprob"}]}]}`. Legacy:
     `{"tokens": […], "token_logprobs": […], "top_logprobs": [{token: logprob}]}`.
@@ -123,12 +123,12 @@ def tokens_of(choice: dict[str, Any]) -> tuple[TokenChoice, ...]:
             rows = zip(given["tokens"], own or nothing, tops or nothing, strict=True)
             return tuple(_token(token, logprob, top or {}) for token, logprob, top in rows)
     except (KeyError, TypeError, ValueError, AttributeError):
-        pass  # unreadable, so as good as missing
+        pass  # unreadable, so treat as missing
     return ()
 
 
 def _token(token: Any, logprob: Any, top: dict[Any, Any]) -> TokenChoice:
-    """With the token itself among its alternatives; some servers list only the others."""
+    """Include the token itself among its alternatives; some servers list only the others."""
     if logprob is not None and token not in top:
         top = {token: logprob, **top}
     logs = {str(each): float(value) for each, value in top.items()}
@@ -138,9 +138,9 @@ def _token(token: Any, logprob: Any, top: dict[Any, Any]) -> TokenChoice:
 
 
 def visible(text: str, key: str, *, whole: bool) -> str:
-    """A reply without thoughts, the key and surrounding white space.
+    """Return a reply without thoughts, the key and surrounding white space.
 
-    Of a reply that is not whole only what stays as it is whatever follows.
+    For an incomplete reply, return only the part that later text cannot change.
 
     >>> visible("<think>Hm.</think> A mill, ", "", whole=False), visible(" <thi", "", whole=False)
     ('A mill,', '')
@@ -161,7 +161,7 @@ def visible(text: str, key: str, *, whole: bool) -> str:
 def _completion(
     text: str, ended: object, usage: object, tokens: tuple[TokenChoice, ...] = ()
 ) -> Completion:
-    """A whole reply; raises BadReply if it has no text."""
+    """Make a complete reply; raises BadReply if it has no text."""
     if not text:
         cut = " It was cut: raise max_tokens." if ended == "length" else ""
         raise BadReply(f"The reply holds no text.{cut}", 200)
@@ -177,10 +177,10 @@ class Streamed:
     def __init__(self, key: str) -> None:
         self._key, self._text, self._n_shown = key, "", 0
         self._usage: object = None
-        self.ended: object = None  # the server's reason; not every server sends [DONE]
+        self.ended: object = None  # the server's reason; some servers do not send [DONE]
 
     def add(self, chunk: dict[str, Any]) -> str:
-        """The new text that may be shown; raises BadReply for anything but a piece of a reply."""
+        """Return the new visible text; raises BadReply for anything but a piece of a reply."""
         self._usage = chunk.get("usage") or self._usage  # in the last chunk, without choices
         try:
             choice = (chunk.get("choices") or [{}])[0]
@@ -192,11 +192,11 @@ class Streamed:
         return self._new(whole=False)
 
     def done(self) -> str:
-        """The text that was held back."""
+        """Return the text that was withheld."""
         return self._new(whole=True)
 
     def whole(self) -> Completion:
-        """The whole reply; raises BadReply if it has no text."""
+        """Return the complete reply; raises BadReply if it has no text."""
         return _completion(visible(self._text, self._key, whole=True), self.ended, self._usage)
 
     def _new(self, *, whole: bool) -> str:
@@ -209,7 +209,7 @@ class Streamed:
 
 
 class ChatClient(Client):
-    """A `Generator` and `StreamingGenerator` over HTTP. Safe to use from several threads."""
+    """A `Generator` and `StreamingGenerator` over HTTP; thread-safe."""
 
     def __init__(
         self,
@@ -219,14 +219,14 @@ class ChatClient(Client):
         limits: Limits | None = None,
         dialect: Dialect = "openai",
     ) -> None:
-        """`url`: up to `/v1`; `key`: "" for a server that wants none."""
+        """`url`: up to `/v1`; `key`: "" if the server needs none."""
         super().__init__(checked_url(url, "chat.url", KEY_VARIABLE), key, limits)
         if not model:
             raise ConfigError(
                 "chat.model is empty; expected the name of one of the server's models."
             )
         self.model, self._dialect = model, dialect
-        # Fields that the model refuses, with the names it wants instead; "" leaves them out.
+        # Fields that the model rejects → the names it accepts; "" omits them.
         self._renamed: dict[str, str] = {}
 
     @classmethod
@@ -238,7 +238,7 @@ class ChatClient(Client):
         dialect: Dialect = "openai",
         variable: str = KEY_VARIABLE,
     ) -> "ChatClient":
-        """A client with the key from an environment variable, if it is set."""
+        """Create a client with the key from an environment variable, if it is set."""
         return cls(url, model, os.environ.get(variable, "").strip(), limits, dialect)
 
     def __repr__(self) -> str:
@@ -246,13 +246,13 @@ class ChatClient(Client):
 
     @property
     def fingerprint(self) -> str:
-        """`model@host`; only the server knows which weights these are."""
+        """`model@host`; only the server knows the weights."""
         return f"{self.model}@{urlsplit(self.url).netloc}"
 
     def generate(self, prompts: Sequence[Prompt]) -> list[Completion | ServerError]:
-        """The reply to each prompt, in order, or why there is none; some are asked concurrently.
+        """Return the reply or error for each prompt, in order; some requests run concurrently.
 
-        Once the server refuses one for good, prompts not yet sent get the same error.
+        After a permanent refusal, prompts not yet sent get the same error.
         """
         return self._each(self._answer, prompts)
 
@@ -270,9 +270,9 @@ class ChatClient(Client):
             return error
 
     def stream(self, prompt: Prompt) -> Iterator[str | Completion | ServerError]:
-        """A reply piece by piece, then the whole `Completion`, or the error that ended it.
+        """Yield a reply piece by piece, then the whole `Completion`, or the error that ended it.
 
-        The pieces together are the text of the `Completion`. Requests are retried only until the
+        The pieces concatenate to the text of the `Completion`. Requests are retried only until the
         first piece. Closing the iterator ends the request. The time limit includes the time that
         the caller takes.
         """
@@ -319,7 +319,7 @@ class ChatClient(Client):
         yield reply.whole()
 
     def _chunk(self, data: str) -> dict[str, Any]:
-        """The JSON object of an event; raises what the server says went wrong."""
+        """Return the JSON object of an event; raises the server's error."""
         try:
             chunk = json.loads(data)
         except (ValueError, RecursionError) as error:
@@ -338,7 +338,7 @@ class ChatClient(Client):
     def _accepted(
         self, prompt: Prompt, call: Call, *, stream: bool = False
     ) -> Iterator["httpx2.Response"]:
-        """The response 200 to a prompt; fields that the model refuses are renamed or left out."""
+        """Yield the response 200 to a prompt; rejected fields are renamed or omitted."""
         while True:
             names = dict(self._renamed)  # another thread may change it meanwhile
             with self._response(self._request(prompt, names, stream=stream), call) as response:
@@ -373,9 +373,9 @@ class ChatClient(Client):
         return {name: value for name, value in named.items() if name}
 
     def _adapted(self, names: dict[str, str], body: bytes) -> bool:
-        """Whether the server refused a field that can be renamed or left out, as is then done.
+        """Rename or omit a field that the server rejected; returns whether that was possible.
 
-        OpenAI's reasoning models take `max_completion_tokens` only, and no temperature.
+        OpenAI's reasoning models accept only `max_completion_tokens`, and no temperature.
         """
         refused = error_of(body).get("param")
         other = {"max_tokens": "max_completion_tokens"}
@@ -386,7 +386,7 @@ class ChatClient(Client):
         return True
 
     def _read(self, body: bytes) -> Completion:
-        """The first choice; raises BadReply for anything but a chat completion with text."""
+        """Return the first choice; raises BadReply for anything but a chat completion with text."""
         try:
             given = json.loads(body)
             choice, usage = given["choices"][0], given.get("usage")
@@ -396,6 +396,6 @@ class ChatClient(Client):
             raise BadReply(f"The reply is no chat completion: {said}", 200) from error
         tokens = tokens_of(choice)
         if self._key and self._key in "".join(each.token for each in tokens):
-            tokens = ()  # no report or trace gets the key
+            tokens = ()  # keep the key out of reports and traces
         shown = visible(text, self._key, whole=True) if isinstance(text, str) else ""
         return _completion(shown, ended, usage, tokens)

@@ -1,12 +1,12 @@
-"""A client of one model server: requests with limits on time and size, retries, many at once.
+"""A client of one model server: requests with limits on time and size, retries, concurrency.
 
-Nothing else sends text to a model server. Redirects are not followed, and no proxy is taken from
-the environment, so that text goes only to the configured address. The key stands in one header and
-in no message.
+Only this client sends text to a model server. It follows no redirects and ignores proxies in the
+environment, so text goes only to the configured address. The key is in one header and in no
+message.
 
-httpx's timeouts apply to single reads, and closing a client does not wake a blocked read. Sockets
-are shut down instead when a request's time is over or its call is stopped. The web fetcher has a
-transport of its own (`web.wire`), which pins addresses; this one needs httpx2's event reader.
+httpx's timeouts apply to single reads, and closing a client does not wake a blocked read. So
+sockets are shut down when a request times out or its call is stopped. The web fetcher has a
+separate transport (`web.wire`), which pins addresses; this one needs httpx2's event reader.
 """
 
 import contextlib
@@ -43,22 +43,22 @@ class Limits:
     seconds: float = 120.0  # for the whole reply: a model on a CPU writes a few words a second
     connect_seconds: float = 10.0
     reply_bytes: int = 4_000_000
-    attempts: int = 4  # in all, if the server is busy or cannot be reached
+    attempts: int = 4  # in all, if the server is busy or unreachable
     first_wait: float = 1.0  # seconds before the second attempt, doubled each time
-    longest_wait: float = 60.0  # a server that asks for more is given up
+    longest_wait: float = 60.0  # give up on a server that asks for a longer wait
     at_once: int = 4  # concurrent requests
 
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """Requests that belong together: whether they are still wanted, and their open sockets."""
+    """A group of requests: whether it was stopped, and its open sockets."""
 
     stopped: threading.Event = field(default_factory=threading.Event)
     refused: ServerRefused | None = None  # the call's other prompts are then not sent
     sockets: set[socket.socket] = field(default_factory=set)
 
     def stop(self) -> None:
-        """End all waiting now, in any thread."""
+        """End all waiting now; callable from any thread."""
         self.stopped.set()
         for each in list(self.sockets):
             _shut(each)
@@ -73,7 +73,7 @@ class Retry(Exception):
 
 
 class Client:
-    """One server. Safe to use from several threads."""
+    """A client of one server; thread-safe."""
 
     _path: str = "/chat/completions"  # below the address
     _setting: ClassVar[str] = "chat.url"  # names of address and key in messages
@@ -81,7 +81,7 @@ class Client:
     _check: ClassVar[str] = "Check chat.url (it usually ends in /v1) and chat.model."
 
     def __init__(self, url: str, key: str, limits: Limits | None) -> None:
-        """`url`: checked; `key`: "" for a server that wants none."""
+        """`url`: already checked; `key`: "" if the server needs none."""
         if not (key.isascii() and key.isprintable()):
             raise ConfigError(f"{self._variable} holds characters that no key has. Set it again.")
         self.url, self._key, self._limits = url, key, limits or Limits()
@@ -89,13 +89,13 @@ class Client:
         self._stopped = False
 
     def stop(self) -> None:
-        """Fail all requests under way and all later ones; callable from any thread."""
+        """Fail all requests in flight and all later ones; callable from any thread."""
         self._stopped = True
         for call in list(self._calls):
             call.stop()
 
     def _each(self, act: Callable[[A, Call], T], items: Sequence[A]) -> list[T]:
-        """`act` of each item, some concurrently; once one raises, the others are stopped."""
+        """Apply `act` to each item, some concurrently; if one raises, the others are stopped."""
         call = Call()
         self._calls.add(call)
         try:
@@ -111,7 +111,7 @@ class Client:
             self._calls.discard(call)
 
     def _persistently(self, attempt: Callable[[], T], call: Call) -> T:
-        """The first attempt that succeeds; raises ServerError after the last."""
+        """Return the first successful attempt's result; raises ServerError after the last one."""
         number = 1
         while True:
             self._check_wanted(call)
@@ -137,11 +137,11 @@ class Client:
 
     @contextmanager
     def _response(self, request: dict[str, Any], call: Call) -> Iterator["httpx2.Response"]:
-        """A response whose body is still to be read; all of it has `Limits.seconds`.
+        """Yield a response whose body is still to be read, all within `Limits.seconds`.
 
         Raises:
-            Retry: no server was reached, or the connection broke, also while the body is read.
-            ServerUnreachable: time is over.
+            Retry: No server was reached, or the connection broke, possibly during the body.
+            ServerUnreachable: The request timed out.
         """
         import httpx2
 
@@ -170,7 +170,7 @@ class Client:
                 ):
                     begun = True
                     yield response
-                    if overdue.is_set():  # a body of unknown length seems to end
+                    if overdue.is_set():  # a body of unknown length would seem complete
                         raise self._late()
             except httpx2.InvalidURL as error:
                 raise ConfigError(f"{self._setting} is {self.url!r}: {error}") from error
@@ -196,7 +196,7 @@ class Client:
         )
 
     def _body(self, response: "httpx2.Response") -> bytes:
-        """The whole body; raises BadReply if it is larger than `Limits.reply_bytes`."""
+        """Return the whole body; raises BadReply if it is larger than `Limits.reply_bytes`."""
         body = bytearray()
         for part in response.iter_raw():
             body += part
@@ -205,7 +205,7 @@ class Client:
         return bytes(body)
 
     def _events(self, response: "httpx2.Response") -> Iterator[str]:
-        """The data of each server-sent event; raises BadReply if they are too large or packed."""
+        """Yield the data of each server-sent event; raises BadReply if too large or compressed."""
         import httpx2
 
         if response.headers.get("content-encoding", "identity") != "identity":
@@ -229,7 +229,7 @@ class Client:
         )
 
     def _printable(self, text: str) -> str:
-        """A server's message on one short line, without the key."""
+        """Format a server's message as one short line without the key."""
         if self._key:
             text = text.replace(self._key, "[key]")
         line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
@@ -238,11 +238,11 @@ class Client:
     def _failure(
         self, status: int, headers: Mapping[str, str], body: bytes
     ) -> Retry | ServerRefused:
-        """The error that a reply other than 200 stands for."""
+        """Return the error for a status other than 200."""
         given = error_of(body)
         message = self._printable(str(given.get("message") or body.decode("utf-8", "replace")))
         said = f"{self.url} answered {status}{f' ({message})' if message else ''}."
-        # OpenAI also answers 429 when an account is empty, where waiting does not help.
+        # OpenAI also answers 429 when an account has no credit, where waiting does not help.
         no_credit = "insufficient_quota" in (given.get("code"), given.get("type"))
         if (status in _BUSY and not no_credit) or status >= 500:
             busy = ServerBusy(f"{said} Ask for less at once, or later.", status)
@@ -270,7 +270,7 @@ def _certificates() -> "ssl.SSLContext":
 def _deadline(
     seconds: float, call: Call
 ) -> Iterator[tuple[threading.Event, Callable[[str, dict[str, Any]], None]]]:
-    """Shuts down a request's sockets when time is over: an event set then, and httpx's trace."""
+    """Shut down a request's sockets after `seconds`; yields an event set then, and a trace hook."""
     overdue, opened = threading.Event(), list[socket.socket]()
 
     def trace(event: str, info: dict[str, Any]) -> None:
@@ -301,10 +301,10 @@ def _shut(connection: socket.socket) -> None:
 
 
 def checked_url(url: str, setting: str, variable: str) -> str:
-    """The address without a trailing slash; messages name its `setting` and its key's `variable`.
+    """Return the address without a trailing slash; `setting` and `variable` are for messages.
 
     Raises:
-        ConfigError: it is no http address, or holds credentials, a query or a fragment.
+        ConfigError: It is not an http address, or has credentials, a query or a fragment.
 
     >>> checked_url("http://localhost:8080/v1/", "chat.url", "PINCITE_CHAT_KEY")
     'http://localhost:8080/v1'
@@ -327,7 +327,7 @@ def checked_url(url: str, setting: str, variable: str) -> str:
 
 
 def error_of(body: bytes) -> dict[str, Any]:
-    """The `error` object of a refusal, or whatever the server sent instead."""
+    """Return the `error` object of a refusal, or whatever the server sent instead."""
     try:
         given = json.loads(body)
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""Embeddings from a server: OpenAI's `/v1/embeddings`, which most speak, or TEI's `/embed`.
+"""Embeddings from a server: OpenAI's `/v1/embeddings`, which most support, or TEI's `/embed`.
 
-A reply is checked before it is used: as many vectors as texts, in the texts' order, all of one
-length and finite.
+A reply is checked before it is used: one vector per text, in order, all finite and of the same
+length.
 """
 
 import hashlib
@@ -21,18 +21,18 @@ from pincite.protocols import Floats
 # Six attempts give a server that restarts in the middle of a large corpus half a minute; 2,048
 # vectors of 768 numbers are some 30 MB of JSON.
 LIMITS = Limits(seconds=260.0, reply_bytes=64_000_000, attempts=6)
-BATCH = 32  # texts of a request
-# A refused text is cut in half while it is longer than this; a shorter one is refused for another
-# reason than its length.
+BATCH = 32  # texts per request
+# A rejected text longer than this is cut in half; a shorter one is rejected for another reason than
+# its length.
 SHORTEST = 200  # characters
 
 
 class ServedEncoder(Client):
-    """An `Encoder` that a server runs. Only the server knows its weights (`is_served`)."""
+    """An `Encoder` on a server. Only the server knows its weights (`is_served`)."""
 
     _setting, _variable = "the address of the encoder", EMBEDDINGS_KEY_VARIABLE
     _check = "Check the encoder's address (…/v1, or …/embed of TEI) and its name."
-    is_served = True  # so `corpus.ingest.check_same` compares its vectors
+    is_served = True  # so `corpus.generation.check_same` compares its vectors
 
     def __init__(
         self,
@@ -43,14 +43,14 @@ class ServedEncoder(Client):
         batch: int = BATCH,
         limits: Limits | None = None,
     ) -> None:
-        """Nothing is sent yet.
+        """Create without sending anything.
 
         Args:
-            model: its name on the server.
-            url: up to `/v1`, or TEI's address ending in `/embed`.
-            key: "" for a server that wants none.
-            prefixes: what the model wants before queries and before passages.
-            batch: texts per request.
+            model: Its name on the server.
+            url: Up to `/v1`, or TEI's address ending in `/embed`.
+            key: "" if the server needs none.
+            prefixes: Texts that the model expects before queries and before passages.
+            batch: Texts per request.
             limits: None for `LIMITS`.
         """
         self._is_tei = url.rstrip("/").endswith("/embed")
@@ -72,7 +72,7 @@ class ServedEncoder(Client):
         seconds: float = LIMITS.seconds,
         at_once: int = LIMITS.at_once,
     ) -> "ServedEncoder":
-        """An encoder with the key from `PINCITE_EMBEDDINGS_KEY`, if it is set."""
+        """Create an encoder with the key from `PINCITE_EMBEDDINGS_KEY`, if it is set."""
         key = os.environ.get(EMBEDDINGS_KEY_VARIABLE, "").strip()
         limits = replace(LIMITS, seconds=seconds, at_once=at_once)
         return cls(model, url, key, prefixes, batch, limits)
@@ -82,23 +82,23 @@ class ServedEncoder(Client):
 
     @property
     def fingerprint(self) -> str:
-        """`NAME@server`, with a hash of the prefixes if there are any; addresses may change."""
+        """`NAME@server`, with a hash of any prefixes; the address may change."""
         prefixes = list(self._prefixes.values())
         digest = hashlib.sha256(json.dumps(prefixes).encode()).hexdigest()[:8]
         return f"{self._model}@server" + (f"-{digest}" if any(prefixes) else "")
 
     @property
     def dim(self) -> int:
-        """The number of dimensions; asks the server for a vector if none came yet."""
+        """The number of dimensions; requests a vector if none is known yet."""
         if not self._dim:
             self.encode(["dimensions"], "query")
         return self._dim
 
     def encode(self, texts: Sequence[str], role: Literal["query", "passage"]) -> Floats:
-        """Unit vectors, (n_texts, dim) float32.
+        """Return unit vectors, (n_texts, dim) float32.
 
         Raises:
-            ServerError: the server fails, or replies with something else.
+            ServerError: The server fails, or its reply is invalid.
         """
         if not texts:
             return np.zeros((0, self.dim), dtype=np.float32)
@@ -113,7 +113,7 @@ class ServedEncoder(Client):
         return np.concatenate(found)
 
     def _embedded(self, texts: list[str], call: Call) -> Floats:
-        """The texts' vectors. A refused batch is sent in halves; then a refused text is cut."""
+        """Return the texts' vectors. A rejected batch is halved; a single rejected text is cut."""
         try:
             return self._persistently(lambda: self._vectors(texts, call), call)
         except ServerRefused as refused:
@@ -141,7 +141,7 @@ class ServedEncoder(Client):
         return self._checked(self._in_order(given), len(texts))
 
     def _in_order(self, given: Any) -> list[Any]:
-        """The vectors of a reply; OpenAI's are ordered by their indexes."""
+        """Return the vectors of a reply in order; OpenAI's are sorted by index."""
         rows = given.get("data") if isinstance(given, dict) else given
         if not isinstance(rows, list):
             raise self._bad(self._printable(json.dumps(given)))

@@ -1,8 +1,8 @@
 """A language model as judge: does it find the claim in the sources?
 
 The prompt holds the claim with its context and the sources, fenced as data: whole if they fit, else
-the passages that share most with the claim. Only what a program can check is kept of the answer:
-quotes that stand in a source, missing words that stand in the claim.
+the passages that share most with the claim. Only verifiable parts of the answer are kept: quotes
+that occur in a source, and missing words that occur in the claim.
 """
 
 import json
@@ -25,13 +25,13 @@ from pincite.types import Claim, Document, Evidence, Failed, Opinion, Passage, V
 
 STEP = "judge_source"
 REPLY_TOKENS = 500
-SOURCE_TOKENS = 6000  # of all sources in one prompt: what small local models read well
+SOURCE_TOKENS = 6000  # of all sources in one prompt: as much as small local models read well
 MOST_QUOTES, MOST_MISSING = 3, 6
-MOST_WORDS = 400  # characters of the sentence that says why, and of each missing piece
+MOST_WORDS = 400  # characters of the explanation, and of each missing piece
 _SHORTEST = 8  # characters of a quote: a shorter one is found anywhere
 _LONGEST = 1000
 _MOST_PASSAGES = 60
-_ALIKE = ('"“”„«»', "'’‘ʼ", "-–—‐‑−")  # characters that models swap
+_ALIKE = ('"“”„«»', "'’‘ʼ", "-–—‐‑−")  # characters that models interchange
 _SCHEMA = {
     "type": "object",
     "properties": {
@@ -47,14 +47,14 @@ _SCHEMA = {
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Asks a model for a second opinion on claims. Safe to use from several threads."""
+    """Asks a model for a second opinion on claims; thread-safe."""
 
     calls: Calls
     templates: Templates
     log_ratios: Mapping[Verdict, float] = field(default_factory=lambda: CAUTIOUS)
     source_tokens: int = SOURCE_TOKENS
     reply_tokens: int = REPLY_TOKENS
-    guided: bool = True  # whether the server is asked to keep the reply to its schema
+    guided: bool = True  # whether the server enforces the reply's schema
 
     @property
     def model(self) -> str:
@@ -62,11 +62,10 @@ class Judge:
         return self.calls.model(STEP).fingerprint
 
     def prompt(self, claim: Claim, sources: Sequence[Document]) -> Prompt:
-        """The prompt."""
         return self._prompt(claim, sources, self._shown(claim, sources))
 
     def opinion(self, claim: Claim, sources: Sequence[Document]) -> Opinion | Failed:
-        """Its verdict on the claim given all these sources, or why there is none."""
+        """Return the verdict on the claim given all these sources, or why there is none."""
         shown = self._shown(claim, sources)
         prompt = self._prompt(claim, sources, shown)
         about = {"claim": claim.claim_id, "sources": [source.url for source in sources]}
@@ -97,29 +96,27 @@ class Judge:
 
 @dataclass(frozen=True, slots=True)
 class WithSecondOpinion:
-    """A `Verifier` that asks a judge about the pairs of which its own verifier is unsure."""
+    """A `Verifier` that asks a judge about the pairs of which its base verifier is unsure."""
 
     verifier: Verifier
     judge: Judge
-    band: tuple[float, float]  # of the other's probability of support
+    band: tuple[float, float]  # of the base verifier's probability of support
     every: bool = False
     at_once: int = 4
 
     @property
     def calls(self) -> Calls:
-        """The judge's calls."""
         return self.judge.calls
 
     @property
     def fingerprint(self) -> str:
-        """Those of verifier and judge."""
         return f"{self.verifier.fingerprint} with {self.judge.model}"
 
     def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
-        """Evidence for each pair, in order.
+        """Return evidence for each pair, in order.
 
         Raises:
-            KeyboardInterrupt: Ctrl-C came while the judge was asked; its replies are kept.
+            KeyboardInterrupt: Ctrl-C came during the judge's calls; its replies are kept.
         """
         found = self.verifier.verify(pairs)
         low, high = self.band
@@ -139,13 +136,13 @@ class WithSecondOpinion:
 
 
 def excerpt(claim: str, source: Document, most_tokens: int) -> str:
-    """The whole text if it fits, else the passages that share most with the claim, in order."""
+    """Return the text if it fits, else the passages that share most with the claim, in order."""
     if tokens_of(source.text) <= most_tokens:
         return source.text
     passages = [p for p in cited_passages(source) if tokens_of(p.text) <= most_tokens]
     chosen: list[Passage] = []
     for n in range(1, min(len(passages), _MOST_PASSAGES) + 1):
-        apart: list[Passage] = []  # those that do not overlap
+        apart: list[Passage] = []  # passages that do not overlap
         for passage in sorted(cascade.worth_reading(claim, passages, n), key=lambda p: p.span):
             if not apart or passage.span.start >= apart[-1].span.end:
                 apart.append(passage)
@@ -156,7 +153,7 @@ def excerpt(claim: str, source: Document, most_tokens: int) -> str:
 
 
 def _read(reply: Completion, claim: str, sources: Sequence[str]) -> dict[str, Any] | None:
-    """The checked fields of an opinion in a reply; None if it cannot be read."""
+    """Return the checked fields of an opinion in a reply; None if it cannot be read."""
     said = json_in(reply.text)
     if not isinstance(said, dict) or said.get("verdict") not in list(Verdict):
         return None
@@ -164,7 +161,7 @@ def _read(reply: Completion, claim: str, sources: Sequence[str]) -> dict[str, An
     found = [words for quote in quotes if (words := found_in(quote, sources))]
     missing = [_words_of(claim, words) for words in _texts(said.get("missing"))[:MOST_MISSING]]
     verdict, why = Verdict(said["verdict"]), said.get("why")
-    if verdict is Verdict.CONTRADICTED and not found:  # without a quote that is in a source
+    if verdict is Verdict.CONTRADICTED and not found:  # no quote that is in a source
         verdict = Verdict.NOT_SUPPORTED
     return {
         "verdict": verdict,
@@ -176,7 +173,7 @@ def _read(reply: Completion, claim: str, sources: Sequence[str]) -> dict[str, An
 
 
 def found_in(quote: str, sources: Sequence[str]) -> str:
-    r"""The quote as a source has it, ignoring white space and kinds of quotation marks and dashes.
+    r"""Return the quote as in a source, ignoring white space and kinds of quotes and dashes.
 
     >>> found_in("“was opened - in 1911”", ["It was\nopened – in 1911."])
     'was\nopened – in 1911'
@@ -193,7 +190,7 @@ def found_in(quote: str, sources: Sequence[str]) -> str:
 
 
 def _words_of(claim: str, said: str) -> str:
-    """Words said to be missing, as the claim has them; empty if it does not have them."""
+    """Return reportedly missing words as in the claim; empty if it does not have them."""
     match = re.search(re.escape(said.strip(" .…\"“”'")), claim, re.IGNORECASE)
     return match[0] if match and match[0].strip() else ""
 

@@ -1,8 +1,8 @@
-"""Reads a language model's reply: a list of statements, or one of several labelled options.
+"""Parse a language model's reply: a list of statements, or one of several labelled options.
 
 Models are asked for JSON and return it compact, indented, in a Markdown fence, between sentences,
 or not at all. An unreadable reply gives None, never a zero: EvidenceSeeker 0.1 looked for the
-literal `{"answer": "` and gave every option probability 0 if a model left the space out.
+literal `{"answer": "` and gave every option probability 0 if a model left out the space.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import Any
 from pincite.completions import Completion, TokenChoice
 from pincite.types import Span
 
-ENOUGH = 0.5  # probability that the labels must have together where the answer stands
+ENOUGH = 0.5  # minimum total probability of the labels at the answer's token
 _MOST_OBJECTS = 200  # places in a reply that are tried as the start of JSON
 _OPENING = re.compile(r"[\[{]")
 _DECODER = json.JSONDecoder()
@@ -28,7 +28,7 @@ _ANSWER = (
 
 
 def json_in(text: str) -> Any:
-    r"""The first JSON object or array in a text; None if there is none.
+    r"""Return the first JSON object or array in a text; None if there is none.
 
     >>> json_in('Sure! ```json\n{"answer":"B"}\n``` I hope that helps.')
     {'answer': 'B'}
@@ -49,7 +49,7 @@ def _jsons(text: str) -> Iterator[Any]:
 
 
 def listed(text: str, key: str = "claims") -> list[str] | None:
-    r"""The statements that a reply lists, each once, in order; None if it lists nothing readable.
+    r"""Return the distinct statements that a reply lists, in order; None if it lists none.
 
     Reads an object with the key, an object with one list, an array, or bulleted or numbered lines.
 
@@ -75,7 +75,7 @@ def _strings(value: Any, key: str) -> list[str] | None:
 
 
 def _text_of(value: Any) -> str | None:
-    """A statement, or an object whose one text it is: {"claim": "…"}."""
+    """Return a statement, also from an object with one text: {"claim": "…"}."""
     if isinstance(value, dict):
         texts = [v for v in value.values() if isinstance(v, str)]
         return texts[0] if len(texts) == 1 else None
@@ -92,7 +92,7 @@ def _each_once(texts: Sequence[str]) -> list[str]:
 
 
 def statement_in(text: str, key: str) -> str | None:
-    """The one statement that a reply gives: an object's text, or the reply itself as one line.
+    """Return the only statement of a reply: an object's text, or the reply as one line.
 
     >>> statement_in('{"negation": "It is not."}', "negation"), statement_in('"It is not."', "x")
     ('It is not.', 'It is not.')
@@ -110,14 +110,14 @@ def statement_in(text: str, key: str) -> str | None:
 
 
 def label_place(text: str, labels: Sequence[str]) -> Span | None:
-    r"""Where a reply names its choice; None if it names none, or several.
+    r"""Find where a reply names its choice; None if it names none, or several.
 
     >>> place = label_place('```json\n{"answer":"B"}```', ["A", "B"])
     >>> place and place.of('```json\n{"answer":"B"}```')
     'B'
     """
     one = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
-    # "Answer" in any case, the label as it was given: "Answer: a bridge" does not choose "A".
+    # Match "Answer" in any case, but the label exactly: "Answer: a bridge" does not choose "A".
     named = rf"(?i:{_ANSWER})[\"'“(*`\[]*\s*(?P<label>{one})(?!\w|['’]\w)"
     # "A" and "B. Neither", but not "A bridge was".
     first = rf"\A\W*(?P<label>{one})(?!\w|['’]\w)(?!\s+\w+\s+\w)"
@@ -129,17 +129,17 @@ def label_place(text: str, labels: Sequence[str]) -> Span | None:
 
 
 def label_in(text: str, labels: Sequence[str]) -> str | None:
-    """The label that a reply chooses; None if it is unreadable."""
+    """Return the label that a reply chooses; None if it is unreadable."""
     place = label_place(text, labels)
     return place.of(text) if place else None
 
 
 def label_probabilities(reply: Completion, labels: Sequence[str]) -> dict[str, float] | None:
-    r"""Each label's probability as the answer, from the alternatives of the token that holds it.
+    r"""Return each label's probability as the answer, from the alternatives of its token.
 
-    Tokens that mean the same label ("B", " B", "\"B") count together; a label that is not among
-    the alternatives has 0. None if the reply has no log probabilities or no answer, or if the
-    labels have less than `ENOUGH` together.
+    Tokens for the same label ("B", " B", "\"B") are summed; a label that is not among the
+    alternatives has 0. None if the reply has no log probabilities or no answer, or if the labels
+    sum to less than `ENOUGH`.
 
     >>> token = TokenChoice("B", (("B", -0.1), (" B", -4.6), ("A", -3.0)))
     >>> found = label_probabilities(Completion("B", tokens=(token,)), ["A", "B", "C"])
@@ -173,7 +173,7 @@ def _shares(choice: TokenChoice, before: str, labels: Sequence[str]) -> dict[str
 
 
 def _label_of(token: str, before: str, labels: Sequence[str]) -> str | None:
-    """The label that a token begins with, after `before` or after punctuation."""
+    """Return the label that a token begins with, after `before` or after punctuation."""
     for rest in (token.removeprefix(before), token.lstrip(_AROUND)):
         for label in sorted(labels, key=len, reverse=True):
             if rest.startswith(label) and not rest[len(label) : len(label) + 1].isalnum():
@@ -182,6 +182,6 @@ def _label_of(token: str, before: str, labels: Sequence[str]) -> str | None:
 
 
 def are_labels(labels: Sequence[str], n_options: int = 3) -> bool:
-    """Whether these are enough different single letters or digits of ASCII."""
+    """Whether these are enough distinct single ASCII letters or digits."""
     allowed = set(string.ascii_letters + string.digits)
     return len(set(labels)) == len(labels) >= n_options and set(labels) <= allowed

@@ -1,7 +1,7 @@
 """The prompts for language models: text files that a user can replace.
 
 A file has a part `[system]` and a part `[user]`. `{name}` stands for a value; other braces are
-text. `options.txt` holds the answers of the multiple choice, one per line, starting with the one
+text. `options.txt` holds the options of the multiple choice, one per line, starting with the one
 whose probability is read. Every value except those in `_OURS` is untrusted text: it is fenced, and
 the system part always ends with the rule that explains fences.
 """
@@ -38,7 +38,7 @@ VARIABLES: Mapping[str, frozenset[str]] = {
     "judge_source": frozenset({"statement", "context", "sources", "language"}),  # second opinion
 }
 OPTIONS = "options"
-# Our own values, and sources that were fenced one by one (`text.prompt_quoting.abstract`).
+# Trusted values, and sources that are already fenced one by one (`text.prompt_quoting.abstract`).
 _OURS = ("language", "options", "labels", "abstracts", "sources")
 _NAME = re.compile(r"\{([a-z_]+)\}")
 _PARTS = re.compile(r"\s*\[system\]\n(?P<system>.*?)\n\s*\[user\]\n(?P<user>.+)\s*", re.DOTALL)
@@ -48,25 +48,25 @@ _GERMAN_NAMES = {"en": "Englisch", "de": "Deutsch", "fr": "Französisch", "es": 
 
 @dataclass(frozen=True, slots=True)
 class Templates:
-    """The prompts of a run, read and checked."""
+    """The prompts of a run, parsed and checked."""
 
     texts: Mapping[str, tuple[str, str]]  # by step: system, user
-    options: tuple[str, ...]  # the first is the one that supports
+    options: tuple[str, ...]  # the first is the supporting one
     language: str  # of the replies, as the prompts name it
     fingerprint: str  # of all the texts
-    own: frozenset[str] = frozenset()  # steps whose prompt is the user's
+    own: frozenset[str] = frozenset()  # steps with a user's prompt
 
     @classmethod
     def load(cls, prompts: str, language: str, folder: Path | None = None) -> "Templates":
-        """The shipped prompts, some replaced by files in `folder`.
+        """Load the shipped prompts, some replaced by files in `folder`.
 
         Args:
-            prompts: language of the prompts, one of `LANGUAGES`.
-            language: of the replies: its ISO 639-1 code, or its name in the prompts' language.
-            folder: may hold files with the names of the shipped ones.
+            prompts: Language of the prompts, one of `LANGUAGES`.
+            language: Of the replies: its ISO 639-1 code, or its name in the prompts' language.
+            folder: May hold files with the names of the shipped ones.
 
         Raises:
-            ConfigError: a file is missing, cannot be read, or names an unknown value.
+            ConfigError: A file is missing, cannot be read, or names an unknown value.
         """
         if prompts not in LANGUAGES:
             raise ConfigError(
@@ -86,7 +86,7 @@ class Templates:
         return cls(texts, options, names.get(language, language), f"{prompts}-{digest}", own)
 
     def filled(self, step: str, **values: str) -> tuple[str, str]:
-        """System and user message of a step, with the values in their places."""
+        """Return the system and user message of a step, with the values inserted."""
         given = {"language": self.language, **values}
 
         def put(match: re.Match[str]) -> str:
@@ -94,7 +94,7 @@ class Templates:
             return given[name] if name in _OURS else fenced(given[name])
 
         system, user = self.texts[step]
-        # In one pass: a value that reads "{labels}" stays what it is.
+        # In one pass: "{labels}" inside a value is not replaced.
         return f"{_NAME.sub(put, system)}\n{DATA_RULE}", _NAME.sub(put, user)
 
 

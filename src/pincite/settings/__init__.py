@@ -1,8 +1,8 @@
-"""Every setting: name, type, range, help and default, by concern.
+"""Every setting by topic: name, type, range, help and default.
 
-`pincite.settings.schema` says where settings can be set and which place wins. Each class below is a
-table of the settings file. What EvidenceSeeker can set about `check` can be set here too, under its
-names where they are clear; docs/check.md has the table of both.
+`pincite.settings.schema` documents where settings can be set and their precedence. Each class below
+is a table of the settings file. All options of EvidenceSeeker that affect `check` have a setting
+here, with the same name if that is clear; docs/check.md has the table of both.
 """
 
 import difflib
@@ -33,13 +33,13 @@ from pincite.settings.schema import Range, Share
 from pincite.text.hosts import WIKIPEDIA_AND_MIRRORS, host_of
 from pincite.web.addresses import PORTS, WAYBACK_API, WAYBACK_PAUSE, WebRules
 
-# Personal addresses and paths of this machine: never in a report, which others may read.
+# Personal addresses and local paths: never in a report, which others may read.
 PRIVATE = frozenset(
     "web.contact web.cache library.own_copies library.judges library.corpora check.template "
     "results.folder".split()
 )
-# How pages are requested, not which copies count. The age limit of cached pages is one of them: a
-# finished report is as old as it is.
+# How pages are requested, not which copies count. The age limit of cached pages is included: it
+# does not apply to finished reports.
 POLITENESS = frozenset({"web.pause", "web.at_once", "web.cache_days", "web.wayback_pause"})
 
 Probabilities = Literal["logprobs", "estimate"]
@@ -58,11 +58,11 @@ _Seconds = Range(0, ends="(]")
 _REPLY = "Seconds to wait for one reply."
 _AT_ONCE = "Requests at the same time."
 
-# Log-odds of the best document below which nothing relevant was found. Of 150 PubMedQA questions
-# 92 % have their own paper above it, and 7 % the likest other one. (Of 100 with the first round's
-# network, at 1.0: 97 answered with their paper in the corpus, 27 without.) See research.
+# Log-odds of the best document below which nothing relevant was found. Of 150 PubMedQA questions,
+# 92 % have their own paper above it, and 7 % the likeliest other one. (With an earlier network, at
+# 1.0, of 100: 97 answered with their paper in the corpus, 27 without.) See research.
 LEAST_RELEVANCE = 0.6
-LEAST_ANSWER = -2.0  # below it few sentences answer: chosen on half of the labelled sentences
+LEAST_ANSWER = -2.0  # few sentences below it answer; chosen on half of the labelled sentences
 MOST_TOKENS = 100_000  # of one reply; more is a typing error
 _RULES = WebRules()
 
@@ -127,12 +127,12 @@ class FilterSettings:
 
     @property
     def excluded(self) -> Texts:
-        """Every host that no suggestion may come from: Wikipedia and its mirrors too."""
+        """All hosts excluded from suggestions, including Wikipedia and its mirrors."""
         return (*WIKIPEDIA_AND_MIRRORS, *self.exclude_hosts)
 
     @property
     def chosen(self) -> Filters:
-        """All but the excluded hosts."""
+        """The filters, except the excluded hosts."""
         return Filters(
             published_from=self.published_from,
             published_to=self.published_to,
@@ -194,7 +194,7 @@ class CheckSettings:
 
     @property
     def asks_a_model(self) -> bool:
-        """Whether a language model's server is needed."""
+        """Whether a language model server is needed."""
         return "model" in (self.interpretation, self.confirmation)
 
     @property
@@ -208,7 +208,6 @@ class CheckSettings:
 
     @property
     def template_file(self) -> Path | None:
-        """The template; None: the shipped one."""
         return Path(self.template).expanduser() if self.template else None
 
     @property
@@ -289,12 +288,12 @@ class ChatSettings:
 
     @property
     def models_of_steps(self) -> dict[str, str]:
-        """The models of the steps that have one of their own."""
+        """The models of the steps that have a separate one."""
         return _by_step("step_models", self.step_models, "model")
 
     @property
     def tokens_of_steps(self) -> dict[str, int]:
-        """Most tokens of a reply, for the steps that have a limit of their own."""
+        """Most tokens of a reply, for the steps that have a separate limit."""
         given = _by_step("step_tokens", self.step_tokens, "tokens")
         for step, tokens in given.items():
             if not (tokens.isascii() and tokens.isdigit() and 1 <= int(tokens) <= MOST_TOKENS):
@@ -325,8 +324,8 @@ class JudgeSettings:
     model: Annotated[str, "Name of the model on that server."] = ""
     dialect: Annotated[Dialect, "Kind of the server."] = "openai"
     every: Annotated[bool, "Ask about every claim, not only the uncertain ones."] = False
-    # A verdict outside that adds as much as a good model's does (`judgement.fusion`) would not
-    # change ours at the threshold 0.3.
+    # Outside this band, even a good model's verdict (`judgement.fusion`) would not change ours at
+    # the threshold 0.3.
     low: Annotated[float, Range(0, 1), "Uncertain from this probability of support …"] = 0.1
     high: Annotated[float, Range(0, 1), "… up to this one."] = 0.7
     source_tokens: Annotated[int, Range(200, 1_000_000), "Tokens of sources in a prompt."] = 6000
@@ -336,7 +335,7 @@ class JudgeSettings:
 
     @property
     def band(self) -> tuple[float, float]:
-        """Probabilities of support that are uncertain."""
+        """The probabilities of support that count as uncertain."""
         return self.low, self.high
 
     def __post_init__(self) -> None:
@@ -371,7 +370,6 @@ class BudgetSettings:
 
     @property
     def limits(self) -> Budget:
-        """As the calls of a run take them."""
         return Budget(
             self.max_calls, self.max_tokens, self.max_cost, self.price_prompt, self.price_reply
         )
@@ -409,7 +407,6 @@ class WebSettings:
 
     @property
     def rules(self) -> WebRules:
-        """The limits of the fetcher."""
         return WebRules(
             online=self.online,
             contact=self.contact,
@@ -424,7 +421,6 @@ class WebSettings:
 
     @property
     def cache_file(self) -> Path:
-        """Where fetched pages are kept."""
         if self.cache:
             return Path(self.cache).expanduser()
         return weights.cache_folder().parent / "web.sqlite"
@@ -442,7 +438,7 @@ class LibrarySettings:
 
     @property
     def places(self) -> list[Path | str]:
-        """The corpora as they are opened: folders, and addresses as they are."""
+        """The corpora as folders or addresses."""
         return [given if "://" in given else Path(given).expanduser() for given in self.corpora]
 
 
@@ -503,7 +499,7 @@ class Settings:
         return cls().replace(**given)
 
     def replace(self, **given: Any) -> "Settings":
-        """The same with other values, by short name; raises as `of`."""
+        """Return a copy with other values, by short name; raises like `of`."""
         changed = schema.checked(Settings, given, "Settings", SHORT)
         return schema.made(Settings, {**schema.flat(self), **changed})
 
@@ -519,32 +515,32 @@ _PREFIXED = {
 _SHORTER = {
     "check.threshold": "confirmation_threshold",
     "filters.languages": "source_languages",
-    "verify.uncited": "verify_uncited",  # `ask` has one of its own
+    "verify.uncited": "verify_uncited",  # `ask` has a separate one
 } | {
     f"{table}.{leaf}": f"{table}_{leaf}"
     for table, leaves in _PREFIXED.items()
     for leaf in leaves.split()
 }
-# The full name of each short one, which options, requests and `Settings.of` use.
+# Short name → full name; used in options, requests and `Settings.of`.
 SHORT: Mapping[str, str] = MappingProxyType(
     {_SHORTER.get(name, name.rpartition(".")[2]): name for name in schema.declared(Settings)}
 )
 
 
 def load(options: Mapping[str, object], config: Path | None = None) -> Settings:
-    """The settings in force.
+    """Load the effective settings.
 
     Args:
-        options: from the command line, by short name; None values are ignored.
-        config: a TOML file to read in place of the usual two.
+        options: From the command line, by short name; None values are ignored.
+        config: A TOML file to read in place of the usual two.
 
     Raises:
-        ConfigError: unknown key, wrong type or range, unreadable TOML; names the place.
+        ConfigError: Unknown key, wrong type or range, unreadable TOML; names the place.
     """
     found = schema.placed(Settings, options, config, short=SHORT)
     return schema.made(Settings, {name: value for name, (value, _) in found.items()})
 
 
 def recorded(settings: Settings) -> dict[str, Any]:
-    """The settings by full name, as reports keep them, without private ones."""
+    """Return the settings by full name, as reports keep them, without private ones."""
     return {name: v for name, v in schema.flat(settings).items() if name not in PRIVATE}

@@ -1,11 +1,10 @@
-"""EvidenceSeeker's configuration (0.1.3), converted: YAML files in, settings and notes out.
+"""Convert EvidenceSeeker's configuration (0.1.3): YAML files in, settings and notes out.
 
-evidenceseeker.toml says what becomes of each option. There are four kinds of file, recognised by
-their keys: preprocessor, confirmation analyser,
-retriever, and the demo application, which names the other three. Each option has a setting here or
-a note that says why not. An application's texts are taken in its language, or in English; they
-become files next to the settings that name them. A value that may be a secret is never copied or
-quoted.
+evidenceseeker.toml maps each option. There are four kinds of file, recognised by their keys:
+preprocessor, confirmation analyser, retriever, and the demo application, which names the other
+three. Each option has a setting here or a note that explains why not. An application's texts are
+taken in its language, or in English, and become files next to the settings that name them. A value
+that may be a secret is never copied or quoted.
 """
 
 import re
@@ -24,18 +23,18 @@ from pincite.llm.templates import OPTIONS, VARIABLES
 from pincite.settings import Settings, schema
 
 MAX_CHARS = 1_000_000  # EvidenceSeeker's files with all prompts have some 20,000
-MAX_ALIASES = 30  # aliases of aliases multiply: 30 of them make at most 3 ** 10 = 59,049 values
+MAX_ALIASES = 30  # aliases of aliases multiply: 30 make at most 3 ** 10 = 59,049 values
 CHOICE = "multiple_choice_confirmation_analysis"
 
 TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 VALUES: Mapping[str, str] = TABLES["values"]
 NOTES: Mapping[str, str] = TABLES["notes"]
-# What it sends for a model that does not set them (`get_openai_llm`, llama-index-core 0.14).
+# EvidenceSeeker's values for a model without them (`get_openai_llm`, llama-index-core 0.14).
 DEFAULTS: Mapping[str, Any] = {"temperature": 0.1, "max_tokens": 1024}
 DIALECTS = ("openai", "tgi", "nim")
-# Servers of encoders that Pincite can use too, and the path there.
+# Encoder servers that Pincite can use too → the path there.
 EMBEDDING_PATHS: Mapping[str, str] = {"tei": "/embed", "ollama": "/v1"}
-# Other configuration files that an application names.
+# Keys of an application that name other configuration files.
 FILES = ("preprocessing_config_file", "confirmation_analysis_config_file", "retrieval_config_file")
 APPLICATION = frozenset(
     {*FILES, "ui_texts", "example_inputs", "markdown_template", "force_agreement"}
@@ -44,7 +43,7 @@ KNOWN = {*VALUES, *NOTES, *VARIABLES, *APPLICATION, "models", "used_model_key"}
 
 
 class Note(NamedTuple):
-    """An option that was not copied as it is, and why or what to do instead."""
+    """An option that was not copied unchanged, and why or what to do instead."""
 
     file: str
     option: str
@@ -65,7 +64,7 @@ def imported(files: Sequence[Path]) -> Imported:
     """Convert the files of one EvidenceSeeker.
 
     Raises:
-        ConfigError: a file cannot be read, is of none of the four kinds, or has an invalid value.
+        ConfigError: A file cannot be read, is of none of the four kinds, or has an invalid value.
     """
     found, models, paths = Imported(), dict[str, Mapping[str, Any]](), list[str]()
     waiting, seen = list(files), set[Path]()
@@ -85,10 +84,10 @@ def imported(files: Sequence[Path]) -> Imported:
 
 
 def parsed_yaml(text: str, place: str) -> Any:
-    """The value of a YAML text.
+    """Parse a YAML text safely.
 
     Raises:
-        ConfigError: not YAML, asks for objects, too large, or too many aliases.
+        ConfigError: It is not YAML, requests objects, is too large, or has too many aliases.
     """
     if len(text) > MAX_CHARS:
         raise ConfigError(f"{place} has {len(text)} characters; expected at most {MAX_CHARS}.")
@@ -105,7 +104,7 @@ def parsed_yaml(text: str, place: str) -> Any:
 
 
 class _File:
-    """One YAML file. What is found goes to `found`, `models` (by step) and `paths`."""
+    """One YAML file. Results are added to `found`, `models` (by step) and `paths`."""
 
     def __init__(
         self, path: Path, found: Imported, models: dict[str, Mapping[str, Any]], paths: list[str]
@@ -165,7 +164,7 @@ class _File:
         self.put(VALUES[key], value, key)
 
     def _encoder(self, name: str, key: str) -> str:
-        """The encoder's name, or NAME@URL; TEI is EvidenceSeeker's default server."""
+        """Return the encoder's name, or NAME@URL; TEI is EvidenceSeeker's default server."""
         kind = str(self.values.get("embed_backend_type") or "tei").lower()
         url, path = str(self.values.get("embed_base_url") or ""), EMBEDDING_PATHS.get(kind)
         if not url or not path:
@@ -221,7 +220,7 @@ class _File:
             self.put(setting, names.get(str(value), value), place)
 
     def _prompt(self, step: str, config: Mapping[str, Any]) -> bool:
-        """Convert the step's prompt, renaming what it names; whether it was taken."""
+        """Convert the step's prompt, renaming its values; returns whether it was converted."""
         template = config.get("prompt_template")
         if not isinstance(template, str):
             return False
@@ -242,7 +241,7 @@ class _File:
         return False
 
     def _answers(self, config: Mapping[str, Any]) -> set[str]:
-        """The options of the multiple choice as a file, the one that counts first."""
+        """Convert the options of the multiple choice to a file, the supporting one first."""
         options, counts = config.get("answer_options"), config.get("claim_option")
         if not isinstance(options, list) or not options:
             return set()
@@ -290,7 +289,7 @@ class _File:
         return [path for path in named if path]
 
     def _log(self) -> None:
-        """The log of results; off if the application let people refuse it."""
+        """Convert the log of results; disabled if users of the application could refuse it."""
         given = self.values
         if given.get("logging") is False or not given.get("result_dir"):
             return
@@ -312,7 +311,7 @@ class _File:
             self.put("results.folder", folder, "result_dir")
 
     def _text(self, option: str) -> str | None:
-        """The text of the file that an option names; None if it names none."""
+        """Read the file that an option names; None if it names none."""
         if not self.values.get(option):
             return None
         path = self._found(str(self.values[option]))
@@ -325,14 +324,14 @@ class _File:
         return ""
 
     def _found(self, name: str) -> Path | None:
-        """A file: from here, from this file's folder, or from the one above, where `evse` runs."""
+        """Find a file: here, in this file's folder, or in the one above, where `evse` runs."""
         named, folder = Path(name), self.path.parent
         places = (named, folder / named, folder.parent / named, folder / named.name)
         return next((place for place in places if place.is_file()), None)
 
 
 def _one_server(found: Imported, models: Mapping[str, Mapping[str, Any]]) -> None:
-    """One server and model for all steps: the multiple choice's, else the most frequent.
+    """Choose one server and model for all steps: the multiple choice's, else the most frequent.
 
     Other models of the same server become `chat.step_models`.
     """
@@ -370,7 +369,7 @@ def _one_server(found: Imported, models: Mapping[str, Mapping[str, Any]]) -> Non
     dialect = str(main.get("backend_type", ""))
     dialect = dialect if dialect in DIALECTS else "openai"
     values["chat.dialect"] = dialect
-    # Pincite's own check raises an error only when the model is asked.
+    # Pincite's own check raises only when the model is called.
     wanted, can = values.get("check.guidance", "json"), chat.ENFORCED[dialect]
     if wanted != "prompted" and wanted not in can:
         values["check.guidance"] = can[0]

@@ -5,13 +5,13 @@ A group of settings is a frozen dataclass. The type of a field holds its limits 
     depth: Annotated[int, Range(1, 10_000), "Passages from each retriever."] = 100
 
 Settings file, environment variables, command-line options, request bodies and the options page of
-the documentation all come from this declaration. A setting's full name is that of its table and its
+the documentation are all derived from this declaration. A setting's full name is its table and its
 field: `retrieval.depth`.
 
-Precedence, weakest first: the default; `config.toml` in the user's settings folder; `pincite.toml`
-in the working folder (or one file named instead of both); a variable such as
-`PINCITE_RETRIEVAL_DEPTH`; an option of the command. pydantic-settings knows the same order, but
-reports neither which place won nor which setting a misspelt one resembles.
+Precedence, lowest first: the default; `config.toml` in the user's settings folder; `pincite.toml`
+in the working folder (or a given file instead of both); a variable such as
+`PINCITE_RETRIEVAL_DEPTH`; an option of the command. pydantic-settings has the same order, but
+reports neither which place won nor which setting a misspelt name resembles.
 """
 
 import contextlib
@@ -38,10 +38,10 @@ from pincite.llm import chat
 T = TypeVar("T")
 PREFIX = "PINCITE_"
 DEFAULT, OPTION = "default", "option"  # origins
-# Variables that are no settings.
+# Variables that are not settings.
 _OTHER_VARIABLES = {"PINCITE_CACHE", "PINCITE_SHARED", chat.EMBEDDINGS_KEY_VARIABLE}
 _OTHER_VARIABLES |= {chat.KEY_VARIABLE, chat.JUDGE_KEY_VARIABLE}
-SEPARATE = ("server",)  # tables of the files that hold settings of their own
+SEPARATE = ("server",)  # tables with a separate schema
 NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -84,7 +84,7 @@ _EXPECTED = {str: "text", int: "an integer", float: "a number", bool: "true or f
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting as it is declared."""
+    """A setting as declared."""
 
     name: str  # in full: "web.pause"
     kind: Any  # str, int, float, bool, tuple[str, ...] or a Literal
@@ -100,20 +100,19 @@ class Setting:
 
     @property
     def is_list(self) -> bool:
-        """Whether it is a list of strings."""
         return get_origin(self.kind) is tuple
 
     def refusal(self, value: Any) -> str:
-        """What was expected in place of a value of the right type; empty if it is allowed."""
+        """Describe the expected values if a value of the right type is not allowed; else empty."""
         if self.choices:
             return "" if value in self.choices else " or ".join(map(repr, self.choices))
         return str(self.limits) if self.limits and value not in self.limits else ""
 
     def read(self, value: Any, place: str, table: str = "") -> Any:
-        """A value from a file, a variable or an option, converted to the setting's type.
+        """Convert a value from a file, a variable or an option to the setting's type.
 
         Raises:
-            ConfigError: wrong type, out of range, or none of the choices.
+            ConfigError: Wrong type, out of range, or none of the choices.
         """
         found = self._converted(value)
         if found is None:
@@ -126,7 +125,7 @@ class Setting:
         return found
 
     def _converted(self, value: Any) -> Any:
-        """None if the value cannot be read as the setting's type."""
+        """Convert the value; None if that is impossible."""
         kind = self.kind
         if self.choices or type(value) is kind:
             return value
@@ -145,7 +144,7 @@ class Setting:
 
 @cache
 def declared(schema: Hashable) -> Mapping[str, Setting]:
-    """Every setting of a record and of the records in it, by full name, in their order."""
+    """Return every setting of a record and its nested records, by full name, in order."""
     found: dict[str, Setting] = {}
     hints = hints_of(schema, include_extras=True)
     for field in dataclasses.fields(schema):  # type: ignore[arg-type]  # mypy: not Hashable
@@ -164,12 +163,12 @@ def declared(schema: Hashable) -> Mapping[str, Setting]:
 
 
 def flat(record: Any) -> dict[str, Any]:
-    """The values of a record's settings by full name."""
+    """Return the values of a record's settings by full name."""
     return {name: attrgetter(name)(record) for name in declared(record.__class__)}
 
 
 def made(schema: type[T], values: Mapping[str, Any]) -> T:
-    """A record with these values by full name, and its defaults for the others."""
+    """Make a record with these values by full name, and defaults for the others."""
     tables: dict[str, dict[str, Any]] = {"": {}}
     for name, value in values.items():
         table, _, leaf = name.rpartition(".")
@@ -182,7 +181,7 @@ def check(record: Any, table: str = "") -> None:
     """Check every range and choice of a record.
 
     Raises:
-        ConfigError: names the setting, its value and what was expected.
+        ConfigError: Names the setting, its value and what was expected.
     """
     settings = declared(record.__class__)
     for name, value in flat(record).items():
@@ -200,15 +199,15 @@ def body(
     most: Mapping[str, float] = MappingProxyType({}),
     instead: Mapping[str, Any] = MappingProxyType({}),
 ) -> Any:
-    """A pydantic model in which a request can set these settings; None: not set.
+    """Make a pydantic model in which a request can set these settings; None: not set.
 
     Args:
-        title: of the model.
-        settings: by the name of the field.
-        base: the pydantic model to inherit from.
-        text: the type of texts, alone and in lists.
-        most: lower limits than the settings' own; for a list, of its length.
-        instead: other types.
+        title: Of the model.
+        settings: By field name.
+        base: The pydantic model to inherit from.
+        text: The type of texts, alone and in lists.
+        most: Lower limits than the settings' own; for a list, of its length.
+        instead: Other types.
     """
     from pydantic import Field, create_model
 
@@ -226,7 +225,7 @@ def body(
 
 
 class Placed(NamedTuple):
-    """A value and where it was found: `default`, `option`, `variable PINCITE_K`, a file."""
+    """A value and its origin: `default`, `option`, `variable PINCITE_K`, a file."""
 
     value: Any
     origin: str
@@ -240,18 +239,18 @@ def placed(
     table: str = "",
     short: Mapping[str, str] = NO_NAMES,
 ) -> dict[str, Placed]:
-    """What was set anywhere, by full name; settings left at their defaults are not in it.
+    """Return all values that were set, by full name; defaults are omitted.
 
     Args:
-        schema: the record of settings.
-        options: from the command line; None values are ignored.
-        config: a TOML file to read in place of the usual two.
-        table: the table of the files (and part of the variables' names) that holds them; empty:
+        schema: The record of settings.
+        options: From the command line; None values are ignored.
+        config: A TOML file to read in place of the usual two.
+        table: The table of the files (and part of the variables' names) that holds them; empty:
             everything outside `SEPARATE`.
-        short: the full name of each short one, for options.
+        short: Short name → full name, for options.
 
     Raises:
-        ConfigError: unknown key, wrong type or range, unreadable TOML; names the place.
+        ConfigError: Unknown key, wrong type or range, unreadable TOML; names the place.
     """
     found: dict[str, Placed] = {}
     for path in [config] if config else usual_files():
@@ -268,7 +267,7 @@ def placed(
 
 
 def usual_files() -> list[Path]:
-    """The user's file and the project's, the weaker first; they need not exist."""
+    """Return the user's file and the project's, lower precedence first; they need not exist."""
     return [Path(platformdirs.user_config_dir("pincite")) / "config.toml", Path("pincite.toml")]
 
 
@@ -279,17 +278,17 @@ def checked(
     short: Mapping[str, str] = NO_NAMES,
     table: str = "",
 ) -> dict[str, Any]:
-    """The values by full name, converted; a full name takes precedence over a short one.
+    """Convert the values and return them by full name; a full name overrides a short one.
 
     Args:
-        schema: the record of settings.
-        values: by full name, by short name, or in tables.
-        place: where they were found, for messages.
-        short: the full name of each short one.
-        table: the table that holds all of them, for messages.
+        schema: The record of settings.
+        values: By full name, by short name, or in tables.
+        place: Where they were found, for messages.
+        short: Short name → full name.
+        table: The table that holds all of them, for messages.
 
     Raises:
-        ConfigError: unknown name, wrong type or range; names `place`.
+        ConfigError: Unknown name, wrong type or range; names `place`.
     """
     known = declared(schema)
     full: dict[str, Any] = {}
@@ -308,10 +307,10 @@ def checked(
 
 
 def put(path: Path, name: str, value: str | None) -> None:
-    """Set a string of a table in a TOML file, or remove it (None); layout and comments stay.
+    """Set a string in a table of a TOML file, or remove it (None), keeping layout and comments.
 
     Raises:
-        ConfigError: the file cannot be read or written.
+        ConfigError: The file cannot be read or written.
     """
     import tomlkit
 
@@ -333,7 +332,7 @@ def put(path: Path, name: str, value: str | None) -> None:
 
 
 def _variables(schema: type, table: str) -> list[tuple[str, str]]:
-    """The environment variables that are set, each with the name of its setting."""
+    """Return the environment variables that are set, each with the name of its setting."""
     prefix = f"{PREFIX}{table.upper()}_" if table else PREFIX
     others = tuple(f"{PREFIX}{name.upper()}_" for name in SEPARATE if name != table)
     names = {prefix + name.upper().replace(".", "_"): name for name in declared(schema)}
@@ -347,7 +346,7 @@ def _variables(schema: type, table: str) -> list[tuple[str, str]]:
 
 
 def _part(values: dict[str, Any], table: str, path: Path) -> dict[str, Any]:
-    """One table of a file, or everything outside `SEPARATE`."""
+    """Return one table of a file, or everything outside `SEPARATE`."""
     if not table:
         return {key: value for key, value in values.items() if key not in SEPARATE}
     found = values.get(table, {})
@@ -364,7 +363,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _unknown(key: str, known: Mapping[str, Any], short: Mapping[str, str]) -> str:
-    """That there is no such setting, the closest one, and the others of its table."""
+    """Make a message: unknown setting, the closest one, and the others of its table."""
     table, leaf = key.rpartition(".")[::2]
     names = {name.rpartition(".")[2]: name for name in known}
     names |= {**short, **{name: name for name in known}}
