@@ -1,10 +1,10 @@
 """The command line: one module per group of commands; parse, call the runner, print.
 
 Results go to stdout, everything else to stderr. Exit codes: 0 done · 1 a finding of --fail-on, a
-damaged corpus, or a `replay` that differs · 2 usage or settings · 3 an input or path that cannot be
-used · 4 an output that cannot be written (disk full, stdout closed), or out of memory · 5 a check
-in which something failed · 6 a model or an extra is missing · 7 a corpus is missing, damaged or
-locked · 9 a wiki could not be reached · 70 a bug · 130 interrupted.
+damaged corpus, or a `replay` that differs · 2 usage or settings · 3 an unusable input or path · 4
+an output that cannot be written (disk full, stdout closed), or out of memory · 5 a check in which
+something failed · 6 a model or an extra is missing · 7 a corpus is missing, damaged or locked · 9 a
+wiki could not be reached · 70 a bug · 130 interrupted.
 """
 
 import importlib
@@ -41,7 +41,7 @@ VERBS = {
     "demo": "see it work on a shipped article, offline",
 }
 
-# Verbs that are in a module of another name: the module, and its command.
+# Commands in a module of another name: the module, and the command.
 PLACES = {
     **{verb: ("server", verb) for verb in ("serve", "worker", "mcp", "server")},
     **{verb: ("local", verb) for verb in ("config", "models", "cache", "doctor")},
@@ -50,15 +50,15 @@ PLACES = {
     "calibrate": ("eval", "calibrate"),
     "learn": ("train", "learn"),
 }
-PLUGINS = ("study",)  # extras that bring a command of this name
+PLUGINS = ("study",)  # extras that provide a command of this name
 GROUP = "pincite.commands"  # entry points of other distributions' commands
 
 
 class _Verbs(click.Group):
-    """Imports a verb's module when the verb is called, so that `pincite --help` is fast."""
+    """Imports a command's module when the command is called, so that `pincite --help` is fast."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """As click's, which would silently end on every broken pipe, even between processes."""
+        """Like click's, which would silently exit on every broken pipe, even between processes."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
@@ -102,5 +102,5 @@ def cli() -> None:
 
 def main() -> None:
     """Run a command; see `pincite.cli.edge` for errors."""
-    # Outside its standalone mode click returns the code that a verb gave to `Exit`.
+    # Without its standalone mode, click returns the code that a command gave to `Exit`.
     edge.run(lambda arguments: cli.main(arguments, standalone_mode=False), sys.argv[1:])

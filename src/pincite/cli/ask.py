@@ -1,4 +1,4 @@
-"""`pincite ask`: questions answered from a corpus, every sentence verified."""
+"""`pincite ask`: answer questions from a corpus, with every sentence verified."""
 
 import sys
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from pincite.cli.check import PARTIAL, refuse_lost_work
 from pincite.settings import Settings, schema
 from pincite.verbs.ask.report import Answer, AnswerReport
 
-# Settings of a machine, which another run with --again does not take over.
+# Settings of a machine, which --again does not take from the earlier result.
 _OF_THE_MACHINE = ("models.threads", "web.", "library.")
 
 
@@ -107,7 +107,7 @@ def _pmids_in(path: Path) -> list[str]:
 
 
 def _shower() -> Any:
-    """Prints each sentence on stderr as soon as it is verified, if that is a terminal."""
+    """Print each sentence on stderr as soon as it is verified, if that is a terminal."""
     if not sys.stderr.isatty():
         return None
     from rich.console import Console
@@ -121,7 +121,6 @@ def _shower() -> Any:
 def deliver(
     report: AnswerReport, outputs: Mapping[str, Path | None], template: Path | None, quiet: bool
 ) -> None:
-    """As `options.deliver`."""
     from rich.console import Console
 
     from pincite.verbs.ask import bibliography, render, terminal
@@ -139,13 +138,13 @@ def deliver(
 
 
 def _settings_in(earlier: AnswerReport, place: str) -> dict[str, Any]:
-    """The settings of an earlier result; raises ConfigError if this version does not know them."""
+    """Return the settings of an earlier result; raises ConfigError for unknown ones."""
     kept = {name: v for name, v in earlier.settings.items() if not name.startswith(_OF_THE_MACHINE)}
     return schema.checked(Settings, kept, place)
 
 
 def _same(earlier: AnswerReport, now: AnswerReport) -> bool:
-    """Whether each answer has the same words, references and verdicts; names those that differ."""
+    """Compare words, references and verdicts of each answer; prints those that differ."""
     if now.versions.get("corpus") != earlier.versions.get("corpus"):
         options.say("The corpus has changed since, so answers may differ.")
     pairs = zip(earlier.answers, now.answers, strict=False)

@@ -1,4 +1,4 @@
-"""`pincite check`: statements against a knowledge base; `pincite replay`: the same from a trace."""
+"""`pincite check`: check statements against a corpus; `pincite replay`: repeat it from a trace."""
 
 import math
 import time
@@ -15,7 +15,7 @@ from pincite.verbs.check.report import CheckReport, Interpretation, Reading
 PARTIAL = 5  # exit code: something failed, the rest is there
 PROMPT = "Enter: continue · -N: delete · N TEXT: replace · + TEXT: add"  # for readings
 # A server's speed is unknown until its first replies: the time left is estimated from this share
-# of a statement's calls, if there are enough of them and they take long enough to say so.
+# of a statement's calls, if there are enough of them and they take long enough to matter.
 _SHARE = 1 / 8
 _FEWEST = 16  # calls
 _SHORT = 10.0  # seconds
@@ -23,7 +23,6 @@ ROUNDING = 2e-4  # records have four decimals, and a mean of two may differ by t
 
 
 def output_options(command: Any) -> Any:
-    """The formats of a report, and what belongs to them; `replay` has them too."""
     for option in (
         options.quiet_option,
         click.option("--limit", default=3, show_default=True, help="Passages shown per side."),
@@ -121,7 +120,7 @@ def command(
 
 
 def refuse_lost_work(outputs: Mapping[str, Path | None], template: Path | None) -> None:
-    """Refuse outputs that cannot be written, before any call is paid for."""
+    """Check that outputs can be written before calls cost money."""
     if template and not outputs.get("markdown"):
         raise click.UsageError("--template needs --markdown.")
     for name, path in outputs.items():
@@ -144,7 +143,7 @@ def deliver(
     quiet: bool,
     translation: Mapping[str, str] | None = None,
 ) -> None:
-    """As `options.deliver`; then what a ClaimReview lacks."""
+    """Like `options.deliver`; then report what a ClaimReview lacks."""
     from rich.console import Console
 
     from pincite.report import yaml_text
@@ -168,7 +167,7 @@ def deliver(
 def edited(
     bars: Any, language: str, interpretation: Callable[[str], Interpretation]
 ) -> Callable[[str], Interpretation]:
-    """A function that shows a statement's interpretation and returns it as the user edits it."""
+    """Return a function that shows a statement's interpretation and returns it as edited."""
     from pincite.report.cells import one_line
     from pincite.verbs.check import readings
 
@@ -197,7 +196,7 @@ def edited(
 
 
 def _apply(line: str, kept: list[Reading], language: str) -> bool:
-    """Change the list as a line says; whether it was understood."""
+    """Change the list as the line says; returns whether the line was understood."""
     from pincite.verbs.check import readings
 
     head, _, text = line.partition(" ")
@@ -217,7 +216,7 @@ def _apply(line: str, kept: list[Reading], language: str) -> bool:
 
 
 class TimeLeft:
-    """Called with the number of finished calls; says once how long the others will take."""
+    """Prints once how long the remaining calls will take; called with the number done."""
 
     def __init__(self, say: Callable[[str], None], *, several: bool) -> None:
         """`several`: there are other statements too."""
@@ -226,7 +225,7 @@ class TimeLeft:
         self._began, self._total = 0.0, 0
 
     def __call__(self, done: int, total: int) -> None:
-        """`done` of `total` calls of one step have been answered."""
+        """Record that `done` of `total` calls of one step have been answered."""
         now = time.monotonic()
         if done == 0 or total != self._total:
             self._began, self._total = now, total
@@ -241,7 +240,7 @@ class TimeLeft:
 
 
 def _duration(seconds: float) -> str:
-    """A length of time, roughly.
+    """Format a rough duration.
 
     >>> _duration(41.7), _duration(200), _duration(9000)
     ('42 s', '3 min', '2.5 h')
@@ -275,7 +274,7 @@ def replay(ctx: click.Context, /, trace: Path, **given: Any) -> None:
 
 
 def _agree(one: Any, other: Any) -> bool:
-    """Whether two JSON values are equal, numbers up to rounding."""
+    """Whether two JSON values are equal, with numbers equal up to rounding."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_agree(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):

@@ -100,7 +100,7 @@ def _collect(
 
 
 def _finder(folder: Path | str, stack: ExitStack) -> Callable[[str], Document | None]:
-    """Finds the page at an address, in a corpus or among stored pages."""
+    """Return a function that finds the page at an address, in a corpus or among stored pages."""
     from pincite.corpus import engines
     from pincite.documents.collection import open_sources, variants
 
@@ -117,7 +117,7 @@ def _finder(folder: Path | str, stack: ExitStack) -> Callable[[str], Document | 
 
 
 def _marked(claim: Claim) -> str:
-    """The sentence, with the judged part in brackets unless it is all of it."""
+    """Return the sentence with the judged part in brackets, unless that is all of it."""
     sentence, part = claim.sentence, claim.part
     if part is None or not any(map(str.isalnum, sentence[: part.start] + sentence[part.end :])):
         return one_line(claim.text)

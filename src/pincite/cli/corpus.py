@@ -116,7 +116,7 @@ def _updated(
     encoder: str | None,
     no_vectors: bool,
 ) -> Any:
-    """The outcome of an update; a dry one writes nothing."""
+    """Run an update; a dry one writes nothing."""
     from pincite.corpus import engines
     from pincite.corpus.origins import Origins
     from pincite.library import download
@@ -153,7 +153,7 @@ def _updated(
 
 
 def _teller(display: options.Display) -> Callable[[Any], None]:
-    """Progress of an update: files done, documents read, and how fast."""
+    """Return a function that shows the progress of an update: files, documents, speed."""
     began = time.monotonic()
 
     def tell(outcome: Any) -> None:
@@ -391,10 +391,6 @@ def copy(
 @options.json_option
 @options.quiet_option
 def pack(folder: Path, file: Path, as_json: bool, quiet: bool) -> None:
-    """Write the corpus FOLDER to one FILE: documents, vectors and checksums.
-
-    It contains the documents' addresses; for a local file without one, its path.
-    """
     from pincite.library import package
 
     with options.progress(quiet) as display:
@@ -436,7 +432,7 @@ def unpack(file: str, folder: Path, as_json: bool, quiet: bool, **given: Any) ->
 
 
 def _encoder(name: str | None, parallel: Any = None) -> Any:
-    """The encoder; Ray's workers run it, unless a server does."""
+    """Load the encoder; Ray's workers run it, unless it is on a server."""
     from pincite import runtime
     from pincite.library.parallel import OnRay, SpreadEncoder
 

@@ -1,4 +1,4 @@
-"""`pincite demo`: the real pipelines on shipped documents, compared with what they should find."""
+"""`pincite demo`: run the real pipelines on shipped documents, and compare the results."""
 
 import json
 import shutil
@@ -105,14 +105,13 @@ def _ask(out: Path, settings: Settings, quiet: bool) -> None:
 
 
 def _expected(demo: Path) -> dict[str, Any]:
-    """What the demo's writer expects to be found."""
     found: dict[str, Any] = json.loads((demo / "expected.json").read_text(encoding="utf-8"))
     return found
 
 
 @contextmanager
 def _indexed(documents: Path, what: str, settings: Settings, quiet: bool) -> Iterator[Path]:
-    """A temporary corpus of a demo's documents."""
+    """Make a temporary corpus of a demo's documents."""
     from pincite import runtime
     from pincite.corpus.embedded import EmbeddedCorpus
     from pincite.library.update import ingest
@@ -129,7 +128,7 @@ def _indexed(documents: Path, what: str, settings: Settings, quiet: bool) -> Ite
 
 
 def differences(answer: Answer, wanted: dict[str, Any]) -> Iterator[str]:
-    """Where an answer differs from the expected one, a line each."""
+    """Yield the differences between an answer and the expected one, one line each."""
     if bool(answer.abstained) != wanted.get("abstains", False):
         yield f"expected {'an answer' if answer.abstained else 'none'}"
     for checked in answer.sentences:
@@ -146,7 +145,7 @@ def differences(answer: Answer, wanted: dict[str, Any]) -> Iterator[str]:
 
 
 def _said_of(answer: Answer, reference: Reference | None) -> list[str]:
-    """The sentences that refer to a paper."""
+    """Return the sentences that refer to a paper."""
     return [
         checked.sentence.text
         for checked in answer.sentences
@@ -155,7 +154,7 @@ def _said_of(answer: Answer, reference: Reference | None) -> list[str]:
 
 
 def _compare(others: Sequence[str], well: str, quiet: bool) -> None:
-    """Print the differences and exit with 1; if there is none, print `well`."""
+    """Print the differences and exit with 1; if there are none, print `well`."""
     for line in others:
         options.say(line)
     if others:

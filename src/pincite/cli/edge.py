@@ -1,7 +1,7 @@
-"""Where the command line meets the shell: arguments, standard streams, errors, missing extras.
+"""The command line's interface to the shell: arguments, streams, errors, missing extras.
 
-Commands let errors pass; here they become one line with a next step, and an exit code. `--debug`
-shows the traceback; that of a bug is also written to a file.
+Commands let errors through; here each becomes one line with a next step, and an exit code.
+`--debug` shows the traceback. The traceback of a bug is also written to a file.
 """
 
 import errno
@@ -61,7 +61,7 @@ class _Text(click.types.StringParamType):
 
 
 def with_texts(command: click.Command) -> click.Command:
-    """The command and its subcommands, with every text argument checked by `_Text`."""
+    """Make `_Text` check every text argument of the command and its subcommands."""
     for param in command.params:
         if type(param.type) is click.types.StringParamType:
             param.type = _Text()
@@ -71,7 +71,7 @@ def with_texts(command: click.Command) -> click.Command:
 
 
 class _Contained(logging.Handler):
-    """Writes the tracebacks of items that failed to a file, not to the terminal."""
+    """Writes the tracebacks of failed items to a file, not to the terminal."""
 
     where = ""  # message that names the file
 
@@ -107,11 +107,11 @@ def run(command: Callable[[list[str]], int | None], arguments: Sequence[str]) ->
 
 
 def _reported(error: BaseException) -> int:
-    """Print what happened and what to do; returns the exit code."""
+    """Print the error and what to do; returns the exit code."""
     if isinstance(error, BrokenPipe) and error.__cause__:
         error = error.__cause__
     if isinstance(error, OSError) and _dropped_output(error):
-        if isinstance(error, BrokenPipeError):  # `pincite … | head`: the reader has seen enough
+        if isinstance(error, BrokenPipeError):  # `pincite … | head`: the reader has enough
             return 0
         return _said(f"standard output cannot be written: {error.strerror}.", UNWRITTEN)
     if isinstance(error, click.ClickException):
@@ -124,7 +124,7 @@ def _reported(error: BaseException) -> int:
 
 
 def _explained(error: BaseException) -> tuple[str, int]:
-    """The message for an error that is not click's, and the exit code."""
+    """Return the message and the exit code for an error that is not click's."""
     if isinstance(error, ImportError) and (absent := missing(error)):
         error = absent
     if isinstance(error, PinciteError):
@@ -141,7 +141,7 @@ def _explained(error: BaseException) -> tuple[str, int]:
 
 
 def _of_system(error: OSError) -> tuple[str, int]:
-    """The message for an error of the operating system, and the exit code."""
+    """Return the message and the exit code for an error of the operating system."""
     names = dict.fromkeys(str(name) for name in (error.filename, error.filename2) if name)
     what = f"{', '.join(names)}: " if names else ""
     step = _NEXT_STEPS.get(error.errno or 0) or _logged(error)
@@ -150,12 +150,12 @@ def _of_system(error: OSError) -> tuple[str, int]:
 
 
 def _line(error: BaseException) -> str:
-    """The error's message in one line without control characters, not too long."""
+    """Shorten the error's message to one line without control characters."""
     return "".join(c for c in " ".join(str(error).split()) if c.isprintable())[:300].rstrip(".")
 
 
 def _logged(error: BaseException, *, again: bool = False) -> str:
-    """Write the traceback to a file, after earlier ones if `again`; returns where it is."""
+    """Write the traceback to a file, appending if `again`; returns the file's place as text."""
     from pincite.models.weights import cache_folder
 
     try:
@@ -176,7 +176,7 @@ def _said(message: str, code: int) -> int:
 
 
 def _dropped_output(error: OSError) -> bool:
-    """Whether standard output or error cannot be written; then drop the rest of the output.
+    """Whether stdout or stderr cannot be written; if so, drop the remaining output.
 
     Such an error has no file name, so the writing module decides.
     """
@@ -192,8 +192,8 @@ def _dropped_output(error: OSError) -> bool:
 def _prepare_streams() -> None:
     """Make piped text UTF-8, and keep odd characters and closed streams from ending a run.
 
-    A closed stream gets its descriptor back; otherwise the next opened file would get it, and
-    receive what is printed. Writing to a closed standard output is an error when it is flushed.
+    A closed stream's descriptor is reopened; otherwise the next opened file would get it and
+    receive what is printed. Writing to a closed stdout is an error when it is flushed.
     """
     nowhere = os.devnull
     if sys.stdin is None:
@@ -207,14 +207,14 @@ def _prepare_streams() -> None:
 
 
 def _reconfigure(stream: TextIO, errors: str) -> None:
-    # Another kind of stream where a program that calls us captures it.
+    # A calling program may have replaced the stream to capture it.
     if isinstance(stream, io.TextIOWrapper):
-        # Windows would take the encoding of its region for pipes.
+        # Windows would use its regional encoding for pipes.
         stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors=errors)
 
 
-# The libraries of each extra, as they are imported. Every module imports one of these before what
-# they bring with them.
+# The libraries of each extra, by import name. Every module imports one of these before their
+# dependencies.
 LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "server": (
         *("argon2", "authlib", "fastapi", "prometheus_client", "psycopg"),
@@ -244,10 +244,10 @@ _WHAT = {
 
 
 def missing(error: ImportError) -> MissingExtra | None:
-    """What to install after a failed import; None if no extra brings it, or it is installed."""
+    """Return what to install after a failed import; None if no extra provides it or it is there."""
     library = (error.name or "").partition(".")[0]
     extra = next((name for name, known in LIBRARIES.items() if library in known), None)
-    # A library that is installed but broken would not be repaired by installing the extra.
+    # Installing the extra would not repair a library that is installed but broken.
     return _absent(extra, [library]) if extra and find_spec(library) is None else None
 
 
@@ -256,8 +256,8 @@ def require(extra: str) -> None:
     if absent := [library for library in LIBRARIES[extra] if find_spec(library) is None]:
         raise _absent(extra, absent)
     if extra == "train":
-        # Before torch is loaded. Threads that wait by spinning took 2.6 times the processor time of
-        # a step on two cores with other work beside it, and none of it was used.
+        # Before torch is loaded. Spin-waiting threads took 2.6 times the processor time of a step
+        # on two cores with other work beside it, without any gain.
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 

@@ -77,7 +77,7 @@ def wafer(
 def _searched(
     collection: Any, corpus: Path | str | None, settings: Any, tell: Any
 ) -> dict[str, Any]:
-    """Measures that need pages: retrieval, and the verifier on failing citations."""
+    """Compute the measures that need pages: retrieval, and the verifier on failing citations."""
     from pincite import runtime
     from pincite.corpus import engines
     from pincite.evaluation import wafer as wafer_
@@ -216,7 +216,7 @@ def claims(
     settings = options.settings_of(given)
     opinions = recorded is not None or bool(settings.judge.url)
     known = _verdicts(settings, recorded, files, quiet) if opinions else {}
-    # Kept judgements would make pairs/s measure the file, not the model.
+    # Cached judgements would make pairs/s measure the cache, not the model.
     with (
         build.verifying(settings, None, None, keep=keep) as run,
         options.progress(quiet) as display,
@@ -465,7 +465,7 @@ def judge(
 def _verdicts(
     settings: Any, recorded: Path | None, files: tuple[Path, ...], quiet: bool
 ) -> dict[str, Any]:
-    """The model's verdicts on the rows of files, recorded or requested now."""
+    """Return the model's verdicts on the rows of files, recorded or requested now."""
     from pincite import runtime
     from pincite.documents.jsonl import read_labelled
     from pincite.evaluation import judges
@@ -490,7 +490,7 @@ def _verdicts(
 
 
 def _kept(corpus_file: Path, fingerprint: str) -> Path:
-    """A folder in the cache for this file, encoder and passage rule."""
+    """Return a cache folder for this file, encoder and passage rule."""
     from pincite.models import weights
     from pincite.text.passages import PASSAGE_RULE
 
@@ -503,7 +503,7 @@ def _kept(corpus_file: Path, fingerprint: str) -> Path:
 def _index(
     where: Path | str, corpus_file: Path, encoder: Any, tell: Any, **how: Any
 ) -> tuple[float, Any]:
-    """Add what the corpus lacks; returns the seconds that took, and the intake."""
+    """Add what the corpus lacks; returns the seconds that took, and counts of the documents."""
     from pincite.corpus import engines
     from pincite.library.update import ingest
 
@@ -514,7 +514,6 @@ def _index(
 
 
 def _write_runs(folder: Path, split: str, runs: Any, qrels: Any) -> None:
-    """Write `SYSTEM.run` and `SPLIT.qrels` in TREC's formats."""
     from pincite.evaluation import beir as beir_
 
     folder.mkdir(parents=True, exist_ok=True)

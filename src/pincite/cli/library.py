@@ -1,4 +1,4 @@
-"""What the user keeps: lists of sources, copies of sources, opinions on results."""
+"""`pincite reliability`, `source` and `feedback`: what the user keeps."""
 
 import dataclasses
 from collections import Counter
@@ -102,7 +102,7 @@ def source() -> None:
 
 
 def _ref_options(command: options.Command) -> options.Command:
-    """REF, where it is a citation, and how an article on the web is fetched."""
+    """Options for REF, the citation's article, and how to fetch an article."""
     for option in (
         options.of_settings("web.online", "web.contact", "verify.wiki", "verify.article_markup"),
         click.option(
@@ -177,7 +177,7 @@ def remove(ref: str, digest: str | None, **given: Any) -> None:
 
 
 def _source(ref: str, article: str | None, report: Path | None, **given: Any) -> tuple[Any, Any]:
-    """The source that REF names, by itself or as a citation, and the store of copies."""
+    """Return the source that REF names, directly or as a citation, and the store of copies."""
     from pincite.library import private_copies
     from pincite.verbs.verify import articles
     from pincite.verbs.verify.report import Report
@@ -202,7 +202,7 @@ def _source(ref: str, article: str | None, report: Path | None, **given: Any) ->
 
 
 def _attached(ref: str, given: dict[str, Any]) -> tuple[Any, Any]:
-    """The store, and the copies of REF: at least one."""
+    """Return the store, and the copies of REF; raises if there are none."""
     source, copies = _source(ref, **given)
     found = copies.of(source.keys)
     if not found:
@@ -232,7 +232,7 @@ def _line_of(copy: Any) -> str:
 
 
 def _found(copy: Any) -> str:
-    """What was read: "31 pages (pp. 120–150), 12,420 words, English"."""
+    """Describe what was read: "31 pages (pp. 120–150), 12,420 words, English"."""
     pages = f"{copy.n_pages} page{'s' * (copy.n_pages != 1)}" if copy.n_pages else ""
     if copy.pages:
         printed = f"pp. {copy.pages[0]}–{copy.pages[1]}"
@@ -243,7 +243,7 @@ def _found(copy: Any) -> str:
 
 
 class _Feedback(click.Group):
-    """`pincite feedback RESULT --up` is short for `pincite feedback add RESULT --up`."""
+    """Makes `pincite feedback RESULT --up` short for `pincite feedback add RESULT --up`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args and args[0] not in (*self.commands, "-h", "--help"):

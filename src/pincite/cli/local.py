@@ -1,4 +1,4 @@
-"""What is on this machine: `pincite config`, `models`, `cache` and `doctor`."""
+"""The local machine: `pincite config`, `models`, `cache` and `doctor`."""
 
 import json
 import os
@@ -56,7 +56,7 @@ def show_settings(origin: bool, as_json: bool, config: Path | None) -> None:
 
 
 def _toml(given: Mapping[str, Any], origins: Mapping[str, str]) -> str:
-    """Settings as a file: strings, numbers and lists are written as in JSON, but for DEL."""
+    """Format settings as TOML: strings, numbers and lists are as in JSON, except DEL."""
     from pincite.settings import Settings, schema
 
     lines, table = "", ""
@@ -104,7 +104,7 @@ def import_settings(
     result = imported(files)
     values, written = {**result.values}, dict[Path, str]()
     if prompts:
-        # Theirs name the language in English ("German"), whichever it is, and the texts alone.
+        # EvidenceSeeker names the language in English ("German") in every prompt.
         values["chat.prompts"] = str(prompts.resolve())
         values |= {"chat.prompt_language": "en", "check.passage_source": False}
         written |= {prompts / name: text for name, text in result.prompts.items()}
@@ -168,7 +168,7 @@ def doctor() -> None:
 
 
 def _leaving(settings: Any) -> Iterator[str]:
-    """What the settings allow to be sent, and to whom."""
+    """Yield what the settings allow to be sent, and to whom."""
     from pincite.models.weights import served
     from pincite.web.fetch import user_agent
 
@@ -197,7 +197,6 @@ def _leaving(settings: Any) -> Iterator[str]:
 
 
 def _models(models: Any) -> Any:
-    """The models in use, each with its role."""
     from pincite.models import weights
 
     return weights.in_use(models.encoder, models.encoders, models.verifier)
@@ -326,7 +325,7 @@ def _prune(pages: Path, days: float, which: str) -> None:
 
 
 def _of(kind: Callable[[Path], Any], file: Path, act: Callable[[Any], int]) -> int:
-    """Do something with a cache; 0 if there is none."""
+    """Apply `act` to a cache; 0 if there is none."""
     if not file.exists():
         return 0
     with closing(kind(file)) as kept:
@@ -334,7 +333,7 @@ def _of(kind: Callable[[Path], Any], file: Path, act: Callable[[Any], int]) -> i
 
 
 def _files(config: Path | None) -> tuple[Path, Path]:
-    """The file of fetched pages and that of judged pairs."""
+    """Return the file of fetched pages and that of judged pairs."""
     from pincite.runtime import judgements_file
 
     return options.settings_of({"config": config}).web.cache_file, judgements_file()

@@ -1,4 +1,4 @@
-"""What commands share: options made from the settings, progress, and writing results."""
+"""Shared by commands: options made from the settings, progress, and writing results."""
 
 import signal
 import sys
@@ -68,7 +68,7 @@ _SHORT_OF = {full: short for short, full in SHORT.items()}
 
 
 def of_settings(*names: str, record: type = Settings) -> Callable[[Command], Command]:
-    """An option for each of these settings and `GROUPS` of a record, and `--config`."""
+    """Add an option for each of these settings and `GROUPS` of a record, and `--config`."""
 
     def add(command: Command) -> Command:
         for name in reversed([*_singly(names)]):
@@ -105,7 +105,7 @@ def _option(name: str, record: type) -> Callable[[Command], Command]:
 
 
 def settings_of(options: dict[str, Any]) -> Settings:
-    """The settings in force, from the values of `of_settings`."""
+    """Load the effective settings from the values of `of_settings`."""
     config = options.pop("config", None)
     given = {name: value for name, value in options.items() if value != ()}
     if isinstance(encoders := given.get("encoder"), tuple):
@@ -114,7 +114,6 @@ def settings_of(options: dict[str, Any]) -> Settings:
 
 
 def corpus_option(help_text: str) -> Callable[[Command], Command]:
-    """`--corpus`, repeatable."""
     return click.option(
         "--corpus",
         type=Address,
@@ -125,7 +124,7 @@ def corpus_option(help_text: str) -> Callable[[Command], Command]:
 
 
 def output_options(**formats: str) -> Callable[[Command], Command]:
-    """`--json FILE` and the like, each with its help; read by `outputs_of`."""
+    """Add `--json FILE` and the like, each with its help; read by `outputs_of`."""
 
     def add(command: Command) -> Command:
         for name, text in reversed(formats.items()):
@@ -136,13 +135,13 @@ def output_options(**formats: str) -> Callable[[Command], Command]:
 
 
 def outputs_of(options: dict[str, Any]) -> dict[str, Path | None]:
-    """Where each format is to be written; takes the values of `output_options` out."""
+    """Pop the values of `output_options`; returns the path of each format."""
     names = [name for name in options if name.endswith("_path")]
     return {name.removesuffix("_path"): options.pop(name) for name in names}
 
 
 def parallel_options(command: Command) -> Command:
-    """Where the work is done: in this process, or by the workers of a Ray cluster."""
+    """Add `--on` and `--workers`: work in this process, or on a Ray cluster."""
     command = click.option(
         "--workers", type=click.IntRange(0), help="Workers with --on ray; 0: all cores. [0]"
     )(command)
@@ -157,7 +156,7 @@ def parallel_options(command: Command) -> Command:
 
 @contextmanager
 def parallel(on: Any, workers: int | None) -> Iterator[Any]:
-    """What `parallel_options` chose, ready to work."""
+    """Yield the workers that `parallel_options` chose."""
     from pincite.library.parallel import opened
 
     if on == "local" and workers:
@@ -169,7 +168,7 @@ def parallel(on: Any, workers: int | None) -> Iterator[Any]:
 
 
 class Display:
-    """Progress bars on stderr: call it with a name, how much is done, and of how much."""
+    """Progress bars on stderr; call it with a task's name, steps done, and steps in all."""
 
     def __init__(self, quiet: bool) -> None:
         from rich.console import Console
@@ -196,7 +195,7 @@ class Display:
         self._tasks: dict[str, Any] = {}
 
     def __call__(self, name: str, done: int, total: int | None, description: str = "") -> None:
-        """Show how far a task is; a new name gets a bar of its own."""
+        """Show a task's progress; a new name gets a new bar."""
         if name not in self._tasks:
             self._tasks[name] = self.bars.add_task(name, total=total)
         self.bars.update(
@@ -204,29 +203,28 @@ class Display:
         )
 
     def hide(self, name: str) -> None:
-        """Remove a bar until the task goes on."""
         if name in self._tasks:
             self.bars.remove_task(self._tasks.pop(name))
 
     @property
     def is_shown(self) -> bool:
-        """Whether there is a terminal, and the user wants progress."""
+        """Whether there is a terminal and progress is wanted."""
         return not self.bars.disable
 
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[Display]:
-    """A display of progress; it shows nothing if `quiet` or stderr is no terminal."""
+    """Yield a progress display; it shows nothing if `quiet` or if stderr is not a terminal."""
     display = Display(quiet)
     with display.bars:
         yield display
 
 
 def lines_of(path: Path) -> list[str]:
-    """The lines of a file (- is stdin), without empty ones and comments (#).
+    """Return the lines of a file (- is stdin), without empty ones and comments (#).
 
     Raises:
-        InputError: the file cannot be read.
+        InputError: The file cannot be read.
     """
     try:
         text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8", "replace")
@@ -237,7 +235,7 @@ def lines_of(path: Path) -> list[str]:
 
 
 def one_or_lines_of(text: str | None, file: Path | None, what: str) -> list[str]:
-    """The text, or each line of the file; exactly one of them must be given."""
+    """Return the text, or each line of the file; exactly one of them must be given."""
     if (text is None) == (file is None):
         raise click.UsageError(f"Expected either a {what} or --file.")
     found = lines_of(file) if file else [" ".join((text or "").split())]
@@ -247,7 +245,7 @@ def one_or_lines_of(text: str | None, file: Path | None, what: str) -> list[str]
 
 
 def say(message: str, quiet: bool = False) -> None:
-    """A message for the user, on stderr."""
+    """Print a message for the user on stderr."""
     if quiet:
         return
     if hasattr(sys.stderr, "rich_proxied_file"):  # bars are shown: click would write into them
@@ -257,14 +255,14 @@ def say(message: str, quiet: bool = False) -> None:
 
 
 def stop(message: str) -> None:
-    """Say why a run ends early, and exit as after Ctrl-C."""
+    """Print why a run ends early, and exit as after Ctrl-C."""
     say(message)
     raise click.exceptions.Exit(edge.STOPPED)
 
 
 @contextmanager
 def resumable(message: str = "Stopped. The same command goes on from here.") -> Iterator[None]:
-    """Turn Ctrl-C into a message that says how to go on."""
+    """Turn Ctrl-C into a message that says how to resume."""
     try:
         yield
     except KeyboardInterrupt:
@@ -277,7 +275,7 @@ def print_json(value: object, *, line: bool = False) -> None:
 
 
 def write(text: str, path: Path | None) -> None:
-    """To a file, written beside and renamed, or to stdout; raises OSError with the path."""
+    """Write to a file atomically, or to stdout; raises OSError with the path."""
     if path is None or str(path) == "-":
         click.echo(text, nl=False)
         return
@@ -297,16 +295,16 @@ def deliver(
     show: Callable[[], None],
     quiet: bool,
 ) -> None:
-    """Write the formats asked for; `show` prints to the terminal unless stdout carries data.
+    """Write the requested formats; `show` prints to the terminal unless stdout carries data.
 
     Args:
-        writers: what makes each format.
-        outputs: where each one goes; None: it is not wanted.
-        show: prints the report for a person.
-        quiet: print nothing.
+        writers: Make each format.
+        outputs: Path of each format; None: not wanted.
+        show: Prints the report for a person.
+        quiet: Print nothing.
 
     Raises:
-        PinciteError: a bug prevented a format; the others are written.
+        PinciteError: A bug prevented a format; the others are written.
     """
     wanted = {name: path for name, path in outputs.items() if path is not None}
     piped = [name for name, path in wanted.items() if str(path) == "-"]
@@ -336,7 +334,7 @@ def held_back() -> Iterator[None]:
     """Delay Ctrl-C until the body is done; for short bodies, in the main thread.
 
     Raises:
-        KeyboardInterrupt: at the end, if Ctrl-C was pressed.
+        KeyboardInterrupt: At the end, if Ctrl-C was pressed.
     """
     pressed = False
 
@@ -345,7 +343,7 @@ def held_back() -> Iterator[None]:
         pressed = True
 
     before = signal.getsignal(signal.SIGINT)
-    if before is not signal.default_int_handler:  # ignored, as for jobs in the background
+    if before is not signal.default_int_handler:  # ignored, as for background jobs
         yield
         return
     signal.signal(signal.SIGINT, note)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _of_server = partial(options.of_settings, record=ServerSettings)
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-PORTION = 200  # accounts that are read from the database at once
+PORTION = 200  # accounts read from the database at once
 ROLES = ("rater", "reader", "editor", "admin")
 
 
@@ -259,7 +259,7 @@ def listed(**places: Any) -> None:
 def _change(
     places: dict[str, Any], name: str, event: str, done: str, about: Any = None, **changes: Any
 ) -> None:
-    """Change an account, record that in the audit log, and say so."""
+    """Change an account, record that in the audit log, and print a message."""
     with _people(**places) as people:
         account = people.accounts.named(name)
         if account is None:

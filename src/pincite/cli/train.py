@@ -17,21 +17,21 @@ from pincite.training.recipe import MAX_BAD, Run
 
 Train = Callable[[Callable[..., None], Callable[[str], None], Callable[..., None]], Path]
 EXPORT = "pincite train export {model} OUT"
-SHOWN = 5  # claims whose verdict changed, for each set
+SHOWN = 5  # claims per set whose verdict changed
 SETTING = "models.verifier"
 
 
 def run_options(
     folder: str, base: str | None, recipe: Path, *, dense: bool = True
 ) -> Callable[[options.Command], Any]:
-    """What every run is given; `dense`: whether it searches negatives."""
+    """Add the options of every run; `dense`: also those of dense negatives."""
     given = [
         click.argument("data", type=options.FilePath),
         click.option("--run", "folder", type=options.FilePath, default=Path(folder),
                      show_default=True, help="Folder for the run's data, state, log and model."),
         click.option("--recipe", type=options.FilePath, default=recipe, help="A TOML file."),
         click.option("--base", help="Base model: name, folder or Hugging Face id.",
-                     # None would count as given
+                     # click takes an explicit default of None for a value
                      **({"default": base, "show_default": True} if base else {"required": True})),
         click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto"),
         click.option("--max-bad-rows", "max_bad", default=MAX_BAD, show_default=True,
@@ -298,7 +298,7 @@ def _learned(
 
 
 class _Place(NamedTuple):
-    """The file that sets the verifier, or will; and whether it does yet."""
+    """The file that sets the verifier, or will; and whether it already does."""
 
     file: Path
     is_set: bool
@@ -319,13 +319,13 @@ def _place(config: Path | None) -> _Place:
 
 
 def _card(settings: Any) -> Mapping[str, Any]:
-    """The card of the verifier in use; empty if it is on a server."""
+    """Return the card of the current verifier; empty if it is on a server."""
     used = settings.models.verifier
     return {} if weights.served(used) else weights.read_card(weights.locate(used))
 
 
 def _rows(files: Sequence[Path], kept: str) -> list[Any]:
-    """The rows of the files, or of the feedback here; of several on the same thing the last."""
+    """Return the rows of the files, or of the local feedback; the last of duplicates counts."""
     from pincite.documents.jsonl import LabelledClaim, read_labelled
     from pincite.library import feedback
 

@@ -1,8 +1,8 @@
-"""`pincite verify`: an article's citations, worst first, with better sources; or those of many.
+"""`pincite verify`: an article's citations, worst first, with better sources; or many articles.
 
 With many articles (--titles, --category, --dump), an article is done when --out contains its
-complete report, made with the same settings and versions. So the same command resumes a run that
-was stopped or killed.
+complete report, made with the same settings and versions. So the same command resumes an
+interrupted run.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pincite.verbs.verify.estimate import Estimate
 
 HOST_WIDTH = 40  # characters of the progress line, so that the bar still fits
-SAMPLED = 5  # articles that are fetched to estimate a long list
+SAMPLED = 5  # articles fetched to estimate a long list
 
 
 @click.command("verify")
@@ -156,7 +156,7 @@ def _check_dump_options(dump: Any, others: Any, on: str, settings: Settings) -> 
 
 
 def _local(dump: Path | str, quiet: bool) -> Path:
-    """The dump, copied into the cache if it is at an address."""
+    """Return the dump, copied into the cache if it is at an address."""
     from pincite.library import download
     from pincite.models import weights
 
@@ -165,7 +165,7 @@ def _local(dump: Path | str, quiet: bool) -> Path:
 
 
 def _asks_others(settings: Settings) -> bool:
-    """Whether a run waits for hosts or servers. Without them, findings come before an estimate."""
+    """Whether a run waits for hosts or servers; if not, findings come before an estimate."""
     from pincite.verbs.verify import estimate
 
     return settings.web.online or estimate.asks_a_server(settings)
@@ -182,7 +182,7 @@ def _print_estimate(plan: "Estimate", settings: Settings, json_path: Path | None
 
 
 def fetched(display: options.Display) -> Callable[[Any], None]:
-    """Progress of fetching: which host, and how many addresses are left."""
+    """Return a function that shows the progress of fetching: host, and addresses left."""
     from pincite.report.cells import one_line
     from pincite.text.hosts import host_of, snapshot_at
 
@@ -203,7 +203,7 @@ def fetched(display: options.Display) -> Callable[[Any], None]:
 
 
 def in_passing(display: options.Display) -> Callable[[Finding], None]:
-    """Prints each claim that needs an editor as soon as it is known, above the progress."""
+    """Return a function that prints each claim that needs an editor, above the progress."""
     from pincite.verbs.verify import terminal
 
     def tell(finding: Finding) -> None:
@@ -221,7 +221,6 @@ def deliver(
     quiet: bool,
     excluded: bool = False,
 ) -> None:
-    """As `options.deliver`."""
     from rich.console import Console
 
     from pincite.verbs.verify import render, terminal
@@ -242,7 +241,7 @@ def deliver(
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Many articles, what they are checked with, and where their reports go."""
+    """Many articles, how they are checked, and where their reports go."""
 
     settings: Settings
     corpora: Sequence[Path | str] | None
@@ -269,7 +268,7 @@ class Batch:
 
                 def report(page: Page) -> Report | str:
                     article = wikis.article(page)
-                    # The first article stands for the others.
+                    # The first article represents the others.
                     if not self.quiet and not folder.n_checked and _asks_others(self.settings):
                         for line in estimate.lines(run.estimate(article), self.settings):
                             options.say(f"  {line}")
@@ -292,7 +291,7 @@ class Batch:
                         display("articles", number, len(addresses))
 
     def check_dump(self, dump: Path, on: str, workers: int | None) -> None:
-        """Check every article of a dump, here or by Ray's workers; the reports are the same."""
+        """Check every article of a dump, here or on Ray's workers; the reports are the same."""
         from pincite.library.parallel import OnRay
         from pincite.verbs.verify import build
         from pincite.wiki.article import read_pages_of
@@ -308,7 +307,7 @@ class Batch:
             report_on = run.report_on
             if isinstance(parallel, OnRay):
                 report_on = build.Elsewhere(self.settings, self.corpora, self.sources).report_on
-            under_way = deque[PageText]()  # workers are ahead
+            under_way = deque[PageText]()  # workers run ahead
 
             def waiting() -> Iterator[PageText]:
                 nonlocal n_done
@@ -327,7 +326,7 @@ class Batch:
                     display("articles", n_done, total)
 
     def estimate(self, titles: Path | None, category: str | None) -> "Estimate":
-        """The cost of the whole list, estimated from a few of its articles."""
+        """Estimate the cost of the whole list from a few of its articles."""
         from pincite.library import web_pages
         from pincite.verbs.verify import articles, estimate
         from pincite.wiki.api import Page
@@ -369,7 +368,7 @@ class Folder:
     """The reports of many articles, and the work-list over them."""
 
     def __init__(self, path: Path, run: "Run", n_articles: int, quiet: bool) -> None:
-        """Raises InputError if the folder cannot be made."""
+        """Raises InputError if the folder cannot be created."""
         from pincite.verbs.verify.build import report_settings
         from pincite.verbs.verify.worklist import Row
 
@@ -384,13 +383,13 @@ class Folder:
         options.say(f"{n_articles} articles, reports in {path}", quiet)
 
     def is_done(self, name: str) -> bool:
-        """Whether there is a complete report as this run would make it; then it is listed."""
+        """Whether a complete report with this run's settings exists; if so, it is listed."""
         from pincite.verbs.verify.build import decisive
 
         try:
             found = Report.from_file(self._path / f"{name}.json")
         except InputError:
-            return False  # missing, cut, or of another version
+            return False  # missing, truncated, or of another version
         same = decisive(found.settings) == decisive(self._settings)
         if not (found.complete and same and found.versions == self._versions):
             return False
@@ -398,10 +397,10 @@ class Folder:
         return True
 
     def take(self, title: str, name: str, found: Report | str) -> None:
-        """Keep and list an article's report, or list the reason why there is none.
+        """Store and list an article's report, or list the reason why there is none.
 
         Raises:
-            KeyboardInterrupt: Ctrl-C cut the report short; the part that there is, is kept.
+            KeyboardInterrupt: Ctrl-C cut the report short; the partial report is stored.
         """
         from pincite.verbs.verify.build import could_not_be_checked
 
@@ -419,7 +418,7 @@ class Folder:
             raise KeyboardInterrupt
 
     def _keep(self, name: str, report: Report) -> None:
-        """Write the page, then the JSON: that marks the article as done."""
+        """Write the page, then the JSON, which marks the article as done."""
         from pincite.verbs.verify import render
 
         options.write(render.to_html(report), self._path / f"{name}.html")
@@ -427,7 +426,6 @@ class Folder:
         self._add(report, name)
 
     def not_checked(self, title: str, why: str) -> None:
-        """List an article that could not be read, with the reason."""
         from pincite.verbs.verify.worklist import Row
 
         self._rows.append(Row(title, problem=why))
@@ -465,12 +463,12 @@ class Folder:
 
 
 def _name(host: str, revision_id: str) -> str:
-    """A report's file name; a revision id is unique within its wiki."""
+    """Return a report's file name; a revision id is unique within its wiki."""
     return re.sub(r"[^a-z0-9.-]", "_", f"{host}.{revision_id}".lower())
 
 
 def _name_in_dump(dump: Path, page: PageText) -> str:
-    """The same for a page of a dump, which stands for the wiki; without a revision, by its text."""
+    """Return the file name for a page of a dump; without a revision, the name uses a hash."""
     text = f"{page.title}\0{page.source}".encode("utf-8", "surrogatepass")
     revision = page.revision_id or hashlib.sha256(text).hexdigest()[:16]
     return _name(dump.name.partition(".")[0], revision)

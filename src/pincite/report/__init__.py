@@ -1,1 +1,1 @@
-"""A Report for people and programs: terminal, JSON, CSV, one HTML page, wikitext."""
+"""Reports for people and programs: terminal, JSON, CSV, one HTML page, wikitext."""

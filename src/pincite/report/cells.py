@@ -10,7 +10,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV injection"
 
 
 def n_of(number: int, noun: str) -> str:
-    """A number with its noun.
+    """Format a number with its noun.
 
     >>> n_of(1, "claim"), n_of(2, "claim"), n_of(0, "source")
     ('1 claim', '2 claims', '0 sources')
@@ -19,9 +19,9 @@ def n_of(number: int, noun: str) -> str:
 
 
 def percent(probability: float) -> int:
-    """Whole percent, rounded down: what is below a threshold never seems to reach it.
+    """Return a whole percent, rounded down: a value below a threshold never seems to reach it.
 
-    Of four decimals, as in the JSON: a report that is read again shows the same.
+    Rounds to four decimals first, as in the JSON, so a report that is read back shows the same.
 
     >>> percent(0.2996), percent(0.3), percent(0.29)
     (29, 30, 29)
@@ -30,7 +30,7 @@ def percent(probability: float) -> int:
 
 
 def one_line(text: str) -> str:
-    r"""Text without line breaks, control characters and direction overrides.
+    r"""Return text without line breaks, control characters and direction overrides.
 
     A hostile title must neither move a terminal's cursor nor reverse the text around it.
 
@@ -42,7 +42,7 @@ def one_line(text: str) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """At most `limit` characters, cut between words, with an ellipsis where it was cut."""
+    """Shorten to at most `limit` characters, between words, with an ellipsis."""
     text = one_line(text)
     if len(text) <= limit:
         return text
@@ -51,13 +51,13 @@ def shortened(text: str, limit: int) -> str:
 
 
 def safe_link(url: str | None) -> str | None:
-    """The URL if a browser may open it: `javascript:` and its like become plain text."""
+    """Return the URL if it is http or https; None for `javascript:` and the like."""
     web = url is not None and url.lower().startswith(("http://", "https://"))
-    return url.replace("&amp;", "&") if url and web else None  # as wikitext may write it
+    return url.replace("&amp;", "&") if url and web else None  # wikitext may contain &amp;
 
 
 def cell(value: object) -> object:
-    """A value as a spreadsheet should take it: no text of a page is a formula."""
+    """Escape a value for a spreadsheet: a page's text must not become a formula."""
     if isinstance(value, float):
         return round(value, 4)
     if isinstance(value, str):
@@ -67,7 +67,7 @@ def cell(value: object) -> object:
 
 
 def asked(usage: Usage) -> str:
-    """What was asked of models, in one line; empty if nothing was."""
+    """Summarise the calls of models in one line; empty if there were none."""
     if not (usage.n_calls or usage.n_reused):
         return ""
     words = f"{usage.n_calls} calls ({usage.n_failed} failed, {usage.n_unreadable} unreadable"

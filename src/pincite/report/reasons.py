@@ -1,4 +1,4 @@
-"""Why a page was not read, and why one that was found is not used, in words."""
+"""Why a page was not read, or why a page that was found is not used, in words."""
 
 from collections.abc import Callable
 
@@ -44,12 +44,12 @@ BARS = {
 
 
 def why_unchecked(outcome: Unchecked, say: Callable[[str], str] = str) -> str:
-    """The reason in words, which `say` may translate, with the detail where there is one."""
+    """Return the reason in words, translated by `say`, with any detail."""
     words = say(REASONS[outcome.reason])
     return f"{words} ({outcome.detail})" if outcome.detail else words
 
 
 def why_excluded(left_out: Exclusion, say: Callable[[str], str] = str) -> str:
-    """The reason in words, which `say` may translate, with the detail."""
+    """Return the reason in words, translated by `say`, with any detail."""
     words, detail = say(BARS[left_out.bar]), left_out.detail
     return cells.one_line(f"{words}: {detail}" if detail else words)

@@ -33,24 +33,23 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!$])")
 
 @cache
 def page(name: str) -> Template:
-    """A report file's template, in English."""
     return environment().get_template(name)
 
 
 def environment(
     folders: Sequence[Path] = (), texts: NullTranslations | None = None, language: str = "en"
 ) -> Environment:
-    """For HTML: every value is escaped, and a missing one is an error.
+    """Make an environment for HTML: every value is escaped, and a missing one is an error.
 
     Args:
-        folders: more templates than those of this package.
-        texts: translations of what the templates say; None: English.
-        language: its code.
+        folders: Templates in addition to those of this package.
+        texts: Translations of the templates' texts; None: English.
+        language: Its code.
     """
     words = texts or NullTranslations()
 
     def said(found: Note | Sequence[Note]) -> Markup:
-        """Notes in words; what has no translation is marked as English."""
+        """Format notes as text; untranslated ones are marked as English."""
         each = [found] if isinstance(found, Note) else found
         return Markup("; ").join(map(in_words, each))
 
@@ -74,7 +73,7 @@ def environment(
 
 @cache
 def style(*more: str) -> Markup:
-    """The style sheet of all pages, followed by those named."""
+    """Return the style sheet of all pages, followed by those named."""
     names = ("report.css", *more)
     text = "".join((FOLDER / name).read_text(encoding="utf-8") for name in names)
     return Markup(text)  # noqa: S704 - our files
@@ -82,15 +81,15 @@ def style(*more: str) -> Markup:
 
 @cache
 def own_style(name: str) -> str:
-    """The style sheet of one page alone."""
+    """Return the style sheet of one page alone."""
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
 def markdown(path: Path | None, values: dict[str, object], *, shipped: str = "check.md.j2") -> str:
-    """A Markdown template filled in; None: the one that is shipped under that name.
+    """Fill in a Markdown template; None: the shipped one of that name.
 
     Raises:
-        ConfigError: the template cannot be read, or asks for what there is not or may not be.
+        ConfigError: The template cannot be read, or uses an unknown value or a forbidden one.
     """
     place = path or FOLDER / shipped
     try:
@@ -100,13 +99,13 @@ def markdown(path: Path | None, values: dict[str, object], *, shipped: str = "ch
 
 
 def parsed(place: Path) -> Template:
-    """A Markdown template that is ready to be filled in.
+    """Load a Markdown template.
 
-    In a file called .j2, as ours are, a line that holds a tag alone leaves no line behind; in any
-    other all white space stays, as Jinja has it by itself and EvidenceSeeker's templates expect.
+    In a .j2 file, such as ours, a line with only a tag produces no output line. In any other file
+    all white space is kept: Jinja's default, which EvidenceSeeker's templates expect.
 
     Raises:
-        ConfigError: it cannot be read, or is none.
+        ConfigError: It cannot be read, or is not a template.
     """
     trimmed = place.suffix == ".j2"
     environment = ImmutableSandboxedEnvironment(
@@ -128,7 +127,7 @@ def parsed(place: Path) -> Template:
 
 
 def _plain(value: object) -> object:
-    """A value as Markdown shows it: no text of a page becomes a heading, a link or HTML."""
+    """Escape a value for Markdown: a page's text must not become a heading, a link or HTML."""
     if value is None or isinstance(value, int | float | Undefined):
         return value
     return _MARKDOWN.sub(r"\\\1", one_line(str(value)))

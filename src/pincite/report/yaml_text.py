@@ -10,10 +10,10 @@ _BARE_KEY = re.compile(r"(?![yn]$)[a-z]\w*", re.ASCII | re.IGNORECASE)
 
 
 def to_yaml(value: Any) -> str:
-    """The values as a YAML document, every text on one line.
+    """Return the values as a YAML document, every text on one line.
 
-    Texts are quoted: nothing in one can become a number, a date, a tag or another document,
-    whichever version of YAML its reader knows.
+    Texts are quoted, so that none can become a number, a date, a tag or another document in any
+    version of YAML.
 
     >>> print(to_yaml({"a": [1, {"b": "no"}], "c": {}}), end="")
     a:
@@ -26,16 +26,16 @@ def to_yaml(value: Any) -> str:
     text: str = yaml.dump(
         value, Dumper=_dumper(), allow_unicode=True, sort_keys=False, width=math.inf
     )
-    return text.removesuffix("...\n")  # which ends a document that is one number
+    return text.removesuffix("...\n")  # added after a bare number
 
 
 @functools.cache
 def _dumper() -> Any:
     import yaml
 
-    # In Python, not in C: libyaml takes UTF-8, which has no form for half a surrogate pair.
+    # In Python, not in C: libyaml takes UTF-8, which cannot encode lone surrogates.
     class Dumper(yaml.SafeDumper):
-        """Repeats what occurs twice, rather than pointing at the first."""
+        """Repeats duplicate values instead of using aliases."""
 
         def ignore_aliases(self, data: Any) -> bool:
             return True
