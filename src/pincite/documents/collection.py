@@ -161,7 +161,6 @@ class Entry:
             return Unchecked(self.url, Reason.NOT_SUPPLIED, detail)
 
     def describe(self, found: Found) -> Found:
-        """Override the document's fields with the row's."""
         if isinstance(found, Unchecked):
             return found
         # These are properties of the PDF, so the row cannot override them.
@@ -410,7 +409,6 @@ def edition(path: Path) -> Edition | None:
 
 
 def version(meta: Mapping[str, str]) -> int:
-    """The version of an article that a record states, else 1."""
     stated = meta.get("version", "1")
     return int(stated) if stated.isascii() and stated.isdecimal() else 1
 

@@ -163,7 +163,6 @@ def parsed(source: str) -> Page | None:
 
 
 def declared_charset(data: bytes) -> str | None:
-    """The encoding named by a `<meta>` or XML declaration in the first 4 kB."""
     match = _META_CHARSET.search(data[:4096])
     return match[1].decode("ascii", "replace") if match else None
 
@@ -196,7 +195,6 @@ def _joined(pieces: list[str], start: int) -> str:
 
 
 def blocks_of(pieces: Iterable[Piece]) -> list[Block]:
-    """Join pieces into lines."""
     blocks, line = list[Block](), list[Piece]()
     for piece in chain(pieces, [("\n", "")]):
         if line and piece[0][:1] == "\n":
@@ -220,7 +218,6 @@ def markup_of(page: Page, title: str, visible: str) -> Markup:
 
 
 def title_of(page: Page) -> str:
-    """The page's title: `og:title`, else `<title>`."""
     for path in (
         "//meta[@property='og:title']/@content",
         "//head/title//text()",

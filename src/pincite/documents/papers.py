@@ -277,7 +277,6 @@ def in_own_words(text: str) -> str:
 
 
 def _of_article(record: Any, citation: Any, article: Any) -> tuple[str, dict[str, str]]:
-    """A journal article's first publication date, and its metadata."""
     printed = article.find("Journal/JournalIssue/PubDate")
     dates = [*map(_pubmed_date, article.iterfind("ArticleDate")), _pubmed_date(printed)]
     parts = {child.tag: one_line(child.text) for child in (printed if printed is not None else ())}
@@ -291,7 +290,6 @@ def _of_article(record: Any, citation: Any, article: Any) -> tuple[str, dict[str
 
 
 def _of_book(record: Any, citation: Any) -> tuple[str, dict[str, str]]:
-    """The date of a chapter of a book on NLM's Bookshelf, and its metadata."""
     lists = {tag.get("Type", ""): tag for tag in citation.iterfind("AuthorList")}
     authors = lists.get("authors", lists.get(""))
     dates = (_pubmed_date(citation.find(path)) for path in ("ContributionDate", "Book/PubDate"))
@@ -458,7 +456,6 @@ def is_jats(head: bytes) -> bool:
 
 
 def jats_bodies(path: Path, limits: Limits) -> Iterator[Body | Unchecked]:
-    """Yield the articles of a file; a broken one becomes an `Unchecked`."""
     for record in records(path, ("article",), limits):
         where = path.resolve().as_uri() + (f"#{record.number}" if record.number > 1 else "")
         if record.broken:
@@ -534,7 +531,6 @@ def _identifiers(front: Any) -> dict[str, str]:
 
 
 def _stated_address(ids: dict[str, str]) -> str:
-    """The full text's address at PMC, else by DOI; empty without either."""
     if pmc := ids["pmc"]:
         return f"https://pmc.ncbi.nlm.nih.gov/articles/{pmc}/"
     return f"https://doi.org/{ids['doi']}" if ids["doi"] else ""
@@ -719,7 +715,6 @@ def _labelled(element: Any) -> Iterator[str]:
 
 
 def _headed(label: str, text: str) -> str:
-    """Format `Figure 1. What it shows`; either part may be missing."""
     if not (label and text):
         return label or text
     return f"{label}. {text}" if label[-1:].isalnum() else f"{label} {text}"

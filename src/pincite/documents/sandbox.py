@@ -112,7 +112,6 @@ def memory_of(reader: str, limits: Limits) -> int:
 
 
 def write_frame(file: IO[bytes], data: bytes) -> None:
-    """Write length-prefixed bytes."""
     file.write(_LENGTH.pack(len(data)))
     file.write(data)
     file.flush()
@@ -160,7 +159,6 @@ class _Process:
         return found
 
     def end(self) -> None:
-        """Kill the process and wait until it is gone."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._stdin, self._stdout):

@@ -193,7 +193,6 @@ _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n(?:---|\.\.\.)\n", re.DOTALL)
 
 
 def read_text(body: Body) -> Document | Unchecked:
-    """Read a plain text file; no title is guessed."""
     text = decoded(body.data, body.charset)
     if text is not None:
         text = unwrapped(without_banner(cleaned(text)))  # pages may be stored as plain text, too

@@ -76,7 +76,6 @@ def _next_start(file: BinaryIO, sign: bytes, offset: int) -> int | None:
 
 
 def record_at(path: Path, offset: int, limits: Limits = DEFAULT_LIMITS) -> Record | Unchecked:
-    """Read the record that begins at byte `offset`."""
     with path.open("rb") as file:
         file.seek(offset)
         missing = Unchecked(path.name, Reason.UNDECODABLE, f"no record at byte {offset}")
@@ -139,7 +138,6 @@ def _bounded_reader() -> Any:
         n_bytes, n_lines = 0, 0
 
         def begin(self) -> None:
-            """Reset the counts before a body and the next record."""
             self.n_bytes, self.n_lines = 0, 0
 
         def read(self, length: int | None = None) -> bytes:

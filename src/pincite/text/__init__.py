@@ -10,5 +10,4 @@ LEXICON: Mapping[str, Mapping[str, str]] = tomllib.loads(
 
 
 def words_of(table: str, name: str) -> frozenset[str]:
-    """A word list of `lexicon.toml`."""
     return frozenset(LEXICON[table][name].split())

@@ -89,7 +89,6 @@ class Snapshot:
 
     @property
     def address(self) -> str:
-        """The address to show to users."""
         return f"{self.base}{self.time}/{self.page}" if self.base and self.time else self.url
 
     def raw(self, near: str = "") -> str:

@@ -116,7 +116,6 @@ def pmid_of(text: str) -> str | None:
 
 
 def pmid_of_url(url: str) -> str | None:
-    """The PubMed id in a PubMed address."""
     return pmid_of(url) if "pubmed" in url else None
 
 

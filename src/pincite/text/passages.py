@@ -45,13 +45,11 @@ def cited_passages(document: Document) -> list[Passage]:
 
 
 def whole(document: Document) -> list[Passage]:
-    """The whole document as one passage; empty if it has no words."""
     text = document.text
     return _as_passages(document, [Span(0, len(text))]) if text.strip() else []
 
 
 def windows(document: Document, n_words: int) -> list[Passage]:
-    """Overlapping passages of about `n_words` words, in order."""
     return _as_passages(
         document, _windows(_cut(document.text, document.language or "en"), n_words, overlap=True)
     )

@@ -131,7 +131,6 @@ _ARTICLE = re.compile(r"\b(an?) \Z", re.IGNORECASE)
 
 
 def _contrary(claim: str, chance: random.Random) -> Swap | None:
-    """Replace one word by its antonym, and adapt its article."""
     found = [m for m in _LOWER_WORD.finditer(claim) if m[0] in _CONTRARY]
     if not found:
         return None
@@ -155,7 +154,6 @@ _JOINING = re.compile(
 
 
 def _exchanged(claim: str, chance: random.Random) -> Swap | None:
-    """Swap two names, or two values of one kind."""
     if _JOINING.search(claim):
         return None
     alike = [_spans_of_names(claim), *(_spans_of_values(claim, kind) for kind in _VALUES)]

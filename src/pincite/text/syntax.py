@@ -197,7 +197,6 @@ class Sentence:
 
     @classmethod
     def read(cls, text: str, span: Span) -> "Sentence":
-        """Tokenize the sentence at `span` in `text`."""
         tokens, balanced = _tokens(text, span)
         open_ = [(n, t.word.lower()) for n, t in enumerate(tokens) if not t.inside]
         return cls(
@@ -214,24 +213,19 @@ class Sentence:
         return self.tokens[n].word if n < len(self.tokens) and not self.tokens[n].inside else ""
 
     def raw(self, start: int, end: int) -> str:
-        """The original text from token `start` to before token `end`."""
         return self.text[self.tokens[start].start : self.tokens[end - 1].end]
 
     def verbs_in(self, start: int, end: int) -> list[Verb]:
-        """The finite verbs that begin in a range of tokens."""
         first = bisect_left(self.verbs, (start, 0))
         return self.verbs[first : bisect_left(self.verbs, (end, 0))]
 
     def subordinate(self, start: int, end: int) -> bool:
-        """Whether a range of tokens contains a "that", "which" or "when"."""
         return bisect_left(self.subordinators, start) < bisect_left(self.subordinators, end)
 
     def next_stop(self, n: int) -> int:
-        """The first comma, semicolon or conjunction after token `n`, or the end."""
         return self.stops[min(bisect_right(self.stops, n), len(self.stops) - 1)]
 
     def past_adverbs(self, n: int) -> int:
-        """The first token from `n` on that is not an adverb."""
         while is_adverb(self.word(n)):
             n += 1
         return n

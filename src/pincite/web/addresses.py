@@ -77,7 +77,6 @@ class Target:
 
     @property
     def authority(self) -> str:
-        """The value of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 

@@ -49,7 +49,6 @@ class Kept:
 
     @property
     def fresh(self) -> bool:
-        """Whether it can be used without a new request."""
         return time.time() < self.expires
 
     def lasting(self, seconds: float) -> "Kept":

@@ -191,7 +191,6 @@ class WebClient:
             raise UnsafeAddress(f"{target.url} leads to {location!r}.", target.url) from error
 
     def _persistently(self, target: Target, headers: dict[str, str], pause: bool) -> "Reply":
-        """Send a request with retries; return the last reply."""
         wait = self.rules.first_wait
         for attempt in range(1, self.rules.attempts + 1):
             last = attempt == self.rules.attempts

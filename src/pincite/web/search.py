@@ -72,7 +72,6 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings so far, one per kind."""
         return tuple(self._warnings)
 
     def search(self, queries: Sequence[str], k: int, language: str = "") -> list[list[WebResult]]:
@@ -190,12 +189,10 @@ class Wayback:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The archive hosts, each including its subdomains."""
         return (host_of(self._api), *WAYBACK_HOSTS)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings so far, one per kind."""
         return tuple(self._warnings)
 
     def nearest(self, url: str, near: str = "") -> Snapshot | None:

@@ -178,7 +178,6 @@ class WebSources:
         return self._client.rules
 
     def is_kept(self, url: str) -> bool:
-        """Whether the cache alone can answer for an address."""
         kept = self._cache.get(_key(url))
         return kept is not None and kept.fresh
 
@@ -307,7 +306,6 @@ class WebSources:
 
 
 def read_fetched(outcome: Outcome, limits: Limits = DEFAULT_LIMITS) -> Document | Unchecked:
-    """Read a fetched page; an `Unchecked` passes through."""
     if isinstance(outcome, Unchecked):
         return outcome
     return read_bytes(

@@ -80,7 +80,6 @@ class Wire:
                 raise
 
     def close(self) -> None:
-        """Close the connection; the next request opens a new one."""
         if self._pool:
             self._pool.close()
         self._pool = None

@@ -52,7 +52,6 @@ class Site:
 
     @property
     def host(self) -> str:
-        """The host, with a port if there is one."""
         return self.base.partition("://")[2]
 
     @property
@@ -93,7 +92,6 @@ class ArticleAddress:
             raise InputError(f"{self.site.base}: no title, page id or revision id is named.")
 
     def __str__(self) -> str:
-        """Display form: `Joe Hipp (en.wikipedia.org)`."""
         if self.revision_id:
             return f"revision {self.revision_id} ({self.site.host})"
         return f"{self.title or f'page {self.page_id}'} ({self.site.host})"
@@ -153,7 +151,6 @@ def parse_address(text: str, home: Site) -> ArticleAddress:
 
 
 def _titled(text: str, site: Site) -> ArticleAddress:
-    """Parse a title with prefixes and a fragment."""
     name, _, section = text.partition("#")
     name = name.strip().removeprefix(":")
     site, name = _past_prefixes(name, site)

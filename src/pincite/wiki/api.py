@@ -98,7 +98,6 @@ class ActionApi:
             return self._asked(url)
 
     def pages_of(self, **parameters: object) -> Iterator[dict[str, Any]]:
-        """Yield the replies of a listing until it is complete."""
         more: dict[str, object] = {}
         for _ in range(MAX_CONTINUED):
             reply = self.query(**{**parameters, **more})
@@ -110,7 +109,6 @@ class ActionApi:
         raise WikiError(message, "endless")
 
     def html(self, revision_id: str) -> str:
-        """The HTML of a revision, from the wiki's REST API."""
         url = f"{self.site.base}{self.site.scripts}/rest.php/v1/revision/{revision_id}/html"
         with self._turn:
             reply = self._got(url, "text/html")
@@ -263,7 +261,6 @@ def known_form(api: ActionApi) -> Iterator[None]:
 
 
 def article_of(page: Page, html: str | None = None) -> Article:
-    """Parse a page from its wikitext, or from `html` if given."""
     article = parse_article(
         page.wikitext if html is None else html,
         page.title,

@@ -104,7 +104,6 @@ def claims_of(
 
 
 def attach_tags(flat: Flat) -> None:
-    """Attach inline tags to the reference use that they directly follow."""
     for block in flat.blocks:
         for marks in _groups(block):
             use = None
@@ -155,7 +154,6 @@ def _block_claims(block: Block, previous: Block | None, page: _Page) -> Iterator
 
 
 def _unread(block: Block, wording: _Wording, source: str) -> tuple[str, ...]:
-    """The source text of the templates that appear as placeholders in a claim."""
     if UNREAD not in wording.text:
         return ()
     found = re.finditer(re.escape(UNREAD), block.text)

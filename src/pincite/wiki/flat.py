@@ -291,7 +291,6 @@ class Writer:
         return block
 
     def end_heading(self, level: int) -> None:
-        """Close the current heading, which starts a section."""
         title = "".join(self.out.chars).strip()
         while self.headings and self.headings[-1][0] >= level:
             self.headings.pop()

@@ -162,13 +162,11 @@ def page_title(source: str) -> str | None:
 
 
 def page_language(source: str) -> str | None:
-    """The `lang` attribute of `<html>`."""
     found = re.search(r"<html\b[^>]{0,500}?\slang=[\"']?([\w-]+)", source[:200_000], re.IGNORECASE)
     return found[1] if found else None
 
 
 def revision_of(source: str) -> str | None:
-    """The revision id stated by Parsoid or the rendered page."""
     head = source[:200_000]
     found = re.search(r"Special:Redirect/revision/(\d+)", head) or re.search(
         r"[\"']?wgRevisionId[\"']?\s*:\s*(\d+)", head
@@ -415,12 +413,10 @@ class _References:
         return None
 
     def tag_of(self, text: str) -> str | None:
-        """The canonical name of an inline tag, from its displayed text: `[failed verification]`."""
         shown = text.strip("[] \u200b").lower()
         return TAGS.get(self.edition.names.get(shown, shown))
 
     def text(self, first: int, last: int | None) -> str:
-        """The visible text between two tokens, without back links."""
         pieces: list[str] = []
         index = first
         last = min(first if last is None else last, first + MAX_TOKENS)

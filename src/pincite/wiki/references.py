@@ -120,7 +120,6 @@ def resolve(
 
 
 def _work(source: Source, definitions: Definitions, missing: list[str]) -> Source:
-    """Resolve a short citation to its full one, with the short one's pages."""
     if source.short_key is None:
         return source
     key = source.short_key

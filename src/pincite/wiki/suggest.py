@@ -83,7 +83,6 @@ def archive_parameters(*, url: str | None, date: str | None, status: str) -> str
 
 
 def reference(template: str) -> str:
-    """Wrap a citation template, already in wikitext, in `<ref>`."""
     return f"<ref>{template}</ref>"
 
 

@@ -126,7 +126,6 @@ _PLACES = 10  # decimals at most
 
 
 def positional(given: Parameters) -> list[str]:
-    """The parameters "1", "2", …, up to the first that is missing."""
     values: list[str] = []
     while (key := str(len(values) + 1)) in given:
         values.append(given[key])

@@ -121,7 +121,6 @@ def prose(article: Article) -> list[Sentence]:
 
 
 def place_of(sentence: Sentence, *, living: bool) -> citation_need.Place:
-    """The sentence's features for the classifier."""
     claim = sentence.claim
     return citation_need.Place(claim.section, sentence.opens, claim.origin == "list", living)
 
@@ -140,7 +139,6 @@ def _need(sentence: Sentence, *, living: bool) -> Uncited | None:
 
 
 def about_living(article: Article) -> bool:
-    """Whether the article's categories state that it is about a living person."""
     return bool(_LIVING.search(article.source))
 
 

@@ -88,7 +88,6 @@ class WaferRecord:
 
     @property
     def urls(self) -> tuple[str, ...]:
-        """The addresses in all answers' provenance, in order, without duplicates."""
         found = [p.url for output in self.outputs for p in output.provenance]
         return tuple(dict.fromkeys(found))
 
@@ -142,7 +141,6 @@ def read_records(
 
 
 def write_records(records: Iterable[WaferRecord], path: str | Path) -> None:
-    """Write `records` as JSON lines, compressed if the name ends in .gz."""
     with _open(Path(path), "wt") as file:
         for record in records:
             file.write(to_line(record) + "\n")
@@ -241,7 +239,6 @@ def records_in(article: Article) -> Iterator[WaferRecord]:
 
 
 def is_featured(article: Article) -> bool:
-    """Whether the article has the featured-article template."""
     if article.markup == "html":
         return bool(_STAR.search(article.source))
     names = edition(article.language).names
@@ -485,7 +482,6 @@ Left out, with the reason in `meta.left_out` (`left-out.jsonl.gz`): {left_out}.
 
 
 def card(counts: Mapping[str, Any]) -> str:
-    """The data card of a collection, in Markdown."""
     names: Sequence[str] = ("records", "articles", "featured", "citations", "passages")
     splits = counts["splits"].items()
     rows = [f"| {s} | " + " | ".join(f"{one[n]:,}" for n in names) + " |" for s, one in splits]

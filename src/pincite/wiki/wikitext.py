@@ -722,7 +722,6 @@ def _of_archive(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def describe(given: Mapping[str, str]) -> str:
-    """A citation template as one line: authors, date, title, work."""
     people = given.get("last") or given.get("last1") or given.get("author") or given.get("author1")
     date = given.get("date") or given.get("year")
     titles = [given[key] for key in ("chapter", "title") if given.get(key)]

@@ -93,7 +93,6 @@ class Node:
         return Span(self.start, self.end)
 
     def once(self, key: str, work: Callable[[], Any]) -> Any:
-        """Return `work()`, cached by key."""
         if self.known is None:
             self.known = {}
         if key not in self.known:
@@ -113,7 +112,6 @@ class Parameter:
     named: bool
 
     def raw(self, source: str) -> str:
-        """The value as written in the source."""
         return source[self.nodes[0].start : self.nodes[-1].end].strip() if self.nodes else ""
 
 
