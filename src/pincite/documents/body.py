@@ -46,7 +46,7 @@ def is_bomb(n_unpacked: int, n_packed: int, limits: Limits) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """One source as bytes, with what its server or its file name says about it."""
+    """One source as bytes, with metadata from its server or file name."""
 
     url: str
     data: bytes

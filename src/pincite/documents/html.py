@@ -420,7 +420,7 @@ def _border(tag: str, opening: Any = None) -> str:
 
 
 def _unbroken(text: str | None) -> str:
-    if not text or text.isspace():  # true for every other text
+    if not text or text.isspace():  # true for every second text
         return " " if text else ""
     if "  " not in text and text.isprintable():
         return text
@@ -549,11 +549,8 @@ def located(names: Sequence[tuple[str, str]], text: str) -> dict[str, int]:
     """Return the offset in `text` of each anchor (`#History`).
 
     The extraction drops anchors, so each is located by the words that follow it in the visible
-    page. Anchors not found are omitted.
-
-    Args:
-        names: anchors and the words that follow them, in page order.
-        text: the extracted text.
+    page. Anchors not found are omitted. `names` has anchors and the words that follow them, in page
+    order.
     """
     if not names or len(text) > MAX_CHARS:
         return {}

@@ -97,7 +97,7 @@ def lines(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Line]:
                 number += 1
                 length, rest = len(data), data
                 while length > limits.line_bytes and rest and not rest.endswith(b"\n"):
-                    rest = file.readline(1 << 20)  # skip the rest of a line that is too long
+                    rest = file.readline(1 << 20)
                     length += len(rest)
                 n_blank += 1
                 if data.strip():
@@ -514,9 +514,8 @@ def read_labelled(
 ) -> Iterator[LabelledClaim]:
     """Yield the rows of a file (`id, evidence, claim, label`, optionally `meta`) in order.
 
-    Args:
-        path: JSON lines, plain or .gz.
-        on_bad: called with the error of each bad row, which is skipped; None raises it.
+    The file has JSON lines, plain or .gz. `on_bad` is called with the error of each bad row, which
+    is skipped; None raises it.
 
     Raises:
         InputError: states the file, the line, and what is missing or wrong.

@@ -69,11 +69,11 @@ def read_bytes(
 def read_path(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Found]:
     """Yield the documents of a file: one page, or those of an archive or collection in order.
 
-    A lone file's address is the one that a stored page states for itself, else its `file:` URI.
-    A file in which thousands of records in a row are broken is given up.
+    A single page's address is the one that it states for itself, else its `file:` URI. A file with
+    thousands of consecutive broken records is given up.
 
     Raises:
-        InputError: The path is no file that can be opened.
+        InputError: the path is not a readable file.
     """
     if not path.is_file():
         kind = "a folder" if path.is_dir() else "not there"

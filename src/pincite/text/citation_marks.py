@@ -104,9 +104,7 @@ def without_copied(text: str, sources: Sequence[tuple[frozenset[str], str]]) -> 
     to that source. Lengths are kept, and for an answer being streamed, the result for a prefix is a
     prefix of the result.
 
-    Args:
-        text: the answer.
-        sources: the names of each source ("2", "PUBMED:123") and its text.
+    `sources` has the names of each source ("2", "PUBMED:123") and its text.
 
     >>> source = "As known, tea lowers the pressure of the blood [7]."
     >>> said = "Tea lowers the pressure of the blood [7] in men [2]."

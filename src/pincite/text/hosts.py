@@ -108,9 +108,7 @@ class Snapshot:
 def snapshot_at(url: str, hosts: Collection[str] = WAYBACK_HOSTS) -> Snapshot | None:
     """Parse an archive's address; None for other addresses and for short names.
 
-    Args:
-        url: any address.
-        hosts: of Wayback Machines, including subdomains.
+    `hosts` are those of Wayback Machines, including their subdomains.
     """
     url = url.strip()
     if (found := _WAYBACK.match(url)) and is_below(url, hosts):

@@ -109,9 +109,7 @@ def read_records(
 ) -> Iterator[WaferRecord]:
     """Yield the records of a file (plain or .gz) in order; blank lines are skipped.
 
-    Args:
-        path: the file.
-        on_bad: called with the error of each bad line, which is skipped; None raises it.
+    `on_bad` is called with the error of each bad line, which is skipped; None raises it.
 
     Raises:
         InputError: the file is missing or a line is invalid; states file, line and field.
@@ -288,10 +286,8 @@ class _Seen:
 def part_of(title: str, *, held_out: float, evaluation_only: bool) -> str:
     """Assign a split from the article's title alone: the same in every run and dump.
 
-    Args:
-        title: of the article.
-        held_out: the share of articles in dev and test together.
-        evaluation_only: never train, as SIDE keeps featured articles.
+    `held_out` is the share of articles in dev and test together. With `evaluation_only` the split
+    is never train, as for featured articles in SIDE.
     """
     place = int.from_bytes(_digest(normal_title(title))) / 2**64
     share = 1.0 if evaluation_only else held_out
