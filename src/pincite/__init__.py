@@ -61,5 +61,4 @@ if not TYPE_CHECKING:  # so that mypy does not accept any other name
 
 
 def __dir__() -> list[str]:
-    """List the public names, for completion."""
     return __all__

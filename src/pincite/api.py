@@ -53,7 +53,7 @@ _OF_TEXTS = ("\n", "<", "{{", "[[")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report(Generic[Record_co, Result_co]):
-    """The result of a function. A notebook displays it; `print` shows it as the command line does.
+    """The result of a function. Notebooks display it; `print` shows it as the command line does.
 
     `results` are the findings of `verify`, worst first, or the checks or answers, in the order of
     the statements or questions.
@@ -125,17 +125,17 @@ def verify(
     """Check an article's citations, worst first.
 
     A source that cannot be read is a result, `Unchecked`, not an error. Judgements are cached on
-    disk, so the same call soon catches up after Ctrl-C.
+    disk, so after Ctrl-C the same call catches up quickly.
 
     Args:
         article: a file with wikitext, HTML or a dump; or wikitext or HTML as a string. With
-            `online` in the settings also a title or an address.
+            `online` in the settings, also a title or an address.
         sources: a folder with copies of the cited pages: saved pages, WARC files, JSON lines, or
             files named in a manifest.
         corpus: where to look for better sources: a folder or an open corpus, or several (a list,
             or by name); None: `library.corpora` of the settings, else none are suggested.
         title: of the article, if its text does not state it; or which page of a dump.
-        settings: None: those in force on this machine.
+        settings: None: this machine's settings.
         progress: called as `progress("checking claims", 3, 14)`. None: a notebook shows bars.
 
     Raises:
@@ -177,16 +177,16 @@ def check(
 ) -> Report[CheckReport, Check]:
     """Show what a corpus, or the web, says for and against a statement, or several.
 
-    Several in one call are faster, since the models are loaded once. Where something could not be
-    judged, the results say so, and `record.complete` is false.
+    Passing several in one call is faster, since the models are loaded once. If something could not
+    be judged, the results say so, and `record.complete` is false.
 
     Args:
         statement: a sentence or a few; each of its readings is judged separately.
         corpus: the knowledge base: a folder, or an open corpus, which stays open; or several, in a
             list or by name. None: `library.corpora` of the settings, or only pages of the web, with
             `online` and `search_url` in the settings.
-        settings: None: those in force on this machine.
-        progress: as of `verify`.
+        settings: None: this machine's settings.
+        progress: as in `verify`.
 
     Raises:
         InputError: a statement without words.
@@ -225,16 +225,16 @@ def ask(
 ) -> Report[AnswerReport, Answer]:
     """Answer a question, or several, from the documents of a corpus.
 
-    By default an answer quotes sentences of the documents. With a language model (see `Settings`)
-    it is written, and each sentence is verified. If nothing relevant is found there is no answer,
-    and `abstained` says why.
+    By default an answer quotes sentences of the documents. With a language model (see `Settings`),
+    the model writes it, and each sentence is verified. If nothing relevant is found, there is no
+    answer, and `abstained` says why.
 
     Args:
         question: one, or several, for which the models are loaded once.
         corpus: where to look: a folder, or an open corpus, which stays open; or several, in a list
             or by name. None: `library.corpora` of the settings.
-        settings: None: those in force on this machine.
-        progress: as of `verify`.
+        settings: None: this machine's settings.
+        progress: as in `verify`.
 
     Raises:
         InputError: a question without words.
@@ -269,10 +269,10 @@ def open_corpus(
         path: its folder, or an address like `milvus://localhost:19530/name`.
         write: whether documents can be added; the corpus is created if there is none. Only one
             process can write at a time.
-        settings: whose `encoder` is used; None: those in force on this machine.
+        settings: determine the encoder; None: this machine's settings.
 
     Raises:
-        CorpusError: it is no corpus, is damaged, or another process is writing it.
+        CorpusError: not a corpus, damaged, or another process is writing it.
         StaleCorpus: it was built with another encoder.
         ConfigError, MissingModel: see `pincite.errors`.
 
@@ -293,8 +293,8 @@ def open_corpus(
 class Verifier:
     """The model alone: what a passage says about a claim.
 
-    The model is loaded once, when the object is made. The shipped one reads English; the language
-    of texts is not checked here.
+    The model is loaded once, when the object is created. The shipped model reads English; the
+    language of texts is not checked here.
 
     Examples:
         >>> verifier = Verifier()
@@ -308,7 +308,7 @@ class Verifier:
     """
 
     def __init__(self, settings: Settings | None = None) -> None:
-        """Load the `verifier` of the settings; None: those in force on this machine.
+        """Load the `verifier` of the settings; None: this machine's settings.
 
         Raises:
             ConfigError, MissingModel: see `pincite.errors`.
@@ -322,11 +322,11 @@ class Verifier:
         return self._model.fingerprint
 
     def verify(self, pairs: Sequence[tuple[str | Claim, str | Passage]]) -> list[Evidence]:
-        """Evidence for each pair, in order.
+        """Judge each pair, in order.
 
-        A string of more than 100 words is split as a cited page is. The evidence is then that of
-        the passage that supports the claim best or, if none supports it, of the one that
-        contradicts it. A `Passage` is judged as it is.
+        A string of more than 100 words is split like a cited page. The evidence is then that of the
+        passage that supports the claim best or, if none supports it, of the one that contradicts
+        it. A `Passage` is judged unchanged.
         """
         claims = [Claim.alone(c) if isinstance(c, str) else c for c, _ in pairs]
         rows = [
@@ -354,7 +354,6 @@ class Verifier:
 
 @contextmanager
 def _reporting(progress: Progress | None) -> Iterator[Progress]:
-    """Yield the caller's progress function, else a notebook's bars, else a no-op."""
     bars = None if progress else notebook.progress()
     try:
         yield progress or bars or (lambda what, done, total: None)
@@ -385,7 +384,6 @@ def _corpora(given: Corpora | None, settings: Settings) -> runtime.Places | None
 
 
 def _texts(given: str | Sequence[str], what: str) -> list[str]:
-    """Normalise the texts' white space."""
     found = [" ".join(each.split()) for each in ([given] if isinstance(given, str) else given)]
     if not found or not all(found):
         raise InputError(f"There is no {what}; expected one or more texts with words.")

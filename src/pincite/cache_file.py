@@ -50,7 +50,6 @@ class CacheFile:
         return found
 
     def put(self, rows: Iterable[tuple[object, object]]) -> None:
-        """Store keys with their values in one transaction."""
         self._written(f"INSERT OR REPLACE INTO {self._name} VALUES (?, ?)", rows)  # noqa: S608
 
     def clear(self) -> int:

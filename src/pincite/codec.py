@@ -107,14 +107,12 @@ def _written(kind: Any) -> tuple[Field[Any], ...]:
 
 @cache
 def _types_of(kind: Any, name: str) -> tuple[Any, ...]:
-    """Return the members of a field's union type, or its single type."""
     hint = get_type_hints(kind)[name]
     return get_args(hint) or (hint,)
 
 
 @cache
 def computed(kind: Any) -> Mapping[str, Any]:
-    """Return the getters of the properties that are written."""
     members = {name: it for base in reversed(kind.__mro__) for name, it in vars(base).items()}
     return {
         name: member.fget
@@ -229,7 +227,6 @@ def _is_placed(one: Field[Any]) -> bool:
 
 
 def _nested(kind: Any, values: Any) -> Any:
-    """Rename a dataclass's JSON keys to its fields, as pydantic expects."""
     if not isinstance(values, Mapping):
         return values
     found = dict(values)
@@ -324,7 +321,6 @@ def _generator() -> Any:
             return found | {"properties": written, "optional": sorted(optional)}
 
         def of(self, kind: Any) -> dict[str, Any]:
-            """Return the schema of a dataclass itself, not a reference to it."""
             found: dict[str, Any] = self.dataclass_schema(
                 self.opened(TypeAdapter(kind).core_schema)
             )

@@ -60,7 +60,6 @@ def attempted(make: Callable[[], T], failed: Callable[[Failed], T]) -> T:
 
 
 def logged(error: Exception) -> Failed:
-    """Log an error's traceback and return its failure."""
     LOG.error("One item could not be processed; the others were.", exc_info=error)
     return Failed("internal", type(error).__name__)
 
@@ -82,12 +81,10 @@ def failure(evidence: Evidence) -> Failed | None:
 
 
 def unchecked(url: str, why: Failed) -> Unchecked:
-    """Mark a source that could not be read or judged because of a bug in this program."""
     return Unchecked(url, Reason.INTERNAL_ERROR, why.detail)
 
 
 def bare(claim: Claim, why: Failed) -> Finding:
-    """Return a claim's finding without a verdict: all its citations are unchecked."""
     results = tuple(
         CitationResult(each, unchecked(each.url or "", why), Label.UNCHECKED)
         for each in claim.citations
@@ -110,7 +107,6 @@ def shown_uncited(render: Callable[[Uncited], T], uncited: Uncited) -> T:
 
 
 def not_judged(passage: Passage, why: Failed) -> Evidence:
-    """Stand in for the evidence of a passage that could not be judged."""
     return Evidence(passage, 0.0, 0.0, 1.0, NO_SUPPORT, reasons_coded=notes_of(why))
 
 

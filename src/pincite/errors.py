@@ -2,34 +2,34 @@
 
     PinciteError
     ├─ ConfigError     an unknown key or a bad value; the message lists the valid ones
-    ├─ InputError      an article or a collection that is not there or cannot be read: file, line
-    ├─ MissingModel    weights that are nowhere to be found; names the command that fetches them
-    ├─ MissingExtra    a library of an extra that is not installed (also an ImportError)
-    ├─ CorpusError     a folder that is not a corpus, is damaged, or is being written by another
-    │  ├─ StaleCorpus  a corpus built with another encoder or passage rule than it is used with
-    │  └─ CorpusInUse  another process is writing it; later it is free again
-    ├─ FetchError      a page of the web that did not come: its `url`, and `status` if it has one
+    ├─ InputError      an input that is missing or cannot be read; names file and line
+    ├─ MissingModel    weights that were not found; names the command that fetches them
+    ├─ MissingExtra    a library that is not installed; names the extra (also an ImportError)
+    ├─ CorpusError     a folder that is not a corpus, is damaged, or is locked by a writer
+    │  ├─ StaleCorpus  a corpus built with another encoder or passage rule than the current ones
+    │  └─ CorpusInUse  another process is writing it; retry later
+    ├─ FetchError      a page that could not be fetched: its `url`, and `status` if it has one
     │  ├─ FetchingIsOff      the web is not enabled: `web.online` or --online
     │  ├─ UnsafeAddress      not a public web address: scheme, port, password, private network
     │  ├─ NoSuchHost         its name does not resolve
     │  ├─ HostUnreachable    no connection, or no HTTP in the reply
     │  │  └─ UntrustedHost   its certificate cannot be trusted
-    │  ├─ HostBusy           the host asked to be left alone for longer than we wait
-    │  ├─ FetchTimedOut      it took longer than allowed, as a whole or between two pieces
-    │  ├─ BodyTooLarge       more bytes than allowed, packed or unpacked
+    │  ├─ HostBusy           the host asked for a longer pause than we wait
+    │  ├─ FetchTimedOut      it took longer than allowed, in total or between two chunks
+    │  ├─ BodyTooLarge       more bytes than allowed, compressed or decompressed
     │  ├─ BodyCut            the connection ended before the page did
-    │  ├─ BadEncoding        a body that cannot be unpacked
-    │  ├─ RedirectedTooOften in a circle, or further than allowed
-    │  ├─ RobotsForbid       the host's robots.txt asks programs to stay away from the page
+    │  ├─ BadEncoding        a body that cannot be decompressed
+    │  ├─ RedirectedTooOften a loop, or too many
+    │  ├─ RobotsForbid       the host's robots.txt excludes the page
     │  └─ FetchStopped       the run was stopped
     └─ ServerError     a language model's server gave no usable answer
-       ├─ ServerRefused      permanent refusal: key, money, address, request
-       ├─ ServerBusy         temporary: too many requests, or a failure of its own
-       ├─ ServerUnreachable  nothing answers there, or not in time
+       ├─ ServerRefused      permanent refusal: key, credit, address, request
+       ├─ ServerBusy         temporary: too many requests, or an internal failure
+       ├─ ServerUnreachable  no answer, or not in time
        ├─ BadReply           an unusable reply
-       └─ NotAsked           no request was sent: the budget is spent, or the run was stopped
+       └─ NotAsked           no request was sent: budget spent, or run stopped
 
-A source that cannot be checked is *not* an error: it is a `pincite.types.Unchecked`, a result.
+A source that cannot be checked is *not* an error but a result, `pincite.types.Unchecked`.
 Every message says what happened, what was expected and what to do.
 """
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 Value: TypeAlias = str | int | tuple[str, ...]  # several words are quoted one by one
 QUOTED = "“%(words)s”"
-AS_WRITTEN = "as_written"  # code of a text without a code of its own
+AS_WRITTEN = "as_written"  # for a text that has no code
 ENGLISH: Mapping[str, str] = {
     AS_WRITTEN: "%(text)s",
     # Reasons for and against a verdict.
@@ -150,7 +150,6 @@ def texts(notes: Iterable[Note]) -> tuple[str, ...]:
 
 
 def joined(notes: Iterable[Note]) -> str:
-    """Join the notes in English on one line."""
     return "; ".join(map(str, notes))
 
 

@@ -50,7 +50,6 @@ def _served(how: EmbeddingsSettings, found: weights.Served) -> ServedEncoder:
 
 
 def _fingerprint(settings: Settings, name: str) -> str:
-    """Return an encoder's fingerprint without loading it or calling its server."""
     if found := weights.served(name):
         return _served(settings.embeddings, found).fingerprint
     return weights.fingerprint(weights.locate(name))
@@ -185,7 +184,6 @@ def verifier(models: ModelSettings, *, keep: bool = True) -> CrossEncoderVerifie
 
 
 def languages(models: ModelSettings) -> frozenset[str]:
-    """Return the languages that the verifier reads."""
     if weights.served(models.verifier):
         return frozenset({"en"})
     folder = weights.locate(models.verifier)

@@ -70,7 +70,6 @@ class Span(NamedTuple):
         return text[self.start : self.end]
 
     def moved(self, by: int) -> "Span":
-        """Shift the span."""
         return Span(self.start + by, self.end + by)
 
     def overlaps(self, other: "Span") -> bool:
@@ -373,7 +372,6 @@ class Claim:
 
     @property
     def disputed(self) -> bool:
-        """Whether an editor tagged it or one of its citations with "failed verification"."""
         return "failed verification" in self.tags
 
     @property

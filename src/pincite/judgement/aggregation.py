@@ -83,7 +83,6 @@ def refutes(evidence: Evidence) -> bool:
 
 
 def names_contradiction(evidence: Evidence) -> bool:
-    """Whether the evidence names a contradiction, however likely."""
     return evidence.contradiction is not None or _is_by_network(evidence)
 
 
@@ -441,7 +440,6 @@ def within(inner: Span, outer: Span) -> bool:
 def judged_clauses(
     claim: str, clauses: Sequence[Clause], best: Sequence[Evidence], threshold: float
 ) -> list[Part]:
-    """Turn each clause into a part with its best evidence, supported from `threshold` on."""
     return [
         Part(
             kind="clause",

@@ -163,7 +163,6 @@ def need(text: str, place: Place) -> Need:
 
 
 def threshold() -> float:
-    """Return the probability from which an uncited sentence is a finding."""
     return float(_table()["threshold"])
 
 
@@ -183,7 +182,6 @@ def _figures(text: str) -> list[str]:
 
 
 def _reason(name: str, text: str, place: Place) -> Iterator[Note]:
-    """Yield the note for the cue `name`, with the words that matched."""
     if name in _REASONS:
         yield _said(_REASONS[name], [match[0] for match in _CUES[name].finditer(text)])
     elif name == "quotation":

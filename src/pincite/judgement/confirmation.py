@@ -92,7 +92,6 @@ class Weighed:
     @property
     @written
     def failed(self) -> Failed | None:
-        """Why it could not be judged."""
         outcome = self.outcome
         return Failed(outcome.step, outcome.detail) if isinstance(outcome, Failed) else None
 
@@ -138,7 +137,6 @@ class Weight:
     @property
     @written
     def spread(self) -> float | None:
-        """Standard deviation of the degrees."""
         return None if self.variance is None else math.sqrt(max(0.0, self.variance))
 
     @property
@@ -187,7 +185,6 @@ class ReadAlone(NamedTuple):
 
     @property
     def margin(self) -> float:
-        """How much likelier support is than refutation."""
         return self.supported - self.refuted
 
 
@@ -420,7 +417,6 @@ def weighed_together(
 
 
 def _is_verbatim(reading: str, item: Weighed, threshold: float) -> bool:
-    """Whether a passage's quote states the reading nearly word for word."""
     outcome = item.outcome
     if isinstance(outcome, Failed) or not outcome.quote or degree(outcome) <= threshold:
         return False
@@ -514,7 +510,6 @@ def by_year(
 
 
 def side(doc: float | None, threshold: float = THRESHOLD) -> Side:
-    """Return the side of a passage with this degree of confirmation."""
     if doc is None:
         return "failed"
     if abs(doc) <= threshold:

@@ -262,7 +262,6 @@ _IN_PART = re.compile(r"\b(?:\d+ (?:out )?of|until|till)\b")
 
 
 def _denied(text: str) -> list[tuple[str, list[str]]]:
-    """Return each denial: its words, and the stems of what it denies."""
     found = []
     for match in _NEGATION.finditer(text):
         if _NO_DENIAL.match(text, match.start()):
@@ -515,7 +514,6 @@ def _is_same_ballot(topic: set[str], vote: re.Match[str], earlier: str) -> bool:
 
 
 def _votes(mine: re.Match[str], text: str) -> list[re.Match[str]]:
-    """Return the votes in `text` by anyone who votes in `mine`."""
     return [
         vote
         for vote in _VOTE.finditer(text)

@@ -185,7 +185,6 @@ def fused_evidence(evidence: Evidence, opinion: Opinion | Failed) -> Evidence:
 
 
 def disagree(finding: Finding) -> bool:
-    """Whether we and the model disagree on whether the sources support the whole claim."""
     opinion, own = finding.opinion, own_support(finding)
     if not isinstance(opinion, Opinion) or own is None:
         return False
@@ -218,7 +217,6 @@ def worth_asking(
 
 
 def foreign(finding: Finding) -> bool:
-    """Whether a source was not judged only because of its language."""
     return any(is_foreign(result.outcome) for result in finding.citations)
 
 

@@ -100,7 +100,6 @@ def is_retracted_title(title: str) -> bool:
 
 
 def marked(outcome: Evidence | Unchecked, source: Document | Unchecked) -> Evidence | Unchecked:
-    """Add a note to the evidence if its source was retracted or has an expression of concern."""
     if isinstance(outcome, Unchecked) or isinstance(source, Unchecked):
         return outcome
     code = _RETRACTION_NOTES.get(retraction_of(source))

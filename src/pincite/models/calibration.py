@@ -1,6 +1,6 @@
 """Turns the network's output and rule features into three probabilities.
 
-Two linear models, fitted by `tools/calibrate.py` and kept beside the weights they belong to:
+Two linear models, fitted by `tools/calibrate.py` and stored next to the weights they belong to:
 
     score            = log-odds of support = w·x + b
     prob_supported   = σ(score)
@@ -42,7 +42,7 @@ FEATURES = (
 # Counts, not shares: one wrong year is as bad in a long claim as in a short one. Beyond the third,
 # another missing figure adds no information.
 MOST_MISSING = 3
-FILE = "calibration.json"  # beside model.onnx
+FILE = "calibration.json"  # next to model.onnx
 
 
 NEVER = 99.0

@@ -114,12 +114,10 @@ def find(name: str, config: Mapping[str, Any]) -> Layout | None:
 
 
 def is_hub_id(model: str) -> bool:
-    """Whether it looks like a hub id and is not a local folder."""
     return bool(_HUB_ID.fullmatch(model)) and not Path(model).expanduser().exists()
 
 
 def in_hub_cache(model: str) -> Path | None:
-    """Return the model's folder in huggingface_hub's cache; None if it is not there."""
     if not is_hub_id(model):
         return None
     from huggingface_hub import try_to_load_from_cache
@@ -409,7 +407,6 @@ def _tokenizer(folder: Path, layout: Layout) -> Any:
 
 
 def _foundation(folder: Path, layout: Layout) -> Path:
-    """Return the folder with configuration and tokenizer of the base network."""
     own = folder / FOUNDATION
     found = own if own.is_dir() else in_hub_cache(layout.foundation)
     if found is None:

@@ -153,7 +153,6 @@ def products_saturate() -> bool:
 
 
 def cores() -> int:
-    """Return the number of cores this process may use; all if the system does not say."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -383,7 +383,6 @@ class LogitCache:
         return self._file.clear()
 
     def n_kept(self) -> int:
-        """Count the cached pairs, of all networks."""
         return self._file.n_rows()
 
     def close(self) -> None:

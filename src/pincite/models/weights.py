@@ -100,7 +100,6 @@ def described(model: str) -> str:
 
 
 def is_public(folder: Path) -> bool:
-    """Whether the folder holds a public verifier as safetensors."""
     stored = any((folder / name).is_file() for name in ("model.safetensors", _INDEX))
     return stored and public.of_folder(folder) is not None
 

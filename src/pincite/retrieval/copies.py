@@ -40,7 +40,6 @@ class _Text:
 
 
 def without_copies(hits: Sequence[Hit]) -> list[Hit]:
-    """Remove copies of better-ranked hits and renumber the ranks."""
     firsts = {id(group[0]) for group in grouped(hits)}
     return kept(hits, lambda hit: id(hit) in firsts)
 
@@ -108,12 +107,10 @@ def _is_copy(text: _Text, originals: Sequence[_Text]) -> bool:
 
 
 def _denies(original: _Text, text: _Text) -> bool:
-    """Whether the original has a negation among the words that both share."""
     known = _known(original, set(text.runs))
     between = range(min(known, default=0), max(known, default=0))
     return any(wording.is_negated(original.words[i][0]) for i in between if i not in known)
 
 
 def _known(text: _Text, runs: set[str]) -> set[int]:
-    """Return the indices of the text's words that are in one of `runs`."""
     return {i + j for i, run in enumerate(text.runs) if run in runs for j in range(RUN)}

@@ -66,7 +66,6 @@ class Condition:
         object.__setattr__(self, "_numbers", known)
 
     def __str__(self) -> str:
-        """Return the condition as the user writes it."""
         return f"{self.field} {self.comparison} {', '.join(self.values)}"
 
     def holds(self, facts: Facts) -> bool:
@@ -204,7 +203,6 @@ class Filters:
         return match[0] if match else ""
 
     def _in_time(self, published: str | None) -> bool:
-        """Compare dates at the precision that both have."""
         if not (self.published_from or self.published_to):
             return True
         date, first, last = self.date_in(published), self.published_from, self.published_to
@@ -228,7 +226,6 @@ def _field(facts: Facts, name: str) -> str | None:
 
 
 def fields_of(facts: Facts) -> Iterator[tuple[str, str]]:
-    """Yield all field names that conditions can use, with their values."""
     names = dict.fromkeys((*_SINGLE, "date", *facts.meta))
     found = ((name, _field(facts, name)) for name in names)
     yield from ((name, value) for name, value in found if value is not None)
@@ -248,7 +245,6 @@ def number_of(text: str) -> float | None:
 
 
 def _values(text: str) -> list[str]:
-    """Split at commas outside quotes."""
     found, at = [], 0
     while at <= len(text):
         match = _VALUE.match(text, at)

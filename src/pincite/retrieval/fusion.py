@@ -159,7 +159,6 @@ def with_prior(score: float, share: float) -> float:
 
 
 def kept(hits: Sequence[Hit], keep: Callable[[Hit], bool]) -> list[Hit]:
-    """Keep the hits that `keep` accepts, with ranks renumbered."""
     chosen = [hit for hit in hits if keep(hit)]
     return [hit._replace(rank=rank) for rank, hit in enumerate(chosen, 1)]
 

@@ -38,7 +38,6 @@ class Aim:
     exact: bool  # whether the spans are exact; a section's end is not known
 
     def meets(self, span: Span) -> bool:
-        """Whether the citation points to a part of `span`."""
         return any(map(span.overlaps, self.spans))
 
 

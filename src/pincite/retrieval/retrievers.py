@@ -97,7 +97,6 @@ _Shared: TypeAlias = tuple[Hit, float]  # a hit, and its share of the search's s
 
 
 def _first_of_each(hits: Sequence[_Shared], most: int) -> tuple[list[_Shared], list[_Shared]]:
-    """Split off the first `most` hits of each document; both lists keep their order."""
     seen = Counter[str]()
     first, others = list[_Shared](), list[_Shared]()
     for hit in hits:

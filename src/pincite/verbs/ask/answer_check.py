@@ -59,7 +59,6 @@ class AnswerChecker:
     def checked(
         self, sentences: Sequence[Sentence], references: Sequence[Reference]
     ) -> list[Checked]:
-        """Verify each sentence, in order."""
         ids = {reference.ref_id: reference.number for reference in references}
         by_number = {reference.number: reference for reference in references}
 
@@ -97,7 +96,6 @@ class AnswerChecker:
         """
 
         def unread(pair: tuple[str, Document], why: Failed) -> list[Passage | Evidence]:
-            """Stand in for the passages of a document that could not be cut into any."""
             document = pair[1]
             passage = Passage(document.doc_id, document.url, "", "", Span(0, 0))
             return [containment.not_judged(passage, why)]
@@ -204,7 +202,6 @@ class Repairer:
     prompt_tokens: int = 6000  # of the whole prompt
 
     def repaired(self, answer: Answer, checker: AnswerChecker) -> Answer:
-        """Remove or rewrite what the references do not support."""
         kept, dropped, changes = list[str](), list[Checked](), list[Change]()
         for checked in answer.sentences:
             if checked.standing is Standing.CONTRADICTED:

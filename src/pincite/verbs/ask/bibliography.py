@@ -136,7 +136,6 @@ def _name(text: str) -> Name:
 
 
 def _western(words: Sequence[str]) -> Name:
-    """Parse given names first, then the family name with the particles before it."""
     suffix = words[-1] if len(words) > 2 and _SUFFIX.fullmatch(words[-1]) else ""
     words = words[:-1] if suffix else words
     start = len(words) - 1
@@ -190,13 +189,11 @@ class Entry:
 
     @property
     def authors(self) -> list[dict[str, str]]:
-        """Names in CSL form."""
         found: list[dict[str, str]] = self.item.get("author", [])
         return found
 
     @property
     def date(self) -> list[int]:
-        """Year, month and day, as far as known."""
         found: list[int] = self.item.get("issued", {"date-parts": [[]]})["date-parts"][0]
         return found
 
@@ -211,7 +208,6 @@ def entries(references: Sequence[Reference]) -> list[Entry]:
 
 
 def _bare(reference: Reference) -> Entry:
-    """Fallback entry for a source of which only the id can be read."""
     name = line(str(reference.ref_id))
     item = {"type": "document", "title": name, "URL": name if "://" in name else ""}
     return Entry({field: value for field, value in item.items() if value})
@@ -418,7 +414,6 @@ def used(report: AnswerReport) -> list[Reference]:
 
 
 def to_csl(references: Sequence[Reference]) -> str:
-    """Format references as a JSON list of items in the schema of CSL 1.0.2."""
     items = [entry.item for entry in entries(references)]
     return json.dumps(items, ensure_ascii=False, indent=1) + "\n"
 
@@ -536,7 +531,6 @@ def _ris(entry: Entry) -> str:
 
 
 def _inverted(name: Mapping[str, str]) -> str:
-    """Invert a name: "Holm, Ida Marie, Jr"."""
     parts = (name.get(part, "") for part in ("literal", "family", "given", "suffix"))
     return ", ".join(part for part in parts if part)
 

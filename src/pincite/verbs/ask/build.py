@@ -152,7 +152,6 @@ def asking(settings: Settings, corpus: runtime.Places, *, keep: bool = True) -> 
 def checker(
     settings: Settings, verifier: Verifier, languages: frozenset[str] = frozenset({"en"})
 ) -> AnswerChecker:
-    """Build the checker of an answer's sentences; `languages` are those the verifier reads."""
     return AnswerChecker(
         verifier,
         languages,
@@ -166,7 +165,6 @@ def checker(
 def finder(
     settings: Settings, corpora: Corpora, verifier: CrossEncoderVerifier
 ) -> LiteratureFinder:
-    """Build the finder of an answer's documents; `verifier` reranks them."""
     # Wikipedia cannot be a source for itself, but it may be one in a user's own corpus.
     search = runtime.search(settings, corpora, settings.filters.exclude_hosts)
     return LiteratureFinder(

@@ -195,7 +195,6 @@ class AskPipeline:
     def _finished(
         self, silent: Answer, text: str, ending: Written, references: Sequence[Reference]
     ) -> Answer:
-        """Verify all sentences and, if enabled, repair them."""
         text, references = in_order(text.strip(), references)
         sentences = citation_marks.cited_sentences(text, self.language)
         answer = replace(
@@ -215,7 +214,6 @@ class AskPipeline:
 
 
 def numbered(found: Sequence["FoundDocument"]) -> list[Reference]:
-    """Number the documents as references 1, 2, …, best first."""
     return [
         Reference(number, ref_id(each.document), each.document, each.relevance, each.passages)
         for number, each in enumerate(found, 1)
@@ -286,7 +284,6 @@ class LiteratureFinder:
     include_retracted: bool = False
 
     def find(self, question: str) -> list[FoundDocument]:
-        """Return at most `limit` documents, best first."""
         return list(self.found(question).documents)
 
     def found(self, question: str) -> Found:
@@ -317,7 +314,6 @@ class LiteratureFinder:
     def _with_passages(
         self, question: str, found: Sequence[FoundDocument]
     ) -> tuple[FoundDocument, ...]:
-        """Extend long documents with further passages after the hits."""
         long = [each.document for each in found if len(each.document.text) > WHOLE]
         urls = [document.url for document in long]
         nearest = self.nearest(question, urls, RANKED) if self.nearest else [[] for _ in long]
@@ -337,7 +333,6 @@ class LiteratureFinder:
 
 
 def _by_words(question: str, document: Document) -> list[Passage]:
-    """Rank the passages by the number of words shared with the question."""
     by_words = sorted(passages(document), key=lambda p: -wording.shared(question, p.text))
     return by_words[:RANKED]
 

@@ -147,7 +147,6 @@ class AnswerReport(codec.JsonReport):
 
     @property
     def stopped(self) -> bool:
-        """Whether Ctrl-C ended the run."""
         return len(self.answers) < self.n_questions or any(a.stopped for a in self.answers)
 
     @property
@@ -166,8 +165,6 @@ class AnswerReport(codec.JsonReport):
 
 
 def shown(render: Callable[[Answer], T], answer: Answer) -> T:
-    """Render an answer without the parts for which `render` raises."""
-
     def raises(one: Answer) -> bool:
         try:
             render(one)

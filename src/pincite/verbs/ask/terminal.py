@@ -84,7 +84,6 @@ def _answer(answer: Answer) -> list[RenderableType]:
 
 
 def _sentence(checked: Checked, place: int | None) -> RenderableType:
-    """Show a sentence and, unless all references support it, their verdicts."""
     lines: list[RenderableType] = [sentence_line(checked)]
     if checked.standing not in (Standing.SUPPORTED, Standing.VERBATIM):
         lines += [_verdict(verdict) for verdict in checked.verdicts]
@@ -92,7 +91,6 @@ def _sentence(checked: Checked, place: int | None) -> RenderableType:
 
 
 def _row(number: str, *parts: RenderableType) -> RenderableType:
-    """Lay out a number with its aligned text."""
     row = Table.grid(padding=(0, 1))
     row.add_column(justify="right", min_width=3, style="dim", no_wrap=True)
     row.add_column()
@@ -138,7 +136,6 @@ def _reference(reference: Reference, answer: Answer) -> RenderableType:
 
 
 def _short(reference: Reference) -> Text:
-    """Show a reference that the answer does not cite, in a line or two."""
     document = reference.document
     text = _titled(reference)
     date = bibliography.cited_date(document.published, document.meta)

@@ -73,7 +73,6 @@ UNKNOWN = "For %(n)s of %(all)s references it is not known whether they were ret
 
 
 def counts(sentences: Sequence[Checked]) -> list[tuple[Standing, int]]:
-    """Count the sentences by standing, worst first."""
     found = Counter(sentence.standing for sentence in sentences)
     return [(each, found[each]) for each in ORDER if found[each]]
 
@@ -92,7 +91,6 @@ def label(checked: Checked, say: Callable[[str], str] = str) -> str:
 
 
 def advice(answers: Sequence[Answer]) -> str:
-    """Return what readers must know about all answers."""
     copied = all(
         sentence.standing is Standing.VERBATIM for a in answers for sentence in a.sentences
     )
@@ -100,7 +98,6 @@ def advice(answers: Sequence[Answer]) -> str:
 
 
 def written_by(answer: Answer, say: Callable[[str], str] = str) -> str:
-    """Say whether a model wrote the answer or it was copied."""
     if answer.abstained and not answer.sentences:
         return ""
     if answer.by != EXTRACT:
@@ -130,7 +127,6 @@ def cautions(answer: Answer, say: Callable[[str], str] = str) -> list[str]:
 
 
 def searched(answer: Answer) -> list[tuple[str, str]]:
-    """Return names and values that describe where the answer was searched."""
     where = answer.searched
     read = _documents(len(where.found))
     if answer.only_abstracts:
@@ -202,7 +198,6 @@ def unknown_retractions(references: Sequence[Reference], say: Callable[[str], st
 
 
 def published_in(reference: Reference) -> str:
-    """Return authors, journal, year, pages, publication type and corpus, as far as known."""
     document, meta = reference.document, reference.document.meta
     date = cited_date(document.published, meta)
     volume, issue = meta.get("volume", ""), meta.get("issue", "")
@@ -256,7 +251,6 @@ def places_of(reference: Reference, sentences: Sequence[Checked], support: Suppo
 
 
 def named_and_not(answer: Answer) -> tuple[list[Reference], list[Reference]]:
-    """Split the references into cited and uncited ones."""
     named = {v.number for s in answer.sentences for v in s.verdicts}
     ordered = sorted(answer.references, key=lambda reference: reference.number)
     return (
@@ -290,7 +284,6 @@ def signed(value: float) -> str:
 
 
 def shares(evidence: Evidence) -> Mapping[str, int]:
-    """Return the probabilities of support and contradiction in whole percent."""
     return {
         "supported": percent(evidence.prob_supported),
         "refuted": percent(evidence.prob_refuted),

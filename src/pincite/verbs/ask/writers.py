@@ -183,7 +183,6 @@ def _excerpt(reference: Reference, tokens: int) -> str:
 
 
 def excerpt(text: str, spans: Sequence[Span]) -> str:
-    """Join the spans' text, marking omitted text."""
     said = spans[0].of(text)
     for before, span in pairwise(spans):
         between = text[before.end : span.start]

@@ -100,7 +100,6 @@ class CheckRun:
         return report
 
     def _of_statements(self, checks: Sequence[Check]) -> Iterator[Note]:
-        """Yield warnings about statements whose results are less reliable than they seem."""
         settings, n_checks = self.settings, len(checks)
         by_verifier = settings.check.confirmation == "verifier"
         german = sum(looks_german(check.statement) for check in checks)
@@ -250,7 +249,6 @@ def _web(
     languages: frozenset[str] | None,
     fetching: Callable[[FetchStep], None],
 ) -> SearchedWeb:
-    """Build the web search, with the same rules as `verify`."""
     pages = stack.enter_context(web_pages(settings.web, fetching))
     candidates = stack.enter_context(
         web_candidates(settings.web, pages, settings.language, settings.filters.chosen)

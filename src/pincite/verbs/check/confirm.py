@@ -100,7 +100,6 @@ class VerifierJudge:
         ]
 
     def _shares(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[tuple[float, float]]:
-        """Return P(supported) and P(refuted) of each pair."""
         if self.reader is None:
             found = self.verifier.verify(pairs)
             return [(each.prob_supported, each.prob_refuted) for each in found]
@@ -194,7 +193,6 @@ class ModelJudge:
     def _choice(
         self, about: dict[str, object], statement: str, shown: str, analysis: str
     ) -> float | Failed:
-        """Ask one multiple choice; returns P(first option)."""
         step = "multiple_choice_confirmation_analysis"
         pair = (self.how.seed, about["passage"], statement, about["repetition"])
         content = "\0".join(map(str, pair)).encode("utf-8", "replace")

@@ -141,7 +141,6 @@ class CheckPipeline:
         )
 
     def _retrieved(self, readings: Sequence[Reading]) -> list[Retrieved | Failed]:
-        """Search for each reading, in the corpus and then on the web."""
         if not readings:
             return []
         stored = self.finder.find(readings) if self.finder else [[] for _ in readings]
@@ -162,7 +161,6 @@ class CheckPipeline:
         return both
 
     def _outcomes(self, pairs: Sequence[tuple[Reading, Found]]) -> list[Evidence | Failed]:
-        """Judge all pairs in one batch."""
         failures = [self._unusable(found) for _, found in pairs]
         usable = [
             (reading, found.passage)
@@ -305,7 +303,6 @@ class WindowFinder:
         ]
 
     def _around(self, document: Document | None, passage: Passage, span: Span) -> Passage:
-        """Return the sentence with its neighbours, as a passage of the document."""
         if document is None:
             return passage
         place = span.moved(passage.span.start)

@@ -176,7 +176,6 @@ _NOT_SO = {"en": "It is not the case that ", "de": "Es trifft nicht zu: "}
 
 
 def by_rules(statement: str, language: str = "en") -> Interpretation:
-    """Return the rules' readings; none for a question."""
     if language == "en" and looks_german(statement):
         language = "de"
     found = () if is_question(statement) else readings(statement, language)

@@ -119,7 +119,6 @@ def sides(result: ReadingResult) -> list[dict[str, Any]]:
 
 
 def _documents(result: ReadingResult, places: Sequence[int]) -> list[dict[str, Any]]:
-    """Group the passages at these places by document, keeping their order."""
     grouped: dict[str, list[int]] = {}
     for place in places:
         grouped.setdefault(result.items[place].passage.doc_id, []).append(place)
@@ -170,7 +169,6 @@ def page_of(item: Weighed) -> PageNumber | None:
 
 
 def measures_to_html(result: Mapping[str, Any]) -> str:
-    """Render the result of `pincite eval check` as one self-contained page with a plot."""
     points = [
         {
             "x": round(one["mean_probability"] * _PLOT, 1),
@@ -309,7 +307,6 @@ def lacking(report: CheckReport) -> str:
 
 
 def _published(report: CheckReport, anchor: str) -> dict[str, Any]:
-    """Return the publisher and the reading's anchor on the HTML page."""
     given = report.settings
     name, site, page = (str(given.get(name) or "") for name in _NAMES)
     author = {"name": name} if name else {}
@@ -427,7 +424,6 @@ def _filled(
 
 
 def uid_of(statement: str, created: str) -> str:
-    """Return the id of a check: 16 hex digits."""
     return hashlib.sha256(f"{created}\0{statement}".encode("utf-8", "replace")).hexdigest()[:16]
 
 
@@ -455,7 +451,6 @@ def _values(check: Check, report: CheckReport, show_documents: bool) -> dict[str
 
 
 def _claim(result: ReadingResult) -> dict[str, object]:
-    """Return a reading under our names and under EvidenceSeeker's."""
     reading, weight = result.reading, result.weight
     documents = [_as_document(str(n), item) for n, item in enumerate(result.items)]
     return {

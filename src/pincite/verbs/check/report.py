@@ -63,7 +63,6 @@ class ReadingResult:
     @property
     @written
     def summary(self) -> str:
-        """The result in words."""
         return wording.sentence(self.weight, len(self.items), self.reading.kind)
 
     @property
@@ -85,13 +84,11 @@ class Check:
     @property
     @written
     def complete(self) -> bool:
-        """Whether everything found was judged."""
         failed = [r.weight.n_failed or r.weight.outcome is Outcome.FAILED for r in self.results]
         return not self.failures and not any(failed)
 
     @property
     def stopped(self) -> bool:
-        """Whether Ctrl-C ended the check."""
         outcomes = [item.outcome for result in self.results for item in result.items]
         failed = [each for each in (*self.failures, *outcomes) if isinstance(each, Failed)]
         return any(each.step == "stopped" for each in failed)
@@ -117,17 +114,14 @@ class CheckReport(codec.JsonReport):
 
     @property
     def stopped(self) -> bool:
-        """Whether Ctrl-C ended the run."""
         return len(self.checks) < self.n_statements or any(c.stopped for c in self.checks)
 
     @property
     @written
     def complete(self) -> bool:
-        """Whether every statement was checked without a failure."""
         return len(self.checks) == self.n_statements and all(c.complete for c in self.checks)
 
     def legend(self, words: Language = IN_ENGLISH) -> str:
-        """Explain the degrees; empty if there are none."""
         threshold = self.settings.get("check.threshold")
         threshold = threshold if isinstance(threshold, int | float) else THRESHOLD
         degrees = [result.weight.doc for check in self.checks for result in check.results]
@@ -181,6 +175,5 @@ def _showable(
 
 
 def _blank(item: Weighed, why: Failed) -> Weighed:
-    """Return a placeholder for a passage that cannot be shown."""
     passage = Passage(item.passage.doc_id, str(item.passage.url), "", "", Span(0, 0))
     return Weighed(Unjudged(why.step, why.detail, passage), item.text_id, "failed")

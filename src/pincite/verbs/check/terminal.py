@@ -36,7 +36,6 @@ _SIDES = (("for", "green"), ("against", "red"))
 
 
 def print_report(report: CheckReport, console: Console, limit: int = 3) -> None:
-    """Print the checks, with at most `limit` passages on each side of a reading."""
     parts: list[RenderableType] = []
     for check in report.checks:
         parts += shown(partial(_check, limit=limit), check)
@@ -91,7 +90,6 @@ def _result(result: ReadingResult, statement: str, limit: int) -> list[Renderabl
 
 
 def _items(result: ReadingResult, limit: int) -> Table:
-    """Tabulate the passages for the reading, then those against it: side, degree, passage."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column()
     table.add_column()

@@ -70,7 +70,6 @@ class Trace:
 
     @property
     def memory(self) -> dict[str, Completion]:
-        """Replies that can be reused."""
         return {key: r for key, r in self.replies.items() if key not in self.unreadable}
 
     @property
@@ -235,7 +234,6 @@ def _model_judge(trace: Trace) -> ModelJudge | None:
 
 
 def model_of(judge: ModelJudge, models: Mapping[str, str]) -> dict[str, Any]:
-    """Return what `_model_judge` needs of a judge; `models` are fingerprints by step."""
     names = ("options", "language", "fingerprint")
     given = {name: getattr(judge.templates, name) for name in names}
     templates = {**given, "texts": dict(judge.templates.texts)}

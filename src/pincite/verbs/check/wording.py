@@ -120,7 +120,6 @@ def warning(weight: Weight, words: Language = IN_ENGLISH) -> str:
 def unused_pages(
     unread: Sequence[Unchecked], excluded: Sequence[Exclusion], say: Callable[[str], str] = str
 ) -> list[tuple[str, str]]:
-    """Return the web pages that are not evidence, each with the reason."""
     why_not = [(page.url, why_unchecked(page, say)) for page in unread]
     return [*why_not, *((page.url, why_excluded(page, say)) for page in excluded)]
 

@@ -60,7 +60,6 @@ def _exists(given: str) -> bool:
 
 
 def home(settings: Settings) -> Site:
-    """The wiki for titles without an address."""
     return site_at(settings.verify.wiki) if settings.verify.wiki else wikipedia(settings.language)
 
 
@@ -87,7 +86,6 @@ class Wikis:
         return self._apis.setdefault(site, ActionApi(site, self.web, tell=self.tell))
 
     def page(self, address: ArticleAddress) -> Page | Refused:
-        """Return one revision of an article, or why there is none."""
         return fetch_page(self.api(address.site), address)
 
     def article(self, page: Page) -> Article:

@@ -124,8 +124,6 @@ class Run:
         )
 
     def report_on(self, page: PageText) -> Report | str:
-        """Report on a page of a dump, or return what went wrong with it."""
-
         def report() -> Report | str:
             if page.problem:
                 return page.problem
@@ -272,7 +270,6 @@ class Elsewhere:
     sources: Path | None
 
     def report_on(self, page: PageText) -> Report | str:
-        """As `Run.report_on`. Models and corpora are opened once per process."""
         opened = partial(
             verifying,
             self.settings.replace(threads=1),
@@ -285,7 +282,6 @@ class Elsewhere:
 
 
 def _of_failures(findings: Sequence[Finding], uncited: Sequence[Uncited]) -> tuple[Note, ...]:
-    """Count the internal failures and their kinds."""
     kinds = [each.failed.detail for each in uncited if each.failed]
     for finding in findings:
         outcomes = [result.outcome for result in finding.citations]

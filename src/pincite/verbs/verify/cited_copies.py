@@ -63,7 +63,6 @@ class CitedCopies:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Problems with an archive that did not end the run."""
         return self.web.wayback.warnings if self.web and self.web.wayback else ()
 
     def read(self, citation: Citation, written: str | None = None) -> CitedSource:

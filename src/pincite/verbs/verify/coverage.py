@@ -27,7 +27,7 @@ from pincite.verbs.verify.wording import COPIES, STEPS
 class Stage(StrEnum):
     """How far a citation got. Each stage has passed all those before it."""
 
-    CITED = "cited"  # stands at a claim
+    CITED = "cited"  # cited for a claim
     ADDRESSED = "addressed"  # has an address, a DOI or a PubMed ID
     OBTAINED = "obtained"  # a copy of the page is available: supplied, cached or fetched
     READ = "read"  # text was found in it
@@ -58,7 +58,6 @@ class Coverage:
     copies: Mapping[CopyKind, Tally]  # which copies were judged; the most frequent first
 
     def __post_init__(self) -> None:
-        """Raise ValueError if a stage is missing."""
         if lacking := sorted(set(Stage) - set(self.stages)):
             raise ValueError(f"it lacks {', '.join(lacking)}")
 
@@ -246,7 +245,6 @@ class Open(NamedTuple):
 
 
 def by_reason(findings: Sequence[Finding]) -> list[Open]:
-    """Group the claims that could not be checked by reason, the largest group first."""
     groups: dict[tuple[Reason, ...], list[tuple[int, Finding]]] = {}
     for rank, finding in enumerate(findings, 1):
         if finding.label is Label.UNCHECKED:

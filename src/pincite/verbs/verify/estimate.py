@@ -61,7 +61,6 @@ class Estimate:
 
     @property
     def seconds(self) -> Seconds:
-        """Total time: fetching comes first, then judging."""
         return self.fetching[0] + self.judging[0], self.fetching[1] + self.judging[1]
 
 

@@ -79,19 +79,16 @@ class ReadSource(NamedTuple):
 
     @property
     def source(self) -> Document | Unchecked:
-        """The document, or why there is none."""
         return self.cited.source
 
     @property
     def whole(self) -> list[Passage]:
-        """All passages of the document; empty if there is none."""
         return whole(self.source) if isinstance(self.source, Document) else []
 
     def without(self, why: Unchecked) -> "ReadSource":
         return ReadSource(self.citation, self.cited._replace(source=why))
 
     def failing(self, why: Failed) -> "ReadSource":
-        """Mark the source as failed after an error in one of its steps."""
         return self.without(containment.unchecked(self.citation.url or "", why))
 
     def judged(self, claim: Claim, evidence: Sequence[Evidence]) -> "ReadSource":
@@ -136,7 +133,6 @@ class VerifyPipeline:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Problems during the run that did not end it."""
         of_search = self.online.search.warnings if self.online else ()
         return (*of_search, *self.copies.warnings)
 
@@ -187,7 +183,6 @@ class VerifyPipeline:
         return only_quotes(found)
 
     def supplied(self, uncited: Uncited, written: str | None = None) -> Uncited:
-        """Find sources that could be cited for an uncited sentence."""
         if not (self.search or self.online) or "en" not in self.languages:
             return uncited
         found = self.finding(uncited.claim, written)
@@ -241,7 +236,6 @@ class VerifyPipeline:
         return all(each.prob_supported < self.threshold for each in evidence)
 
     def _group(self, claim: Claim, checked: Sequence[_Checked]) -> Finding:
-        """Combine the citations, alone and together, into a finding without suggestions."""
         results = tuple(each.result for each in checked)
         together = self._together(claim, [each.read.evidence for each in checked])
         if len(checked) == 1:
@@ -483,7 +477,6 @@ class VerifyPipeline:
     def _candidates(
         self, claim: Claim, written: str | None
     ) -> tuple[list[Hit], tuple[Exclusion, ...]]:
-        """Return the fused hits without copies, cited pages and excluded pages."""
         if self.search is None:
             return [], ()
         words = retrievers.lexical_query(claim)
@@ -505,7 +498,6 @@ class VerifyPipeline:
         return without_copies(allowed), (*found.excluded, *copies)
 
     def documents(self, urls: Sequence[str]) -> list[Document | None]:
-        """Return the candidates' documents, from the corpus if it has them, else from the web."""
         none: list[Document | None] = [None] * len(urls)
         stored = self.documents_of(urls) if self.documents_of else none
         found = self.online.get(urls) if self.online else none

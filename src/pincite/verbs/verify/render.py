@@ -141,7 +141,6 @@ def _of_claim(claim: Claim) -> dict[str, Value]:
 
 
 def _of_suggestions(found: Finding | Uncited) -> dict[str, Value]:
-    """Return the columns for the first better source and the excluded pages."""
     row: dict[str, Value] = {
         "excluded": " | ".join(f"{each.url} ({each.bar})" for each in found.excluded) or None
     }
@@ -380,7 +379,6 @@ def names(language: Language = IN_ENGLISH) -> dict[str, Any]:
 
 
 def _to_look_at(finding: Finding) -> bool:
-    """Whether to read it first: a part fails, or the source changed."""
     if finding.label is Label.SUPPORTED:
         return finding.source_changed
     return finding.label is not Label.UNCHECKED
@@ -420,7 +418,6 @@ def _shared_reasons(finding: Finding) -> tuple[Note, ...]:
 
 
 def _unchecked(finding: Finding) -> dict[str, list[CitationResult]]:
-    """Group the unchecked citations by the wording of their reason."""
     groups: dict[str, list[CitationResult]] = {}
     for result in finding.citations:
         if isinstance(result.outcome, Unchecked):

@@ -210,7 +210,6 @@ def _indented(text: Text, lines: Sequence[str], style: str = "dim") -> None:
 
 
 def _of_source(result: CitationResult, finding: Finding) -> list[str]:
-    """Describe a cited source. For a supported claim, its name is enough."""
     lines = _listed(result.listing)
     if not isinstance(result.outcome, Evidence):
         return [*lines, why_unchecked(result.outcome)]

@@ -215,7 +215,6 @@ def copy_read(result: CitationResult, say: Callable[[str], str] = str) -> str:
 
 
 def second_opinion(finding: Finding, say: Callable[[str], str] = str) -> tuple[str, ...]:
-    """Return lines on a language model's opinion of the claim; empty if there is none."""
     said = finding.opinion
     if said is None:
         return ()
@@ -268,7 +267,6 @@ def reliability(listing: Listing | None) -> str:
 
 
 def about_claim(claim: Claim) -> list[str]:
-    """Return notes on a claim: editors' tags, and templates that could not be read."""
     lines = [f"tagged by an editor: {cells.one_line(', '.join(claim.tags))}"] if claim.tags else []
     if claim.unread:
         templates = ", ".join(map(cells.one_line, claim.unread))

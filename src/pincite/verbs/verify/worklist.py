@@ -79,7 +79,6 @@ class WorkList:
 
 
 def row_of(report: Report, name: str) -> Row:
-    """Summarise a report; `name` is the file name of its page."""
     findings, labels = report.findings, report.counts.labels
     checked = [f for f in findings if f.label is not Label.UNCHECKED]
     supported = [f.prob_supported or 0.0 for f in checked]
