@@ -101,6 +101,5 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run a command; see `pincite.cli.edge` for errors."""
     # Without its standalone mode, click returns the code that a command gave to `Exit`.
     edge.run(lambda arguments: cli.main(arguments, standalone_mode=False), sys.argv[1:])

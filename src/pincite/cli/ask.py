@@ -107,7 +107,6 @@ def _pmids_in(path: Path) -> list[str]:
 
 
 def _shower() -> Any:
-    """Print each sentence on stderr as soon as it is verified, if that is a terminal."""
     if not sys.stderr.isatty():
         return None
     from rich.console import Console

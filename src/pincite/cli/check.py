@@ -225,7 +225,6 @@ class TimeLeft:
         self._began, self._total = 0.0, 0
 
     def __call__(self, done: int, total: int) -> None:
-        """Record that `done` of `total` calls of one step have been answered."""
         now = time.monotonic()
         if done == 0 or total != self._total:
             self._began, self._total = now, total

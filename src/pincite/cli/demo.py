@@ -111,7 +111,6 @@ def _expected(demo: Path) -> dict[str, Any]:
 
 @contextmanager
 def _indexed(documents: Path, what: str, settings: Settings, quiet: bool) -> Iterator[Path]:
-    """Make a temporary corpus of a demo's documents."""
     from pincite import runtime
     from pincite.corpus.embedded import EmbeddedCorpus
     from pincite.library.update import ingest
@@ -128,7 +127,6 @@ def _indexed(documents: Path, what: str, settings: Settings, quiet: bool) -> Ite
 
 
 def differences(answer: Answer, wanted: dict[str, Any]) -> Iterator[str]:
-    """Yield the differences between an answer and the expected one, one line each."""
     if bool(answer.abstained) != wanted.get("abstains", False):
         yield f"expected {'an answer' if answer.abstained else 'none'}"
     for checked in answer.sentences:
@@ -145,7 +143,6 @@ def differences(answer: Answer, wanted: dict[str, Any]) -> Iterator[str]:
 
 
 def _said_of(answer: Answer, reference: Reference | None) -> list[str]:
-    """Return the sentences that refer to a paper."""
     return [
         checked.sentence.text
         for checked in answer.sentences
@@ -154,7 +151,6 @@ def _said_of(answer: Answer, reference: Reference | None) -> list[str]:
 
 
 def _compare(others: Sequence[str], well: str, quiet: bool) -> None:
-    """Print the differences and exit with 1; if there are none, print `well`."""
     for line in others:
         options.say(line)
     if others:

@@ -107,7 +107,6 @@ def run(command: Callable[[list[str]], int | None], arguments: Sequence[str]) ->
 
 
 def _reported(error: BaseException) -> int:
-    """Print the error and what to do; returns the exit code."""
     if isinstance(error, BrokenPipe) and error.__cause__:
         error = error.__cause__
     if isinstance(error, OSError) and _dropped_output(error):
@@ -124,7 +123,6 @@ def _reported(error: BaseException) -> int:
 
 
 def _explained(error: BaseException) -> tuple[str, int]:
-    """Return the message and the exit code for an error that is not click's."""
     if isinstance(error, ImportError) and (absent := missing(error)):
         error = absent
     if isinstance(error, PinciteError):
@@ -141,7 +139,6 @@ def _explained(error: BaseException) -> tuple[str, int]:
 
 
 def _of_system(error: OSError) -> tuple[str, int]:
-    """Return the message and the exit code for an error of the operating system."""
     names = dict.fromkeys(str(name) for name in (error.filename, error.filename2) if name)
     what = f"{', '.join(names)}: " if names else ""
     step = _NEXT_STEPS.get(error.errno or 0) or _logged(error)
@@ -150,7 +147,6 @@ def _of_system(error: OSError) -> tuple[str, int]:
 
 
 def _line(error: BaseException) -> str:
-    """Shorten the error's message to one line without control characters."""
     return "".join(c for c in " ".join(str(error).split()) if c.isprintable())[:300].rstrip(".")
 
 

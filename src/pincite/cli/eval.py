@@ -77,7 +77,6 @@ def wafer(
 def _searched(
     collection: Any, corpus: Path | str | None, settings: Any, tell: Any
 ) -> dict[str, Any]:
-    """Compute the measures that need pages: retrieval, and the verifier on failing citations."""
     from pincite import runtime
     from pincite.corpus import engines
     from pincite.evaluation import wafer as wafer_
@@ -465,7 +464,6 @@ def judge(
 def _verdicts(
     settings: Any, recorded: Path | None, files: tuple[Path, ...], quiet: bool
 ) -> dict[str, Any]:
-    """Return the model's verdicts on the rows of files, recorded or requested now."""
     from pincite import runtime
     from pincite.documents.jsonl import read_labelled
     from pincite.evaluation import judges
@@ -490,7 +488,6 @@ def _verdicts(
 
 
 def _kept(corpus_file: Path, fingerprint: str) -> Path:
-    """Return a cache folder for this file, encoder and passage rule."""
     from pincite.models import weights
     from pincite.text.passages import PASSAGE_RULE
 

@@ -102,7 +102,6 @@ def source() -> None:
 
 
 def _ref_options(command: options.Command) -> options.Command:
-    """Options for REF, the citation's article, and how to fetch an article."""
     for option in (
         options.of_settings("web.online", "web.contact", "verify.wiki", "verify.article_markup"),
         click.option(
@@ -202,7 +201,6 @@ def _source(ref: str, article: str | None, report: Path | None, **given: Any) ->
 
 
 def _attached(ref: str, given: dict[str, Any]) -> tuple[Any, Any]:
-    """Return the store, and the copies of REF; raises if there are none."""
     source, copies = _source(ref, **given)
     found = copies.of(source.keys)
     if not found:

@@ -325,7 +325,6 @@ def _prune(pages: Path, days: float, which: str) -> None:
 
 
 def _of(kind: Callable[[Path], Any], file: Path, act: Callable[[Any], int]) -> int:
-    """Apply `act` to a cache; 0 if there is none."""
     if not file.exists():
         return 0
     with closing(kind(file)) as kept:

@@ -105,7 +105,6 @@ def _option(name: str, record: type) -> Callable[[Command], Command]:
 
 
 def settings_of(options: dict[str, Any]) -> Settings:
-    """Load the effective settings from the values of `of_settings`."""
     config = options.pop("config", None)
     given = {name: value for name, value in options.items() if value != ()}
     if isinstance(encoders := given.get("encoder"), tuple):
@@ -156,7 +155,6 @@ def parallel_options(command: Command) -> Command:
 
 @contextmanager
 def parallel(on: Any, workers: int | None) -> Iterator[Any]:
-    """Yield the workers that `parallel_options` chose."""
     from pincite.library.parallel import opened
 
     if on == "local" and workers:
@@ -208,7 +206,6 @@ class Display:
 
     @property
     def is_shown(self) -> bool:
-        """Whether there is a terminal and progress is wanted."""
         return not self.bars.disable
 
 

@@ -259,7 +259,6 @@ def listed(**places: Any) -> None:
 def _change(
     places: dict[str, Any], name: str, event: str, done: str, about: Any = None, **changes: Any
 ) -> None:
-    """Change an account, record that in the audit log, and print a message."""
     with _people(**places) as people:
         account = people.accounts.named(name)
         if account is None:

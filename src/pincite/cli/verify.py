@@ -156,7 +156,6 @@ def _check_dump_options(dump: Any, others: Any, on: str, settings: Settings) -> 
 
 
 def _local(dump: Path | str, quiet: bool) -> Path:
-    """Return the dump, copied into the cache if it is at an address."""
     from pincite.library import download
     from pincite.models import weights
 
@@ -326,7 +325,6 @@ class Batch:
                     display("articles", n_done, total)
 
     def estimate(self, titles: Path | None, category: str | None) -> "Estimate":
-        """Estimate the cost of the whole list from a few of its articles."""
         from pincite.library import web_pages
         from pincite.verbs.verify import articles, estimate
         from pincite.wiki.api import Page

@@ -75,7 +75,6 @@ class Contents:
 
 
 def listed(store: Store, which: Which, limit: int, after: After | None = None) -> list[Listed]:
-    """Return at most `limit` documents after `after`, in order."""
     expression, comparison, direction = _ORDERS[which.order]
     conditions, values = _conditions(which)
     if after:
@@ -122,7 +121,6 @@ def url_of(store: Store, doc_id: str) -> str | None:
 
 
 def ids_of(store: Store, urls: Sequence[str]) -> list[str | None]:
-    """The ids of the documents at `urls`, in order; None where there is none."""
     sql = "SELECT doc_id FROM documents WHERE url = CAST(? AS TEXT)"
     found = [store.rows(sql, (raw(url),)) for url in urls]
     return [str(rows[0][0]) if rows else None for rows in found]

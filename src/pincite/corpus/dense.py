@@ -440,7 +440,6 @@ class _Graph:
 
 
 def _only(accepted: Accepted | None) -> dict[str, Any]:
-    """Express a filter as FAISS search parameters."""
     import faiss
 
     bitmap: Any = faiss.IDSelectorBitmap  # as faiss wraps it, it takes an array

@@ -88,7 +88,6 @@ class EmbeddedCorpus(Searchable):
 
     @classmethod
     def open_or_create(cls, folder: Path, encoder: Encoder | None) -> "EmbeddedCorpus":
-        """Open the corpus in the folder for writing, or create one; raises what these raise."""
         if is_corpus(folder):
             return cls.open(folder, encoder, write=True)
         return cls.create(folder, encoder)
@@ -238,7 +237,6 @@ class EmbeddedCorpus(Searchable):
         n: int,
         merge: Merge,
     ) -> list[list[Hit]]:
-        """Run the searches, merge their `n` hits each, and return the hits of each query."""
         asked = [(each, queries, self._encoded(each, queries)) for each, queries in searches]
         with self._current() as generation:
             ranked = [self._ranked(generation, *one, n) for one in asked]

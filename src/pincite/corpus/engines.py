@@ -63,7 +63,6 @@ def create(given: Address, encoder: Encoder | None) -> Corpus:
 
 
 def open_or_create(given: Address, encoder: Encoder | None) -> Corpus:
-    """Open the corpus for writing, or create it; see `open` and `create` for errors."""
     return open(given, encoder, write=True) if exists(given) else create(given, encoder)
 
 

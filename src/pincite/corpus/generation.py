@@ -88,7 +88,6 @@ class Generation:
         return n_new
 
     def delete(self, urls: Sequence[str]) -> int:
-        """Remove the documents at `urls` as one batch; returns how many existed."""
         there = [url for url in dict.fromkeys(urls) if self.store.hash_at(url) is not None]
         if there:
             with self.store.batch():

@@ -378,7 +378,6 @@ def _analyzer() -> "tantivy.TextAnalyzer":
 
 
 def words_of(text: str) -> list[str]:
-    """Return a text's words in the indexed form, in order."""
     return _analyzer().analyze(_clean(text))
 
 

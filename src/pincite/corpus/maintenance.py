@@ -53,7 +53,6 @@ TOLD_EVERY = 16  # documents
 
 
 def flaws(store: Store, tell: Tell) -> Iterator[Finding]:
-    """Yield what is wrong with a store, in one committed state."""
     folder = store.path.parent.parent
     for check in (_schema, _pages, _documents, _counters, _vectors):
         try:
@@ -96,7 +95,6 @@ def _documents(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
 
 
 def _problem_of(store: Store, key: int, url: str) -> str:
-    """Describe what is wrong with one document; empty if nothing is."""
     try:
         document = store.document(url)
         if document is None:

@@ -28,7 +28,6 @@ class Corpora:
 
     @property
     def encoder(self) -> Encoder | None:
-        """The first encoder found."""
         return next((each.encoder for each in self.named.values() if each.encoder), None)
 
     @property
@@ -123,7 +122,6 @@ class _ByMeaning:
 
 
 def _words(query: Query) -> Iterator[tuple[str, float]]:
-    """Yield each occurrence of a word in a query, with its weight."""
     for text, weight in ((query, 1.0),) if isinstance(query, str) else query:
         yield from ((match[0], weight) for match in _WORD.finditer(text))
 

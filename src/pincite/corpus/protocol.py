@@ -36,7 +36,6 @@ class CorpusStatus:
 
     @property
     def n_batches_behind(self) -> int:
-        """How many batches the word index has still to replay."""
         return self.sequence - self.lexical_sequence
 
 

@@ -148,7 +148,6 @@ class Searchable(ABC):
         filters: Filters = NO_FILTERS,
         mode: Mode = "weighted",
     ) -> Retriever:
-        """Search by words, by meaning, or by both with this fusion mode."""
         if way == "lexical":
             return self.lexical(exclude, filters)
         if way == "dense":

@@ -105,7 +105,6 @@ def listed(keys: Iterable[int]) -> str:
 
 
 def place(row: Sequence[Any]) -> Place:
-    """Parse a row of the passages joined with their documents."""
     key, document, doc_id, url, title, first, last, published, meta = row
     if not 0 <= first < last:
         raise ValueError(f"passage {key} spans {first} to {last}")
@@ -124,7 +123,6 @@ def text_of(place: Place, blocks: Mapping[tuple[int, int], str]) -> str:
 
 
 def packed(key: int | None, text: str) -> Iterator[tuple[int | None, int, bytes]]:
-    """Yield a document's text as rows of compressed blocks."""
     for start in range(0, len(text), BLOCK_CHARACTERS):
         block = text[start : start + BLOCK_CHARACTERS]
         yield key, start // BLOCK_CHARACTERS, zlib.compress(raw(block), 6)
@@ -321,7 +319,6 @@ class Store:
         return int(self._value("SELECT COUNT(*) FROM documents"))
 
     def n_passages(self, after: int = 0, up_to: int | None = None) -> int:
-        """Count passages with keys above `after` and at most `up_to`."""
         bound = np.iinfo(np.int64).max if up_to is None else up_to
         sql = "SELECT COUNT(*) FROM passages WHERE key > ? AND key <= ?"
         return int(self._value(sql, (after, int(bound))))
@@ -337,7 +334,6 @@ class Store:
             yield from (url for _, url in rows)
 
     def hash_at(self, url: str) -> str | None:
-        """Return the content hash of the document at `url`; None if there is none."""
         rows = self.rows(
             "SELECT content_hash FROM documents WHERE url = CAST(? AS TEXT)", (raw(url),)
         )
@@ -494,7 +490,6 @@ class Store:
             self._run("INSERT OR REPLACE INTO manifest VALUES (?, ?)", (name, value))
 
     def remove(self, url: str) -> bool:
-        """Remove the document at `url` and all that belongs to it; returns whether it existed."""
         sql = "SELECT key, doc_id FROM documents WHERE url = CAST(? AS TEXT)"
         for key, doc_id in self.rows(sql, (raw(url),)):
             sql = "SELECT MIN(key), MAX(key) FROM passages WHERE document = ?"

@@ -166,7 +166,6 @@ def _ranked(retriever: Retriever, queries: Mapping[str, str]) -> dict[str, list[
 
 
 def _by_document(query_id: str, hits: Sequence[Hit]) -> list[Ranked]:
-    """Rank each document by its best passage."""
     best: dict[str, float] = {}
     for hit in hits:
         best.setdefault(hit.passage.url, hit.score)

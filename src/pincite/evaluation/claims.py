@@ -123,7 +123,6 @@ def predicted(
     scorers: Sequence[Scorer | Unavailable],
     progress: Progress | None = None,
 ) -> Predictions:
-    """Compute every system's scores on these rows."""
     systems: dict[str, Scores | Unavailable] = {}
     for scorer in scorers:
         if isinstance(scorer, Unavailable):
@@ -212,7 +211,6 @@ def verifier_scores(
 def all_evidence(
     verifier: Verifier, claims: Sequence[tuple[str, Sequence[Passage]]]
 ) -> list[list[Evidence]]:
-    """Return, for each claim, the evidence of each of its passages."""
     pairs = [(Claim("", claim), passage) for claim, of_claim in claims for passage in of_claim]
     evidence = iter(verifier.verify(pairs))
     return [[next(evidence) for _ in of_claim] for _, of_claim in claims]
@@ -290,7 +288,6 @@ def cosines(encoder: Encoder, rows: Sequence[CutRow], tell: Tell) -> Scores:
 
 
 def relevance(logits: Logits, rows: Sequence[CutRow], tell: Tell) -> Scores:
-    """Score with a cross-encoder's raw logit."""
     values: list[float] = []
     for batch in _batches(rows, tell):
         found = iter(logits([(row.row.claim, p.text) for row in batch for p in row.passages]))
@@ -361,7 +358,6 @@ def _measured(labels: Sequence[str], scores: Scores, threshold: float) -> dict[s
 
 
 def _ranked(labels: Any, values: Doubles, kept: Sequence[str]) -> dict[str, Any]:
-    """Return the AUROC of the rows with these labels."""
     chosen = np.isin(labels, kept)
     supported: Flags = labels[chosen] == "support"
     return {

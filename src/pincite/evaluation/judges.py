@@ -44,8 +44,6 @@ def asked(
     at_once: int,
     tell: Callable[[int, int], None] | None = None,
 ) -> tuple[dict[str, Verdict], Counter[str]]:
-    """Return the model's verdict on each row, and counts of failures by reason."""
-
     def ask(row: LabelledClaim) -> Opinion | Failed:
         return judge.opinion(Claim(row.row_id, row.claim), [Document("", "", row.evidence)])
 
@@ -90,7 +88,6 @@ def _verdict(line: str, place: str) -> tuple[str, Verdict]:
 
 
 def both(predictions: Predictions, verdicts: Verdicts) -> list[Judged]:
-    """Return the rows that both judged: our log-odds, the model's verdict, and the truth."""
     values = _own(predictions)
     return [
         Judged(float(value), verdicts[row.row_id], row.label == "support")
@@ -153,7 +150,6 @@ def _first(order: Any, share: float) -> Flags:
 def _figures(
     supported: Flags, values: Doubles, decided: Flags, labels: Sequence[str]
 ) -> dict[str, Any]:
-    """Return AUROC, accuracy at the threshold, and the share flagged of each label."""
     flagged = {
         label: round(float((~decided)[[each == label for each in labels]].mean()), 4)
         for label in sorted(set(labels))

@@ -117,7 +117,6 @@ def measured(
 def lines(
     rows: Sequence[LabelledStatement], predictions: Sequence[Prediction]
 ) -> list[dict[str, Any]]:
-    """Return each statement with its label and result, as JSON values."""
     return [
         {
             "statement": row.statement,
@@ -148,7 +147,6 @@ def _measures(pairs: Sequence[tuple[LabelledStatement, Prediction]]) -> dict[str
 
 
 def _confusion(labels: Sequence[str], said: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Count the results by label."""
     columns = [name for name in (*LABELS, FAILED) if name in {*labels, *said}]
     counts = Counter(zip(labels, said, strict=True))
     return {

@@ -236,7 +236,6 @@ def by_class(
 
 
 def class_measures(labels: Sequence[str], predicted: Sequence[str]) -> dict[str, Any]:
-    """Return F1 by class of `labels`, macro-F1, weighted F1 and accuracy, with intervals."""
     found = by_class(labels, predicted, sorted(set(labels)))
     return {
         "macro_f1": found["macro"]["f1"],

@@ -97,7 +97,6 @@ def _label(axes: Any, x: str, y: str, title: str) -> None:
 
 
 def _colours(files: Mapping[str, Curves]) -> dict[str, str]:
-    """Give each system one colour in all panels."""
     names = dict.fromkeys(n for parts in files.values() for one in parts.values() for n in one)
     return {name: f"C{number}" for number, name in enumerate(names)}
 

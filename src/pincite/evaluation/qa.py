@@ -150,7 +150,6 @@ def measured(
     systems: Sequence[str] = (),
     tell: Tell = lambda what, done, total: None,
 ) -> dict[str, Any]:
-    """Return the measures by part; retrieval by system."""
     found: dict[str, Any] = {}
     finder, checker = pipeline.finder, pipeline.checker
     if "retrieval" in parts:
@@ -268,7 +267,6 @@ def _supported(
 
 
 def joined(documents: Sequence[Document]) -> Document:
-    """Join the documents in order; an empty list gives an empty document."""
     if len(documents) == 1:
         return documents[0]
     title = " · ".join(d.title for d in documents if d.title)
@@ -367,7 +365,6 @@ def finders(whole: LiteratureFinder, names: Sequence[str] = SYSTEMS) -> dict[str
 def run_of(
     finder: LiteratureFinder, questions: Sequence[Question], name: str, tell: Tell
 ) -> dict[str, list[str]]:
-    """Return the addresses that a way to search finds for each question, best first."""
     found: dict[str, list[str]] = {}
     for number, question in enumerate(questions, 1):
         found[question.question_id] = [f.document.url for f in finder.find(question.text)]

@@ -120,7 +120,6 @@ def judge(
     checker: AnswerChecker,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[JudgedRow]:
-    """Judge each row like `ask` judges a sentence with a reference."""
     judged: list[JudgedRow] = []
     for start in range(0, len(rows), ROWS_AT_ONCE):
         batch = rows[start : start + ROWS_AT_ONCE]
@@ -171,7 +170,6 @@ def likeliest(evidence: Sequence[Evidence]) -> str:
 def _measures(
     judged: Sequence[JudgedRow], supported_from: float, contradicted_from: float
 ) -> dict[str, Any] | None:
-    """Return the measures of a part; None if it is empty."""
     if not judged:
         return None
     said = [likeliest(each.evidence) for each in judged]
@@ -200,7 +198,6 @@ def _labels(judged: Sequence[JudgedRow]) -> list[str]:
 
 
 def mix(judged: Sequence[JudgedRow]) -> dict[str, float]:
-    """Return the share of each class."""
     counts = Counter(_labels(judged))
     return {label: round(counts[label] / max(1, len(judged)), 3) for label in LABELS}
 

@@ -32,7 +32,6 @@ _NOTE = (
 
 
 def _grid(rows: Iterable[Sequence[str]]) -> list[str]:
-    """Align columns: the first to the left, the others to the right."""
     rows = list(rows)
     widths = [max(len(row[i]) if i < len(row) else 0 for row in rows)
               for i in range(max(map(len, rows), default=0))]  # fmt: skip
@@ -57,7 +56,6 @@ def _with_interval(values: Mapping[str, Any], key: str) -> str:
 
 
 def claims_table(results: Sequence[Mapping[str, Any]]) -> str:
-    """One table per file: systems by measures."""
     lines = []
     for result in results:
         counted = ", ".join(f"{n} {label}" for label, n in result["labels"].items() if n)
@@ -91,7 +89,6 @@ def judge_table(judge: MeasuredJudge) -> str:
 
 
 def opinions_table(results: Sequence[Mapping[str, Any]]) -> str:
-    """Figures of our score, the model and both; the latter by share of rows asked."""
     lines = []
     for result in results:
         systems = {"own": result["own"], "model alone": result["model"]}
@@ -109,7 +106,6 @@ def opinions_table(results: Sequence[Mapping[str, Any]]) -> str:
 
 
 def check_table(result: Mapping[str, Any]) -> str:
-    """Measures of `check` on labelled statements by type, and results by label."""
     columns = ("n", "accuracy", "macro_f1", "sign_accuracy", "ece")
     rows = [[result["file"], *columns]]
     for name, one in {"all": result, **result["by_type"]}.items():
@@ -128,7 +124,6 @@ def check_table(result: Mapping[str, Any]) -> str:
 
 
 def beir_table(result: Mapping[str, Any]) -> str:
-    """Systems by measures with intervals, then the number of missing relevant documents."""
     corpus = result["corpus"]
     rows = [["", *_BEIR]]
     for name, values in result["systems"].items():

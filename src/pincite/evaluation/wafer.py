@@ -111,7 +111,6 @@ def evaluate(
 def levels(
     records: Sequence[WaferRecord], corpus: Corpus, runs: dict[str, list[list[Hit]]]
 ) -> dict[str, Any]:
-    """Return the measures of each system's rankings at all levels."""
     pages = {str(n): dict.fromkeys(sorted(record.urls), 1) for n, record in enumerate(records)}
     marked = {
         str(n): dict.fromkeys(_evidence_of(record, corpus), 1)
@@ -355,7 +354,6 @@ def depths(records: Sequence[WaferRecord]) -> dict[str, Any]:
 
 
 def _row(record: WaferRecord, label: str, pages: Pages | None) -> CutRow:
-    """Build a claim with its pages' text, as stored or else from the record."""
     stored = pages(record.urls) if pages else ()
     texts = [page.text for page in stored if page] or [
         p.text for output in record.outputs for p in output.provenance if p.text

@@ -166,7 +166,6 @@ class Opinions(AbstractContextManager["Opinions"]):
 
 
 def file_of(setting: str) -> Path:
-    """Return `library.feedback_file`, or a file in the user's data folder."""
     if setting:
         return Path(setting).expanduser()
     return Path(platformdirs.user_data_dir("pincite")) / "feedback.sqlite"
@@ -281,7 +280,6 @@ def answers(given: Iterable[Opinion]) -> list[dict[str, object]]:
 
 
 def plain(each: Opinion) -> Mapping[str, object]:
-    """Convert an opinion to JSON values."""
     return asdict(each) | {"versions": json.loads(each.versions)}
 
 

@@ -38,7 +38,6 @@ class MeasuredJudges:
 
 
 def file_of(setting: str) -> Path:
-    """Return the file in the setting, or one in the user's data folder."""
     if setting:
         return Path(setting).expanduser()
     return Path(platformdirs.user_data_path("pincite")) / "judges.json"

@@ -250,7 +250,6 @@ class Copy:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the target has all of the source."""
         return not self.n_different
 
 

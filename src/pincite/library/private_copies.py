@@ -352,7 +352,6 @@ _PAGES = re.compile(r"([0-9]{1,6})(?:\s*[-\u2010-\u2015]\s*([0-9]{1,6}))?\Z")
 
 
 def folder_of(chosen: str) -> Path:
-    """Return the folder in the setting, or one in the user's data folder."""
     if chosen:
         return Path(chosen).expanduser()
     return Path(platformdirs.user_data_dir("pincite")) / "own"
@@ -486,7 +485,6 @@ def chosen_by_pages(copies: Sequence[OwnCopy], cited: str) -> list[OwnCopy]:
 
 
 def joined(documents: Sequence[Document]) -> Document:
-    """Join the files of one source into one document."""
     if len(documents) == 1:
         return documents[0]
     starts: list[int] = []

@@ -38,7 +38,6 @@ class Refusals:
     n_unread: int = 0
 
     def refuse(self, found: Unchecked) -> None:
-        """Count a refusal, and list it if it is among the first."""
         self.n_unread += 1
         if len(self.unread) < MAX_REFUSALS:
             self.unread.append(found)
@@ -215,7 +214,6 @@ class _Run:
         self._there: set[Path] = set()
 
     def signed(self, piece: Piece, collection: Collection) -> _Signed:
-        """Record the file's signature before it is read."""
         try:
             signature = collection.signature(piece)
         except OSError:
@@ -224,7 +222,6 @@ class _Run:
         return _Signed(piece, signature, is_same and not self._how.reread)
 
     def take(self, signed: _Signed, found: Iterable[Found], collection: Collection) -> None:
-        """Process a file's contents, unless it is unchanged."""
         path = signed.piece.path.resolve()
         self._there.add(path)
         try:
@@ -337,7 +334,6 @@ class _Run:
         return stored is not None and version(stored.meta) > version(document.meta)
 
     def clear_away(self, paths: Sequence[Path]) -> None:
-        """Delete what is gone, or list it."""
         lost = [path for path in self._origins.below(paths) if path not in self._there]
         self._origins.lose(lost)
         gone = self._origins.gone(paths)

@@ -79,7 +79,6 @@ class WebCandidates:
         return FoundOnline(hits, tuple(unread), tuple(barred))
 
     def get(self, urls: Sequence[str]) -> list[Document | None]:
-        """Return pages that were read before."""
         return [self._read.get(url) for url in urls]
 
     def _barred(self, page: WebResult, exclusions: Exclusions) -> Exclusion | None:

@@ -268,7 +268,6 @@ def key_of(prompt: Prompt, fingerprint: str) -> str:
 
 
 def completion_of(given: Mapping[str, Any]) -> Completion:
-    """Restore a reply from its `asdict`."""
     tokens = tuple(
         TokenChoice(token, tuple((str(t), float(lp)) for t, lp in top))
         for token, top in given["tokens"]
@@ -340,7 +339,6 @@ def all_at_once(
 
 
 def in_calls(on_progress: Progress | None, n_calls: int) -> Progress | None:
-    """Convert task progress to call progress, for tasks of `n_calls` calls each."""
     if on_progress is None:
         return None
     return lambda done, total: on_progress(done * n_calls, total * n_calls)

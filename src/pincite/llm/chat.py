@@ -192,7 +192,6 @@ class Streamed:
         return self._new(whole=False)
 
     def done(self) -> str:
-        """Return the text that was withheld."""
         return self._new(whole=True)
 
     def whole(self) -> Completion:
@@ -238,7 +237,6 @@ class ChatClient(Client):
         dialect: Dialect = "openai",
         variable: str = KEY_VARIABLE,
     ) -> "ChatClient":
-        """Create a client with the key from an environment variable, if it is set."""
         return cls(url, model, os.environ.get(variable, "").strip(), limits, dialect)
 
     def __repr__(self) -> str:

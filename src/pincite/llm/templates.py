@@ -86,7 +86,6 @@ class Templates:
         return cls(texts, options, names.get(language, language), f"{prompts}-{digest}", own)
 
     def filled(self, step: str, **values: str) -> tuple[str, str]:
-        """Return the system and user message of a step, with the values inserted."""
         given = {"language": self.language, **values}
 
         def put(match: re.Match[str]) -> str:

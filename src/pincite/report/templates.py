@@ -81,7 +81,6 @@ def style(*more: str) -> Markup:
 
 @cache
 def own_style(name: str) -> str:
-    """Return the style sheet of one page alone."""
     return (FOLDER / name).read_text(encoding="utf-8")
 
 

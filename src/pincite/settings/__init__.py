@@ -132,7 +132,6 @@ class FilterSettings:
 
     @property
     def chosen(self) -> Filters:
-        """The filters, except the excluded hosts."""
         return Filters(
             published_from=self.published_from,
             published_to=self.published_to,
@@ -194,12 +193,10 @@ class CheckSettings:
 
     @property
     def asks_a_model(self) -> bool:
-        """Whether a language model server is needed."""
         return "model" in (self.interpretation, self.confirmation)
 
     @property
     def texts(self) -> dict[str, str]:
-        """The texts that a template may name."""
         pairs = [text.partition("=") for text in self.translation]
         for name, sign, _ in pairs:
             if not (name.strip() and sign):
@@ -335,7 +332,6 @@ class JudgeSettings:
 
     @property
     def band(self) -> tuple[float, float]:
-        """The probabilities of support that count as uncertain."""
         return self.low, self.high
 
     def __post_init__(self) -> None:
@@ -438,7 +434,6 @@ class LibrarySettings:
 
     @property
     def places(self) -> list[Path | str]:
-        """The corpora as folders or addresses."""
         return [given if "://" in given else Path(given).expanduser() for given in self.corpora]
 
 

@@ -311,7 +311,6 @@ class _File:
             self.put("results.folder", folder, "result_dir")
 
     def _text(self, option: str) -> str | None:
-        """Read the file that an option names; None if it names none."""
         if not self.values.get(option):
             return None
         path = self._found(str(self.values[option]))

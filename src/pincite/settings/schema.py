@@ -95,7 +95,6 @@ class Setting:
 
     @property
     def choices(self) -> tuple[Any, ...]:
-        """The values of a Literal; empty for other types."""
         return get_args(self.kind) if get_origin(self.kind) is Literal else ()
 
     @property
@@ -163,12 +162,10 @@ def declared(schema: Hashable) -> Mapping[str, Setting]:
 
 
 def flat(record: Any) -> dict[str, Any]:
-    """Return the values of a record's settings by full name."""
     return {name: attrgetter(name)(record) for name in declared(record.__class__)}
 
 
 def made(schema: type[T], values: Mapping[str, Any]) -> T:
-    """Make a record with these values by full name, and defaults for the others."""
     tables: dict[str, dict[str, Any]] = {"": {}}
     for name, value in values.items():
         table, _, leaf = name.rpartition(".")
@@ -332,7 +329,6 @@ def put(path: Path, name: str, value: str | None) -> None:
 
 
 def _variables(schema: type, table: str) -> list[tuple[str, str]]:
-    """Return the environment variables that are set, each with the name of its setting."""
     prefix = f"{PREFIX}{table.upper()}_" if table else PREFIX
     others = tuple(f"{PREFIX}{name.upper()}_" for name in SEPARATE if name != table)
     names = {prefix + name.upper().replace(".", "_"): name for name in declared(schema)}
@@ -346,7 +342,6 @@ def _variables(schema: type, table: str) -> list[tuple[str, str]]:
 
 
 def _part(values: dict[str, Any], table: str, path: Path) -> dict[str, Any]:
-    """Return one table of a file, or everything outside `SEPARATE`."""
     if not table:
         return {key: value for key, value in values.items() if key not in SEPARATE}
     found = values.get(table, {})
@@ -363,7 +358,6 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _unknown(key: str, known: Mapping[str, Any], short: Mapping[str, str]) -> str:
-    """Make a message: unknown setting, the closest one, and the others of its table."""
     table, leaf = key.rpartition(".")[::2]
     names = {name.rpartition(".")[2]: name for name in known}
     names |= {**short, **{name: name for name in known}}

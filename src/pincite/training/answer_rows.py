@@ -205,7 +205,6 @@ def _text(reference: Reference, answer: Answer) -> str:
 
 
 def _plain(row: Mapping[str, Any]) -> str:
-    """Normalise the question: no case, single spaces, no final punctuation."""
     return " ".join(row["question"].casefold().split()).rstrip(" ?.!")
 
 
@@ -324,7 +323,6 @@ class LessonMaker:
         return shown(n_fitting - 1), len(needed) + n_fitting - 1
 
     def counts(self) -> dict[str, Any]:
-        """Count the rows that were read, left out and shortened, for the card."""
         return {
             "read": self.n_rows,
             "left_out": dict(sorted(self.dropped.items())),
@@ -334,7 +332,6 @@ class LessonMaker:
         }
 
     def summary(self, n_used: int) -> Iterator[str]:
-        """Yield the same as lines for the terminal."""
         yield f"{n_used} of {self.n_rows} rows are used."
         for why, count in sorted(self.dropped.items()):
             yield f"left out: {count} {why}"

@@ -226,7 +226,6 @@ def load_base(base: str, precision: str, device: str = "cpu") -> tuple[Any, Any]
 
 
 def _stored(precision: str, device: str) -> dict[str, Any]:
-    """Loading options for the base's weights."""
     if precision not in FOUR_BITS:
         return {"dtype": "auto" if precision == "auto" else getattr(torch, precision)}
     from transformers import BitsAndBytesConfig
@@ -294,7 +293,6 @@ def _write_cards(folder: Path, card: dict[str, Any]) -> None:
 
 
 def readme(card: Mapping[str, Any]) -> str:
-    """Render the card as Markdown, with the header that the Hugging Face hub reads."""
     merged = bool(card.get("merged"))
     return f"""---
 base_model: {card["base"]}

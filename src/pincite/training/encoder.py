@@ -83,7 +83,6 @@ def train_encoder(run: Run[EncoderRecipe], tell: Tell, warn: Warn, progress: Pro
 
 
 def trainer_arguments(run: Run[Any], device: str) -> dict[str, Any]:
-    """Return the arguments common to both library trainers."""
     recipe = run.recipe
     return {
         "output_dir": str(run.folder / CHECKPOINTS),
@@ -103,7 +102,6 @@ def trainer_arguments(run: Run[Any], device: str) -> dict[str, Any]:
 
 
 def progress_callback(progress: Progress) -> Any:
-    """Make a callback for transformers' trainer that reports steps and losses."""
     from transformers import TrainerCallback
 
     class Steps(TrainerCallback):  # type: ignore[misc]  # Any to mypy

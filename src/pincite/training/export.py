@@ -118,7 +118,6 @@ class _OneOutput(torch.nn.Module):  # type: ignore[misc]  # Any to mypy
 
 
 def _traced(model: Any, head: bool) -> onnx.ModelProto:
-    """Return the graph of any encoder, by torch's tracing exporter."""
     fields = ["input_ids", "attention_mask", *network.types_field(model)]
     # Two rows of unequal length: a trace of one, or without padding, may drop the mask.
     row = torch.ones(2, _STEP, dtype=torch.int64)

@@ -375,7 +375,6 @@ def groups_of(
 
 
 def write_groups(path: Path, groups: Sequence[Group]) -> None:
-    """Save groups as JSON lines: a resumed run must see the same ones."""
     lines = (json.dumps(asdict(group), ensure_ascii=False) + "\n" for group in groups)
     durable.write_text(path, "".join(lines))
 

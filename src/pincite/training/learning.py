@@ -137,7 +137,6 @@ def remembered(rows: Sequence[LabelledClaim], n: int, seed: int) -> list[grouped
 
 
 def regression_rows() -> list[LabelledClaim]:
-    """Make rows from the other half of the demos, to compare two verifiers."""
     _, kept = halves(shipped_passages())
     return made_rows(kept, REGRESSION_ROWS, RECIPE.seed)
 
@@ -187,7 +186,6 @@ def begin(rows: Sequence[LabelledClaim], base: str, threads: int = 0) -> Learnin
 
 
 def remove_runs(but: Path | None = None) -> None:
-    """Remove all run folders, which are large, except `but`."""
     for folder in home().glob("run-*"):
         if folder != but:
             shutil.rmtree(folder, ignore_errors=True)
@@ -287,7 +285,6 @@ def _batches(groups: Sequence[grouped.Group]) -> list[list[int]]:
 
 
 def accept(given: Learning, about: Mapping[str, Any]) -> Path:
-    """Keep the new verifier, with `about` in its card; returns its folder."""
     number = 1 + max((int(p.name.rpartition("-")[2]) for p in home().glob("learned-*")), default=0)
     card = weights.read_card(given.exported)
     network.write_card(given.exported, card | {weights.LEARNED: dict(about)})

@@ -123,7 +123,6 @@ def write_model(
 
 
 def write_card(folder: Path, card: dict[str, Any]) -> None:
-    """Write pincite.json, which `weights.read_card` reads."""
     text = json.dumps(card, indent=1, ensure_ascii=False) + "\n"
     (folder / "pincite.json").write_text(text, "utf-8")
 
@@ -165,7 +164,6 @@ def _from_hub(base: str) -> tuple[Any, Any]:
 
 
 def _config_of(base: str) -> Any:
-    """Load the configuration of a Hugging Face encoder, without dropout in attention."""
     from transformers import AutoConfig
 
     config = AutoConfig.from_pretrained(base)
@@ -176,7 +174,6 @@ def _config_of(base: str) -> Any:
 
 
 def tokenizer_of(base: str) -> Any:
-    """Load the fast tokenizer from a folder's tokenizer.json, or of a Hugging Face id."""
     from tokenizers import Tokenizer
     from transformers import AutoTokenizer
 
@@ -308,7 +305,6 @@ class Pairs:
         return [len(encoding.ids) for encoding in self._tokenizer.encode_batch(list(pairs))]
 
     def judged(self, pairs: Sequence[tuple[str, str]]) -> Tensor:
-        """Return the logits without gradient or dropout."""
         with _evaluating(self._model):
             return self.logits(pairs)
 
@@ -354,7 +350,6 @@ def _in_chunks(
 
 
 def _inputs_of(model: Any, encodings: list[Any]) -> dict[str, Tensor]:
-    """Pad encodings into the tensors that `model` takes."""
     longest = max(len(e.ids) for e in encodings)
     device = next(model.parameters()).device
 

@@ -74,7 +74,6 @@ class Objective:
     def _e_step(
         self, groups: Sequence[Group], step: int, generator: torch.Generator
     ) -> list[list[float]]:
-        """Return the responsibilities of each group's passages."""
         recipe = self._recipe
         latent = [g for g in groups if len(g.passages) > 1]
         if not latent:
@@ -117,7 +116,6 @@ class Objective:
 
 
 def _ranking(batch: _Batch, logits: Tensor) -> Tensor:
-    """Sum the listwise losses of the groups that have positives and negatives."""
     scores, device = log_odds(logits), logits.device
 
     def padded(rows: list[list[float]], kind: torch.dtype) -> Tensor:
