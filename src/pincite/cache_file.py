@@ -40,7 +40,6 @@ class CacheFile:
             return []
 
     def values(self, column: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Return the values of a column for the known keys."""
         found: dict[bytes, bytes] = {}
         for start in range(0, len(keys), LOOKUP):
             some = keys[start : start + LOOKUP]

@@ -209,7 +209,6 @@ def clients(chat: ChatSettings) -> dict[str, ChatClient]:
 
 
 def templates(chat: ChatSettings, language: str) -> Templates:
-    """Load the prompts, either shipped or the user's."""
     folder = Path(chat.prompts).expanduser() if chat.prompts else None
     return Templates.load(chat.prompt_language, language, folder)
 

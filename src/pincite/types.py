@@ -181,9 +181,9 @@ class Fetched:
     body: bytes
     fetched: str  # ISO timestamp, UTC, of the request
     last_modified: str | None = None  # as reported by the server
-    redirects: tuple[str, ...] = ()  # addresses on the way
+    redirects: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # for the user: "a redirect left https for http: …"
-    cached: bool = False  # from the cache
+    cached: bool = False
 
 
 class WebResult(NamedTuple):
@@ -464,7 +464,6 @@ class Evidence:
     @property
     @written
     def quote_span(self) -> Annotated[Span | None, Says("of the quote in the document's text")]:
-        """Where the quote stands in the document's text."""
         return self.quote.moved(self.passage.span.start) if self.quote else None
 
 
@@ -591,7 +590,6 @@ class Suggestion:
 
 
 def sigmoid(log_odds: float) -> float:
-    """Return the probability for any finite log-odds."""
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, log_odds))))
 
 

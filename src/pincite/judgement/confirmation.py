@@ -108,13 +108,13 @@ class Outcome(StrEnum):
     STRONG_CONFIRMATION = "strong_confirmation"
     CONFIRMATION = "confirmation"
     WEAK_CONFIRMATION = "weak_confirmation"
-    BALANCED = "balanced"  # about as much evidence for as against it
+    BALANCED = "balanced"  # about equal evidence for and against it
     WEAK_DISCONFIRMATION = "weak_disconfirmation"
     DISCONFIRMATION = "disconfirmation"
     STRONG_DISCONFIRMATION = "strong_disconfirmation"
     NO_EVIDENCE = "no_evidence"  # nothing found is for or against it
     FAILED = "failed"  # what was found could not be judged
-    NOT_JUDGED = "not_judged"  # left alone on purpose: its type is to be ignored
+    NOT_JUDGED = "not_judged"  # skipped on purpose: readings of its type are ignored
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,6 @@ class Weight:
     @property
     @written
     def level(self) -> Annotated[str | None, Says("EvidenceSeeker's word for the outcome")]:
-        """EvidenceSeeker's word for the outcome."""
         return seed_level(self.outcome)
 
 

@@ -54,7 +54,6 @@ class ReliabilityList:
     _by_host: dict[str, list[Entry]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Index the entries by host, the longest path first."""
         by_host: defaultdict[str, list[Entry]] = defaultdict(list)
         for entry in sorted(self.entries, key=lambda e: -len(e.place)):
             by_host[entry.place.partition("/")[0]].append(entry)

@@ -17,10 +17,10 @@ from pincite.types import Document
 
 Comparison: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">=", "in", "not in"]
 _DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
-# A field's name may contain what JSON keys can, except comparison signs and blanks.
 SEPARATOR = "; "  # between several values of one metadata field
 _VALUE = re.compile(r"""\s*("[^"]*"|'[^']*'|[^,]*)\s*(?:,|$)""")
 _QUOTED = re.compile(r"""(["'])([^"']*)\1""")
+# A field's name may contain what JSON keys can, except comparison signs and blanks.
 _CONDITION = re.compile(
     r"\s*([^\s=!<>]+)\s*(==|!=|<=|>=|<|>|\bnot in\b|\bin\b)\s*(.*?)\s*", re.DOTALL
 )
@@ -135,7 +135,6 @@ class Filters:
     where: tuple[Condition, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check the dates; normalise hosts, languages and kinds."""
         for name, option in (("published_from", "--from-date"), ("published_to", "--to-date")):
             date = getattr(self, name)
             if date and not _DATE.fullmatch(date):
@@ -175,7 +174,6 @@ class Filters:
 
     @property
     def leaves_out_undated(self) -> bool:
-        """Whether documents without a date are excluded, which the user should know."""
         return bool(self.published_from or self.published_to) and not self.undated
 
     def accepts(self, facts: Facts) -> bool:

@@ -26,7 +26,7 @@ from pincite.verbs.ask.report import AnswerReport, Reference
 #
 # PubMed's reader writes "Holm, Ida Marie, Jr; Berg, Per; Varde Study Group" under `authors` and
 # names the groups again under `groups`. Pages of the web have an `author` in any form. A name that
-# cannot surely be split is kept whole.
+# cannot be split reliably is kept whole.
 
 _SEMICOLON = re.compile(r"\s*;\s*")
 _AND = re.compile(r"\s+(?:and|&)\s+", re.IGNORECASE)
@@ -397,8 +397,8 @@ _LATEX = {
     "<": "{\\textless}",
     ">": "{\\textgreater}",
 }
-_WORD = re.compile(r"([\s(\[\"“]*)(.*?)([\s,.:;?!)\]\"”]*)", re.DOTALL)  # and signs around it
-# In a URL: characters that break BibTeX or a LaTeX command around it are escaped.
+_WORD = re.compile(r"([\s(\[\"“]*)(.*?)([\s,.:;?!)\]\"”]*)", re.DOTALL)  # with punctuation
+# Kept in a URL; other characters could break BibTeX or a LaTeX command around it.
 _SAFE_IN_URL = "!#$%&'()*+,-./:;=?@[]_~"
 
 
@@ -419,7 +419,6 @@ def to_csl(references: Sequence[Reference]) -> str:
 
 
 def to_bibtex(references: Sequence[Reference]) -> str:
-    """Format an entry per reference, separated by blank lines; empty for none."""
     return "\n".join(map(_bibtex, entries(references)))
 
 

@@ -145,7 +145,7 @@ _GENERAL = frozenset(
         "treatment use uses used useful value work works necessary need needed get gets make makes"
     )
 )
-_SHORT = ("al.", "vs.", "cf.", "e.g.", "i.e.", "Fig.", "approx.", "resp.")  # a sentence goes on
+_SHORT = ("al.", "vs.", "cf.", "e.g.", "i.e.", "Fig.", "approx.", "resp.")  # no sentence end
 
 
 class Part(StrEnum):

@@ -256,7 +256,6 @@ class PassageFinder:
     count_copies: bool = False
 
     def find(self, readings: Sequence[Reading]) -> list[list[Found]]:
-        """Return at most `top_k` texts per reading, best first."""
         found = self.search.retrieve([reading.text for reading in readings], self.passages)
         how = self.top_k, self.words, self.count_copies
         return [distinct_texts(hits, self.documents_of, *how) for hits in found]
@@ -277,7 +276,6 @@ class WindowFinder:
     depth: int = 100
 
     def find(self, readings: Sequence[Reading]) -> list[list[Found]]:
-        """Return at most `top_k` windows per reading, best first."""
         texts = [reading.text for reading in readings]
         found = self.dense.retrieve(texts, self.depth)
         return [self._nearest(text, hits) for text, hits in zip(texts, found, strict=True)]

@@ -55,7 +55,6 @@ def to_html(report: CheckReport) -> str:
 
 
 def views(report: CheckReport, words: Language = IN_ENGLISH) -> list[dict[str, Any]]:
-    """Return what a page shows of each check, under the names used by `reading.html.j2`."""
     return [shown(partial(_view, words=words), check) for check in report.checks]
 
 
@@ -404,7 +403,6 @@ def to_markdown(
 
 
 def to_footnotes(report: CheckReport) -> str:
-    """Render all checks as Markdown with the evidence in footnotes, for pasting elsewhere."""
     return _filled(report, None, {}, shipped="check_footnotes.md.j2")
 
 

@@ -213,7 +213,7 @@ def verifying(
             versions["own_copies"] = attached
         if listed:
             versions["reliability"] = listed.fingerprint
-        # An empty collection is falsy, and has the most warnings.
+        # Not `if copies`: an empty collection is falsy, but may have warnings.
         warnings = tuple(map(_of_copies, copies.warnings)) if copies is not None else ()
         if (stored or pipeline.online) and settings.filters.chosen.leaves_out_undated:
             warnings = (*warnings, Note("undated_not_suggested"))

@@ -32,7 +32,7 @@ class Stage(StrEnum):
     OBTAINED = "obtained"  # a copy of the page is available: supplied, cached or fetched
     READ = "read"  # text was found in it
     JUDGED = "judged"
-    FLAGGED = "flagged"  # at a claim that likely fails, or whose source may say otherwise
+    FLAGGED = "flagged"  # the claim likely fails, or the source may contradict it
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Coverage:
 
     references: int  # uses of references in the article, including those without a claim
     stages: Mapping[Stage, Tally]  # every stage, in its order
-    waiting: int  # uses at claims that were not reached, because the run was stopped
+    waiting: int  # uses at claims not reached before the run was stopped
     reasons: Mapping[Reason, Tally]  # why citations were not judged; the most frequent first
     copies: Mapping[CopyKind, Tally]  # which copies were judged; the most frequent first
 

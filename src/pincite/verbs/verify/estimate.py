@@ -76,7 +76,7 @@ class Estimator:
     of_a_page: int  # passages judged per source, at most
     candidates: int  # corpus passages judged per claim; 0 without a corpus
     rules: WebRules
-    uncited: bool = False  # whether sentences without a citation are looked for
+    uncited: bool = False  # whether to search for uncited sentences
     judge_tokens: int = 0  # source tokens per second opinion, at most; 0: no second opinions
     asked: Callable[[Citation], str | None] = lambda citation: None  # first address to fetch
     is_kept: Callable[[str], bool] = lambda url: False  # whether the cache has the page

@@ -288,8 +288,6 @@ class VerifyPipeline:
         )
 
     def _checked(self, claim: Claim, sources: Sequence[ReadSource]) -> list[_Checked]:
-        """Judge each citation alone: its best passage, its clauses, and what is missing."""
-
         def checked(some: Sequence[ReadSource]) -> list[_Checked]:
             read = self._judged_sources(claim, some)
             return list(map(partial(self._check, claim), read, self._clauses(claim, read)))
@@ -492,7 +490,6 @@ class VerifyPipeline:
     def _from_the_web(
         self, online: WebCandidates, claim: Claim, written: str | None
     ) -> tuple[list[Hit], tuple[Exclusion, ...]]:
-        """Search the web for a claim, with the same exclusions as for a corpus."""
         found = online.of(claim, _cited_addresses(claim), self.exclusions)
         allowed, copies = self.exclusions.sifted(claim, found.hits, (), online.get, written)
         return without_copies(allowed), (*found.excluded, *copies)
@@ -560,7 +557,7 @@ class SecondOpinion:
     judge: Judge
     copies: CitedCopies
     threshold: float
-    band: tuple[float, float]  # of P(supported); only inside it is the model asked
+    band: tuple[float, float]  # of P(supported) in which the model is asked
     every: bool = False
     at_once: int = 4
 

@@ -356,7 +356,6 @@ def to_html(report: Report, today: date | None = None) -> str:
 
 
 def names(language: Language = IN_ENGLISH) -> dict[str, Any]:
-    """Return the names that `finding.html.j2` uses; callers add `to_paste` with the date."""
     return {
         "words": wording,
         "copy_read": partial(wording.copy_read, say=language.say),

@@ -26,7 +26,7 @@ class Counts:
     references: int
     claims: int
     judged: int  # claims; fewer than `claims` if the run was stopped
-    labels: Mapping[Label, int]  # each label
+    labels: Mapping[Label, int]
     citations_checked: int
     citations_unchecked: Mapping[Reason, int]
     with_suggestion: int

@@ -34,7 +34,7 @@ class Row:
     n_checked: int = 0
     n_flagged: int = 0
     n_partly: int = 0
-    n_uncited: int | None = None  # sentences that need a citation; None: not looked for
+    n_uncited: int | None = None  # sentences that need a citation; None: not searched for
     n_poor_sources: int = 0  # citations whose site a list calls unreliable or worse
     worst: str = ""  # the top-ranked claim, if it is not supported
     revision_id: str = ""
