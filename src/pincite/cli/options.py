@@ -294,11 +294,7 @@ def deliver(
 ) -> None:
     """Write the requested formats; `show` prints to the terminal unless stdout carries data.
 
-    Args:
-        writers: Make each format.
-        outputs: Path of each format; None: not wanted.
-        show: Prints the report for a person.
-        quiet: Print nothing.
+    `outputs` has the path of each format; None: not wanted.
 
     Raises:
         PinciteError: A bug prevented a format; the others are written.

@@ -287,12 +287,8 @@ def measured(
 ) -> dict[str, Any] | None:
     """Figure 2c: AUROC, average precision and curve of each system; None without a contrast.
 
-    Args:
-        records: Of a split and of its failed part.
-        pages: Returns the stored pages at addresses; None: score only the addresses.
-        verifier: Reads the pages; None: as above.
-        threshold: The probability that counts as supported.
-        tell: Progress of each system.
+    `records` are those of a split and of its failed part. `pages` returns the stored pages at
+    addresses; without it or `verifier`, only the addresses are scored.
     """
     against, labelled = contrasted(records)
     rows = [_row(record, label, pages) for record, label in labelled]

@@ -85,12 +85,7 @@ def opinion(
 ) -> Opinion:
     """Make an opinion on a result, or on one item of it.
 
-    Args:
-        data: The result's JSON.
-        result: The same, parsed.
-        given: "up", "down" or a label.
-        item: The item; None: the whole result.
-        words: Note, name and correction.
+    `data` is the result's JSON, and `given` is "up", "down" or a label.
 
     Raises:
         ConfigError: The item cannot have this label; lists the allowed ones.

@@ -316,7 +316,7 @@ class AccountCopies:
     """The private copies of a server's accounts, in a folder per account id.
 
     A folder is deleted in steps, so that a killed process or a restored database loses nothing: it
-    is marked, then the account is deleted, then `tidy` removes marked folders without an account.
+    is marked, the account is deleted, and `tidy` removes marked folders without an account.
     """
 
     root: Path
@@ -406,13 +406,8 @@ def attach(
 ) -> OwnCopy | Unchecked:
     """Read a file and store it as the user's copy of a source; or return why it is unusable.
 
-    Args:
-        copies: The store.
-        source: The source.
-        path: The file.
-        pages: Numbers printed on its first and last page.
-        limits: Of its size.
-        name: Its original name, if `path` has another.
+    `pages` are the numbers printed on its first and last page; `name` is its original name, if
+    `path` has another.
 
     Raises:
         InputError: There is no such file, or it has another number of pages.

@@ -59,11 +59,8 @@ def ingest(
 ) -> Ingested:
     """Add every document under `paths`; unreadable ones are listed with the reason.
 
-    Args:
-        corpus: Open for writing.
-        paths: Files, and folders with all their contents.
-        progress: Called after each batch.
-        read: Returns the documents of a file, to rename them; manifests are then ignored.
+    `progress` is called after each batch. `read` returns the documents of a file, to rename them;
+    manifests are then ignored.
 
     Raises:
         InputError: A path does not exist; nothing has been added.

@@ -72,11 +72,8 @@ class Calls:
     ) -> None:
         """Create without calling any model.
 
-        Args:
-            models: By step; "" for the other steps.
-            budget: The limits.
-            memory: Cached replies by the `key_of` their prompt.
-            record: Called with each call and each unreadable reply.
+        `models` are by step, with "" for the other steps. `memory` holds cached replies by the
+        `key_of` their prompt. `record` is called with each call and each unreadable reply.
         """
         self._models, self._memory = models, memory or {}
         self._budget = budget or Budget()
@@ -134,7 +131,7 @@ class Calls:
         return Failed("reply", f"{step}: no readable answer in {ATTEMPTS} replies, last “{said}”")
 
     def stream(self, step: str, prompt: Prompt) -> Iterator[str | Completion | ServerError]:
-        """Yield a reply in pieces, then all of it or the error that ended it."""
+        """Yield a reply in pieces, then the whole `Completion` or the error that ended it."""
         needed = (tokens_of(prompt.system + prompt.user), prompt.max_tokens)
         if refused := self._reserve(needed):
             yield refused

@@ -41,10 +41,8 @@ def environment(
 ) -> Environment:
     """Make an environment for HTML: every value is escaped, and a missing one is an error.
 
-    Args:
-        folders: Templates in addition to those of this package.
-        texts: Translations of the templates' texts; None: English.
-        language: Its code.
+    `folders` hold templates in addition to those of this package. `texts` translates them into
+    `language`; None: English.
     """
     words = texts or NullTranslations()
 

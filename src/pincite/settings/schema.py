@@ -198,13 +198,9 @@ def body(
 ) -> Any:
     """Make a pydantic model in which a request can set these settings; None: not set.
 
-    Args:
-        title: Of the model.
-        settings: By field name.
-        base: The pydantic model to inherit from.
-        text: The type of texts, alone and in lists.
-        most: Lower limits than the settings' own; for a list, of its length.
-        instead: Other types.
+    `settings`, `most` and `instead` are by field name. `text` is the type of texts, alone and in
+    lists. `most` has lower limits than the settings' own (for a list, of its length), and
+    `instead` has other types.
     """
     from pydantic import Field, create_model
 

@@ -66,11 +66,8 @@ class _Graph:
 def build(weights: Weights, n_heads: int, head: bool) -> onnx.ModelProto:
     """Build the graph from input_ids and token_type_ids to `logits` or `last_hidden_state`.
 
-    Args:
-        weights: State dict, body names without the `bert.` prefix.
-        n_heads: Attention heads.
-        head: Whether to end in pooler and classifier (logits: batch, labels) or in the hidden
-            states (batch, tokens, width).
+    Names in `weights` have no `bert.` prefix. With `head` the graph ends in pooler and classifier
+    (logits: batch, labels), otherwise in the hidden states (batch, tokens, width).
     """
     graph = _Graph(weights)
     hidden = _embeddings(graph)
