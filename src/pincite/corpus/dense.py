@@ -47,7 +47,7 @@ SCANNED = 70_000
 LINKS = 32
 WIDTH = 500
 TRAINED_CODES = 100_000  # vectors that the ranges of the graph's codes are trained on
-TRAINED_PER_LIST = 40  # FAISS requires at least 39
+TRAINED_PER_LIST = 40  # FAISS warns below 39
 TRAINING_ROUNDS = 5
 # Candidates per wanted result. SQ8 scores are off by about 0.003 and the exact scores decide:
 # recall with 1.5 times as many equals that with twice as many.

@@ -221,7 +221,7 @@ class OwnCopies:
         with self._changing() as db:
             db.executemany("DELETE FROM copies WHERE id = ?", [(c.copy_id,) for c in copies])
         with self._changing():
-            pass  # on exit, deletes the files, now that the rows are gone
+            pass  # deletes the files, now that the rows are gone
 
     def read(self, copy: OwnCopy) -> bytes | None:
         """Return the bytes of a copy; None if its file is missing or was changed."""
