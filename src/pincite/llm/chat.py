@@ -142,7 +142,7 @@ def visible(text: str, key: str, *, whole: bool) -> str:
 
     For an incomplete reply, return only the part that later text cannot change.
 
-    >>> visible("<think>Hm.</think> A mill, ", "", whole=False), visible(" <thi", "", whole=False)
+    >>> visible("<think>Hm.</think> A mill, ", "", whole=False), visible(" <thin", "", whole=False)
     ('A mill,', '')
     """
     text = text.lstrip()
