@@ -140,9 +140,9 @@ def predicted(
 # Systems
 
 
-def by_verifier(verifier: Verifier) -> Scorer:
+def by_verifier(verifier: Verifier, name: str = "pincite") -> Scorer:
     """Score by the verifier's log-odds of support of the best passage (SIDE §2.2: the maximum)."""
-    return Scorer("pincite", partial(verifier_scores, verifier))
+    return Scorer(name, partial(verifier_scores, verifier))
 
 
 def by_first_passages(verifier: Verifier) -> Scorer:
