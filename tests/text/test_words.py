@@ -100,3 +100,11 @@ def test_a_dateline_says_when_and_not_what(line: str) -> None:
     found = words.quoted_sentence("The engineer died on 20 December 1998.", passage)
     assert found
     assert found.of(passage) == "The engineer of the dam has died."
+
+
+@pytest.mark.parametrize("row", ["Monday: 10:00 - 20:00", "Sat 9:30 am to 5 pm"])
+def test_opening_hours_may_be_quoted(row: str) -> None:
+    passage = f"The library lends books.\n{row}"
+    found = words.quoted_sentence(f"The library is open on {row}.", passage)
+    assert found
+    assert found.of(passage) == row

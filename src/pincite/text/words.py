@@ -29,6 +29,7 @@ _CLOSED = tuple(".!?…:;,\"'”’»)]。！？")  # a line ending in these is 
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _DATELINE = " ".join([*MONTHS, *DAYS, *(word[:3] for word in (*MONTHS, *DAYS))])
 _DATELINE += " Sept Tues Thurs posted published updated edt est cdt cst pdt pst gmt utc ist bst cet"
+_HOURS = re.compile(r"\d[:.]\d\d\s?(?:[ap]m)?\s?(?:[-–—]|to)\s?\d", re.IGNORECASE)  # "9:30 – 17"
 _MARGIN = 80  # characters beside a line that are searched for a blank line
 _LONGEST_QUOTE = 500  # maximum characters of a two-sentence quote
 
@@ -170,6 +171,7 @@ def quotable(claim: str, passage: str) -> tuple[tuple[Span, float], ...]:
         if not span.of(passage).endswith(":")  # introduces other people's statements
         # Excludes datelines such as "Posted Friday, 3 May 2014, 3:15 PM".
         if any(len(stem) > 2 for stem in _stems(span.of(passage)) - _stems(_DATELINE))
+        or _HOURS.search(span.of(passage))
     ]
     return tuple(sorted(told, key=lambda each: -each[1]))
 
