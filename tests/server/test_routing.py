@@ -16,7 +16,9 @@ from server.applications import app_of
 from server.people_of_tests import SERVER, browser, program
 
 from pincite.server import app as serving
+from pincite.server import routing
 from pincite.server.identity import May, Role
+from pincite.server.problems import Problem
 from pincite.server.routing import MAX_DEPTH, MAX_ITEMS, check_json
 from pincite.server.site import Site
 
@@ -136,6 +138,17 @@ def test_json_with_too_much_in_it_is_refused_unparsed(
 def test_marks_in_strings_do_not_count(value: object) -> None:
     text = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
     check_json(json.dumps([text.decode("utf-8", "replace") * 50]).encode())
+
+
+@given(st.text(alphabet='"\\[,é', max_size=60))
+def test_marks_within_strings_are_not_counted(text: str) -> None:
+    """Wherever a window over a string ends, be it within an escape."""
+    deep = "[" * MAX_DEPTH + json.dumps(text) + "]" * MAX_DEPTH
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(routing, "WINDOW", 2)
+        check_json(deep.encode())
+        with pytest.raises(Problem):
+            check_json(f"[{deep}]".encode())
 
 
 @pytest.mark.parametrize(

