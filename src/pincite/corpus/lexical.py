@@ -47,7 +47,7 @@ MORE = 1.5  # safety factor on the depth that a filter's share implies
 # Search time grows with the number of passages that contain the query's words. In an index this
 # large, words in more than a tenth of the passages are dropped unless the others find too few. With
 # a million passages this takes a quarter of the time and finds the cited pages equally often and
-# early (docs/benchmarks.md). In smaller indexes, scores equal Lucene's.
+# early (research/search.md). In smaller indexes, scores equal Lucene's.
 LARGE = 200_000
 COMMON_SHARE = 0.1
 # Rebuilding an index of 20,000 passages of 100 words takes 2.7 s of one core.

@@ -43,7 +43,7 @@ THRESHOLD = 0.30
 # partly supported, but is only named: the source may say it in other words.
 SURE = 0.50
 # The same for a figure. Of claims with a figure found nowhere on the page, 12 of 38 were supported
-# at a probability from 0.5 to 0.7, and 6 of 9 above (docs/benchmarks.md).
+# at a probability from 0.5 to 0.7, and 6 of 9 above.
 SURE_OF_FIGURES = 0.70
 # Probability of refutation from which a source counts as contradicting. The verifier gives 0 to a
 # passage without a contradiction, and at least 0.6 of the unsupported share to one with a
@@ -51,7 +51,7 @@ SURE_OF_FIGURES = 0.70
 REFUTED_FROM = 0.40
 
 # How far below the threshold, in log-odds, the best of a page's first passages must be for the
-# other passages to be left unread: at 0.3, a probability below 0.15 (docs/benchmarks.md).
+# other passages to be left unread: at 0.3, a probability below 0.15 (research/fusion.md).
 OPEN = 0.89
 
 # Probability of support from which a page is shown as a better source, and from which a reference

@@ -36,7 +36,7 @@ ELSEWHERE = 0.6
 # SciFact dev's claims, six confirm the 36 true ones that all sentences confirm, four confirm 33.
 SENTENCES = 6
 # How much likelier a sentence alone must support the reading than refute it. Below CLEARLY, the
-# passage's degree is capped at STRONG (docs/benchmarks.md).
+# passage's degree is capped at STRONG (research/check-and-ask.md).
 LEAST_MARGIN, CLEARLY = 0.0, 0.2
 NEAR_VERBATIM = 0.1  # share of the reading's content words that its sentence may lack
 THRESHOLD = 0.2  # a document with |DOC| at or below it is neutral (EvidenceSeeker)

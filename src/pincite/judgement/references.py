@@ -15,7 +15,7 @@ from pincite.types import Document, Evidence, Says, Unchecked
 from pincite.types import written as marked_written
 
 # For a (sentence, reference) pair. Higher than `verify`'s threshold: a sentence written from an
-# abstract is close to it, and an unsupported one misleads; docs/benchmarks.md.
+# abstract is close to it, and an unsupported one misleads; research/check-and-ask.md.
 SUPPORTED_FROM = 0.5
 CONTRADICTED_FROM = 0.5
 # Where a rule sees an antonym or a negation on one side only, the network must be surer. Then 47 of
