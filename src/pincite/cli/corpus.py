@@ -391,6 +391,10 @@ def copy(
 @options.json_option
 @options.quiet_option
 def pack(folder: Path, file: Path, as_json: bool, quiet: bool) -> None:
+    """Write the corpus FOLDER to one FILE, documents and vectors, with checksums.
+
+    The file contains the documents' addresses: for local files, their paths.
+    """
     from pincite.library import package
 
     with options.progress(quiet) as display:

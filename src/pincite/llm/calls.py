@@ -27,6 +27,7 @@ from pincite.errors import (
     ServerRefused,
     ServerUnreachable,
 )
+from pincite.llm.client import POLL
 from pincite.protocols import Generator
 from pincite.types import Failed
 
@@ -39,7 +40,6 @@ CHAT_TOKENS = 64  # added by a server around two messages: roles, for some model
 _PIECES = re.compile(r"[A-Za-z]?[a-z]+|\n\s*| ?[0-9]|[^\S ]| {2,}|[^\sa-z0-9]")
 _SHORT_WORD, _CHARS_A_TOKEN = 4, 3  # a word up to this long is a token; longer ones are divided
 _SHOWN = 80  # characters of an unreadable reply
-_POLL = 0.5  # seconds between polls, so that Ctrl-C is handled
 
 Record: TypeAlias = Callable[[Mapping[str, Any]], None]
 Progress: TypeAlias = Callable[[int, int], None]  # calls done, calls in all
@@ -327,7 +327,7 @@ def all_at_once(
                     on_progress(len(futures) - len(pending), len(futures))
                 if not pending:
                     break
-                _, pending = wait(pending, _POLL, FIRST_COMPLETED)
+                _, pending = wait(pending, POLL, FIRST_COMPLETED)
         except KeyboardInterrupt:
             for future in futures:
                 future.cancel()

@@ -15,7 +15,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -34,6 +34,7 @@ A = TypeVar("A")
 EVENTS = "text/event-stream"
 SHOWN = 200  # characters of a server's message
 _BUSY = (408, 425, 429)
+POLL = 0.5  # seconds between polls, so that Ctrl-C is handled
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,13 @@ class Client:
                 return [act(item, call) for item in items]
             pool = ThreadPoolExecutor(min(self._limits.at_once, len(items)), "pincite-server")
             try:
-                return list(pool.map(lambda item: act(item, call), items))
+                futures = [pool.submit(act, item, call) for item in items]
+                waiting = set(futures)
+                while waiting:  # a wait without end would miss a Ctrl-C as it begins
+                    done, waiting = wait(waiting, POLL, return_when=FIRST_EXCEPTION)
+                    for each in done:
+                        each.result()
+                return [each.result() for each in futures]
             finally:
                 call.stop()
                 pool.shutdown(wait=True, cancel_futures=True)
