@@ -8,7 +8,7 @@ writing does without it.
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import cache, partial
@@ -19,6 +19,7 @@ from pincite.errors import InputError
 from pincite.types import Says, Span
 
 T = TypeVar("T")
+DIGITS = 4  # decimals in reports: more would be noise that differs between machines
 MAX_BYTES = 500_000_000  # per file; a thousand answers with their full texts are smaller
 _LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 _ABSENT = object()
@@ -75,13 +76,16 @@ def values_of(value: Any, digits: int | None = None) -> Any:
     if isinstance(value, list | tuple):
         return [values_of(each, digits) for each in value]
     if is_dataclass(value):
-        return _of_dataclass(value, digits)
+        return _of_dataclass(value, digits, {})
     if isinstance(value, Mapping):
         return {str(key): values_of(each) for key, each in value.items()}
     return str(value) if isinstance(value, StrEnum) else value
 
 
-def _of_dataclass(value: Any, digits: int | None) -> dict[str, Any]:
+def _of_dataclass(
+    value: Any, digits: int | None, writers: Mapping[str, Callable[[Any], Any]]
+) -> dict[str, Any]:
+    """`writers`: how fields are written that are not written as `values_of` does, by name."""
     kind: Any = type(value)
     found: dict[str, Any] = {}
     for each in _written(kind):
@@ -94,7 +98,8 @@ def _of_dataclass(value: Any, digits: int | None) -> dict[str, Any]:
             for key, one in zip(keys, types, strict=True):
                 found[key] = written if isinstance(mine, one) else None
         else:
-            found[each.metadata.get("key", each.name)] = values_of(mine, digits)
+            write = writers.get(each.name, partial(values_of, digits=digits))
+            found[each.metadata.get("key", each.name)] = write(mine)
     for name, get in computed(kind).items():
         found[get.written] = values_of(getattr(value, name), digits)
     return found
@@ -141,13 +146,17 @@ def from_file(kind: type[T], path: Path) -> T:
     Raises:
         InputError: the file cannot be read, or is not such a record.
     """
+    return from_json(kind, content_of(path), str(path))
+
+
+def content_of(path: Path, most: int = MAX_BYTES) -> bytes:
+    """Return a file's bytes; raises InputError if it cannot be read or has more than `most`."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError(f"{path} has more than {MAX_BYTES:,} bytes: no report is so large.")
-        data = path.read_bytes()
+        if path.stat().st_size > most:
+            raise InputError(f"{path} has more than {most:,} bytes: no report is so large.")
+        return path.read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read as JSON: {error.strerror}.") from error
-    return from_json(kind, data, str(path))
 
 
 def from_json(kind: type[T], data: bytes | str, name: str = "the report") -> T:
@@ -248,9 +257,17 @@ class JsonReport:
 
     __slots__ = ()
 
-    def to_values(self) -> dict[str, Any]:
-        """The report as its JSON has it."""
+    def writers(self) -> Mapping[str, Callable[[Any], Any]]:
+        """How fields are written of which one bad part must not cost the rest, by name."""
         raise NotImplementedError
+
+    def as_read(self) -> Self:
+        """Restore what the JSON stores only once."""
+        return self
+
+    def to_values(self) -> dict[str, Any]:
+        """Return the values written as JSON. A part that cannot be written costs itself."""
+        return _of_dataclass(self, DIGITS, self.writers())
 
     def to_json(self) -> str:
         return to_json(self.to_values())
@@ -262,12 +279,16 @@ class JsonReport:
         Raises:
             InputError: not such a report; the message names the first invalid place.
         """
-        return from_json(cls, data)
+        return from_json(cls, data).as_read()
+
+    @classmethod
+    def from_values(cls, values: object) -> Self:
+        return from_values(cls, values).as_read()
 
     @classmethod
     def from_file(cls, path: Path) -> Self:
         """Read a report from a file; also raises InputError if it cannot be read."""
-        return from_file(cls, path)
+        return from_file(cls, path).as_read()
 
 
 # ── Described ────────────────────────────────────────────────────────────────────────────────────

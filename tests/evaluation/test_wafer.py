@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from evaluation.invented import BRIDGE, FILLER, WordVerifier
+from support.wafer_files import write_records
 
 from pincite.adapters.ir_datasets import Wafer
 from pincite.cli import cli
@@ -15,7 +16,7 @@ from pincite.errors import InputError
 from pincite.evaluation import plots, tables
 from pincite.evaluation.wafer import contrasted, depths, in_context, measured, open_collection
 from pincite.types import Document, Hit, Passage, Span
-from pincite.wiki.wafer import Output, Provenance, WaferRecord, write_records
+from pincite.wiki.wafer import Output, Provenance, WaferRecord
 
 BRIDGE_CLAIM = "The bridge of Varde opened in 1911."
 

@@ -15,10 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from support.wafer_files import write_records
 
 from pincite.types import Article, Claim
 from pincite.wiki.article import parse_article, read_articles
-from pincite.wiki.wafer import claim_of, read_records, write_records
+from pincite.wiki.wafer import claim_of, read_records
 
 SHARED = Path(os.environ.get("PINCITE_SHARED", Path(__file__).parents[3] / "shared"))
 ARTICLES = SHARED / "data/wikipedia/articles-2016.jsonl.gz"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.wafer_files import write_records
 
 from pincite.errors import InputError
 from pincite.types import Article, Document
@@ -24,7 +25,6 @@ from pincite.wiki.wafer import (
     part_of,
     read_records,
     records_in,
-    write_records,
 )
 
 LINE: dict[str, Any] = {

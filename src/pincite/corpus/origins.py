@@ -9,7 +9,6 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 
 from pincite.corpus.store import raw
 from pincite.errors import CorpusError
@@ -55,12 +54,7 @@ class Origins:
     def __enter__(self) -> "Origins":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._connection.close()
 
     def signature(self, path: Path) -> str:

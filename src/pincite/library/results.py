@@ -77,13 +77,7 @@ def read_result(path: Path) -> Result:
     Raises:
         InputError: It cannot be read, or is not a result of `verify`, `check` or `ask`.
     """
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError(f"{path} is larger than any result: over {MAX_BYTES} bytes.")
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
-    return result_in(data, str(path))
+    return result_in(codec.content_of(path, MAX_BYTES), str(path))
 
 
 def result_in(data: bytes, name: str) -> Result:

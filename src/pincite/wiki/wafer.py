@@ -138,12 +138,6 @@ def read_records(
         raise InputError(message) from error
 
 
-def write_records(records: Iterable[WaferRecord], path: str | Path) -> None:
-    with _open(Path(path), "wt") as file:
-        for record in records:
-            file.write(to_line(record) + "\n")
-
-
 def _record(line: str) -> WaferRecord:
     given = json.loads(line)
     if not isinstance(given, dict) or not isinstance(given.get("meta") or {}, dict):

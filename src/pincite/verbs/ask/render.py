@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pincite.codec import values_of
+from pincite.codec import DIGITS, values_of
 from pincite.judgement.references import ReferenceVerdict, Retraction, Standing, Support, standing
 from pincite.notes import IN_ENGLISH, Language
 from pincite.report import cells, templates
@@ -17,7 +17,7 @@ from pincite.report.cells import safe_link
 from pincite.types import Document, Evidence, Span
 from pincite.verbs.ask import bibliography
 from pincite.verbs.ask import wording as ask_wording
-from pincite.verbs.ask.report import DIGITS, Answer, AnswerReport, Checked, Reference, shown
+from pincite.verbs.ask.report import Answer, AnswerReport, Checked, Reference, shown
 
 MOST_TEXT = 6000  # characters of a text that is shown whole: abstracts are, papers are not
 TONES = {  # by sentence standing; CSS classes

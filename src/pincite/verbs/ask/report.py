@@ -17,7 +17,6 @@ EXTRACT = "extract"  # `Answer.by` of an answer not written by a model
 # Characters of a text that is read as a whole; for a longer one, passages are chosen. The longest
 # abstracts in PubMed, in two languages, have about this many.
 WHOLE = 6_000
-DIGITS = 4  # decimals in the JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,13 +154,12 @@ class AnswerReport(codec.JsonReport):
         """Whether every question was answered or abstained from, without a failure."""
         return len(self.answers) == self.n_questions and all(a.complete for a in self.answers)
 
-    def to_values(self) -> dict[str, Any]:
-        """Return the values written as JSON. Parts that cannot be written are left out."""
-        values: dict[str, Any] = codec.values_of(replace(self, answers=()), DIGITS)
-        values["answers"] = [
-            shown(partial(codec.values_of, digits=DIGITS), a) for a in self.answers
-        ]
-        return values | {"usage": codec.values_of(self.usage, 6), "complete": self.complete}
+    def writers(self) -> Mapping[str, Callable[[Any], Any]]:
+        write = partial(codec.values_of, digits=codec.DIGITS)
+        return {
+            "answers": lambda all_: [shown(write, each) for each in all_],
+            "usage": partial(codec.values_of, digits=6),
+        }
 
 
 def shown(render: Callable[[Answer], T], answer: Answer) -> T:

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pincite.codec import values_of
+from pincite.codec import DIGITS, values_of
 from pincite.documents.text import code_of
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, Weighed
@@ -28,7 +28,7 @@ from pincite.text.hosts import host_of
 from pincite.text.page_numbers import PageNumber, number_at
 from pincite.types import CopyKind, Document, Failed, Span
 from pincite.verbs.check import wording
-from pincite.verbs.check.report import DIGITS, Check, CheckReport, ReadingResult, shown
+from pincite.verbs.check.report import Check, CheckReport, ReadingResult, shown
 
 # ── HTML ─────────────────────────────────────────────────────────────────────────────────────────
 

@@ -22,7 +22,6 @@ from pincite.verbs.check import wording
 
 T = TypeVar("T")
 STOPPED = Failed("stopped", "the run was stopped")
-DIGITS = 4  # decimals in the JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +126,12 @@ class CheckReport(codec.JsonReport):
         degrees = [result.weight.doc for check in self.checks for result in check.results]
         return wording.legend(threshold, words) if any(d is not None for d in degrees) else ""
 
-    def to_values(self) -> dict[str, Any]:
-        """Return the values written as JSON. A check that cannot be written becomes a failure."""
-        values: dict[str, Any] = codec.values_of(replace(self, checks=()), DIGITS)
-        values["checks"] = [shown(partial(codec.values_of, digits=DIGITS), c) for c in self.checks]
-        return values | {"usage": codec.values_of(self.usage, 6), "complete": self.complete}
+    def writers(self) -> Mapping[str, Callable[[Any], Any]]:
+        write = partial(codec.values_of, digits=codec.DIGITS)
+        return {
+            "checks": lambda all_: [shown(write, each) for each in all_],
+            "usage": partial(codec.values_of, digits=6),
+        }
 
 
 def failed(reading: Reading) -> ReadingResult:

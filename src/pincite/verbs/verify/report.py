@@ -1,7 +1,7 @@
 """The report of `verify` and its JSON."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,6 @@ from pincite.verbs.verify.coverage import Coverage
 from pincite.wiki.uncited import is_read
 
 SCHEMA = Path(__file__).parent / "report.schema.json"
-DIGITS = 4  # decimals in the JSON: more would be noise that differs between machines
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(codec.JsonReport):
     """The findings of one article, worst first, with all that is needed to repeat them."""
 
     schema_version: Literal["5"] = "5"
@@ -95,37 +94,16 @@ class Report:
             with_suggestion=sum(bool(finding.suggestions) for finding in self.findings),
         )
 
-    def to_values(self) -> dict[str, Any]:
-        """Return the values written as JSON. A finding that cannot be written is emptied."""
-        values: dict[str, Any] = codec.values_of(replace(self, findings=(), uncited=None), DIGITS)
-        write = partial(codec.values_of, digits=DIGITS)
-        values["findings"] = [containment.shown(write, each) for each in self.findings]
-        if self.uncited is not None:
-            values["uncited"] = [containment.shown_uncited(write, each) for each in self.uncited]
-        return values | {"counts": codec.values_of(self.counts), "complete": self.complete}
+    def writers(self) -> Mapping[str, Callable[[Any], Any]]:
+        write = partial(codec.values_of, digits=codec.DIGITS)
+        return {
+            "findings": lambda all_: [containment.shown(write, each) for each in all_],
+            "uncited": lambda all_: (
+                None if all_ is None else [containment.shown_uncited(write, each) for each in all_]
+            ),
+        }
 
-    def to_json(self) -> str:
-        return codec.to_json(self.to_values())
-
-    @classmethod
-    def from_json(cls, data: bytes | str) -> "Report":
-        """Read what `to_json` wrote; numbers are rounded.
-
-        Raises:
-            InputError: not such a report; the message names the first invalid place.
-        """
-        return codec.from_json(cls, data)._with_citations()
-
-    @classmethod
-    def from_values(cls, values: object) -> "Report":
-        return codec.from_values(cls, values)._with_citations()
-
-    @classmethod
-    def from_file(cls, path: Path) -> "Report":
-        """Read a report from a file. Also raises InputError if it cannot be read."""
-        return codec.from_file(cls, path)._with_citations()
-
-    def _with_citations(self) -> "Report":
+    def as_read(self) -> "Report":
         """Restore each claim's citations, which the JSON stores only with the results."""
         findings = [
             replace(f, claim=replace(f.claim, citations=tuple(r.citation for r in f.citations)))
