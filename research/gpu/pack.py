@@ -7,6 +7,9 @@ CLAIMS holds train/ and dev/ with claim files (*.jsonl.gz: id, evidence, claim, 
     pincite-verifier/   the shipped network and its tokenizer
     train.py bert_onnx.py the run itself, which needs torch, transformers, tokenizers, numpy and onnx only
 
+`--share 0.2` keeps a fifth of each public set (at least MIN_ROWS), for a run on a CPU; what was written for this task
+stays whole. `--held-back` and `--looks` make the evaluation cheaper.
+
 A row keeps the windows of its evidence that share most words with the claim: `LOOKS` for training, more for
 evaluation. Sets, caps and weights stand in SETS: evidence-style sets whole, plain sentence inference capped.
 A fifth of the claims (the same hash as `pincite.training.groups.is_held_back`, seed 17) is never trained on; of our own
@@ -27,9 +30,9 @@ from typing import Any
 from pincite.training.groups import is_held_back
 
 SEED = 17  # of the held-back fifth: the shipped network's
-LOOKS, LOOKS_AT_DEV = 3, 4
+LOOKS = 3
 WINDOW_WORDS = 170
-HELD_BACK_ROWS = 600  # of each set, for evaluation
+MIN_ROWS = 300
 LIMIT = 50 << 20  # bytes
 WEIGHTS = Path("src/pincite/models/weights_data/pincite-verifier")
 
@@ -70,6 +73,7 @@ SETS: dict[str, tuple[int, float, str]] = {
     "sick_train": (1500, 0.5, "old"),
     "scitail_dev": (1000, 0.5, "old"),
 }
+WHOLE = ("written", "contrast", *OWN.values())  # whatever the --share
 DEV = ("wice_claim_dev", "scifact_dev", "citation_integrity_dev", "written_dev", "contrast_dev")
 _WORD = re.compile(r"\w+")
 
@@ -139,7 +143,7 @@ def write(file: Path, rows: Iterable[dict[str, object]]) -> int:
     return n
 
 
-def training_rows(folder: Path) -> Iterator[dict[str, object]]:
+def training_rows(folder: Path, share: float, n_held_back: int) -> Iterator[dict[str, object]]:
     """All rows to train on, and of each set some that are held back."""
     chance = random.Random(SEED)
     for name, (most, weight, kind) in SETS.items():
@@ -148,9 +152,10 @@ def training_rows(folder: Path) -> Iterator[dict[str, object]]:
         kept = [row for row in rows if not is_kept_out(row, name)]
         chance.shuffle(kept)
         chance.shuffle(held)
-        for row in kept[: most or None]:
+        n = min(most or len(kept), len(kept))
+        for row in kept[: n if name in WHOLE else max(MIN_ROWS, round(n * share))]:
             yield packed(row, name, LOOKS, weight=weight, kind=kind)
-        for row in held[:HELD_BACK_ROWS]:
+        for row in held[:n_held_back]:
             yield packed(row, name, LOOKS, weight=0.0, kind="held back")
 
 
@@ -158,13 +163,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("claims", type=Path)
     parser.add_argument("--out", type=Path, default=Path("build/gpu-kit"))
+    parser.add_argument("--share", type=float, default=1.0)
+    parser.add_argument("--held-back", type=int, default=600, help="rows of each set to evaluate")
+    parser.add_argument("--looks", type=int, default=4, help="passages of a row to evaluate")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    n = write(args.out / "rows.jsonl.xz", training_rows(args.claims / "train"))
+    n = write(args.out / "rows.jsonl.xz", training_rows(args.claims / "train", args.share, args.held_back))
     n_dev = write(
         args.out / "dev.jsonl.xz",
         (
-            packed(row, name, LOOKS_AT_DEV)
+            packed(row, name, args.looks)
             for name in DEV
             for row in rows_of(args.claims / "dev" / f"{name}.jsonl.gz")
         ),

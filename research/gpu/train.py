@@ -52,6 +52,7 @@ PIECE = 15 << 20  # bytes
 FROZEN_LAYERS = 3
 SMOOTHING = 0.05
 CLASS_WEIGHTS = (1.0, 1.3, 1.0)
+SAVE_STEPS = 200
 WARMUP = 0.06  # of the steps
 # Shares of the loss: what the labels say, what the teacher says, what the shipped network said (old rows only).
 LABEL, TEACHER, PAST = 0.5, 0.3, 0.2
@@ -267,11 +268,13 @@ def train(
     frozen_layers: int,
     answers: Floats | None = None,
     past: Floats | None = None,
+    past_share: float = PAST,
     most_steps: int = 0,
+    save: Callable[[], None] | None = None,
 ) -> None:
     """Train in place for `epochs`, or as many as fit before `until` (seconds since the start).
 
-    The learning rate rises for WARMUP and falls to nothing at the end, whichever comes first.
+    `save` is called every SAVE_STEPS. The learning rate rises for WARMUP and falls to nothing at the end, whichever comes first.
     """
     for name, parameter in network.model.named_parameters():
         layer = re.search(r"layer\.(\d+)\.", name)
@@ -316,7 +319,7 @@ def train(
             if past is not None:
                 old = torch.from_numpy(rows.old[part]).to(DEVICE)
                 held = divergence(log_p, torch.from_numpy(past[part]).to(DEVICE))
-                loss = torch.where(old, (1 - PAST) * loss + PAST * held, loss)
+                loss = torch.where(old, (1 - past_share) * loss + past_share * held, loss)
             loss = (loss * share).sum()
             loss.backward()
             recent += float(loss.detach()) if not CUDA or step % 50 == 0 else 0.0
@@ -324,6 +327,8 @@ def train(
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         seen += sum(lengths[i] for i in batch)
+        if save and step and step % SAVE_STEPS == 0:
+            save()
         if step == 20:  # fewer steps if so many do not fit: then the rate falls as if planned
             fit = int((until - begun) / ((time.monotonic() - STARTED - begun) / 21))
             n_steps = min(wanted, max(fit, 21))
@@ -426,6 +431,8 @@ def run(args: argparse.Namespace) -> None:
     """The whole run; what each stage gave is on the disk before the next begins."""
     args.out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(args.seed)
+    if args.threads:
+        torch.set_num_threads(args.threads)
     if CUDA:
         torch.backends.cuda.matmul.allow_tf32 = True
     rows = read(args.kit / "rows.jsonl.xz")
@@ -487,6 +494,8 @@ def run(args: argparse.Namespace) -> None:
         frozen_layers=layers,
         answers=answers,
         past=held_to,
+        past_share=args.past,
+        save=lambda: write_pieces(student.state(), args.out, "student"),
         **limits,
     )
     write_pieces(student.state(), args.out, "student")
@@ -538,6 +547,10 @@ def main(arguments: Iterable[str] | None = None) -> None:
     of.add_argument("--body", type=Path, help="another student than the shipped network")
     of.add_argument("--epochs", type=float, default=6)
     of.add_argument("--rate", type=float, default=7e-5)
+    of.add_argument(
+        "--past", type=float, default=PAST, help="share of the shipped answers in old rows' loss"
+    )
+    of.add_argument("--threads", type=int, default=0, help="of the CPU (0: all)")
     of.add_argument("--seed", type=int, default=17)
     of.add_argument(
         "--steps", type=int, default=0, help="at most so many of each network (rehearsal)"
