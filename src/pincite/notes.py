@@ -23,6 +23,7 @@ ENGLISH: Mapping[str, str] = {
     "not_stated": "the passage does not state %(words)s",
     "not_judged": "this passage could not be judged: a fault of the program (%(error)s)",
     "internal_errors": "%(n)s steps of this run failed by a fault of the program: %(kinds)s",
+    "not_found_by_network": "the network finds no support for %(words)s",
     "second_supported": "second opinion of %(model)s: supported",
     "second_partly_supported": "second opinion of %(model)s: partly supported",
     "second_not_supported": "second opinion of %(model)s: not supported",

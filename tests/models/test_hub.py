@@ -14,6 +14,7 @@ import pytest
 
 REPOSITORY = "varde/tiny-encoder"
 MINICHECK = "lytang/MiniCheck-RoBERTa-Large"
+HHEM = "vectara/hallucination_evaluation_model"
 COMMIT = "0" * 40
 
 
@@ -63,6 +64,8 @@ def endpoint(tiny_encoder: Path) -> Iterator[str]:
     Hub.files = {
         REPOSITORY: {**about, "onnx/model.onnx": (tiny_encoder / "model.onnx").read_bytes()},
         MINICHECK: {**about, "model.safetensors": b"weights", "modeling.py": b"raise SystemExit"},
+        HHEM: {"config.json": b"{}", "model.safetensors": b"weights"},
+        "google/flan-t5-base": {**about, "model.safetensors": b"of no use here"},
         "lytang/MiniCheck-DeBERTa-v3-Large": {**about, "pytorch_model.bin": b"a pickle"},
     }
     server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
@@ -157,11 +160,16 @@ def test_a_hub_that_does_not_answer(tmp_path: Path, endpoint: str, reachable: bo
 def test_a_public_verifier_is_fetched_as_safetensors_and_nothing_else_of_it(
     tmp_path: Path, endpoint: str
 ) -> None:
-    fetched = pincite(tmp_path, endpoint, "models", "fetch", MINICHECK)
-    assert fetched.returncode == 0, fetched.stderr
+    for model in (MINICHECK, HHEM):
+        fetched = pincite(tmp_path, endpoint, "models", "fetch", model)
+        assert fetched.returncode == 0, fetched.stderr
     folder = tmp_path / "cache" / "models" / MINICHECK
     names = {path.name for path in folder.iterdir() if path.is_file()}
     assert names == {"config.json", "tokenizer.json", "model.safetensors"}
+    made_of = tmp_path / "cache" / "models" / HHEM / "foundation"
+    assert {path.name for path in made_of.glob("*.*") if path.is_file()} == {
+        "config.json", "tokenizer.json",
+    }  # fmt: skip
     (tmp_path / "pincite.toml").write_text(f"models.verifier = '{MINICHECK}'")
     assert "MiniCheck-RoBERTa-Large@" in pincite(tmp_path, endpoint, "models", "list").stdout
 

@@ -34,9 +34,13 @@ PAIRS = [(CLAIM, passage("A bridge was in town.")), (CLAIM, passage("The old riv
 @pytest.mark.parametrize(
     ("name", "layout"),
     [
-        ("lytang/MiniCheck-RoBERTa-Large", "minicheck"),
-        ("lytang/MiniCheck-DeBERTa-v3-Large", "minicheck"),
+        ("lytang/MiniCheck-Flan-T5-Large", "minicheck-t5"),
+        ("lytang/MiniCheck-RoBERTa-Large", "minicheck-roberta"),
+        ("lytang/MiniCheck-DeBERTa-v3-Large", "minicheck-deberta"),
         ("yaxili96/FactCG-DeBERTa-v3-Large", "factcg"),
+        ("vectara/hallucination_evaluation_model", "hhem"),
+        ("KRLabsOrg/lettucedect-base-modernbert-en-v1", "lettucedetect"),
+        ("KRLabsOrg/tinylettuce-ettin-17m-en-v1", "lettucedetect"),
         ("cross-encoder/nli-deberta-v3-base", "nli-cross-encoder"),
         ("MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli", "nli"),
         ("MoritzLaurer/mDeBERTa-v3-base-mnli-xnli", "nli-xnli"),
@@ -51,7 +55,7 @@ def test_hub_ids_have_their_row(name: str, layout: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["lytang/MiniCheck-Flan-T5-Large", "cross-encoder/ms-marco-MiniLM-L-12-v2",
+    ["KRLabsOrg/lettucedect-210m-eurobert-de-v1", "cross-encoder/ms-marco-MiniLM-L-12-v2",
      "sentence-transformers/all-MiniLM-L6-v2", "microsoft/deberta-v3-large"],
 )  # fmt: skip
 def test_other_ids_have_none(name: str) -> None:
@@ -93,6 +97,45 @@ def test_the_configuration_names_the_labels_and_the_table_only_where_it_does_not
 def test_labels_of_another_kind_are_refused(tmp_path: Path, labels: Mapping[str, str]) -> None:
     with pytest.raises(MissingModel, match="names the labels"):
         public.labels_of(row("nli"), labelled(tmp_path, labels))
+
+
+def test_a_long_document_is_read_in_pieces_of_whole_sentences() -> None:
+    text = " ".join(f"Bridge number {n} is made of stone." for n in range(40))
+    found = public.pieces(text, 50, lambda part: len(part.split()))
+    assert " ".join(found) == text
+    assert all(len(piece.split()) <= 50 and piece.endswith("stone.") for piece in found)
+    assert public.pieces("", 50, lambda part: len(part.split())) == [""]
+
+
+class Scripted:
+    """A backend that knows pieces by a word in them."""
+
+    def __init__(self, logits: Mapping[str, list[float]]) -> None:
+        self.known = logits
+
+    def logits(self, rows: object) -> np.ndarray:
+        assert isinstance(rows, list)
+        found = [next(v for k, v in self.known.items() if k in document) for document, _ in rows]
+        return np.array(found, dtype=np.float32)
+
+    def n_tokens(self, text: str) -> int:
+        return 250 * len(text.split())  # each sentence of two words is a piece
+
+
+def test_the_piece_that_supports_best_counts_and_else_the_one_that_contradicts() -> None:
+    backend = Scripted({"Yes": [0, 3, 1], "No": [5, 0, 0], "Silence": [0, 0, 4]})
+    network = public.PublicNetwork(row("nli"), ("refuted", "supported", "neutral"), backend)
+    texts = ["Silence here. Yes here. No here.", "Silence here. No here.", "Silence here."]
+    found = network.logits([("claim", text) for text in texts])
+    assert found.tolist() == [[3, 0, 1], [0, 5, 0], [0, 0, 4]]
+
+
+def test_a_network_of_two_labels_has_one_logit() -> None:
+    backend = Scripted({"Yes": [1, 3], "No": [5, 0]})
+    network = public.PublicNetwork(row("factcg"), ("neutral", "supported"), backend)
+    assert network.width == 1
+    assert network.logits([("claim", "No one."), ("claim", "Yes two.")]).tolist() == [[-5], [2]]
+    assert network.logits([]).shape == (0, 1)
 
 
 def onnx_of_inference(folder: Path) -> Path:
@@ -158,7 +201,7 @@ def test_what_the_hub_library_keeps_is_found(
     assert weights.fingerprint(found).startswith("MiniCheck-RoBERTa-Large@")
     layout = public.of_folder(found)
     assert layout
-    assert layout.name == "minicheck"
+    assert layout.name == "minicheck-roberta"
 
 
 def test_without_torch_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

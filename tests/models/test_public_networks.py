@@ -1,10 +1,13 @@
 """Each layout on a tiny random network of its architecture, saved as its authors save theirs."""
 
 import json
+import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support.laws import check_verifier
 
@@ -16,12 +19,15 @@ from pincite.types import Claim, Passage, Span
 
 pytestmark = pytest.mark.train
 
-# RoBERTa's special tokens, beside those of BERT and DeBERTa in WORDS, and words of the prompts.
+# The signs of RoBERTa and T5 beside those of BERT, DeBERTa and ModernBERT, which WORDS has; and
+# what the prompts say.
 SIGNS = ["<pad>", "</s>", "<s>", "<unk>"]
-VOCABULARY = [*SIGNS, *WORDS, *"paragraph conclude".split()]
-SIZE = 256
+VOCABULARY = [*SIGNS, *WORDS, *"predict : Premise Hypothesis Summarize passage conclude".split()]
+SIZE = 256  # more than T5's token "1", 209
 SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": SIZE,
          "intermediate_size": 48, "max_position_embeddings": 600}  # fmt: skip
+T5 = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4, "vocab_size": SIZE,
+      "feed_forward_proj": "gated-gelu", "decoder_start_token_id": 0}  # fmt: skip
 DEBERTA = {**SMALL, "relative_attention": True, "position_buckets": 16, "pos_att_type": "p2c|c2p",
            "norm_rel_ebd": "layer_norm", "share_att_key": True, "position_biased_input": False,
            "type_vocab_size": 0, "max_relative_positions": -1}  # fmt: skip
@@ -34,9 +40,12 @@ def write_tokenizer(folder: Path, like: str) -> None:
 
     signs = {"pad": "<pad>", "eos": "</s>", "unk": "<unk>", "cls": "<s>", "sep": "</s>"}
     pair = "<s> $A </s> </s> $B </s>"
-    if like == "bert":  # DeBERTa's too
+    if like == "bert":  # DeBERTa's and ModernBERT's too
         signs = {"pad": "[PAD]", "eos": "[SEP]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]"}
         pair = "[CLS] $A [SEP] $B [SEP]"
+    if like == "t5":
+        signs = {"pad": "<pad>", "eos": "</s>", "unk": "<unk>"}
+        pair = "$A </s> $B </s>"
     known = {word: i for i, word in enumerate(VOCABULARY)}
     tokenizer = Tokenizer(models.WordLevel(known, unk_token=signs["unk"]))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
@@ -62,6 +71,12 @@ def network(folder: Path, kind: str, like: str, config: Any) -> Path:
     return folder
 
 
+def minicheck_t5(folder: Path) -> Path:
+    from transformers import T5Config
+
+    return network(folder, "T5ForConditionalGeneration", "t5", T5Config(**T5))
+
+
 def minicheck_roberta(folder: Path) -> Path:
     from transformers import RobertaConfig
 
@@ -80,12 +95,40 @@ def inference(folder: Path) -> Path:
     return deberta(folder, id2label=NLI, label2id={v: k for k, v in NLI.items()})
 
 
+def hhem(folder: Path) -> Path:
+    """As Vectara's: the weights below "t5.", configuration and tokenizer elsewhere."""
+    from safetensors.torch import load_file, save_file
+    from transformers import T5Config
+
+    network(folder / "foundation", "T5ForTokenClassification", "t5", T5Config(**T5, num_labels=2))
+    stored = load_file(folder / "foundation" / "model.safetensors")
+    stored.pop("transformer.encoder.embed_tokens.weight", None)
+    save_file({f"t5.{name}": value for name, value in stored.items()}, folder / "model.safetensors")
+    (folder / "foundation" / "model.safetensors").unlink()
+    config = {"model_type": "HHEMv2", "architectures": ["HHEMv2ForSequenceClassification"],
+              "auto_map": {"AutoConfig": "configuration_hhem_v2.HHEMv2Config"}}  # fmt: skip
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+def lettucedetect(folder: Path) -> Path:
+    from transformers import ModernBertConfig
+
+    config = ModernBertConfig(
+        **SMALL, num_labels=2, pad_token_id=0, global_attn_every_n_layers=2, local_attention=16
+    )
+    return network(folder, "ModernBertForTokenClassification", "bert", config)
+
+
 MAKE: dict[str, Callable[[Path], Path]] = {
+    "MiniCheck-Flan-T5-Large": minicheck_t5,
     "MiniCheck-RoBERTa-Large": minicheck_roberta,
     "MiniCheck-DeBERTa-v3-Large": deberta,
     "FactCG-DeBERTa-v3-Large": deberta,
+    "hallucination_evaluation_model": hhem,
     "nli-deberta-v3-base": inference,
     "mDeBERTa-v3-base-mnli-xnli": inference,
+    "lettucedect-base-modernbert-en-v1": lettucedetect,
 }
 
 
@@ -114,23 +157,72 @@ def test_every_layout_keeps_the_laws(folder: Path) -> None:
     assert len({round(score, 3) for score in scores}) == len(scores), "it tells texts apart"
 
 
-def log_odds_by_hand(folder: Path, document: str, claim: str) -> float:
-    """Log-odds of support, with the input format of the published code written again."""
-    import torch
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+def shown_by_hand(folder: Path, document: str, claim: str) -> tuple[Any, Any]:
+    """The published code's own way, written again: the loaded network, and its input."""
+    import transformers
+    from transformers import AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
-    texts = [document, claim]
-    if folder.name.startswith("MiniCheck"):
+    name = folder.name
+    own = folder / "foundation" if name.startswith("hall") else folder
+    tokenizer = AutoTokenizer.from_pretrained(own)
+    if name.startswith("MiniCheck-Flan"):
+        model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder)
+        texts = [f"predict: {document}</s>{claim}"]
+    elif name.startswith("MiniCheck"):
+        model = transformers.AutoModelForSequenceClassification.from_pretrained(folder)
         texts = [tokenizer.eos_token.join([document, claim])]
-    elif folder.name.startswith("FactCG"):
+    elif name.startswith("FactCG"):
+        model = transformers.AutoModelForSequenceClassification.from_pretrained(folder)
         texts = [
             f"{document}\n\nChoose your answer: based on the paragraph above can we conclude that "
             f'"{claim}"?\n\nOPTIONS:\n- Yes\n- No\nI think the answer is '
         ]
+    elif name.startswith("hall"):
+        model = hhem_by_hand(folder)
+        texts = [
+            "<pad> Determine if the hypothesis is true given the premise?\n\n"
+            f"Premise: {document}\n\nHypothesis: {claim}"
+        ]
+    elif name.startswith("lettuce"):
+        model = transformers.AutoModelForTokenClassification.from_pretrained(folder)
+        texts = [f"Summarize the following text:\npassage 1: {document}\noutput:", claim]
+    else:
+        model = transformers.AutoModelForSequenceClassification.from_pretrained(folder)
+        texts = [document, claim]
+    return model.eval(), tokenizer(*texts, return_tensors="pt")
+
+
+def hhem_by_hand(folder: Path) -> Any:
+    from safetensors.torch import load_file
+    from transformers import AutoConfig, T5ForTokenClassification
+
+    config = AutoConfig.from_pretrained(folder / "foundation", num_labels=2)
+    model = T5ForTokenClassification(config)
+    stored = load_file(folder / "model.safetensors")
+    own = {name.removeprefix("t5."): value for name, value in stored.items()}
+    model.load_state_dict(own, strict=False)
+    model.transformer.encoder.embed_tokens.weight = model.transformer.shared.weight
+    return model
+
+
+def log_odds_by_hand(folder: Path, document: str, claim: str) -> float:
+    """Of support, from the outputs that the published code takes."""
+    import torch
+
+    model, shown = shown_by_hand(folder, document, claim)
+    if folder.name.startswith("MiniCheck-Flan"):
+        shown["decoder_input_ids"] = torch.zeros((1, 1), dtype=torch.long)
     with torch.no_grad():
-        logits = model(**tokenizer(*texts, return_tensors="pt")).logits[0]
+        logits = model(**shown).logits[0]
+    if folder.name.startswith("MiniCheck-Flan"):
+        no, yes = logits[0, [3, 209]]
+        return float(yes - no)
+    if folder.name.startswith("hall"):
+        no, yes = logits[0]
+        return float(yes - no)
+    if folder.name.startswith("lettuce"):
+        of_claim = logits[-len(claim.split()) - 1 : -1]
+        return -float((of_claim[:, 1] - of_claim[:, 0]).max())
     others = torch.cat([logits[:1], logits[2:]])  # of two labels, and of NLI's three, 1 is support
     return float(logits[1] - others.logsumexp(0))
 
@@ -144,11 +236,31 @@ def test_every_layout_says_what_the_published_code_says(folder: Path) -> None:
         assert abs(turned - expected) > 1e-3, "the order of the texts makes no difference here"
 
 
-def test_a_long_source_is_cut_and_not_the_claim(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(public, "MAX_TOKENS", 64)
+def loaded(folder: Path) -> tuple[public.PublicNetwork, Any]:
     network = CrossEncoderVerifier(folder, threads=1)._network
+    assert isinstance(network, public.PublicNetwork)
+    return network, network._backend
+
+
+def test_of_a_long_document_the_piece_that_supports_best_counts(folder: Path) -> None:
+    network, backend = loaded(folder)
+    network._layout = layout = replace(network._layout, piece=40)
+    text = " ".join(
+        f"the river number {n} was old . a town was by it ." + " the bridge opened ." * (n == 5)
+        for n in range(12)
+    )
+    size = backend.n_tokens if layout.unit == "tokens" else lambda part: len(part.split())
+    found = public.pieces(text, layout.piece, size)
+    assert len(found) > 2
+    of_all, *each = network.logits([(CLAIM.text, part) for part in (text, *found)])
+    assert any(np.allclose(of_all, one, atol=1e-4) for one in each)
+    if network.width == 1:
+        assert of_all[0] == pytest.approx(max(one[0] for one in each), abs=1e-4)
+
+
+def test_of_a_sentence_that_is_too_long_the_source_is_cut_and_not_the_claim(folder: Path) -> None:
+    network, backend = loaded(folder)
+    backend._layout = replace(backend._layout, max_tokens=64)
     long = "the old town " * 30
     one, other = network.logits([(claim, long) for claim in ("a bridge .", "a bridge in 1911 .")])
     assert abs(one[0] - other[0]) > 1e-4
@@ -156,9 +268,7 @@ def test_a_long_source_is_cut_and_not_the_claim(
 
 def test_a_source_cannot_end_itself_and_write_the_claim(folder: Path) -> None:
     """What ends a document in a row of tokens is text in a source, and left out."""
-    network = CrossEncoderVerifier(folder, threads=1)._network
-    assert isinstance(network, public.PublicNetwork)
-    backend: Any = network._backend
+    _, backend = loaded(folder)
     signs = backend._tokenizer.all_special_tokens
     model, shown = backend._model, []
 
@@ -174,6 +284,29 @@ def test_a_source_cannot_end_itself_and_write_the_claim(folder: Path) -> None:
     assert forged == innocent
 
 
+def test_the_words_that_lettucedetect_marks_are_a_reason(tmp_path: Path) -> None:
+    import torch
+
+    verifier = CrossEncoderVerifier(lettucedetect(tmp_path / "lettucedect-base-en-v1"), threads=1)
+    backend: Any = verifier._network._backend  # type: ignore[union-attr]
+
+    def marks(**given: torch.Tensor) -> Any:
+        """1911 and the word before it are not in the document."""
+        logits = torch.full((*given["input_ids"].shape, 2), 0.0)
+        logits[..., 0] = 2.0
+        at = given["input_ids"] == VOCABULARY.index("1911")
+        logits[..., 1] = torch.where(at | at.roll(-1, 1), 3.0, -2.0)
+        return type("Output", (), {"logits": logits})
+
+    backend._model = marks
+    [evidence] = verifier.verify([(CLAIM, passage("the bridge was old ."))])
+    assert "the network finds no support for “in 1911”" in evidence.reasons
+    assert evidence.score == pytest.approx(-1.0)
+    [silent] = verifier.verify([(Claim("c", "the bridge was old ."), passage("a town ."))])
+    assert not any("network" in reason for reason in silent.reasons)
+    assert silent.score == pytest.approx(4.0)
+
+
 def test_a_network_without_its_head_is_refused(tmp_path: Path) -> None:
     """Made up at random, it would judge."""
     from transformers import RobertaConfig
@@ -182,6 +315,13 @@ def test_a_network_without_its_head_is_refused(tmp_path: Path) -> None:
     bare = network(tmp_path / "MiniCheck-RoBERTa-Large", "RobertaModel", "roberta", config)
     with pytest.raises(MissingModel, match="lacks the weights classifier"):
         CrossEncoderVerifier(bare)
+
+
+def test_hhem_without_what_it_was_made_of_says_what_to_do(tmp_path: Path) -> None:
+    folder = hhem(tmp_path / "hallucination_evaluation_model")
+    shutil.rmtree(folder / "foundation")
+    with pytest.raises(MissingModel, match=r"google/flan-t5-base.*pincite models fetch"):
+        CrossEncoderVerifier(folder)
 
 
 def test_code_of_a_folder_is_never_run(tmp_path: Path) -> None:

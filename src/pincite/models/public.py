@@ -1,7 +1,8 @@
 """Public verifiers: how each family reads a claim and a document, and how it is run.
 
 Each row of the table follows the code published by the authors. The labels in a network's own
-config.json take precedence; the row fills in if they are LABEL_0.
+config.json take precedence; the row fills in if they are LABEL_0. A document longer than `piece` is
+read in pieces of whole sentences, and the piece that supports the claim best counts.
 
 `Transformer` runs them with torch, from safetensors alone: no repository code is run, no pickle is
 read, and nothing is downloaded. `MiniCheckClient` uses a chat server.
@@ -10,20 +11,18 @@ read, and nothing is downloaded. `MiniCheckClient` uses a chat server.
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from pincite.completions import Completion, Prompt
 from pincite.errors import BadReply, MissingExtra, MissingModel, ServerError
 from pincite.protocols import Floats, Generator
-
-if TYPE_CHECKING:
-    from pincite.models.session import Session
+from pincite.text.sentences import sentences
 
 SUPPORTED, REFUTED, NEUTRAL = "supported", "refuted", "neutral"
 _NOT_OR_YES = (NEUTRAL, SUPPORTED)  # two labels: "no support" may mean refuted or neutral
@@ -34,28 +33,35 @@ _MEANS = {
 }  # fmt: skip
 _NLI_NAMES = {"entailment", "contradiction", "neutral", "not_entailment"}
 _UNNAMED = re.compile(r"label_\d+")
-MAX_TOKENS = 512  # of a pair: a passage of 250 words has fewer
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+FOUNDATION = "foundation"  # in a verifier's folder: files of its base network
 XNLI = tuple("en ar bg de el es fr hi ru sw th tr ur vi zh".split())
 MULTI_NLI_26 = tuple(
     "en ar bn de es fa fr he hi id it ja ko mr nl pl ps pt ru sv sw ta tr uk ur vi zh".split()
 )
 
+Head = Literal["classes", "answer", "first_token", "tokens"]
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A family of verifiers: sequence classifiers with one input format and the same labels."""
+    """A family of verifiers: the format of its input, and where the output has the verdict."""
 
     name: str
     ids: str  # regex for its hub ids and folder names, case-insensitive
     labels: tuple[str, ...]  # of its outputs, if its configuration does not name them
+    head: Head = "classes"
     prompt: str = "{document}"  # without {claim}, the claim is the second text of a pair
+    piece: int = 400  # maximum length of a document piece, in `unit`
+    unit: Literal["words", "tokens"] = "tokens"
+    max_tokens: int = 512
     languages: tuple[str, ...] = ("en",)
+    foundation: str = ""  # repository with configuration and tokenizer, if not its own
 
     @property
     def runs_as_onnx(self) -> bool:
         """Whether an ONNX file is enough: two texts in, one logit per label out."""
-        return self.prompt == "{document}"
+        return self.head == "classes" and self.prompt == "{document}"
 
 
 # Sources: minicheck/inference.py and minicheck.py of github.com/Liyan06/MiniCheck.
@@ -65,12 +71,30 @@ _FACTCG = (
     "{document}\n\nChoose your answer: based on the paragraph above can we conclude that "
     '"{claim}"?\n\nOPTIONS:\n- Yes\n- No\nI think the answer is '
 )
+# modeling_hhem_v2.py of huggingface.co/vectara/hallucination_evaluation_model.
+_HHEM = (
+    "<pad> Determine if the hypothesis is true given the premise?\n\nPremise: {document}\n\n"
+    "Hypothesis: {claim}"
+)
+# The prompt without a question, from lettucedetect/models/inference.py and
+# prompts/summary_prompt_en.txt of github.com/KRLabsOrg/LettuceDetect.
+_LETTUCE = "Summarize the following text:\npassage 1: {document}\noutput:"
 _BY_MORITZ_LAURER = (SUPPORTED, NEUTRAL, REFUTED)  # as listed in his model cards
 
-# The first match counts.
+# The first match counts. The pieces of HHEM and LettuceDetect are ours: the originals have no
+# limit, or fill the network's context.
 LAYOUTS = (
-    Layout("minicheck", "minicheck.*(roberta|deberta)", _NOT_OR_YES, prompt=_MINICHECK),
-    Layout("factcg", "factcg", _NOT_OR_YES, prompt=_FACTCG),
+    Layout("minicheck-t5", "minicheck.*flan-t5", _NOT_OR_YES, "answer", "predict: " + _MINICHECK,
+           500, "words", 2048),
+    Layout("minicheck-roberta", "minicheck.*roberta", _NOT_OR_YES, prompt=_MINICHECK),
+    Layout("minicheck-deberta", "minicheck.*deberta", _NOT_OR_YES, prompt=_MINICHECK,
+           max_tokens=2048),
+    Layout("factcg", "factcg", _NOT_OR_YES, prompt=_FACTCG, piece=550, unit="words",
+           max_tokens=2048),
+    Layout("hhem", "hallucination_evaluation_model|hhem-2", _NOT_OR_YES, "first_token", _HHEM,
+           1000, "words", 2048, foundation="google/flan-t5-base"),
+    Layout("lettucedetect", "(lettucedect|tinylettuce).*-en-v1", (SUPPORTED, NEUTRAL), "tokens",
+           _LETTUCE, 3500, max_tokens=4096),
     Layout("nli-26", "2mil7", _BY_MORITZ_LAURER, languages=MULTI_NLI_26),
     Layout("nli-xnli", "(mdeberta|multilingual).*xnli", _BY_MORITZ_LAURER, languages=XNLI),
     Layout("nli-cross-encoder", "cross-encoder.*nli-", (REFUTED, SUPPORTED, NEUTRAL)),
@@ -85,7 +109,7 @@ def find(name: str, config: Mapping[str, Any]) -> Layout | None:
     for layout in LAYOUTS:
         if re.search(layout.ids, known):
             return layout
-    names = {str(name).lower() for name in (config.get("id2label") or {}).values()}
+    names = _names(config)
     return _BY_LABELS if "entailment" in names and names <= _NLI_NAMES else None
 
 
@@ -117,6 +141,8 @@ def labels_of(layout: Layout, folder: Path) -> tuple[str, ...]:
     Raises:
         MissingModel: its configuration has other labels.
     """
+    if layout.head in ("answer", "first_token"):
+        return layout.labels
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     named: Mapping[str, Any] = config.get("id2label") or {}
     names = [str(named[key]).lower() for key in sorted(named, key=int)]
@@ -129,6 +155,10 @@ def labels_of(layout: Layout, folder: Path) -> tuple[str, ...]:
             "neutral and contradiction, or two labels one of which is support."
         )
     return labels
+
+
+def _names(config: Mapping[str, Any]) -> set[str]:
+    return {str(name).lower() for name in (config.get("id2label") or {}).values()}
 
 
 def columns(logits: Floats, labels: Sequence[str]) -> Floats:
@@ -144,72 +174,119 @@ def columns(logits: Floats, labels: Sequence[str]) -> Floats:
     return np.asarray(logits[:, at] - others, dtype=np.float32)[:, None]
 
 
+def pieces(text: str, most: int, size: Callable[[str], int]) -> list[str]:
+    """Split the text into pieces of whole sentences of at most `most` by `size`; never empty.
+
+    A longer sentence is a piece by itself.
+
+    >>> pieces("One two. Three four. Five.", 3, lambda sentence: len(sentence.split()))
+    ['One two.', 'Three four. Five.']
+    """
+    if size(text) <= most:
+        return [text]
+    found: list[list[int]] = []  # start, end, size
+    for span in sentences(text):
+        n = size(span.of(text))
+        if found and found[-1][2] + n <= most:
+            found[-1][1:] = [span.end, found[-1][2] + n]
+        else:
+            found.append([span.start, span.end, n])
+    return [text[start:end] for start, end, _ in found] or [text]
+
+
+class Backend(Protocol):
+    """A loaded network."""
+
+    def logits(self, rows: Sequence[tuple[str, str]]) -> Floats:
+        """(n_rows, n_labels) for (document, claim); of a "tokens" head what `PublicNetwork` has."""
+        ...
+
+    def n_tokens(self, text: str) -> int:
+        """Without those that mark beginning and end."""
+        ...
+
+
 class PublicNetwork:
     """A network described by a row of the table, with the interface of Pincite's own."""
 
-    def __init__(
-        self, layout: Layout, labels: Sequence[str], backend: "Session | Transformer"
-    ) -> None:
+    def __init__(self, layout: Layout, labels: Sequence[str], backend: Backend) -> None:
         self._layout, self._labels, self._backend = layout, labels, backend
         self.width = 3 if REFUTED in labels else 1
 
     def logits(self, rows: Sequence[tuple[str, str]]) -> Floats:
-        """Return `columns` of (claim, document), (n_rows, 3) or (n_rows, 1)."""
+        """Return `columns` of (claim, document) for the piece that supports the claim best.
+
+        If none supports it, for the piece that contradicts it. If the head judges tokens, further
+        columns have the log-odds that each of the claim's words is unsupported.
+        """
         if not rows:
             return np.zeros((0, self.width), dtype=np.float32)
-        return columns(self._backend.logits([row[::-1] for row in rows]), self._labels)
+        size = self._backend.n_tokens if self._layout.unit == "tokens" else _n_words
+        read = [pieces(document, self._layout.piece, size) for _, document in rows]
+        flat = [(one, claim) for (claim, _), found in zip(rows, read, strict=True) for one in found]
+        logits = self._backend.logits(flat)
+        if self._layout.head != "tokens":
+            logits = columns(logits, self._labels)
+        ends = np.cumsum([len(found) for found in read])
+        return np.stack([self._best(each) for each in np.split(logits, ends[:-1])])
+
+    def _best(self, of_pieces: Floats) -> Floats:
+        if self.width == 1:
+            return np.asarray(of_pieces[np.argmax(of_pieces[:, 0])])
+        supported, refuted, neutral = of_pieces.T
+        support = supported - np.logaddexp(refuted, neutral)
+        against = refuted - np.logaddexp(supported, neutral)
+        return np.asarray(of_pieces[np.argmax(support if support.max() > 0 else against)])
+
+
+def _n_words(text: str) -> int:
+    return len(text.split())
 
 
 # Run with torch
 
 BATCH = 4
-_ADVICE = (
-    "Expected config.json, tokenizer.json and model.safetensors; docs/verifiers.md says how to "
-    "make them of other files."
-)
+# Words of a claim that are reported individually; later words are judged but not named.
+MOST_WORDS = 64
+# T5 tokens that begin the answers "0" and "1": minicheck/inference.py.
+ANSWERS = [3, 209]
+_CLASSES = {
+    "classes": "AutoModelForSequenceClassification",
+    "tokens": "AutoModelForTokenClassification",
+    "answer": "AutoModelForSeq2SeqLM",
+}
 
 
 class Transformer:
-    """A sequence classifier of a Hugging Face folder, in float32."""
+    """A `Backend` for a Hugging Face folder, in float32."""
 
-    def __init__(self, folder: Path, layout: Layout, threads: int) -> None:
+    def __init__(self, folder: Path, layout: Layout, labels: Sequence[str], threads: int) -> None:
         """Load the network. `threads` is for torch; 0 keeps its default.
 
         Raises:
             MissingExtra: torch or transformers is not installed.
             MissingModel: the folder holds no complete network of this layout.
         """
-        if absent := [name for name in ("torch", "transformers") if find_spec(name) is None]:
-            raise MissingExtra(
-                f"This verifier needs {' and '.join(absent)}, not installed here: "
-                "pip install 'pincite[train]'"
-            )
+        _require_extra()
         import torch
-        from transformers import AutoModelForSequenceClassification, AutoTokenizer
-        from transformers.utils import logging
 
-        logging.set_verbosity_error()
-        logging.disable_progress_bar()
         if threads:
             torch.set_num_threads(threads)
-        self._layout, self._device = layout, "cuda" if torch.cuda.is_available() else "cpu"
-        here: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+        self._layout, self._supported = layout, labels.index("supported")
+        self._device = "cuda" if torch.cuda.is_available() else "cpu"
         try:
-            model, about = AutoModelForSequenceClassification.from_pretrained(
-                folder, use_safetensors=True, output_loading_info=True, **here
-            )
-            self._model = model.float().eval().to(self._device)
-            self._tokenizer = AutoTokenizer.from_pretrained(folder, **here)
+            self._model = _loaded(folder, layout).float().eval().to(self._device)
+            self._tokenizer = _tokenizer(folder, layout)
+        except MissingModel:
+            raise
         except Exception as error:  # transformers raises whatever its parts raise
             raise MissingModel(f"{folder} cannot be loaded ({error}). {_ADVICE}") from error
-        if missing := about["missing_keys"]:  # random weights would judge
-            raise MissingModel(
-                f"{folder} lacks the weights {', '.join(sorted(missing)[:3])}: it holds another "
-                f"kind of network. {_ADVICE}"
-            )
+
+    def n_tokens(self, text: str) -> int:
+        """Count tokens without the start and end markers."""
+        return len(self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
     def logits(self, rows: Sequence[tuple[str, str]]) -> Floats:
-        """Return (n_rows, n_labels) for (document, claim)."""
         order = sorted(range(len(rows)), key=lambda i: -len(rows[i][0]) - len(rows[i][1]))
         found: dict[int, Floats] = {}
         for start in range(0, len(rows), BATCH):
@@ -221,9 +298,20 @@ class Transformer:
         import torch
 
         rows = [(self._plain(document), self._plain(claim)) for document, claim in rows]
+        read = self._read(rows)
+        inputs = {k: v.to(self._device) for k, v in read.items() if k != "offset_mapping"}
+        head = self._layout.head
+        if head == "answer":  # T5 begins every answer with token 0
+            inputs["decoder_input_ids"] = torch.zeros_like(inputs["input_ids"][:, :1])
         with torch.inference_mode():
-            logits = self._model(**self._read(rows).to(self._device)).logits
-        return np.asarray(logits.float().cpu().numpy())
+            logits = self._model(**inputs).logits.float().cpu().numpy()
+        if head == "classes":
+            return np.asarray(logits)
+        if head == "tokens":
+            return np.stack(
+                [self._of_words(logits[i], read, i, rows[i][1]) for i in range(len(rows))]
+            )
+        return np.asarray(logits[:, 0, ANSWERS] if head == "answer" else logits[:, 0])
 
     def _read(self, rows: Sequence[tuple[str, str]]) -> Any:
         """Encode the batch as tensors. If too long, the document is cut, not the claim."""
@@ -235,9 +323,10 @@ class Transformer:
             first,
             [claim for _, claim in rows] if as_pair else None,
             truncation=True,
-            max_length=MAX_TOKENS,
+            max_length=self._layout.max_tokens,
             padding=True,
             return_tensors="pt",
+            return_offsets_mapping=self._layout.head == "tokens",
         )
 
     def _plain(self, text: str) -> str:
@@ -245,6 +334,103 @@ class Transformer:
         for token in self._tokenizer.all_special_tokens:
             text = text.replace(token, " ")
         return text
+
+    def _of_words(self, logits: Floats, read: Any, row: int, claim: str) -> Floats:
+        """Return log-odds of support (1,), and of no support per word (MOST_WORDS,), −∞ if absent.
+
+        As in LettuceDetect, the least likely token determines the support of a claim.
+        """
+        odds = logits[:, 1 - self._supported] - logits[:, self._supported]
+        words = [match.span() for match in re.finditer(r"\S+", claim)][:MOST_WORDS]
+        of_words = np.full(MOST_WORDS, -np.inf, dtype=np.float32)
+        worst = -np.inf
+        for at, part in enumerate(read.sequence_ids(row)):
+            if part != 1:
+                continue
+            worst = max(worst, float(odds[at]))
+            start, end = read["offset_mapping"][row][at].tolist()
+            for i, (first, last) in enumerate(words):
+                if start < last and end > first:
+                    of_words[i] = max(of_words[i], odds[at])
+        support = -worst if np.isfinite(worst) else 0.0  # a claim without tokens says nothing
+        return np.concatenate([np.array([support], dtype=np.float32), of_words])
+
+
+_ADVICE = (
+    "Expected config.json, tokenizer.json and model.safetensors; docs/verifiers.md says how to "
+    "make them of other files."
+)
+
+
+def _loaded(folder: Path, layout: Layout) -> Any:
+    """Load the network; missing weights are an error, since random ones would judge."""
+    import transformers
+
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    if layout.head == "first_token":
+        return _hhem(folder, layout)
+    kind = getattr(transformers, _CLASSES[layout.head])
+    model, about = kind.from_pretrained(
+        folder,
+        local_files_only=True,
+        use_safetensors=True,
+        trust_remote_code=False,
+        output_loading_info=True,
+    )
+    _check_complete(folder, set(about["missing_keys"]))
+    return model
+
+
+def _hhem(folder: Path, layout: Layout) -> Any:
+    from safetensors.torch import load_file
+    from transformers import AutoConfig, T5ForTokenClassification
+
+    config = AutoConfig.from_pretrained(_foundation(folder, layout), local_files_only=True)
+    config.num_labels = len(layout.labels)
+    model = T5ForTokenClassification(config)
+    stored = load_file(folder / "model.safetensors")
+    mine = {name.removeprefix("t5."): value for name, value in stored.items()}
+    shared, tied = "transformer.shared.weight", "transformer.encoder.embed_tokens.weight"
+    if shared in mine:
+        mine.setdefault(tied, mine[shared])
+    missing = model.load_state_dict(mine, strict=False).missing_keys
+    _check_complete(folder, set(missing))
+    return model
+
+
+def _tokenizer(folder: Path, layout: Layout) -> Any:
+    from transformers import AutoTokenizer
+
+    found = _foundation(folder, layout) if layout.foundation else folder
+    return AutoTokenizer.from_pretrained(found, local_files_only=True, trust_remote_code=False)
+
+
+def _foundation(folder: Path, layout: Layout) -> Path:
+    own = folder / FOUNDATION
+    found = own if own.is_dir() else in_hub_cache(layout.foundation)
+    if found is None:
+        raise MissingModel(
+            f"{folder} needs config.json and tokenizer.json of {layout.foundation}, expected in "
+            f"{own}. pincite models fetch puts them there."
+        )
+    return found
+
+
+def _check_complete(folder: Path, missing: set[str]) -> None:
+    if missing:
+        raise MissingModel(
+            f"{folder} lacks the weights {', '.join(sorted(missing)[:3])}: it holds another kind "
+            f"of network. {_ADVICE}"
+        )
+
+
+def _require_extra() -> None:
+    if absent := [name for name in ("torch", "transformers") if find_spec(name) is None]:
+        raise MissingExtra(
+            f"This verifier needs {' and '.join(absent)}, not installed here: "
+            "pip install 'pincite[train]'"
+        )
 
 
 # On a server

@@ -1,9 +1,11 @@
 """The cross-encoder that judges (claim, passage) pairs, with its reasons."""
 
 import hashlib
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
@@ -112,6 +114,7 @@ class CrossEncoderVerifier:
                 sigmoid(float(refute[i])),
                 float(log_odds[i, 0]),
                 seen[i] or (places[i] if contrary[i] >= bound else None),
+                _unsupported(pair, logits[i, self._network.width :]),
             )
             for i, pair in enumerate(pairs)
         ]
@@ -220,11 +223,10 @@ def _loaded(folder: Path, threads: int) -> tuple[Network, str]:
     if layout is None:
         return _own(folder, threads), known
     labels = public.labels_of(layout, folder)
-    backend: Session | public.Transformer
     if layout.runs_as_onnx and (folder / "model.onnx").is_file():
-        backend = Session(folder, max_tokens=public.MAX_TOKENS, threads=threads)
+        backend: public.Backend = Session(folder, max_tokens=layout.max_tokens, threads=threads)
     else:
-        backend = public.Transformer(folder, layout, threads)
+        backend = public.Transformer(folder, layout, labels, threads)
     return public.PublicNetwork(layout, labels, backend), f"{known}/{layout.name}"
 
 
@@ -263,12 +265,26 @@ def _to_choose_from(claim: str, evidence: Evidence) -> dict[Span, float]:
     }
 
 
+def _unsupported(pair: tuple[Claim, Passage], odds: Floats) -> tuple[Note, ...]:
+    """Return the claim's words that a token-level network finds unsupported, if any."""
+    if not len(odds):
+        return ()
+    claim, passage = pair[0].text, pair[1]
+    read, _ = paraphrase.as_read(claim, passage.text, passage.title)
+    words = re.findall(r"\S+", read)[: len(odds)]
+    marked = [(word, odds[i] > 0) for i, word in enumerate(words)]
+    runs = [" ".join(w for w, _ in run) for bad, run in groupby(marked, lambda m: m[1]) if bad]
+    found = tuple(one.rstrip(".,;:") for one in runs if one in claim)[:MAX_NAMED]
+    return (Note("not_found_by_network", {"words": found}),) if found else ()
+
+
 def _evidence(
     pair: tuple[Claim, Passage],
     score: float,
     refuted: float,
     read: float,
     contrary: Contradiction | Span | None,
+    unsupported: tuple[Note, ...],
 ) -> Evidence:
     """Build the evidence; `refuted` is given no support, `contrary` is by the network alone."""
     claim, passage = pair
@@ -290,7 +306,7 @@ def _evidence(
         prob_neutral=max(0.0, 1.0 - supported - against),
         score=score,
         quote=quote,
-        reasons_coded=(*said, *reasons(claim.text, passage, seen, claim.own)),
+        reasons_coded=(*said, *reasons(claim.text, passage, seen, claim.own), *unsupported),
         read=read,
         contradiction=seen,
     )

@@ -144,7 +144,7 @@ def _downloaded(model: str) -> Path:
     # The int8 file of a public verifier is not the network that its authors measured.
     network = next((name for name in (_ONNX[-1:] if layout else _ONNX) if name in present), None)
     if layout and (network is None or not layout.runs_as_onnx):
-        return _downloaded_safetensors(model, present)
+        return _downloaded_safetensors(model, layout, present)
     if network is None:
         raise MissingModel(f"{model} holds none of {', '.join(_ONNX)}: export it to ONNX.")
     about = [name for name in ("config.json", "tokenizer.json") if name in present]
@@ -207,7 +207,7 @@ def _layout(model: str, present: Collection[str]) -> public.Layout | None:
     return public.find(model, json.loads(config.read_text(encoding="utf-8")))
 
 
-def _downloaded_safetensors(model: str, present: Collection[str]) -> Path:
+def _downloaded_safetensors(model: str, layout: public.Layout, present: Collection[str]) -> Path:
     from huggingface_hub import hf_hub_download
 
     target = cache_folder() / model
@@ -218,6 +218,9 @@ def _downloaded_safetensors(model: str, present: Collection[str]) -> Path:
             "pickles: docs/verifiers.md says how to convert it."
         )
     wanted = [name for name in (*_ABOUT, *stored, _INDEX) if name in present]
+    if layout.foundation:
+        for name in sorted({*_ABOUT} & _files(layout.foundation)):
+            hf_hub_download(layout.foundation, name, local_dir=target / public.FOUNDATION)
     for name in wanted:  # the weights last: `locate` looks for them
         hf_hub_download(model, name, local_dir=target)
     return target
