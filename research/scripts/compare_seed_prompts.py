@@ -1,11 +1,11 @@
-"""Does Pincite, with EvidenceSeeker's prompts and settings, ask the same questions?
+"""Does a converted configuration ask what EvidenceSeeker itself asks?
 
     python research/scripts/compare_seed_prompts.py --python OTHER_VENV/bin/python
 
 OTHER_VENV has EvidenceSeeker 0.1.3. Both sides get the same three YAML files (those that
 `evse init` writes, or those of --config), the same documents and statements, and talk to one
-scripted server, which keeps every message. `ours` gives Pincite the same prompts and settings.
-The messages are compared character by character after `plain`, which undoes what is different on purpose:
+scripted server, which keeps every message. `pincite config import` converts the files. The messages
+are compared character by character after `plain`, which undoes what is different on purpose:
 
 * ours stand between marks that a text cannot forge (`text.fences`), theirs between tags alone;
 * ours end with the rule that says what the marks mean;
@@ -20,6 +20,7 @@ Exit code 1: a question was asked by one side only.
 import argparse
 import json
 import re
+import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,7 @@ from compare_seed import THEIRS, Server, finished, serving
 from pincite import runtime
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.library.update import ingest
-from pincite.llm.templates import VARIABLES
-from pincite.settings import Settings
+from pincite.settings import load
 from pincite.text.prompt_quoting import DATA_RULE
 from pincite.verbs.check import build as build_check
 
@@ -45,11 +45,6 @@ STATEMENTS = ("The bridge at Varde opened in 1911.", "The mill should be rebuilt
 KINDS = ("preprocessing", "confirmation_analysis", "retrieval")
 OPTIONS = re.compile(r"(?:^[A-Z]\W? (?:Entailment|Contradiction|Neutral):.*\n?){2,}", re.MULTILINE)
 LABEL = re.compile(r"^[A-Z]\W? ", re.MULTILINE)
-RENAMED = {
-    "{answer_options}": "{options}",
-    "{answer_labels}": "{labels}",
-    "{freetext_confirmation_analysis}": "{analysis}",
-}
 SENT = ("model", "temperature", "max_tokens", "logprobs", "top_logprobs")  # compared too
 FENCE = re.compile(r"<data ([0-9a-f]{16})>\n(.*?)\n</data \1>", re.DOTALL)
 
@@ -129,38 +124,11 @@ def theirs(
 def ours(
     given: argparse.Namespace, folder: Path, documents: Path, files: dict[str, Path], server: Server
 ) -> None:
-    """The parts of `pincite check`, with the prompts and settings of the files."""
-    values: dict[str, Any] = {}
-    for path in files.values():
-        values |= yaml.safe_load(path.read_text(encoding="utf-8"))
-    prompts = folder / "prompts"
-    prompts.mkdir()
-    for step in values.keys() & VARIABLES.keys():
-        config = values[step]["llm_specific_configs"]["default"]
-        text = config["prompt_template"].strip()
-        for theirs, name in RENAMED.items():
-            text = text.replace(theirs, name)
-        system = (config.get("system_prompt") or values.get("system_prompt") or "").strip()
-        (prompts / f"{step}.txt").write_text(f"[system]\n{system}\n\n[user]\n{text}\n", "utf-8")
-        if "answer_options" in config:
-            first = config["claim_option"]
-            lines = [first, *(line for line in config["answer_options"] if line != first)]
-            options = "\n".join(" ".join(line.split()) for line in lines)
-            (prompts / "options.txt").write_text(options, encoding="utf-8")
-    settings = Settings.of(
-        encoder="all-MiniLM-L6-v2",
-        language=given.language.lower(),
-        interpretation="model",
-        confirmation="model",
-        retrieval="windows",
-        top_k=values["top_k"],
-        passage_source=False,
-        chat_url=f"{server.url}/v1",
-        chat_model="scripted",
-        temperature=0.1,  # of llama-index-core for a model without one
-        prompts=str(prompts),
-        step_tokens=[f"{step}=300" for step in VARIABLES],
-    )
+    """`pincite config import`, then the parts of `pincite check`."""
+    made, prompts = folder / "pincite.toml", folder / "prompts"
+    command = ["pincite", "config", "import", *map(str, files.values()), "-o", str(made)]
+    subprocess.run([*command, "--prompts", str(prompts)], check=True)
+    settings = load({"encoder": "all-MiniLM-L6-v2"}, made)
     with EmbeddedCorpus.create(folder / "kb", runtime.encoder(settings)) as corpus:
         ingest(corpus, [documents])
     with build_check.checking(settings, folder / "kb", keep=False) as run:

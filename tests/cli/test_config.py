@@ -1,6 +1,7 @@
-"""`pincite config`: it shows each setting with its origin, and no secret."""
+"""`pincite config`: what it shows, what it never shows, and EvidenceSeeker's files as ours."""
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -9,6 +10,10 @@ from click.testing import CliRunner, Result
 
 from pincite import settings
 from pincite.cli import cli
+from pincite.errors import ConfigError
+from pincite.llm.templates import Templates
+from pincite.settings import evidenceseeker
+from pincite.settings.evidenceseeker import imported
 
 PLANTED = "sk-planted-1234567890abcdef"
 
@@ -57,3 +62,279 @@ def test_of_a_secret_only_whether_it_is_set(
     shown = run(*arguments)
     assert PLANTED not in shown.output
     assert "not set" not in shown.stdout
+
+
+PREPROCESSING = f"""
+config_version: v0.2
+description: Of a test.
+system_prompt: You are helpful.
+language: DE
+timeout: 600
+env_file: .env
+used_model_key: small
+models:
+  small:
+    name: Small
+    backend_type: openai
+    base_url: http://localhost:8080/v1
+    model: small-instruct
+    api_key: {PLANTED}
+    max_tokens: 512
+    temperature: 0.1
+    is_chat_model: true
+    extra_thing: 3
+freetext_descriptive_analysis:
+  name: x
+  llm_specific_configs:
+    default: {{prompt_template: "Look: {{claim}} {{{{ 1 }}}}"}}
+negate_claim:
+  used_model_key: small
+  llm_specific_configs: {{default: {{guidance_type: pydantic}}}}
+"""
+CONFIRMATION = """
+used_model_key: large
+confirmation_threshold: 0.3
+models:
+  large:
+    base_url: http://localhost:8080/v1
+    model: large
+    api_key_name: hf_factcheck
+    backend_type: tgi
+    timeout: 99
+    temperature: 0.3
+freetext_confirmation_analysis:
+  llm_specific_configs: {default: {prompt_template: "{statement} {evidence_item}"}}
+multiple_choice_confirmation_analysis:
+  llm_specific_configs:
+    default: {n_repetitions_mcq: 1, guidance_type: json, answer_labels: [A, B, C]}
+    large: {n_repetitions_mcq: 30, guidance_type: regex, logprobs_type: estimate, odd: 1}
+negate_claim: {used_model_key: nobody}
+"""
+RETRIEVAL = f"""
+embed_backend_type: huggingface
+embed_model_name: sentence-transformers/all-MiniLM-L6-v2
+document_input_dir: ./docs
+index_persist_path: ./index
+window_size: 2
+top_k: 6
+ignore_statement_types: [NORMATIVE, ascriptive]
+use_postgres: true
+postgres_password: {PLANTED}
+"""
+
+
+@pytest.mark.parametrize(
+    ("server", "encoder"),
+    [
+        ("embed_base_url: http://h:8080/", "org/m@http://h:8080/embed"),
+        ("embed_backend_type: tei\nembed_base_url: http://h/embed", "org/m@http://h/embed"),
+        ("embed_backend_type: ollama\nembed_base_url: http://h:1", "org/m@http://h:1/v1"),
+        ("embed_backend_type: huggingface\nembed_base_url: http://h:1", "org/m"),
+        ("embed_backend_type: tei", "org/m"),
+    ],
+)
+def test_an_encoder_on_a_server_stays_there(tmp_path: Path, server: str, encoder: str) -> None:
+    (tmp_path / "r.yaml").write_text(f"embed_model_name: org/m\n{server}\n")
+    run("import", "r.yaml", "-o", "pincite.toml")
+    assert settings.load({}).models.encoder == encoder
+
+
+def test_evidence_seeker_s_files_become_one_of_ours(tmp_path: Path) -> None:
+    for name, text in (("p", PREPROCESSING), ("c", CONFIRMATION), ("r", RETRIEVAL)):
+        (tmp_path / f"{name}.yaml").write_text(text)
+    files = ("p.yaml", "c.yaml", "r.yaml")
+    result = run("import", *files, "-o", "pincite.toml", "--prompts", "prompts")
+    written = (tmp_path / "pincite.toml").read_text()
+    assert PLANTED not in result.output + written
+    for said in (
+        "models.small.api_key: is a secret and was not copied; set PINCITE_CHAT_KEY",
+        "models.large.api_key_name: the server's key is read from PINCITE_CHAT_KEY",
+        "postgres_password: is a secret",
+        "document_input_dir: pass it to: pincite corpus update",
+        "models.small.extra_thing: is not sent to any server",
+        "multiple_choice_confirmation_analysis.odd: unknown",
+        "'nobody' is described in none",
+        "embed_model_name: get it with: pincite models fetch",
+    ):
+        assert said in result.stderr
+    found = settings.load({})
+    check, chat = found.check, found.chat
+    assert found.models.encoder == "sentence-transformers/all-MiniLM-L6-v2"
+    # Its prompts are in English whatever the language, and say "German".
+    assert (found.language, found.chat.prompt_language) == ("de", "en")
+    assert not found.check.passage_source
+    assert (check.top_k, check.window_size, check.retrieval) == (6, 2, "windows")
+    assert check.ignore_statement_types == ("normative", "ascriptive")
+    assert (check.interpretation, check.confirmation) == ("model", "model")
+    assert (check.threshold, check.probabilities) == (0.3, "estimate")
+    assert (check.repetitions, check.guidance, chat.dialect) == (30, "regex", "tgi")
+    assert (chat.url, chat.model) == ("http://localhost:8080/v1", "large")
+    assert chat.models_of_steps == {
+        "freetext_descriptive_analysis": "small-instruct",
+        "negate_claim": "small-instruct",
+    }
+    choice = "multiple_choice_confirmation_analysis"
+    assert chat.tokens_of_steps == {
+        **dict.fromkeys(("freetext_descriptive_analysis", "negate_claim"), 512),
+        **dict.fromkeys(("freetext_confirmation_analysis", choice), 1024),
+    }
+    assert (chat.seconds, chat.temperature) == (99.0, 0.3)
+    templates = Templates.load("en", "de", Path(chat.prompts))
+    assert templates.language == "German"
+    assert templates.own == {"freetext_descriptive_analysis", "freetext_confirmation_analysis"}
+    assert templates.texts["freetext_descriptive_analysis"] == (
+        "You are helpful.",
+        "Look: {claim} {{ 1 }}",
+    )
+    assert "{evidence_item}" in templates.texts["freetext_confirmation_analysis"][1]
+
+    refused = CliRunner().invoke(cli, ["config", "import", "r.yaml", "-o", "pincite.toml"])
+    assert refused.exit_code == 2
+    run("import", "r.yaml", "-o", "pincite.toml", "--force")
+    assert "chat" not in tomllib.loads((tmp_path / "pincite.toml").read_text())
+
+
+def test_what_one_server_cannot_do_is_said(tmp_path: Path) -> None:
+    text = """
+used_model_key: a
+models:
+  a: {base_url: "http://localhost:1/v1", model: m, backend_type: openai}
+  b: {base_url: "http://localhost:2/v1", model: n}
+negate_claim: {used_model_key: b}
+freetext_confirmation_analysis: {llm_specific_configs: {default: {prompt_template: "{oddity}"}}}
+multiple_choice_confirmation_analysis:
+  llm_specific_configs: {default: {guidance_type: regex, prompt_template: "{statement}"}}
+"""
+    (tmp_path / "a.yaml").write_text(text)
+    result = imported([tmp_path / "a.yaml"])
+    said = {note.option: note.message for note in result.notes}
+    assert "another server" in said["negate_claim"]
+    assert "does not enforce regex" in said["guidance_type"]
+    assert "{oddity}" in said["freetext_confirmation_analysis.prompt_template"]
+    assert "the options" in said["multiple_choice_confirmation_analysis.prompt_template"]
+    assert (result.values["check.guidance"], result.prompts) == ("json", {})
+
+
+def test_every_setting_that_is_merged_or_dropped_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(
+        """
+used_model_key: a
+models:
+  a: {base_url: "http://localhost:1/v1", model: m, temperature: 0.7, timeout: 30}
+  b: {base_url: "http://localhost:1/v1", model: n, temperature: 0.2, timeout: 30}
+  c: {base_url: "http://localhost:1/v1", model: o}
+  d: {model: p}
+multiple_choice_confirmation_analysis:
+  llm_specific_configs: {default: {n_repetitions_mcq: 2}, b: {n_repetitions_mcq: 9}}
+freetext_confirmation_analysis: {used_model_key: b}
+negate_claim: {used_model_key: d}
+"""
+    )
+    result = imported([tmp_path / "a.yaml"])
+    said = {note.option: note.message for note in result.notes}
+    assert result.values["chat.temperature"] == 0.7
+    assert {"0.7", "0.2", "0.1"} <= set(re.findall(r"[\d.]*\d", said["temperature"]))
+    assert "timeout" in said  # d has none
+    assert "models.c" in said
+    assert "multiple_choice_confirmation_analysis.llm_specific_configs.b" in said
+    assert "negate_claim" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("- a\n- b\n", "not a configuration of EvidenceSeeker"),
+        ("colour: red\n", "not a configuration of EvidenceSeeker"),
+        (f"models: [{PLANTED}\n", "cannot be read as YAML"),
+        ("top_k: !!python/object/apply:os.system ['true']", "cannot be read as YAML"),
+        ("top_k: many", "expected an integer"),
+        ("a: &a [1]\nb: [" + "*a," * 31 + "]", "31 aliases"),
+        ("top_k: 3 #" + "x" * 1_000_000, "at most"),
+        (
+            "models: {m: {}}\nmultiple_choice_confirmation_analysis: "
+            "{llm_specific_configs: {default: {guidance_type: hope}}}",
+            "guidance_type is 'hope'",
+        ),
+    ],
+)
+def test_other_files_are_refused_without_quoting_a_key(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    (tmp_path / "x.yaml").write_text(text)
+    with pytest.raises(ConfigError, match=said) as caught:
+        imported([tmp_path / "x.yaml"])
+    assert PLANTED not in str(caught.value)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        imported([tmp_path / "none.yaml"])
+
+
+def test_every_option_has_one_place() -> None:
+    """Of those that a user of EvidenceSeeker can set, none is forgotten and none stands twice."""
+    tables = evidenceseeker.TABLES
+    assert not tables["values"].keys() & tables["notes"].keys()
+    known = set(settings.SHORT.values())
+    for table in ("values", "model", "steps"):
+        assert set(tables[table].values()) <= known
+
+
+APPLICATION = """
+preprocessing_config_file: ./config/p.yaml
+confirmation_analysis_config_file: ./config/c.yaml
+retrieval_config_file: ./config/none.yaml
+language: fr
+result_dir: kept
+local_base: .
+subdirectory_construction: weekly
+write_on_github: true
+repo_name: south/log
+password_protection: true
+example_inputs: {en: ["The mill  is old.", "It burned."], de: ["Alt."]}
+markdown_template: {fr: "# {{ statement }}\\n", en: "no"}
+translations: {fr: {confirmed: "confirmé = oui"}}
+ui_texts:
+  ui_texts_lang_dict:
+    fr:
+      title: Faits du Sud
+      info: "<p>Nous &amp; vous.<br/>Lisez <b>bien</b>.</p>"
+      description: "### Une phrase"
+      agree_button: Oui
+      disclaimer_text: "<p>Attention.</p>"
+"""
+
+
+def test_the_demo_application_becomes_pages_of_ours(tmp_path: Path) -> None:
+    from pincite.server.settings import examples_of, load
+
+    config = tmp_path / "config"  # where `evse init` puts them; the paths count from above
+    config.mkdir()
+    for name, text in (("app", APPLICATION), ("p", PREPROCESSING), ("c", CONFIRMATION)):
+        (config / f"{name}.yaml").write_text(text)
+    result = run("import", "config/app.yaml", "-o", "pincite.toml", "--texts", "texts")
+    found, shown = settings.load({}), examples_of(load({}))
+    assert found.chat.model == "large", "the files that it names are read too"
+    assert shown.statements == ("The mill is old.", "It burned."), "English where French lacks them"
+    template = found.check.template_file
+    assert template
+    assert template.read_text() == "# {{ statement }}\n"
+    assert found.check.texts == {"confirmed": "confirmé = oui"}
+    kept = found.results
+    assert (kept.folder, kept.by, kept.markdown, kept.git) == ("kept", "weekly", True, "push")
+    for said in (
+        "git clone https://github.com/south/log kept",
+        "password_protection: no shared password",
+        "ui_texts: agree_button, description, disclaimer_text, info, title: the pages have their",
+    ):
+        assert said in result.stderr
+    assert "were left out" in run("import", "config/app.yaml", "-o", "b.toml").stderr
+    assert "template" not in (tmp_path / "b.toml").read_text()
+
+
+def test_a_log_that_people_could_refuse_is_not_switched_on(tmp_path: Path) -> None:
+    text = APPLICATION + "force_agreement: true\n"
+    (tmp_path / "app.yaml").write_text(text)
+    result = run("import", "app.yaml", "-o", "pincite.toml", "--texts", "texts")
+    assert settings.load({}).results.folder == ""
+    assert "set results.folder = 'kept'" in result.stderr

@@ -22,7 +22,7 @@ MEGABYTE = 1e6
 
 @click.group("config")
 def config() -> None:
-    """Show settings and where they are set.
+    """Show and import settings.
 
     An option overrides a PINCITE_… variable, which overrides pincite.toml in this folder, which
     overrides the user's file.
@@ -77,6 +77,58 @@ def path() -> None:
 
     for file in usual_files():
         click.echo(f"{file.resolve()}{'' if file.is_file() else '  (does not exist)'}")
+
+
+@config.command("import")
+@click.argument("files", type=options.FilePath, nargs=-1, required=True)
+@click.option("-o", "--output", type=options.OutFile, help="Write to this file. [stdout]")
+@click.option("--prompts", type=options.OutFolder, help="Write the prompts to this folder.")
+@click.option("--texts", type=options.OutFolder, help="Write the application's texts there.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+def import_settings(
+    files: tuple[Path, ...],
+    output: Path | None,
+    prompts: Path | None,
+    texts: Path | None,
+    force: bool,
+) -> None:
+    """Convert EvidenceSeeker's YAML FILES (preprocessing, confirmation, retrieval).
+
+    The file of its demo application is enough: it names the other three.
+
+    Options without a counterpart are listed with the reason. Keys are never copied: the list says
+    which variable to set instead.
+    """
+    from pincite.settings.evidenceseeker import imported
+
+    result = imported(files)
+    values, written = {**result.values}, dict[Path, str]()
+    if prompts:
+        # EvidenceSeeker names the language in English ("German") in every prompt.
+        values["chat.prompts"] = str(prompts.resolve())
+        values |= {"chat.prompt_language": "en", "check.passage_source": False}
+        written |= {prompts / name: text for name, text in result.prompts.items()}
+    for name, file in result.values.items():
+        if isinstance(file, str) and file in result.texts:
+            values.pop(name)
+            if texts:
+                values[name] = str((texts / file).resolve())
+                written[texts / file] = result.texts[file]
+    for path in (*([output] if output else ()), *written):
+        if path.exists() and not force:
+            raise click.UsageError(f"{path} exists; expected a new name, or --force.")
+    for path, text in written.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        options.write(text, path)
+    options.write(_toml(values, {}), output)
+    if result.prompts and not prompts:
+        options.say(f"{len(result.prompts)} prompts were left out: --prompts FOLDER keeps them.")
+    if result.texts and not texts:
+        options.say(f"{', '.join(result.texts)} were left out: --texts FOLDER keeps them.")
+    for note in result.notes:
+        options.say(": ".join(part for part in note if part))
+    for path in (*([output] if output else ()), *written):
+        options.say(f"written: {path.resolve()}", str(path) == "-")
 
 
 @click.command("doctor")
