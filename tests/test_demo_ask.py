@@ -77,7 +77,7 @@ def test_demos_run_on_the_shipped_defaults(
         asked.append(set(given))
         raise Asked
 
-    monkeypatch.setattr(options, "settings_of", settings_of)
+    monkeypatch.setattr(options, "load_settings", settings_of)
     with pytest.raises(Asked):
         CliRunner().invoke(cli, ["demo", *what, "--out", str(tmp_path)], catch_exceptions=False)
     assert len(asked) == 1

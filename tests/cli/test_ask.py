@@ -117,24 +117,6 @@ def test_nothing_relevant_is_said_and_no_failure(corpus: Path) -> None:
     assert "2 documents" in shown.stdout
 
 
-def test_again_gives_the_same_and_tells_of_another_corpus(
-    corpus: Path, home: Path, tmp_path: Path
-) -> None:
-    run(QUESTION, "--corpus", corpus, "--json", "a.json", "--sentences", 2, "-q")
-    done = run("--again", "a.json", "--corpus", corpus, "--json", "b.json", "-q")
-    first, second = (json.loads((home / name).read_text()) for name in ("a.json", "b.json"))
-    assert first["answers"] == second["answers"]
-    assert second["settings"]["ask.sentences"] == 2
-    assert "changed" not in done.stderr
-    changed = json.loads((home / "a.json").read_text())
-    changed["versions"]["corpus"] = "0" * 32
-    changed["answers"][0]["answer"] += " More."
-    (home / "c.json").write_text(json.dumps(changed))
-    told = run("--again", "c.json", "--corpus", corpus, "-q", code=1).stderr
-    assert "The corpus has changed since" in told
-    assert f"The answer has changed: {QUESTION}" in told
-
-
 def test_a_model_s_answer_is_checked_and_repaired(corpus: Path, home: Path, server: Server) -> None:
     answer = (
         "Velorin reduced migraine days by 3.1 a month [1]. The weather in Rome was fine [1]. "

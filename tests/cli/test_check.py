@@ -72,8 +72,8 @@ def test_labelled_statements_are_measured(run: Callable[..., Result]) -> None:
     assert "accuracy" in run(*arguments).stdout
 
 
-def test_as_of_a_date(run: Callable[..., Result]) -> None:
-    report = written(run(*CHECK, "--as-of", "2016", "--json", "-"))
+def test_only_older_documents(run: Callable[..., Result]) -> None:
+    report = written(run(*CHECK, "--to-date", "2016", "--json", "-"))
     (reading,) = readings(report)
     assert {item["published"][:4] for item in reading["evidence"]} <= {"2015", "2016"}
     assert report["settings"]["filters.published_to"] == "2016"
@@ -114,18 +114,6 @@ def test_the_whole_way_with_a_model(run: Callable[..., Result], server: Server) 
     assert usage["n_calls"] == len(server.asked) == 3 + 3 + 2 + 2 * 2 * 2
     assert usage["n_prompt_tokens"] == 7 * usage["n_calls"]
     assert "up to 32 calls (26,560 tokens) for each reading that is judged" in result.stderr
-
-
-def test_the_time_is_told_after_the_first_replies(
-    run: Callable[..., Result], server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pincite.cli.check._FEWEST", 8)  # there are 8 here, of 6 to be interpreted
-    monkeypatch.setattr("pincite.cli.check._SHORT", 0.05)
-    server.by_request = Model(pause=0.1)
-    result = run(*CHECK, *llm(server), "--json", "-")
-    assert re.search(r"\d of 8 calls are done, about \d+ s left\.", result.stderr)
-    quiet = run(*CHECK, *llm(server), "--json", "-", "-q")
-    assert "left" not in quiet.stderr
 
 
 def test_each_step_has_its_limit_of_tokens(run: Callable[..., Result], server: Server) -> None:

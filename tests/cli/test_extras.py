@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 import pytest
 
-from pincite.cli import cli, edge
+from pincite.cli import cli, shell
 
 ROOT = Path(__file__).parents[2]
 # Runs each command of the list on stdin as `pincite` would, with the extras out of reach.
@@ -93,7 +93,7 @@ def ends(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], tupl
     """How each command ends without the extras, in an empty folder with files called 1."""
     folder = tmp_path_factory.mktemp("bare")
     (folder / "1").write_text("{}")
-    blocked = sorted({name for names in edge.LIBRARIES.values() for name in names})
+    blocked = sorted({name for names in shell.LIBRARIES.values() for name in names})
     places = {
         "PINCITE_CACHE": str(folder / "cache"),
         "PINCITE_LIBRARY_OWN_COPIES": str(folder / "own"),
@@ -130,7 +130,7 @@ def test_what_is_missing_and_what_to_do_fit_on_one_line(
 ) -> None:
     _, said = ends[tuple(words.split())]
     assert re.fullmatch(
-        r"pincite: (The server|Training) needs \w+(, \w+)*, which (is|are) not installed\. "
+        r"pincite: \w+(, \w+)* (is|are) not installed\. "
         r"Install with: pip install 'pincite\[(server|train)\]'\n",
         said,
     )
@@ -144,13 +144,13 @@ def test_every_library_of_an_extra_is_known() -> None:
             project = re.split(r"[\[><=]", requirement)[0]
             modules = [name for name, by in provided.items() if project in by]
             modules = modules or [project.replace("-", "_")]  # not installed here
-            assert set(modules) & set(edge.LIBRARIES[extra]), requirement
+            assert set(modules) & set(shell.LIBRARIES[extra]), requirement
 
 
 def test_any_other_missing_library_is_a_bug() -> None:
-    assert edge.missing(ImportError("No module named 'lxml'", name="lxml")) is None
+    assert shell.missing(ImportError("No module named 'lxml'", name="lxml")) is None
 
 
 def test_a_library_that_is_there_and_broken_is_a_bug() -> None:
     broken = ImportError("cannot import name 'Nothing' from 'pydantic'", name="pydantic")
-    assert edge.missing(broken) is None
+    assert shell.missing(broken) is None

@@ -117,7 +117,7 @@ def test_pages_that_cannot_be_read_are_no_evidence_and_no_failure(wiki: Wiki) ->
 def test_filters_hold_for_pages_of_the_web(wiki: Wiki) -> None:
     wiki.sites["/yes"] = html(THEN)
     finds(wiki, "/yes")
-    reading = reading_of(wiki, "--as-of", "1950")
+    reading = reading_of(wiki, "--to-date", "1950")
     assert reading["evidence"] == []
     (left_out,) = [page for page in reading["excluded"] if page["reason"] == "filter"]
     assert (left_out["url"], left_out["detail"]) == (f"{wiki.url}/yes", "to 1950")

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from pincite.cli import edge
+from pincite.cli import shell
 
 VERBS = {
     "verify": "check the citations of a Wikipedia article, worst first",
@@ -62,7 +62,7 @@ class _Verbs(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
-            raise edge.BrokenPipe from error
+            raise shell.BrokenPipe from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*VERBS, *_added()]
@@ -71,11 +71,11 @@ class _Verbs(click.Group):
         if cmd_name not in VERBS:
             point = _added().get(cmd_name)
             if point is None and cmd_name in PLUGINS:
-                edge.require(cmd_name)
-            return edge.with_texts(point.load()) if point else None
+                shell.require(cmd_name)
+            return shell.with_texts(point.load()) if point else None
         place, name = PLACES.get(cmd_name, (cmd_name, "command"))
         module = importlib.import_module(f"pincite.cli.{place}")
-        return edge.with_texts(getattr(module, name))
+        return shell.with_texts(getattr(module, name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -102,4 +102,4 @@ def cli() -> None:
 
 def main() -> None:
     # Without its standalone mode, click returns the code that a command gave to `Exit`.
-    edge.run(lambda arguments: cli.main(arguments, standalone_mode=False), sys.argv[1:])
+    shell.run(lambda arguments: cli.main(arguments, standalone_mode=False), sys.argv[1:])

@@ -9,21 +9,20 @@ import click
 
 from pincite.cli import options
 from pincite.cli.check import PARTIAL, refuse_lost_work
-from pincite.settings import Settings, schema
-from pincite.verbs.ask.report import Answer, AnswerReport
-
-# Settings of a machine, which --again does not take from the earlier result.
-_OF_THE_MACHINE = ("models.threads", "web.", "library.")
+from pincite.verbs.ask.report import AnswerReport, Checked
 
 
-@click.command("ask")
+@click.command(
+    "ask",
+    cls=options.GroupedCommand,
+    first="corpus file html_path json_path bibtex_path llm chat_url chat_model repair documents",
+)
 @click.argument("question", required=False)
 @options.corpus_option("Corpus to answer from.")
 @click.option(
     "--file", type=options.FilePath, help="File of questions, one per line (- for stdin)."
 )
 @click.option("--llm", is_flag=True, help="Let a model write; needs --chat-url. [quote sentences]")
-@click.option("--again", type=options.FilePath, help="Repeat a result: its questions and settings.")
 @click.option("--pmids", type=options.FilePath, help="Only papers in this file, a PMID per line.")
 @options.output_options(
     json="Write JSON (- for stdout).",
@@ -35,7 +34,7 @@ _OF_THE_MACHINE = ("models.threads", "web.", "library.")
 )
 @click.option("--template", type=options.FilePath, help="Jinja2 template for --markdown.")
 @options.quiet_option
-@options.of_settings(
+@options.setting_options(
     *("chat.url", "chat.model", "ask.repair", "ask.summaries", "ask.documents", "ask.sentences"),
     *("ask.include_retracted", "retrieval.fusion", "language"),
     *("models", "judge", "budget", "filters"),
@@ -44,7 +43,6 @@ def command(
     question: str | None,
     corpus: tuple[Path | str, ...],
     file: Path | None,
-    again: Path | None,
     pmids: Path | None,
     template: Path | None,
     quiet: bool,
@@ -56,65 +54,48 @@ def command(
     pincite ask "Does sleep loss impair memory?" --corpus papers/
     pincite ask "…" --corpus papers/ --llm --chat-url http://localhost:8080/v1 \\
         --chat-model qwen3 --repair --html answer.html --bibtex references.bib
-    pincite ask --again answer.json --corpus papers/
 
     Every sentence gets a label that says whether its references support it. If nothing relevant is
-    found, there is no answer. Exit codes: 5 something could not be written or checked; 1 --again
-    gave another answer.
+    found, there is no answer. Exit code 5: something could not be written or checked.
     """
     from pincite.verbs.ask import build
 
-    outputs = options.outputs_of(given)
+    outputs = options.pop_outputs(given)
     refuse_lost_work(outputs, template)
     if given.pop("llm"):
         given["answer"] = "model"
     if pmids:
-        given["where"] = (*given["where"], f"pmid in {', '.join(_pmids_in(pmids))}")
-    earlier = AnswerReport.from_file(again) if again else None
-    if earlier:
-        chosen = {k: v for k, v in given.items() if v not in (None, ())}
-        given = {**_settings_in(earlier, str(again)), **chosen}
-    settings = options.settings_of(given)
+        listed = options.read_lines(pmids)
+        if not listed or not all(pmid.isdigit() for pmid in listed):
+            wrong = next((pmid for pmid in listed if not pmid.isdigit()), "no line")
+            raise click.UsageError(f"{pmids} has {wrong}; expected PMIDs.")
+        given["where"] = (*given["where"], f"pmid in {', '.join(listed)}")
+    settings = options.load_settings(given)
     if given.get("summaries") and settings.ask.answer != "model":
         raise click.UsageError("--summaries needs --llm.")
-    if earlier:
-        questions = [answer.question for answer in earlier.answers]
-    else:
-        questions = options.one_or_lines_of(question, file, "QUESTION")
+    questions = options.text_or_lines(question, file, "QUESTION")
     corpora = [*corpus] or settings.library.places
     if not corpora:
         raise click.UsageError("Expected --corpus FOLDER, or library.corpora in the settings.")
     # Extracts appear at once anyway, and a repaired answer replaces the sentences shown so far.
-    waits = settings.ask.answer == "model" and not (quiet or settings.ask.repair)
+    is_slow = settings.ask.answer == "model" and not (quiet or settings.ask.repair)
+    show = _show_sentence if is_slow and sys.stderr.isatty() else None
     with build.asking(settings, corpora) as run:
-        report = run.ask(questions, on_sentence=_shower() if waits else None)
+        report = run.ask(questions, on_sentence=show)
     deliver(report, outputs, template, quiet)
     if report.stopped:
         options.stop(f"Stopped after {len(report.answers)} of {len(questions)} questions.")
     if not report.complete:
         options.say("Something could not be written or checked; see the result.")
         raise click.exceptions.Exit(PARTIAL)
-    if earlier and not _same(earlier, report):
-        raise click.exceptions.Exit(1)
 
 
-def _pmids_in(path: Path) -> list[str]:
-    listed = options.lines_of(path)
-    wrong = [pmid for pmid in listed if not pmid.isdigit()]
-    if wrong or not listed:
-        raise click.UsageError(f"{path} has {wrong[0] if wrong else 'no line'}; expected PMIDs.")
-    return listed
-
-
-def _shower() -> Any:
-    if not sys.stderr.isatty():
-        return None
+def _show_sentence(checked: Checked) -> None:
     from rich.console import Console
 
     from pincite.verbs.ask.terminal import sentence_line
 
-    console = Console(stderr=True)
-    return lambda checked: console.print(sentence_line(checked))
+    Console(stderr=True).print(sentence_line(checked))
 
 
 def deliver(
@@ -134,29 +115,3 @@ def deliver(
         "csl": lambda: bibliography.to_csl(used),
     }
     options.deliver(writers, outputs, lambda: terminal.print_report(report, Console()), quiet)
-
-
-def _settings_in(earlier: AnswerReport, place: str) -> dict[str, Any]:
-    """Return the settings of an earlier result; raises ConfigError for unknown ones."""
-    kept = {name: v for name, v in earlier.settings.items() if not name.startswith(_OF_THE_MACHINE)}
-    return schema.checked(Settings, kept, place)
-
-
-def _same(earlier: AnswerReport, now: AnswerReport) -> bool:
-    """Compare words, references and verdicts of each answer; prints those that differ."""
-    if now.versions.get("corpus") != earlier.versions.get("corpus"):
-        options.say("The corpus has changed since, so answers may differ.")
-    pairs = zip(earlier.answers, now.answers, strict=False)
-    others = [then.question for then, found in pairs if _content(then) != _content(found)]
-    for question in others:
-        options.say(f"The answer has changed: {question}")
-    return not others and len(now.answers) == len(earlier.answers)
-
-
-def _content(answer: Answer) -> tuple[object, ...]:
-    return (
-        answer.text,
-        answer.abstained,
-        tuple((each.sentence.ids, each.standing) for each in answer.sentences),
-        tuple(reference.ref_id for reference in answer.references),
-    )

@@ -1,9 +1,9 @@
 """`pincite check`: check statements against a corpus; `pincite replay`: repeat it from a trace."""
 
 import math
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,6 @@ from pincite.verbs.check.report import CheckReport, Interpretation, Reading
 
 PARTIAL = 5  # exit code: something failed, the rest is there
 PROMPT = "Enter: continue · -N: delete · N TEXT: replace · + TEXT: add"  # for readings
-# A server's speed is unknown until its first replies: the time left is estimated from this share
-# of a statement's calls, if there are enough of them and they take long enough to matter.
-_SHARE = 1 / 8
-_FEWEST = 16  # calls
-_SHORT = 10.0  # seconds
 ROUNDING = 2e-4  # records have four decimals, and a mean of two may differ by two in the last
 
 
@@ -40,7 +35,11 @@ def output_options(command: Any) -> Any:
     return command
 
 
-@click.command("check")
+@click.command(
+    "check",
+    cls=options.GroupedCommand,
+    first="corpus file html_path json_path llm chat_url chat_model online search_url language",
+)
 @click.argument("statement", required=False)
 @options.corpus_option("The knowledge base.")
 @click.option(
@@ -51,9 +50,8 @@ def output_options(command: Any) -> Any:
 )
 @click.option("--llm", is_flag=True, help="Interpret and confirm with a model; needs --chat-url.")
 @click.option("--trace", type=options.OutFile, help="Write a trace file, or resume from one.")
-@click.option("--as-of", metavar="DATE", help="The same as --to-date.")
 @output_options
-@options.of_settings(
+@options.setting_options(
     *("check.top_k", "check.threshold", "language", "chat.url", "chat.model"),
     *("models", "judge", "budget", "search", "filters"),
 )
@@ -83,27 +81,19 @@ def command(
     from pincite.report import templates
     from pincite.verbs.check import build, render
 
-    outputs = options.outputs_of(given)
+    outputs = options.pop_outputs(given)
     refuse_lost_work(outputs, template)
     if given.pop("llm"):
         given |= {"interpretation": "model", "confirmation": "model"}
-    given["published_to"] = given.pop("as_of") or given["published_to"]
-    settings = options.settings_of(given)
+    settings = options.load_settings(given)
     if template is None and (template := settings.check.template_file):
         templates.parsed(template)
-    statements = options.one_or_lines_of(statement, file, "STATEMENT")
+    statements = options.text_or_lines(statement, file, "STATEMENT")
     if interactive and str(file) == "-":
         raise click.UsageError("--interactive reads stdin, and so does --file -.")
     with options.progress(quiet) as display:
-        time_left = TimeLeft(options.say, several=len(statements) > 1)
-
-        def judged(done: int, total: int) -> None:
-            display("asking", done, total)
-            if settings.check.asks_a_model and not (display.is_shown or quiet):
-                time_left(done, total)
-
         corpora = [*corpus] or settings.library.places
-        with build.checking(settings, corpora, trace, judged) as run:
+        with build.checking(settings, corpora, trace, partial(display, "asking")) as run:
             options.say(run.estimate, quiet or not run.estimate)
             edit = edited(display.bars, settings.language, run.pipeline.interpretation)
             report = run.check(statements, display, edit if interactive else None)
@@ -215,40 +205,6 @@ def _apply(line: str, kept: list[Reading], language: str) -> bool:
     return False
 
 
-class TimeLeft:
-    """Prints once how long the remaining calls will take; called with the number done."""
-
-    def __init__(self, say: Callable[[str], None], *, several: bool) -> None:
-        """`several`: there are other statements too."""
-        self._say: Callable[[str], None] | None = say
-        self._several = several
-        self._began, self._total = 0.0, 0
-
-    def __call__(self, done: int, total: int) -> None:
-        now = time.monotonic()
-        if done == 0 or total != self._total:
-            self._began, self._total = now, total
-        if not self._say or not done or done < total * _SHARE or total < _FEWEST:
-            return
-        each = (now - self._began) / done
-        if each * total >= _SHORT:
-            left = _duration(each * (total - done))
-            of_all = f"; {_duration(each * total)} for each other statement" * self._several
-            self._say(f"{done} of {total} calls are done, about {left} left{of_all}.")
-        self._say = None
-
-
-def _duration(seconds: float) -> str:
-    """Format a rough duration.
-
-    >>> _duration(41.7), _duration(200), _duration(9000)
-    ('42 s', '3 min', '2.5 h')
-    """
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
-
-
 @click.command("replay")
 @click.argument("trace", type=options.FilePath)
 @output_options
@@ -260,7 +216,7 @@ def replay(ctx: click.Context, /, trace: Path, **given: Any) -> None:
     """
     from pincite.verbs.check.trace import read_trace, replayed
 
-    outputs, found = options.outputs_of(given), read_trace(trace)
+    outputs, found = options.pop_outputs(given), read_trace(trace)
     report = replayed(found)
     deliver(report, outputs, **given)
     if found.report is None:

@@ -221,13 +221,13 @@ def status(folder: Address, as_json: bool) -> None:
     "--by", type=click.Choice(list(WAYS)), default="both", show_default=True, help="How to search."
 )
 @options.json_option
-@options.of_settings("models.encoder", "filters")
+@options.setting_options("models.encoder", "filters")
 def search(folder: Address, query: str, k: int, by: str, as_json: bool, **given: Any) -> None:
     """Print the passages of FOLDER that match QUERY, best first."""
     from pincite import runtime
     from pincite.corpus import engines
 
-    settings = options.settings_of(given)
+    settings = options.load_settings(given)
     chosen = settings.filters.exclude_hosts, settings.filters.chosen
     encoder = None if by == "words" else runtime.encoder(settings)
     with engines.open(folder, encoder) as corpus:
@@ -363,7 +363,7 @@ def copy(
     from pincite.corpus import engines
     from pincite.library.package import copy as copy_corpus
 
-    model = runtime.encoder_for(options.settings_of({"encoder": encoder}), source, bool(encoder))
+    model = runtime.encoder_for(options.load_settings({"encoder": encoder}), source, bool(encoder))
     with (
         engines.open(source, None) as one,
         engines.open_or_create(target, model) as other,
@@ -409,7 +409,7 @@ def pack(folder: Path, file: Path, as_json: bool, quiet: bool) -> None:
 @click.argument("folder", type=options.FilePath)
 @options.json_option
 @options.quiet_option
-@options.of_settings("web.online")
+@options.setting_options("web.online")
 def unpack(file: str, folder: Path, as_json: bool, quiet: bool, **given: Any) -> None:
     """Make a corpus in FOLDER, which is new or empty, from FILE, written by `corpus pack`.
 
@@ -421,7 +421,7 @@ def unpack(file: str, folder: Path, as_json: bool, quiet: bool, **given: Any) ->
     from pincite.library import package
     from pincite.web.fetch import WebClient
 
-    settings = options.settings_of(given)
+    settings = options.load_settings(given)
     with options.progress(quiet) as display, TemporaryDirectory() as scratch:
         source = Path(file)
         if file.startswith(("http://", "https://")):
@@ -440,7 +440,7 @@ def _encoder(name: str | None, parallel: Any = None) -> Any:
     from pincite import runtime
     from pincite.library.parallel import OnRay, SpreadEncoder
 
-    settings = options.settings_of({"encoder": name})
+    settings = options.load_settings({"encoder": name})
     encoder = runtime.encoder(settings)
     if not isinstance(parallel, OnRay) or getattr(encoder, "is_served", False):
         return encoder

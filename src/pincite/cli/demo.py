@@ -41,7 +41,7 @@ def command(out: Path, what: str | None, quiet: bool) -> None:
     Everything in the demo is invented: places, people, newspapers, journals, supplements, diseases.
     """
     out.mkdir(parents=True, exist_ok=True)
-    settings = options.settings_of({"online": False})
+    settings = options.load_settings({"online": False})
     {"check": _check, "ask": _ask}.get(what or "", _verify)(out, settings, quiet)
 
 

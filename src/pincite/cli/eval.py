@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pincite.cli import edge, options
+from pincite.cli import options, shell
 from pincite.cli.options import json_option, quiet_option
 
 PARTS = ("retrieval", "decisions", "found", "citations")
@@ -32,7 +32,7 @@ def command() -> None:
 @click.option("--plot", type=options.OutFile, help="Write a PNG of SIDE's figures 2c and 7.")
 @json_option
 @quiet_option
-@options.of_settings(*VERIFY)
+@options.setting_options(*VERIFY)
 def wafer(
     folder: Path,
     split: str,
@@ -51,11 +51,11 @@ def wafer(
 
     The corpus is indexed once and kept, and so are judged pairs: an interrupted run can be resumed.
     """
-    edge.require("eval")
+    shell.require("eval")
     from pincite.evaluation import plots, tables
     from pincite.evaluation import wafer as wafer_
 
-    settings = options.settings_of(given)
+    settings = options.load_settings(given)
     collection = wafer_.open_collection(folder, split)
     every = [*collection.records, *collection.failed]
     result: dict[str, Any] = {"split": split, "n": len(collection.records)}
@@ -119,7 +119,7 @@ def _searched(
 @click.option("--run-out", type=options.OutFolder, help="Write TREC runs and qrels to this folder.")
 @json_option
 @quiet_option
-@options.of_settings("models.encoder", "models.threads")
+@options.setting_options("models.encoder", "models.threads")
 def beir(
     folder: Path,
     split: str,
@@ -138,13 +138,13 @@ def beir(
     combined by learnt weights, by reciprocal rank (rrf) and as Verif.ai does. A document has the
     rank of its best passage. The corpus is indexed once and kept; lexical needs no encoder.
     """
-    edge.require("eval")
+    shell.require("eval")
     from pincite import runtime
     from pincite.corpus import engines
     from pincite.evaluation import beir as beir_
     from pincite.evaluation import tables
 
-    settings = options.settings_of(given)
+    settings = options.load_settings(given)
     chosen = beir_.chosen(names)
     collection = beir_.open_collection(folder, split)
     encoder = runtime.encoder(settings) if any(s.by_meaning for s in chosen.values()) else None
@@ -187,7 +187,7 @@ def beir(
 @keep_option
 @json_option
 @quiet_option
-@options.of_settings(*VERIFY, "judge", "budget")
+@options.setting_options(*VERIFY, "judge", "budget")
 def claims(
     files: tuple[Path, ...],
     baselines: bool,
@@ -205,14 +205,14 @@ def claims(
     Baselines: URL depth, BM25, the encoder's cosine, the ms-marco cross-encoder, and Pincite
     reading only the first three passages.
     """
-    edge.require("eval")
+    shell.require("eval")
     from pincite import runtime
     from pincite.evaluation import claims as claims_
     from pincite.evaluation import judges, plots, tables
     from pincite.library import judges as kept
     from pincite.verbs.verify import build
 
-    settings = options.settings_of(given)
+    settings = options.load_settings(given)
     opinions = recorded is not None or bool(settings.judge.url)
     known = _verdicts(settings, recorded, files, quiet) if opinions else {}
     # Cached judgements would make pairs/s measure the cache, not the model.
@@ -268,7 +268,7 @@ def claims(
 @keep_option
 @json_option
 @quiet_option
-@options.of_settings("models", "filters")
+@options.setting_options("models", "filters")
 def check(
     corpus: Path,
     labelled: Path,
@@ -287,7 +287,7 @@ def check(
     from pincite.evaluation import labelled_statements, tables
     from pincite.verbs.check import build as build_check
 
-    settings = options.settings_of({**given, "online": False})  # the web changes, CORPUS does not
+    settings = options.load_settings({**given, "online": False})  # the web changes, CORPUS does not
     rows = labelled_statements.read_statements(labelled)
     threshold, predictions = settings.check.threshold, []
     with (
@@ -324,7 +324,7 @@ def check(
 )
 @json_option
 @quiet_option
-@options.of_settings(*ASK)
+@options.setting_options(*ASK)
 def scifact(folder: Path, protocol: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """Measure precision, recall and F1 of the verdicts on SciFact, with abstracts given.
 
@@ -338,7 +338,7 @@ def scifact(folder: Path, protocol: str, as_json: bool, quiet: bool, **given: An
     from pincite.verbs.ask import build as build_ask
     from pincite.verbs.verify import build
 
-    settings = options.settings_of(given)
+    settings = options.load_settings(given)
     rows = scifact_.rows_of(folder, protocol)
     with build.verifying(settings, None, None) as run, options.progress(quiet) as display:
         checker = build_ask.checker(settings, run.pipeline.verifier)
@@ -357,7 +357,7 @@ def scifact(folder: Path, protocol: str, as_json: bool, quiet: bool, **given: An
 @click.option("--system", "systems", multiple=True, help="System to measure. Repeatable. [all]")
 @json_option
 @quiet_option
-@options.of_settings(*ASK)
+@options.setting_options(*ASK)
 def qa(
     file: Path,
     corpus: Path | str,
@@ -383,7 +383,7 @@ def qa(
     from pincite.evaluation import tables
     from pincite.verbs.ask import build as build_ask
 
-    settings = options.settings_of(given)
+    settings = options.load_settings(given)
     questions = qa_.sample(qa_.read_questions(file), limit)
     with build_ask.asking(settings, corpus) as run, options.progress(quiet) as display:
         result = {
@@ -417,7 +417,7 @@ def calibrate() -> None:
 )
 @options.json_option
 @options.quiet_option
-@options.of_settings(*VERIFY, "judge", "budget")
+@options.setting_options(*VERIFY, "judge", "budget")
 def judge(
     files: tuple[Path, ...], recorded: Path | None, as_json: bool, quiet: bool, **given: Any
 ) -> None:
@@ -430,13 +430,13 @@ def judge(
     pincite calibrate judge --claims rows.jsonl --judge http://localhost:8080/v1 \\
         --judge-model qwen3
     """
-    edge.require("eval")
+    shell.require("eval")
     from pincite.evaluation import claims as claims_
     from pincite.evaluation import judges, tables
     from pincite.library import judges as kept
     from pincite.verbs.verify import build
 
-    settings = options.settings_of(given)
+    settings = options.load_settings(given)
     if not settings.judge.model:
         raise click.UsageError("Expected --judge-model, and --judge URL or --judge-verdicts FILE.")
     known = _verdicts(settings, recorded, files, quiet)

@@ -103,7 +103,9 @@ def source() -> None:
 
 def _ref_options(command: options.Command) -> options.Command:
     for option in (
-        options.of_settings("web.online", "web.contact", "verify.wiki", "verify.article_markup"),
+        options.setting_options(
+            "web.online", "web.contact", "verify.wiki", "verify.article_markup"
+        ),
         click.option(
             "--report", type=options.FilePath, help="Report (verify --json) that REF is cited in."
         ),
@@ -144,7 +146,7 @@ def attach(ref: str, file: Path, pages: str | None, **given: Any) -> None:
 @options.config_option
 def list_copies(as_json: bool, config: Path | None) -> None:
     """Print all copies, oldest first."""
-    for copy in _copies(options.settings_of({"config": config})).all():
+    for copy in _copies(options.load_settings({"config": config})).all():
         _print_copy(copy, as_json)
 
 
@@ -181,7 +183,7 @@ def _source(ref: str, article: str | None, report: Path | None, **given: Any) ->
     from pincite.verbs.verify import articles
     from pincite.verbs.verify.report import Report
 
-    settings = options.settings_of(given)
+    settings = options.load_settings(given)
     copies = _copies(settings)
     if article and report:
         raise click.UsageError("Expected one of --article and --report.")
@@ -336,7 +338,7 @@ def suggest(results: tuple[Path, ...], n: int, as_json: bool, config: Path | Non
     from pincite.library.results import read_result
     from pincite.report.cells import one_line, shortened
 
-    settings = options.settings_of({"config": config})
+    settings = options.load_settings({"config": config})
     with _opened(config) as kept:
         known = {each.about for each in kept.all()}
     items = [(str(path), item) for path in results for item in read_result(path).items]
@@ -395,4 +397,4 @@ def _write(rows: list[dict[str, object]], path: Path) -> None:
 def _opened(config: Path | None) -> "Opinions":
     from pincite.library.feedback import Opinions, file_of
 
-    return Opinions(file_of(options.settings_of({"config": config}).library.feedback_file))
+    return Opinions(file_of(options.load_settings({"config": config}).library.feedback_file))

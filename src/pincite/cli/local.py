@@ -139,7 +139,7 @@ def doctor() -> None:
     from pincite.models import weights
     from pincite.models.session import cores, products_saturate
 
-    settings = options.settings_of({})
+    settings = options.load_settings({})
     click.echo(f"pincite   {version('pincite')}, Python {sys.version.split()[0]}")
     missing = False
     for role, name in _models(settings.models):
@@ -212,7 +212,7 @@ def list_models() -> None:
     """Print the models in use, with their folders and fingerprints."""
     from pincite.models import weights
 
-    for role, name in _models(options.settings_of({}).models):
+    for role, name in _models(options.load_settings({}).models):
         place = "" if weights.served(name) else f"  {weights.locate(name)}"
         click.echo(f"{role:9} {weights.described(name)}{place}")
 
@@ -288,7 +288,7 @@ def show_cache(as_json: bool, config: Path | None) -> None:
 def prune(older_than: float | None, config: Path | None) -> None:
     """Remove pages and failures that were fetched long ago."""
     pages, _ = _files(config)
-    days = options.settings_of({"config": config}).web.cache_days
+    days = options.load_settings({"config": config}).web.cache_days
     days = days if older_than is None else older_than
     _prune(pages, days, f" fetched more than {days:g} days ago")
 
@@ -335,7 +335,7 @@ def _files(config: Path | None) -> tuple[Path, Path]:
     """Return the file of fetched pages and that of judged pairs."""
     from pincite.runtime import judgements_file
 
-    return options.settings_of({"config": config}).web.cache_file, judgements_file()
+    return options.load_settings({"config": config}).web.cache_file, judgements_file()
 
 
 def _day(seconds: float | None) -> str | None:

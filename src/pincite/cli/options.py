@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from pincite import codec, containment
-from pincite.cli import edge
+from pincite.cli import shell
 from pincite.errors import InputError, PinciteError
 from pincite.settings import SHORT, Settings, load
 from pincite.settings.schema import declared
@@ -59,35 +59,71 @@ FLAGS = {
 GROUPS = {
     "models": ("models.verifier", "models.encoder", "models.threads", "retrieval.depth"),
     "search": ("web.online", "web.contact", "web.search_url", "library.reliability"),
-    "web": ("search", "web.wayback", "verify.wiki", "verify.article_markup"),
+    "web": (
+        *("web.online", "web.contact", "web.search_url", "library.reliability", "web.wayback"),
+        *("verify.wiki", "verify.article_markup"),
+    ),
     "judge": ("judge.url", "judge.model", "judge.every"),
     "budget": ("budget.max_calls", "budget.max_tokens", "budget.max_cost"),
     "filters": tuple(name for name in declared(Settings) if name.startswith("filters.")),
 }
-_SHORT_OF = {full: short for short, full in SHORT.items()}
+_SHORT_NAMES = {full: short for short, full in SHORT.items()}
+# Headings of `--help`, and how the full names of the settings below each begin.
+HEADINGS: Mapping[str, tuple[str, ...]] = {
+    "Output": (),
+    "Sources": ("filters.", "retrieval."),
+    "Web": ("web.", "library.", "verify.wiki", "verify.article_markup"),
+    "Results": ("verify.", "check.", "ask."),
+    "Language model": ("chat.", "judge.", "budget."),
+    "Models on this machine": ("models.",),
+}
 
 
-def of_settings(*names: str, record: type = Settings) -> Callable[[Command], Command]:
+class GroupedCommand(click.Command):
+    """Shows its options under headings, the most used ones (`first`, by parameter) at the top."""
+
+    def __init__(self, *args: Any, first: str, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._first = first.split()
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows: dict[str, list[tuple[str, str]]] = {
+            heading: [] for heading in ("Most used options", *HEADINGS, "Other options")
+        }
+        named = {param.name: param for param in self.get_params(ctx)}
+        for name in dict.fromkeys((*self._first, *named)):
+            record = named[name].get_help_record(ctx)
+            if record and isinstance(named[name], click.Option):
+                rows[self._heading(name or "")].append(record)
+        for heading, listed in rows.items():
+            if listed:
+                with formatter.section(heading):
+                    formatter.write_dl(listed)
+
+    def _heading(self, name: str) -> str:
+        if name in self._first:
+            return "Most used options"
+        if name.endswith("_path") or name == "template":
+            return "Output"
+        full = SHORT.get(name, "")
+        found = (heading for heading, begins in HEADINGS.items() if full.startswith(begins))
+        return next(found, "Other options")
+
+
+def setting_options(*names: str, record: type = Settings) -> Callable[[Command], Command]:
     """Add an option for each of these settings and `GROUPS` of a record, and `--config`."""
 
     def add(command: Command) -> Command:
-        for name in reversed([*_singly(names)]):
+        settings = [full for name in names for full in GROUPS.get(name, (name,))]
+        for name in reversed(settings):
             command = _option(name, record)(command)
         return config_option(command)
 
     return add
 
 
-def _singly(names: Iterable[str]) -> Iterator[str]:
-    for name in names:
-        if name in GROUPS:
-            yield from _singly(GROUPS[name])
-        else:
-            yield name
-
-
 def _option(name: str, record: type) -> Callable[[Command], Command]:
-    setting, short = declared(record)[name], _SHORT_OF.get(name, name)
+    setting, short = declared(record)[name], _SHORT_NAMES.get(name, name)
     flag = FLAGS.get(name, f"--{short.replace('_', '-')}")
     flags = flag.split("/") if flag.startswith("-k") else [flag]
     kind: dict[str, Any] = {"help": setting.help}
@@ -104,12 +140,12 @@ def _option(name: str, record: type) -> Callable[[Command], Command]:
     return click.option(*flags, short, default=None, **kind)
 
 
-def settings_of(options: dict[str, Any]) -> Settings:
+def load_settings(options: dict[str, Any]) -> Settings:
     config = options.pop("config", None)
-    given = {name: value for name, value in options.items() if value != ()}
-    if isinstance(encoders := given.get("encoder"), tuple):
-        given |= {"encoder": encoders[0], "encoders": encoders[1:] or None}
-    return load(given, config)
+    values = {name: value for name, value in options.items() if value != ()}
+    if isinstance(encoders := values.get("encoder"), tuple):
+        values |= {"encoder": encoders[0], "encoders": encoders[1:] or None}
+    return load(values, config)
 
 
 def corpus_option(help_text: str) -> Callable[[Command], Command]:
@@ -123,7 +159,7 @@ def corpus_option(help_text: str) -> Callable[[Command], Command]:
 
 
 def output_options(**formats: str) -> Callable[[Command], Command]:
-    """Add `--json FILE` and the like, each with its help; read by `outputs_of`."""
+    """Add `--json FILE` and the like, each with its help; read by `pop_outputs`."""
 
     def add(command: Command) -> Command:
         for name, text in reversed(formats.items()):
@@ -133,7 +169,7 @@ def output_options(**formats: str) -> Callable[[Command], Command]:
     return add
 
 
-def outputs_of(options: dict[str, Any]) -> dict[str, Path | None]:
+def pop_outputs(options: dict[str, Any]) -> dict[str, Path | None]:
     """Pop the values of `output_options`; returns the path of each format."""
     names = [name for name in options if name.endswith("_path")]
     return {name.removesuffix("_path"): options.pop(name) for name in names}
@@ -160,7 +196,7 @@ def parallel(on: Any, workers: int | None) -> Iterator[Any]:
     if on == "local" and workers:
         raise click.UsageError("--workers needs --on ray.")
     if on == "ray":
-        edge.require("ray")
+        shell.require("ray")
     with opened(on, workers or 0) as found:
         yield found
 
@@ -217,7 +253,7 @@ def progress(quiet: bool) -> Iterator[Display]:
         yield display
 
 
-def lines_of(path: Path) -> list[str]:
+def read_lines(path: Path) -> list[str]:
     """Return the lines of a file (- is stdin), without empty ones and comments (#).
 
     Raises:
@@ -227,18 +263,18 @@ def lines_of(path: Path) -> list[str]:
         text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8", "replace")
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
-    kept = (" ".join(line.split()) for line in text.splitlines())
-    return [line for line in kept if line and not line.startswith("#")]
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
 
 
-def one_or_lines_of(text: str | None, file: Path | None, what: str) -> list[str]:
-    """Return the text, or each line of the file; exactly one of them must be given."""
+def text_or_lines(text: str | None, file: Path | None, what: str) -> list[str]:
+    """Return the text, or each line of the file; exactly one of the two is expected."""
     if (text is None) == (file is None):
         raise click.UsageError(f"Expected either a {what} or --file.")
-    found = lines_of(file) if file else [" ".join((text or "").split())]
-    if not any(found):
+    lines = read_lines(file) if file else [" ".join((text or "").split())]
+    if not any(lines):
         raise click.UsageError(f"There is no {what.lower()}.")
-    return found
+    return lines
 
 
 def say(message: str, quiet: bool = False) -> None:
@@ -254,7 +290,7 @@ def say(message: str, quiet: bool = False) -> None:
 def stop(message: str) -> None:
     """Print why a run ends early, and exit as after Ctrl-C."""
     say(message)
-    raise click.exceptions.Exit(edge.STOPPED)
+    raise click.exceptions.Exit(shell.STOPPED)
 
 
 @contextmanager

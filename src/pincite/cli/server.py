@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pincite.cli import edge, options
+from pincite.cli import options, shell
 from pincite.errors import ConfigError
 from pincite.server.settings import ServerSettings, load
 
 if TYPE_CHECKING:
     from pincite.server.site import People
 
-_of_server = partial(options.of_settings, record=ServerSettings)
+_of_server = partial(options.setting_options, record=ServerSettings)
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 PORTION = 200  # accounts read from the database at once
 ROLES = ("rater", "reader", "editor", "admin")
@@ -82,7 +82,7 @@ def worker(config: Path | None, **given: Any) -> None:
 @click.option(
     "--jobs", type=click.IntRange(1), default=2, show_default=True, help="Calls at the same time."
 )
-@options.of_settings("verify.k", "verify.threshold", "models", "web", "judge", "budget")
+@options.setting_options("verify.k", "verify.threshold", "models", "web", "judge", "budget")
 def mcp(
     corpus: tuple[Path | str, ...],
     allow: tuple[Path, ...],
@@ -103,13 +103,13 @@ def mcp(
     --allow for files, --online for the web. With --http the address is http://127.0.0.1:8766/mcp;
     there is no login, so anyone who can reach it can use it.
     """
-    edge.require("mcp")
+    shell.require("mcp")
     from pincite import runtime
     from pincite.mcp import server, work
 
     if http and host not in LOOPBACK and not hosts:
         raise click.UsageError(f"--host {host} is not loopback: it needs --allow-host NAME too.")
-    settings = options.settings_of(given)
+    settings = options.load_settings(given)
     folders = [*corpus] or settings.library.places
     named = runtime.named(folders) if folders else {}
     corpora = {name: place for name, place in named.items() if isinstance(place, Path | str)}
@@ -118,7 +118,7 @@ def mcp(
     try:
         server.serve(served, jobs, (host, port) if http else None, hosts)
     except KeyboardInterrupt:
-        raise click.exceptions.Exit(edge.STOPPED) from None
+        raise click.exceptions.Exit(shell.STOPPED) from None
 
 
 @click.group("server")

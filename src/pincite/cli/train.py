@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from pincite.cli import edge, options
+from pincite.cli import options, shell
 from pincite.errors import ConfigError
 from pincite.models import weights
 from pincite.report.cells import one_line
@@ -91,7 +91,7 @@ def verifier(
 ) -> None:
     """Train on DATA: a folder with a file NAME.jsonl.gz for each set of the recipe."""
     wanted = recipes.read_recipe(recipe)
-    edge.require("train")
+    shell.require("train")
     from pincite.training.verifier import train_verifier
 
     run = Run(recipe=wanted, extra=recipes.Extra(files, visits, weight), **given)
@@ -103,7 +103,7 @@ def verifier(
 def encoder(recipe: Path, quiet: bool, **given: Any) -> None:
     """Train on DATA: files NAME.jsonl.gz of claims with evidence, or of WAFER-like records."""
     wanted = recipes.recipe_in(recipe, recipes.EncoderRecipe)
-    edge.require("train")
+    shell.require("train")
     from pincite.training.encoder import train_encoder
 
     run = Run(recipe=wanted, **given)
@@ -119,7 +119,7 @@ def answerer(recipe: Path, quiet: bool, qlora: bool, **given: Any) -> None:
     DATA is a file of JSON lines, or a folder of them. The base is any causal language model.
     """
     wanted = recipes.recipe_in(recipe, recipes.AnswererRecipe)
-    edge.require("train")
+    shell.require("train")
     from pincite.training.answerer import train_answerer
 
     run = Run(recipe=replace(wanted, precision="nf4") if qlora else wanted, **given)
@@ -154,7 +154,7 @@ def rows(reports: tuple[Path, ...], out: Path, config: Path | None, **given: Any
     from pincite.library.feedback import Opinions, file_of
     from pincite.training.answer_rows import RowMaker
 
-    with Opinions(file_of(options.settings_of({"config": config}).library.feedback_file)) as kept:
+    with Opinions(file_of(options.load_settings({"config": config}).library.feedback_file)) as kept:
         made = RowMaker(kept.all(), **given)
     for path in reports:
         made.add(path)
@@ -189,7 +189,7 @@ def _with_loss(display: options.Display) -> Callable[[int, int, float], None]:
 @options.quiet_option
 def export(model: Path, out: Path, quiet: bool, **given: Any) -> None:
     """Convert the trained MODEL to the folder OUT: for --verifier, --encoder or a server."""
-    edge.require("train")
+    shell.require("train")
     from pincite.training.export import export as write
 
     use = {
@@ -238,7 +238,7 @@ def learn(
     if undo:
         _answer(_undone(config), as_json, quiet)
         return
-    edge.require("train")
+    shell.require("train")
     with (
         options.progress(quiet) as display,
         options.resumable("Stopped. The same command goes on."),
@@ -261,7 +261,7 @@ def _learned(
     from pincite.training import learning
 
     place = _place(config)  # before hours of work: can the setting be changed at all?
-    settings = options.settings_of({"config": config})
+    settings = options.load_settings({"config": config})
     used, card = settings.models.verifier, _card(settings)
     rows = _rows(files, settings.library.feedback_file)
     mark = learning.digest(rows, how[0])
@@ -342,7 +342,7 @@ def _rows(files: Sequence[Path], kept: str) -> list[Any]:
 
 
 def _undone(config: Path | None) -> dict[str, Any]:
-    place, settings = _place(config), options.settings_of({"config": config})
+    place, settings = _place(config), options.load_settings({"config": config})
     used, card = settings.models.verifier, _card(settings)
     if weights.LEARNED not in card:
         raise ConfigError(f"The verifier in use, {used}, was not made by pincite learn.")

@@ -36,7 +36,11 @@ HOST_WIDTH = 40  # characters of the progress line, so that the bar still fits
 SAMPLED = 5  # articles fetched to estimate a long list
 
 
-@click.command("verify")
+@click.command(
+    "verify",
+    cls=options.GroupedCommand,
+    first="html_path json_path corpus sources online titles out suggest language fail_on",
+)
 @click.argument("article", required=False)
 @options.corpus_option("Corpus to suggest better sources from.")
 @click.option("--sources", type=options.FilePath, help="Folder with copies of the cited pages.")
@@ -61,7 +65,7 @@ SAMPLED = 5  # articles fetched to estimate a long list
 )
 @click.option("--estimate", is_flag=True, help="Only say what would be done and how long it takes.")
 @options.quiet_option
-@options.of_settings(
+@options.setting_options(
     *("verify.suggest", "verify.uncited", "verify.k", "verify.threshold", "language", "models"),
     *("web", "judge", "budget", "filters"),
 )
@@ -91,12 +95,12 @@ def command(
     """
     from pincite.verbs.verify import articles, build, estimate
 
-    outputs = options.outputs_of(given)
+    outputs = options.pop_outputs(given)
     fail_on, limit, excluded = (given.pop(key) for key in ("fail_on", "limit", "show_excluded"))
     titles, category, dump, out = (given.pop(key) for key in ("titles", "category", "dump", "out"))
     on, workers, only_estimate = (given.pop(key) for key in ("on", "workers", "estimate"))
     wants_wayback = given["wayback"]
-    settings = options.settings_of(given)
+    settings = options.load_settings(given)
     if wants_wayback and not settings.web.online:
         raise click.UsageError("--wayback asks archive.org: it needs --online.")
     _check_dump_options(dump, titles or category or only_estimate, on, settings)
@@ -357,7 +361,7 @@ class Batch:
     ) -> tuple["Wikis", Sequence[ArticleAddress]]:
         from pincite.verbs.verify import articles
 
-        lines = options.lines_of(titles) if titles else []
+        lines = options.read_lines(titles) if titles else []
         wikis = articles.wikis_of(web, self.settings, lambda line: options.say(line, self.quiet))
         return wikis, articles.listed(wikis, self.settings, lines, category)
 

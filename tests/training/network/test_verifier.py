@@ -533,7 +533,7 @@ def test_without_the_extra_the_command_to_install_it_is_named(
 ) -> None:  # fmt: skip
     found = importlib.util.find_spec
     monkeypatch.setattr(
-        "pincite.cli.edge.find_spec", lambda name: None if name == "torch" else found(name)
+        "pincite.cli.shell.find_spec", lambda name: None if name == "torch" else found(name)
     )
     said = train(code=6)
     assert "needs torch" in said

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import Any, NoReturn
 
 import click
 
@@ -70,59 +70,59 @@ def with_texts(command: click.Command) -> click.Command:
     return command
 
 
-class _Contained(logging.Handler):
+class _ErrorLog(logging.Handler):
     """Writes the tracebacks of failed items to a file, not to the terminal."""
 
-    where = ""  # message that names the file
+    message = ""  # names the file
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.exc_info and record.exc_info[1]:
-            self.where = _logged(record.exc_info[1], again=bool(self.where))
+            self.message = _write_log(record.exc_info[1], append=bool(self.message))
 
 
 def run(command: Callable[[list[str]], int | None], arguments: Sequence[str]) -> NoReturn:
     """Run `command` on the arguments and exit; every error becomes one line on stderr."""
     _prepare_streams()
-    pythons = warnings.formatwarning
+    default_format = warnings.formatwarning
     warnings.formatwarning = lambda message, kind, *where: (
-        f"pincite: {message}\n" if kind is PinciteWarning else pythons(message, kind, *where)
+        f"pincite: {message}\n" if kind is PinciteWarning else default_format(message, kind, *where)
     )
-    debug, contained = "--debug" in arguments, _Contained()
-    log, handler = logging.getLogger("pincite"), logging.StreamHandler() if debug else contained
+    debug, error_log = "--debug" in arguments, _ErrorLog()
+    log, handler = logging.getLogger("pincite"), logging.StreamHandler() if debug else error_log
     log.addHandler(handler)
     try:
         code = command([each for each in arguments if each != "--debug"])
-        if contained.where:
-            _said(f"some items are missing because of a bug. {contained.where}", 0)
+        if error_log.message:
+            _print_error(f"some items are missing because of a bug. {error_log.message}", 0)
         if sys.stdout is not None:
             sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:
         if debug and not isinstance(error, click.exceptions.Exit):
             traceback.print_exc()
-        code = _reported(error)
+        code = _exit_code(error)
     finally:
         log.removeHandler(handler)
-        warnings.formatwarning = pythons
+        warnings.formatwarning = default_format
     sys.exit(code)
 
 
-def _reported(error: BaseException) -> int:
+def _exit_code(error: BaseException) -> int:
     if isinstance(error, BrokenPipe) and error.__cause__:
         error = error.__cause__
-    if isinstance(error, OSError) and _dropped_output(error):
+    if isinstance(error, OSError) and _output_failed(error):
         if isinstance(error, BrokenPipeError):  # `pincite … | head`: the reader has enough
             return 0
-        return _said(f"standard output cannot be written: {error.strerror}.", UNWRITTEN)
+        return _print_error(f"standard output cannot be written: {error.strerror}.", UNWRITTEN)
     if isinstance(error, click.ClickException):
         with suppress(OSError):
             error.show()
         return error.exit_code
     if isinstance(error, click.Abort | KeyboardInterrupt):
-        return _said("stopped; everything committed so far is kept.", STOPPED)
-    return _said(*_explained(error))
+        return _print_error("stopped; everything committed so far is kept.", STOPPED)
+    return _print_error(*_describe(error))
 
 
-def _explained(error: BaseException) -> tuple[str, int]:
+def _describe(error: BaseException) -> tuple[str, int]:
     if isinstance(error, ImportError) and (absent := missing(error)):
         error = absent
     if isinstance(error, PinciteError):
@@ -130,48 +130,48 @@ def _explained(error: BaseException) -> tuple[str, int]:
     if isinstance(error, MemoryError):
         return "out of memory. Try a smaller input, or close other programs.", UNWRITTEN
     if isinstance(error, OSError):
-        return _of_system(error)
+        return _describe_os_error(error)
     if isinstance(error, UnicodeError):
-        return f"text that is not UTF-8: {_line(error)}. {_logged(error)}", UNUSABLE
+        return f"text that is not UTF-8: {_one_line(error)}. {_write_log(error)}", UNUSABLE
     if error.__class__.__module__ == "sqlite3":
-        return f"a database cannot be used: {_line(error)}. {_logged(error)}", UNWRITTEN
-    return f"a bug: {error.__class__.__name__}: {_line(error)}. {_logged(error)}", BUG
+        return f"a database cannot be used: {_one_line(error)}. {_write_log(error)}", UNWRITTEN
+    return f"a bug: {error.__class__.__name__}: {_one_line(error)}. {_write_log(error)}", BUG
 
 
-def _of_system(error: OSError) -> tuple[str, int]:
+def _describe_os_error(error: OSError) -> tuple[str, int]:
     names = dict.fromkeys(str(name) for name in (error.filename, error.filename2) if name)
     what = f"{', '.join(names)}: " if names else ""
-    step = _NEXT_STEPS.get(error.errno or 0) or _logged(error)
-    why = error.strerror or _line(error) or error.__class__.__name__
+    step = _NEXT_STEPS.get(error.errno or 0) or _write_log(error)
+    why = error.strerror or _one_line(error) or error.__class__.__name__
     return f"{what}{why}. {step}", UNWRITTEN if error.errno in _FULL else UNUSABLE
 
 
-def _line(error: BaseException) -> str:
+def _one_line(error: BaseException) -> str:
     return "".join(c for c in " ".join(str(error).split()) if c.isprintable())[:300].rstrip(".")
 
 
-def _logged(error: BaseException, *, again: bool = False) -> str:
-    """Write the traceback to a file, appending if `again`; returns the file's place as text."""
+def _write_log(error: BaseException, *, append: bool = False) -> str:
+    """Write the traceback to a file, appending if `append`; returns the file's place as text."""
     from pincite.models.weights import cache_folder
 
     try:
         path = cache_folder().parent / "last-error.log"
         path.parent.mkdir(parents=True, exist_ok=True)
         text = "".join(traceback.format_exception(error))
-        with path.open("a" if again else "w", encoding="utf-8", errors="backslashreplace") as file:
+        with path.open("a" if append else "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
     except (OSError, RuntimeError):
         return "Details: repeat the command with --debug."
     return f"Details: {path}, or --debug."
 
 
-def _said(message: str, code: int) -> int:
+def _print_error(message: str, code: int) -> int:
     with suppress(OSError):  # stderr may be full too
         click.echo(f"pincite: {message}", err=True)
     return code
 
 
-def _dropped_output(error: OSError) -> bool:
+def _output_failed(error: OSError) -> bool:
     """Whether stdout or stderr cannot be written; if so, drop the remaining output.
 
     Such an error has no file name, so the writing module decides.
@@ -199,14 +199,10 @@ def _prepare_streams() -> None:
     if sys.stderr is None:
         sys.stderr = os.fdopen(os.open(nowhere, os.O_WRONLY), "w", encoding="utf-8")
     for stream, errors in ((sys.stdin, "replace"), (sys.stdout, "backslashreplace")):
-        _reconfigure(stream, errors)
-
-
-def _reconfigure(stream: TextIO, errors: str) -> None:
-    # A calling program may have replaced the stream to capture it.
-    if isinstance(stream, io.TextIOWrapper):
-        # Windows would use its regional encoding for pipes.
-        stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors=errors)
+        # A calling program may have replaced the stream to capture it.
+        if isinstance(stream, io.TextIOWrapper):
+            # Windows would use its regional encoding for pipes.
+            stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors=errors)
 
 
 # The libraries of each extra, by import name. Every module imports one of these before their
@@ -227,16 +223,6 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "milvus": ("pincite_milvus", "pymilvus"),
     "study": ("pincite_study",),
 }
-_WHAT = {
-    "server": "The server",
-    "mcp": "The MCP server",
-    "eval": "Measuring",
-    "train": "Training",
-    "qlora": "Training",
-    "ray": "--on ray",
-    "milvus": "A corpus in Milvus",
-    "study": "A blind study",
-}
 
 
 def missing(error: ImportError) -> MissingExtra | None:
@@ -244,22 +230,21 @@ def missing(error: ImportError) -> MissingExtra | None:
     library = (error.name or "").partition(".")[0]
     extra = next((name for name, known in LIBRARIES.items() if library in known), None)
     # Installing the extra would not repair a library that is installed but broken.
-    return _absent(extra, [library]) if extra and find_spec(library) is None else None
+    return _missing_extra(extra, [library]) if extra and find_spec(library) is None else None
 
 
 def require(extra: str) -> None:
     """Raise MissingExtra if an extra is not installed; called before long runs."""
     if absent := [library for library in LIBRARIES[extra] if find_spec(library) is None]:
-        raise _absent(extra, absent)
+        raise _missing_extra(extra, absent)
     if extra == "train":
         # Before torch is loaded. Spin-waiting threads took 2.6 times the processor time of a step
         # on two cores with other work beside it, without any gain.
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
-def _absent(extra: str, libraries: Sequence[str]) -> MissingExtra:
-    which = "which is" if len(libraries) == 1 else "which are"
+def _missing_extra(extra: str, libraries: Sequence[str]) -> MissingExtra:
+    are = "is" if len(libraries) == 1 else "are"
     return MissingExtra(
-        f"{_WHAT[extra]} needs {', '.join(libraries)}, {which} not installed. "
-        f"Install with: pip install 'pincite[{extra}]'"
+        f"{', '.join(libraries)} {are} not installed. Install with: pip install 'pincite[{extra}]'"
     )

@@ -18,7 +18,7 @@ from cli.test_cli import Main, at, commands
 from click.testing import CliRunner, Result
 
 from pincite import containment
-from pincite.cli import cli, edge, main
+from pincite.cli import cli, main, shell
 from pincite.errors import PinciteWarning
 
 NOT_UTF8, LONG = "x\udcff", "y" * 300
@@ -93,7 +93,7 @@ def test_a_bug_is_one_line_and_leaves_its_traceback_in_the_log(
 
     monkeypatch.setattr("pincite.wiki.article.read_articles", broken)
     result = call("claims", "article.wiki")
-    assert (result.exit_code, result.stderr.count("\n")) == (edge.BUG, 1)
+    assert (result.exit_code, result.stderr.count("\n")) == (shell.BUG, 1)
     assert "\x1b" not in result.stderr
     assert "LookupError" in (tmp_path / "cache" / "last-error.log").read_text()
     assert "Traceback" in call("claims", "article.wiki", "--debug").stderr
@@ -121,12 +121,12 @@ def test_a_contained_fault_is_one_line_and_stands_in_the_log(
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (MemoryError(), edge.UNWRITTEN),
-        (OSError(28, "No space left on device"), edge.UNWRITTEN),
-        (PermissionError(13, "Permission denied", "f"), edge.UNUSABLE),
-        (BrokenPipeError(32, "Broken pipe"), edge.UNUSABLE),
-        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), edge.UNUSABLE),
-        (RecursionError("too deep"), edge.BUG),
+        (MemoryError(), shell.UNWRITTEN),
+        (OSError(28, "No space left on device"), shell.UNWRITTEN),
+        (PermissionError(13, "Permission denied", "f"), shell.UNUSABLE),
+        (BrokenPipeError(32, "Broken pipe"), shell.UNUSABLE),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), shell.UNUSABLE),
+        (RecursionError("too deep"), shell.BUG),
     ],
 )
 def test_what_the_system_refuses_has_an_exit_code_of_its_own(
@@ -169,7 +169,7 @@ def test_a_full_or_closed_standard_output_is_one_line(
             with pytest.raises(SystemExit) as ended:
                 main()
             error = capsys.readouterr().err
-        assert (ended.value.code, error.count("pincite: ")) == (edge.UNWRITTEN, 1), given
+        assert (ended.value.code, error.count("pincite: ")) == (shell.UNWRITTEN, 1), given
 
 
 def pincite(*arguments: str | bytes, **more: object) -> "subprocess.CompletedProcess[bytes]":
@@ -180,12 +180,12 @@ def pincite(*arguments: str | bytes, **more: object) -> "subprocess.CompletedPro
 @pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
 def test_streams_of_a_real_process(call: Callable[..., Result]) -> None:
     assert call("corpus", "add", "kb", "kb.jsonl", "-q").exit_code == 0
-    shell = f"{sys.executable} -m pincite"
-    closed = subprocess.run(f"{shell} config show >&-", shell=True, capture_output=True)
-    assert (closed.returncode, closed.stderr.count(b"\n")) == (edge.UNWRITTEN, 1)
-    silent = subprocess.run(f"{shell} config show 2>&- >&-", shell=True, capture_output=True)
-    assert silent.returncode == edge.UNWRITTEN
-    piped = f"set -o pipefail; {shell} config show | true"
+    command = f"{sys.executable} -m pincite"
+    closed = subprocess.run(f"{command} config show >&-", shell=True, capture_output=True)
+    assert (closed.returncode, closed.stderr.count(b"\n")) == (shell.UNWRITTEN, 1)
+    silent = subprocess.run(f"{command} config show 2>&- >&-", shell=True, capture_output=True)
+    assert silent.returncode == shell.UNWRITTEN
+    piped = f"set -o pipefail; {command} config show | true"
     quiet = subprocess.run(["bash", "-c", piped], capture_output=True, check=False)
     assert (quiet.returncode, quiet.stderr) == (0, b"")
     # UTF-8 in the locale C, where Python takes it for bytes; and bytes that are no UTF-8.
