@@ -25,7 +25,7 @@ ABSTRACTS = DEMO_ASK / "abstracts.xml"
 def records() -> list[Document | Unchecked]:
     collection = collected([ABSTRACTS])
     found = [one for piece in collection.pieces for one in collection.read(piece)]
-    assert collection.unmet() == []
+    assert collection.missing() == []
     return found
 
 

@@ -21,7 +21,7 @@ DOCUMENTS = DEMO_CHECK / "documents"
 def documents() -> list[Document]:
     collection = collected([DOCUMENTS])
     found = [one for piece in collection.pieces for one in collection.read(piece)]
-    assert collection.unmet() == []
+    assert collection.missing() == []
     assert all(isinstance(one, Document) for one in found), found
     return [one for one in found if isinstance(one, Document)]
 

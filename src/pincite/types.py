@@ -87,7 +87,7 @@ class Document:
     url: str
     title: str
     text: str
-    kind: str = "text"  # html, pdf, docx, text, markdown, csv, jsonl, tsv, pubmed, jats
+    kind: str = "text"  # html, pdf, docx, text, markdown, csv, jsonl, pubmed, jats
     published: str | None = None  # ISO date stated by the page
     fetched: str | None = None  # ISO date or timestamp of the copy
     language: str | None = None  # ISO 639-1

@@ -215,62 +215,27 @@ def lines(path: Path, *records: object) -> None:
     path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
 
 
-def chunk(url: str, words: str) -> dict[str, str]:
-    return {"url": url, "title": "T", "sha": "1", "raw": words}
-
-
-@pytest.mark.parametrize("name", ["sphere.jsonl", "sphere.json.gz"])
-def test_a_page_of_sphere_is_all_its_chunks(tmp_path: Path, name: str) -> None:
-    mill, quay = "https://mill.example/", "https://quay.example/"
-    pieces = [chunk(mill, "The mill is old."), chunk(quay, "Ferries leave."), "{broken"]
-    lines(tmp_path / name, *pieces, chunk(mill, "It burnt down."), chunk(quay, ""))
-    sources = open_sources(tmp_path)
-    assert text(sources.get(mill)) == "The mill is old.\n\nIt burnt down."
-    assert text(sources.get(quay)) == "Ferries leave."
-    assert [(w.file, w.line) for w in sources.warnings] == [(name, 3)]
-
-
-def test_kilt_beir_and_wikipedia_passages(tmp_path: Path) -> None:
+def test_beir(tmp_path: Path) -> None:
     deep = tmp_path / "one" / "two" / "three"
     deep.mkdir(parents=True)
-    history = {"url": "https://en.wikipedia.org/w/index.php?title=Tram&oldid=1"}
-    pages = [
-        {"wikipedia_id": "1", "wikipedia_title": "Tram", "text": ["Tram", "Trams ran."]},
-        {"wikipedia_title": "Bus", "text": ["Bus", "Buses ran."], "history": history},
-    ]
-    lines(tmp_path / "kilt.json", *pages)
     named = {"_id": "d1", "title": "Bus", "text": "Buses.", "metadata": {"url": "https://b.org/"}}
     lines(deep / "corpus.jsonl.gz", named, {"_id": "d2", "text": "Cars."})
     lines(deep / "queries.jsonl", {"_id": "q1", "text": "when did trams run"})
-    rows = ("id\ttext\ttitle", "1\tSheds housed\tShed", "bad row", "2\tthe trams.\tShed")
-    lines(deep / "psgs_w100.tsv", *rows)
     sources = open_sources(tmp_path)
-    assert text(sources.get("https://en.wikipedia.org/?curid=1")) == "Trams ran."
-    assert text(sources.get(history["url"])) == "Buses ran."
     assert text(sources.get("https://b.org/")) == "Buses."
     assert text(sources.get("d2")) == "Cars."
-    assert text(sources.get("https://en.wikipedia.org/wiki/Shed")) == "Sheds housed the trams."
-    queries, row = sorted(sources.warnings, key=lambda w: w.line)
+    (queries,) = sources.warnings
     assert "queries of a BEIR collection" in queries.message
-    assert (Path(row.file).name, row.line) == ("psgs_w100.tsv", 3)
 
 
-def test_whatever_corpus_add_reads_of_a_collection_sources_find(tmp_path: Path) -> None:
-    """The same pages by both ways in, whichever order the lines stand in."""
-    lines(tmp_path / "a.jsonl", *(chunk(f"https://{n}.org/", f"Word {n}.") for n in (1, 1, 2)))
-    lines(tmp_path / "b.jsonl", {"id": "https://3.org/", "text": "Three."}, {"url": "u"})
+def test_sources_find_the_documents_that_corpus_add_reads(tmp_path: Path) -> None:
+    records = [{"url": f"https://{n}.org/", "text": f"Word {n}."} for n in range(3)]
+    lines(tmp_path / "a.jsonl", *records, {"id": "https://3.org/", "text": "Three."}, {"url": "u"})
     sources = open_sources(tmp_path)
-    for file in ("a.jsonl", "b.jsonl"):
-        for page in read_path(tmp_path / file):
-            found = sources.get(page.url)
-            assert found == page, file
-
-
-def test_a_file_that_changed_since_it_was_opened(tmp_path: Path) -> None:
-    lines(tmp_path / "a.jsonl", chunk("https://a.org/", "A."), chunk("https://b.org/", "B."))
-    sources = open_sources(tmp_path)
+    for page in read_path(tmp_path / "a.jsonl"):
+        assert sources.get(page.url) == page
     (tmp_path / "a.jsonl").write_text("")
-    assert reason(sources.get("https://b.org/")) is Reason.UNDECODABLE
+    assert reason(open_sources(tmp_path).get("https://1.org/")) is Reason.NOT_SUPPLIED
 
 
 def test_archives_and_www_are_a_fallback(tmp_path: Path) -> None:
@@ -305,5 +270,5 @@ def test_a_body_is_read_when_it_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no folder"):
+    with pytest.raises(InputError, match="not a folder"):
         open_sources(tmp_path / "absent")

@@ -217,7 +217,7 @@ def test_links_out_of_a_folder_are_refused(tmp_path: Path) -> None:
     (folder / "inner" / "in.txt").symlink_to(folder / "good.txt")
     collection = collected([folder])
     assert [piece.path.name for piece in collection.pieces] == ["good.txt", "in.txt"]
-    (refused,) = collection.unmet()
+    (refused,) = collection.missing()
     assert refused.reason is Reason.NOT_SUPPLIED
     assert refused.url.endswith("out.txt")
     named = collected([folder / "inner" / "out.txt"])  # a user's own choice

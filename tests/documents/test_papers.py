@@ -1,7 +1,6 @@
 """PubMed and JATS files written for the project, and files that mean harm."""
 
 import gzip
-import hashlib
 import os
 import re
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from support.make_pubmed import lines
 from syrupy.assertion import SnapshotAssertion
 
 from pincite.documents import xml_records
-from pincite.documents.body import Limits, mismatch
+from pincite.documents.body import Limits
 from pincite.documents.collection import collected
 from pincite.documents.read import read_bytes, read_path
 from pincite.types import Document, Reason, Unchecked
@@ -235,35 +234,18 @@ def test_what_pubmed_deleted(read: Read) -> None:
     ]
 
 
-# ── Checksums and the order of files ─────────────────────────────────────────────────────────────
+# ── The order of files ─────────────────────────────────────────────────────────────
 
 
-def test_a_file_that_does_not_fit_its_checksum_is_not_read(read: Read, tmp_path: Path) -> None:
-    content = file_of(record(1)).encode()
-    digest = hashlib.md5(content, usedforsecurity=False).hexdigest()
-    side = tmp_path / "p.xml.md5"
-    for line in (f"MD5(p.xml)= {digest}\n", f"{digest.upper()}  p.xml\n"):
-        side.write_text(line)
-        assert pmids(read(content)) == ["1"]
-    side.write_text(f"MD5(p.xml)= {'0' * 32}\n")
-    found = refusal(*read(content))
-    assert "p.xml.md5 says 000" in found.detail
-    assert mismatch(tmp_path / "absent.xml") == ""
-    side.write_text("<html>not found</html>")
-    assert "no MD5 digest" in unread(read(content))[0].detail
-
-
-def test_numbered_files_come_in_their_order_and_digests_are_no_documents(tmp_path: Path) -> None:
+def test_numbered_files_come_in_order_without_checksums(tmp_path: Path) -> None:
     names = "u/pubmed26n1400.xml.gz b/pubmed26n0002.xml.gz b/pubmed26n0001.xml a/notes.txt".split()
     for name in names:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"x")
     (tmp_path / "b/pubmed26n0001.xml.md5").write_text("x")
-    (tmp_path / "a/lone.md5").write_text("x")
     found = collected([tmp_path / "u", tmp_path / "a", tmp_path / "b"]).pieces
     assert [piece.path.name for piece in found] == [
         "pubmed26n0001.xml",
-        "lone.md5",
         "notes.txt",
         "pubmed26n0002.xml.gz",
         "pubmed26n1400.xml.gz",

@@ -135,7 +135,7 @@ def test_a_large_file_is_not_even_opened(tmp_path: Path) -> None:
 def test_paths_that_are_no_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a folder"):
         list(read_path(tmp_path))
-    with pytest.raises(InputError, match="not there"):
+    with pytest.raises(InputError, match="does not exist"):
         list(read_path(tmp_path / "absent.html"))
 
 

@@ -54,11 +54,10 @@ def add(
 ) -> None:
     """Add PATHS (files and folders) to the corpus FOLDER, which is made if it does not exist.
 
-    Formats: HTML, PDF, Word (.docx), text, Markdown, WARC, JSON lines (url, title, text), JATS, and
-    the collections PubMed, Sphere, BEIR, KILT and psgs_w100.tsv; all of them gzipped too. A CSV
-    file or manifest.jsonl describes other files: columns file, url, title, date, language; further
-    columns become metadata. So does a JSON file with an object per file name, as EvidenceSeeker
-    has.
+    Formats: HTML, PDF, Word (.docx), text, Markdown, WARC, JSON lines (url, title, text), JATS,
+    PubMed and BEIR; all of them gzipped too. A CSV file or manifest.jsonl describes other files:
+    columns file, url, title, date, language; further columns become metadata. So does a JSON file
+    with an object per file name, as EvidenceSeeker has.
 
     Adding the same file again changes nothing, so an interrupted run can simply be repeated;
     `corpus update` skips files that are already done.

@@ -4,12 +4,10 @@ All limits live here, so one setting applies to every format. The defaults suit 
 of memory that reads untrusted pages.
 """
 
-import hashlib
 import re
 import zlib
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from pincite.types import Reason, Unchecked
@@ -36,8 +34,6 @@ DEFAULT_LIMITS = Limits()
 MAX_RATIO = 200
 # After this many consecutive bad records the file is given up.
 MAX_REFUSED_IN_A_ROW = 10_000
-CHECKSUM = ".md5"  # suffix of a checksum file
-_DIGEST = re.compile(r"(?<![0-9a-fA-F])[0-9a-fA-F]{32}(?![0-9a-fA-F])")
 
 
 def is_bomb(n_unpacked: int, n_packed: int, limits: Limits) -> bool:
@@ -97,26 +93,6 @@ def unpacked(data: bytes, limit: int) -> bytes:
     except zlib.error:
         pass
     return b"".join(parts)
-
-
-def mismatch(path: Path) -> str:
-    """Compare a file with `FILE.md5`; return the mismatch, or "" if there is none.
-
-    Reads both NLM's `MD5(name)= digest` and md5sum's `digest  name`. This detects a broken
-    download, not a forged one. Without a checksum file the result is "".
-    """
-    side = path.with_name(path.name + CHECKSUM)
-    if not side.is_file():
-        return ""
-    with side.open("rb") as file:
-        stated = _DIGEST.search(file.read(4_096).decode("latin-1"))
-    if not stated:
-        return f"{side.name} holds no MD5 digest; fetch it again, or remove it"
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
-    if found == stated[0].lower():
-        return ""
-    return f"its MD5 digest is {found}, {side.name} says {stated[0].lower()}; fetch it again"
 
 
 class Format(StrEnum):

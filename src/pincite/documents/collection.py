@@ -1,12 +1,10 @@
 """Reads files and folders, for a knowledge base (`collected`) or by address (`Sources`).
 
-A manifest maps files to addresses and adds metadata. Each row of `manifest.jsonl`, or of a CSV file
-with a header, has `url`, `file` (below the manifest's folder), `status`, `content_type`, `fetched`,
-`title`, `date` and `language`; other columns are kept as metadata (author, publisher, licence, …).
-A row may also describe a page that states its own address, or contain the text itself. Files named
-by a row are read even if they were not passed in. A `.json` file with one object per file name, as
-in EvidenceSeeker, is a manifest too; its names refer to files read with it. A bad row yields a
-`Problem`, and reading continues. Files outside the folder are never opened.
+A manifest maps files to addresses and adds metadata: `manifest.jsonl`, or a CSV file with a header,
+with the columns `_OWN` and any others. A row may also describe a page that states its own address,
+or contain the text itself. Files named by a row are read even if they were not passed in. A `.json`
+file with one object per file name, as in EvidenceSeeker, is a manifest too; its names refer to
+files read with it. Files outside the manifest's folder are never opened.
 
 PubMed's yearly baseline is followed by numbered daily update files; the last file with a record
 wins. For other duplicates, the file read last wins.
@@ -29,7 +27,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, unquote_to_bytes, urljoin, urlsplit
 
 from pincite.documents import jsonl, read, warc
-from pincite.documents.body import CHECKSUM, DEFAULT_LIMITS, MAX_REFUSED_IN_A_ROW, Limits, too_large
+from pincite.documents.body import DEFAULT_LIMITS, Limits, too_large
 from pincite.documents.text import code_of, decoded, one_line
 from pincite.errors import InputError
 from pincite.text.hosts import original_of
@@ -112,8 +110,6 @@ _OWN = frozenset(
     "url file status content_type fetched title date published language lang kind text".split()
 )
 MAX_ROWS = 500_000  # all are held in memory, 500 bytes or more each
-# A CSV file needs one of these columns to count as a manifest.
-_NEEDED = ("url", "file", "text")
 _SEPARATORS = ",;\t"  # spreadsheets use semicolons where the decimal separator is a comma
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?(?=$|T| )")
 _BY_NAME = {".md": "text/markdown", ".txt": "text/plain"}
@@ -196,7 +192,7 @@ def is_manifest(path: Path) -> bool:
     if path.name in NAMES or path.name.lower().endswith(".csv") or _by_file_name(path):
         return True
     first = jsonl.first_records(path) if path.name.lower().endswith(".jsonl") else []
-    return bool(first) and all("file" in one and "text" not in one for one in first)
+    return bool(first) and all("file" in record and "text" not in record for record in first)
 
 
 def entries(path: Path) -> Iterator[Entry | Problem]:
@@ -224,18 +220,14 @@ def rows(
 
     `called` maps the manifest's file names to files stored under other names.
     """
-    in_a_row = 0
     for n, (number, record, broken) in enumerate(_records(path, limits)):
-        if n == MAX_ROWS or in_a_row == MAX_REFUSED_IN_A_ROW:
-            why = f"{n:,} rows" if n == MAX_ROWS else f"{in_a_row:,} bad rows in a row"
-            yield Problem(path.name, number, f"{why}; the rest is not read")
+        if n == MAX_ROWS:
+            yield Problem(path.name, number, f"{n:,} rows; the rest is not read")
             return
-        in_a_row += 1
         try:
             if broken:
                 raise ValueError(broken)
             yield _entry(record, path.parent, called or {}, number)
-            in_a_row = 0
         except ValueError as error:
             yield Problem(path.name, number, str(error))
 
@@ -261,42 +253,38 @@ def _records(path: Path, limits: Limits) -> Iterator[tuple[int, Any, str]]:
         yield from _csv_records(path, limits)
     else:
         for line in jsonl.lines(path, limits):
-            try:
-                record = None if line.broken else json.loads(line.data)
-                yield line.number, record, line.broken
-            except (ValueError, RecursionError) as error:
-                yield line.number, None, str(error)
+            record = jsonl.record_of(line, path, limits)
+            fault = record.detail if isinstance(record, Unchecked) else ""
+            yield line.number, record, fault.removeprefix(f"{jsonl.place(line, path)}: ")
 
 
 def _csv_records(path: Path, limits: Limits) -> Iterator[tuple[int, Any, str]]:
-    """Read a CSV file with a header; detects separator and encoding.
-
-    Column names are lower-cased; empty cells and rows are dropped.
-    """
+    """Read a CSV file with a header; detects separator and encoding, drops empty cells and rows."""
     size = path.stat().st_size
     if size > limits.max_bytes:
         yield 0, None, too_large("", size, limits.max_bytes).detail
         return
     text = decoded(path.read_bytes())
     if text is None:
-        yield 0, None, "the bytes are no text in any encoding"
+        yield 0, None, "the bytes are not text in any encoding"
         return
     # The limit is global to the process, and 131,072 characters by default; a cell may hold a whole
     # text.
     csv.field_size_limit(max(csv.field_size_limit(), limits.line_bytes))
     separator = max(_SEPARATORS, key=text.partition("\n")[0].count)
-    rows = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=separator)
+    rows = csv.DictReader(io.StringIO(text, newline=""), restval="", delimiter=separator)
     try:
-        names = [name.strip().lower() for name in next(rows, [])]
-        if not set(names) & set(_NEEDED):
-            yield 0, None, f"no column is named {', '.join(_NEEDED[:-1])} or {_NEEDED[-1]}"
+        rows.fieldnames = names = [name.strip().lower() for name in rows.fieldnames or ()]
+        if not {"url", "file", "text"} & set(names):
+            yield 0, None, "expected a column named url, file or text"
             return
         for cells in rows:
-            if len(cells) > len(names):
-                yield rows.line_num, None, f"{len(cells)} cells, the header names {len(names)}"
-            elif any(cell.strip() for cell in cells):
-                pairs = zip(names, cells, strict=False)
-                yield rows.line_num, {n: c for n, c in pairs if n and c.strip()}, ""
+            surplus = cells.pop(None, [])
+            if surplus:
+                n_cells = len(names) + len(surplus)
+                yield rows.line_num, None, f"{n_cells} cells, the header names {len(names)}"
+            elif record := {name: cell for name, cell in cells.items() if name and cell.strip()}:
+                yield rows.line_num, record, ""
     except csv.Error as error:
         yield rows.line_num, None, str(error)
 
@@ -319,12 +307,12 @@ def _entry(record: Any, folder: Path, called: Mapping[str, Path], line: int) -> 
         ValueError: the row is invalid.
     """
     if not isinstance(record, dict):
-        raise ValueError("an object was expected")
+        raise ValueError("expected an object")
     url, name, status = (_field(record, key) for key in ("url", "file", "status"))
     if status and not (status.isascii() and status.isdigit()):
-        raise ValueError(f"status {status!r} is no number")
-    holds_text = bool(jsonl.field_of(record, "text")) and not name
-    if not (url or name or holds_text):
+        raise ValueError(f"status {status!r} is not a number")
+    has_text = bool(jsonl.field_of(record, "text")) and not name
+    if not (url or name or has_text):
         raise ValueError("no url")
     file, fault = None, ""
     if name:
@@ -345,7 +333,7 @@ def _entry(record: Any, folder: Path, called: Mapping[str, Path], line: int) -> 
         fault=fault,
         remarks=tuple(remarks),
         line=line,
-        record=record if holds_text else {},
+        record=record if has_text else {},
         **known,
     )
 
@@ -361,15 +349,15 @@ def _known(record: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         elif isinstance(value, (str, int, float)):
             meta[key] = one_line(str(value))
         else:
-            remarks.append(f"{key} should be a text, a number or a list of texts; it is left out")
+            remarks.append(f"{key} should be a text, a number or a list of texts; it is ignored")
     date = (jsonl.field_of(record, "published", "date") or "").strip()
     stated = _DATE.match(date)
     if date and not stated:
         meta["date"] = one_line(date)
-        remarks.append(f"date {date!r} is not like 2019-05-14, 2019-05 or 2019; it counts as none")
+        remarks.append(f"date {date!r} is not like 2019-05-14, 2019-05 or 2019; it is ignored")
     language = jsonl.field_of(record, "language", "lang")
     if language and not code_of(language):
-        remarks.append(f"language {language!r} is no ISO 639-1 code like en; it is left out")
+        remarks.append(f"language {language!r} is not an ISO 639-1 code like en; it is ignored")
     known = {
         "title": one_line(jsonl.field_of(record, "title")),
         "published": stated[0] if stated else None,
@@ -428,7 +416,7 @@ class Collection:
 
     pieces: list[Piece]
     by_address: dict[str, Entry] = field(default_factory=dict)  # rows without a file
-    met: set[str] = field(default_factory=set)  # keys of pages found so far
+    found: set[str] = field(default_factory=set)  # keys of pages found so far
     unread: tuple[Unchecked, ...] = ()  # links out of the folder
     limits: Limits = DEFAULT_LIMITS
 
@@ -465,12 +453,12 @@ class Collection:
     def known_as(self, url: str) -> None:
         """Record that a page exists, even if it was read elsewhere or earlier."""
         if self.by_address:
-            self.met.add(exact_key(url))
+            self.found.add(exact_key(url))
 
-    def unmet(self) -> list[Unchecked]:
+    def missing(self) -> list[Unchecked]:
         """Links out of the folder, and rows whose page no file contains."""
-        detail = "the manifest names no file for it, and no file that was given holds this page"
-        rows = (entry for key, entry in self.by_address.items() if key not in self.met)
+        detail = "the manifest names no file for this page, and no other file contains it"
+        rows = (entry for key, entry in self.by_address.items() if key not in self.found)
         return [*self.unread, *(Unchecked(row.url, Reason.NOT_SUPPLIED, detail) for row in rows)]
 
     def _read_rows(self, piece: Piece, rows: tuple[Entry | Problem, ...]) -> Iterator[Found]:
@@ -503,7 +491,7 @@ def collected(
         InputError: a path does not exist.
     """
     links = list[Path]()
-    found = [path for path in files(paths, links.append) if not _is_checksum(path)]
+    found = [path for path in files(paths, links.append) if path.suffix.lower() != ".md5"]
     numbered = iter(sorted(filter(edition, found), key=lambda path: edition(path) or Edition(0, 0)))
     found = [next(numbered) if edition(path) else path for path in found]
     others = dict(called or {})
@@ -520,18 +508,14 @@ def collected(
             named.setdefault(row.file.resolve(), []).append(row)
         elif not row.file and not row.record and row.status is None:
             by_address[exact_key(row.url)] = row
-    given = {path.resolve() for path in found}
+    added = {path.resolve() for path in found}
     pieces = [Piece(path, tuple(named.get(path.resolve(), ())), stated.get(path)) for path in found]
-    pieces += [Piece(path, tuple(group)) for path, group in named.items() if path not in given]
+    pieces += [Piece(path, tuple(group)) for path, group in named.items() if path not in added]
     unread = tuple(
         Unchecked(path.absolute().as_uri(), Reason.NOT_SUPPLIED, _outside(path.name))
         for path in links
     )
     return Collection(pieces, by_address, unread=unread, limits=limits)
-
-
-def _is_checksum(path: Path) -> bool:
-    return path.suffix.lower() == CHECKSUM and path.with_suffix("").is_file()
 
 
 def files(
@@ -571,15 +555,15 @@ _SAVED_PAGES = (".html", ".htm", ".xhtml", ".html.gz", ".htm.gz")
 _WITHOUT_ADDRESS = (".pdf", ".docx", ".txt")  # readable, but they state no address
 MAX_PROBLEMS = 100  # the rest are only counted
 MAX_REMEMBERED = 5_000  # pages: an article cites some hundreds, a dump millions
-_NEEDS_MANIFEST = "states no address of its own; name it in manifest.jsonl"
+_NEEDS_MANIFEST = "does not state its own address; name it in manifest.jsonl"
 
 
 class Sources:
     """The cited pages that a user has stored in a folder.
 
-    The folder and its subfolders may hold files named in `manifest.jsonl` or `manifest.csv`, saved
-    pages that state their own address, web archives, and any record file that `corpus add` reads.
-    Opening reads only addresses; bodies are read on demand and cached.
+    The folder and its subfolders may contain files named in a manifest, saved pages that state
+    their own address, web archives, and JSON lines. Opening reads only addresses; bodies are read
+    on demand and cached.
     """
 
     def __init__(self, folder: Path, limits: Limits = DEFAULT_LIMITS) -> None:
@@ -596,7 +580,7 @@ class Sources:
             [folder],
             lambda path: self._problem(path, 0, _outside(path.name)),
             lambda error: self._problem(
-                Path(error.filename), 0, f"may not be listed: {error.strerror}"
+                Path(error.filename), 0, f"cannot be listed: {error.strerror}"
             ),
         )
         for path in found:
@@ -666,8 +650,8 @@ class Sources:
         name = path.name.lower()
         if name.endswith(read.WARC_ENDINGS):
             self._index_warc(path)
-        elif known := jsonl.format_of(path):
-            self._index_lines(path, known)
+        elif jsonl.has_documents(path):
+            self._index_lines(path)
         elif name.endswith(_SAVED_PAGES):
             with path.open("rb") as file:
                 head = file.read(read.HEAD_BYTES)
@@ -698,18 +682,16 @@ class Sources:
             else:
                 self._add(record.url, partial(load, record.offset))
 
-    def _index_lines(self, path: Path, known: jsonl.LineFormat) -> None:
-        if known.refusal:
-            self._problem(path, 0, known.refusal)
+    def _index_lines(self, path: Path) -> None:
+        if jsonl.has_queries(path):
+            self._problem(path, 0, jsonl.QUERIES)
             return
-        places: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-        for line, url in jsonl.addresses(path, known, self.limits):
+        for line, url in jsonl.addresses(path, self.limits):
             if url:
-                places[url].append((line.number, line.offset))
+                where = (line.number, line.offset)
+                self._add(url, partial(jsonl.document_at, path, *where, self.limits))
             else:
                 self._problem(path, line.number, line.broken or "no address in it")
-        for url, at in places.items():
-            self._add(url, partial(jsonl.document_at, path, known, at, self.limits))
 
     def _add(self, url: str, loader: Loader) -> None:
         self._loaders[exact_key(url)].append(loader)
@@ -728,7 +710,7 @@ def open_sources(folder: Path, limits: Limits = DEFAULT_LIMITS) -> Sources:
         InputError: `folder` is not a readable folder.
     """
     if not folder.is_dir():
-        raise InputError(f"{folder} is no folder; one with stored pages was expected.")
+        raise InputError(f"{folder} is not a folder; expected one with stored pages.")
     if not os.access(folder, os.R_OK | os.X_OK):
-        raise InputError(f"{folder} may not be listed: permission denied.")
+        raise InputError(f"{folder} cannot be listed: permission denied.")
     return Sources(folder, limits)

@@ -1,14 +1,10 @@
 """Reads scholarly articles in XML: PubMed records (NLM's DTD) and full text in JATS.
 
-PubMed: baseline and update files, and E-utilities output. A document is a record's abstract, with
-section labels and with abstracts in other languages. Records with only a title, and records deleted
-by PubMed, are skipped, each with its own reason. `documents.collection` orders the files.
-
-JATS and NLM's older DTDs, as distributed by PMC, PLOS and other publishers: one article, or PMC's
-article sets. The text is the abstract and then the body as a reader sees it. References, reviewers'
-reports and translations in `sub-article` are omitted, so that no other article's statements are
-attributed to this one. Floats (figures, tables, lists, notes within a paragraph) follow their
-paragraph, so that sentences stay whole.
+PubMed: a document is a record's abstract, with section labels and with abstracts in other
+languages. JATS and NLM's older DTDs: the text is the abstract and then the body as a reader sees
+it. References, reviewers' reports and translations in `sub-article` are omitted, so that no other
+article's statements are attributed to this one. Floats (figures, tables, lists, notes within a
+paragraph) follow their paragraph, so that sentences stay whole.
 
 Multiple values are joined with "; ", which filters split (`retrieval.filters`). Articles marked as
 retracted, corrected or of concern are flagged. A JATS article without a mark has unknown status,
@@ -22,10 +18,10 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
-from pincite.documents.body import Body, Limits, mismatch, unusable
+from pincite.documents.body import Body, Limits, unusable
 from pincite.documents.dates import first_date, iso_date, stated_date
-from pincite.documents.text import cleaned, code_of, language_of, one_line
-from pincite.documents.xml_records import Broken, Record, flat, line_of, parsed, records, root_of
+from pincite.documents.text import cleaned, code_of, one_line
+from pincite.documents.xml_records import Broken, flat, head_of, line_of, parsed, records, root_of
 from pincite.judgement.references import is_retracted_title
 from pincite.retrieval.filters import SEPARATOR
 from pincite.types import Document, Reason, Unchecked
@@ -114,28 +110,42 @@ def _first(paths: Iterable[Any], element: Any) -> str:
     return ""
 
 
-def _refusal(record: Record, url: str, detail: str) -> Unchecked:
-    return Unchecked(url, Reason.TOO_LARGE if record.is_large else Reason.UNDECODABLE, detail)
+# DocBook has articles too; only these have journals.
+_JOURNAL = re.compile(rb"//NLM//DTD|\bJATS\b|<(journal-meta|article-meta)[\s>]")
+
+
+def reader_of(path: Path) -> str:
+    """The name of the reader for the records of an XML file; empty for other files."""
+    head = head_of(path)
+    root = root_of(head)
+    if root in ("PubmedArticleSet", "PubmedArticle"):
+        return PUBMED_RECORD
+    is_jats = root in ("article", "pmc-articleset", "OAI-PMH") and _JOURNAL.search(head)
+    return JATS_RECORD if is_jats else ""
+
+
+def bodies(path: Path, reader: str, limits: Limits) -> Iterator[Body | Unchecked]:
+    """Yield the records of a file; a broken one becomes an `Unchecked`."""
+    names = _PUBMED_RECORDS if reader == PUBMED_RECORD else ("article",)
+    file = path.resolve().as_uri()
+    for record in records(path, names, limits):
+        where = f"{path.name} record {record.number}"
+        detail = f"{where}: {record.broken}"
+        if reader == JATS_RECORD:
+            where = f"{file}#{record.number}" if record.number > 1 else file
+        if record.broken:
+            yield Unchecked(where if record.number else file, record.reason, detail)
+        else:
+            yield Body(where, record.data, limits=limits)
 
 
 # ── PubMed ───────────────────────────────────────────────────────────────────────────────────────
 
-PUBMED_ROOTS = frozenset({"PubmedArticleSet", "PubmedBookArticleSet", "PubmedArticle"})
-_PUBMED_RECORDS = ("PubmedArticle", "PubmedBookArticle", "DeleteCitation", "DeleteDocument")
+_PUBMED_RECORDS = ("PubmedArticle", "DeleteCitation")
 _PMID = re.compile(rb"<PMID[^>]{0,50}>\s*(\d{1,12})\s*</PMID>")
 _NO_LABEL = frozenset({"", "UNLABELLED", "UNLABELED", "UNASSIGNED"})
-_OTHER = re.compile(r"\n\nAbstract \([^()\n]{1,40}\)\n\n")  # as `_pubmed_text` writes it
+_OTHER = re.compile(r"\n\nAbstract \([^()\n]{1,40}\)\n\n")  # as `_other_abstracts` writes it
 _NO_TITLE = frozenset({"", "Not Available"})
-# ISO 639-2 (bibliographic), as PubMed states it, to ISO 639-1: the 40 most frequent languages.
-_LANGUAGES = dict(
-    pair.split(":")
-    for pair in (
-        "eng:en ger:de fre:fr spa:es ita:it por:pt rus:ru chi:zh jpn:ja pol:pl dut:nl dan:da "
-        "swe:sv nor:no fin:fi cze:cs slo:sk hun:hu rum:ro bul:bg ukr:uk tur:tr gre:el heb:he "
-        "ara:ar per:fa kor:ko hrv:hr srp:sr slv:sl ice:is est:et lav:lv lit:lt cat:ca tha:th "
-        "vie:vi ind:id may:ms afr:af"
-    ).split()
-)
 # Values of `RefType` in `CommentsCorrections`.
 _PUBMED_STATUS = {
     "RetractionIn": "yes",
@@ -144,12 +154,6 @@ _PUBMED_STATUS = {
     "ExpressionOfConcernIn": "expression of concern",
     "ErratumIn": "corrected",
     "CorrectedandRepublishedIn": "corrected",
-}
-_OTHER_WAY = {
-    "RetractionOf": "retracts",
-    "PartialRetractionOf": "retracts",
-    "RetractedandRepublishedFrom": "retracts",
-    "UpdateIn": "updated_by",
 }
 _ARTICLE = _table("""
 version               MedlineCitation/PMID[@Version!='1']/@Version
@@ -163,46 +167,22 @@ issn                  MedlineCitation/Article/Journal/ISSN
 volume                MedlineCitation/Article/Journal/JournalIssue/Volume
 issue                 MedlineCitation/Article/Journal/JournalIssue/Issue
 """)
-_BOOK = _table("""
-doi        PubmedBookData/ArticleIdList/ArticleId[@IdType='doi'] \
-           BookDocument/ArticleIdList/ArticleId[@IdType='doi']
-bookshelf  PubmedBookData/ArticleIdList/ArticleId[@IdType='bookaccession'] \
-           BookDocument/ArticleIdList/ArticleId[@IdType='bookaccession']
-publisher  BookDocument/Book/Publisher/PublisherName
-""")
-
-
-def pubmed_bodies(path: Path, limits: Limits) -> Iterator[Body | Unchecked]:
-    """Yield the records of a PubMed file; a broken one becomes an `Unchecked`.
-
-    A file that does not match its `.md5` checksum is not read.
-    """
-    file = path.resolve().as_uri()
-    if fault := mismatch(path):
-        yield Unchecked(file, Reason.UNDECODABLE, fault)
-        return
-    for record in records(path, _PUBMED_RECORDS, limits):
-        where = f"{path.name} record {record.number}"
-        if record.broken:
-            yield _refusal(record, where if record.name else file, f"{where}: {record.broken}")
-        else:
-            yield Body(where, record.data, limits=limits)
 
 
 def read_pubmed_record(body: Body) -> list[Document | Unchecked]:
     """Read one record; `body.url` states its file and number."""
-    where, record = body.url, Record(1, "", body.data)
+    where = body.url
     try:
-        element = parsed(record)
+        element = parsed(body.data)
         if not element.tag.startswith("Delete"):
             return [_pubmed_document(element, where, body.limits)]
         detail = f"deleted by PubMed in {where.rpartition(' record ')[0]}"
         numbers = filter(None, (one_line(pmid.text) for pmid in element.iterfind("PMID")))
         return [Unchecked(address(number), Reason.WITHDRAWN, detail) for number in numbers]
     except (Broken, RecursionError) as error:
-        pmid = _PMID.search(record.data)
+        pmid = _PMID.search(body.data)
         url = address(pmid[1].decode()) if pmid else where
-        return [_refusal(record, url, f"{where}: {error}")]
+        return [Unchecked(url, Reason.UNDECODABLE, f"{where}: {error}")]
 
 
 def address(pmid: str) -> str:
@@ -210,51 +190,58 @@ def address(pmid: str) -> str:
 
 
 def _pubmed_document(record: Any, where: str, limits: Limits) -> Document | Unchecked:
-    is_book = record.tag == "PubmedBookArticle"
-    citation = record.find("BookDocument" if is_book else "MedlineCitation")
-    pmid = one_line(citation.findtext("PMID")) if citation is not None else ""
-    article = citation if is_book or citation is None else citation.find("Article")
+    citation = record.find("MedlineCitation")
+    pmid = one_line(record.findtext("MedlineCitation/PMID"))
+    article = record.find("MedlineCitation/Article")
     if article is None or not pmid.isdecimal():
         return Unchecked(where, Reason.UNDECODABLE, f"{where}: no PMID or no article in it")
-    text, language = _pubmed_text(citation, article)
+    own = _sections(article.find("Abstract"))
+    text = "\n\n".join((*own, *_other_abstracts(citation)))  # the lines are cleaned already
     url = address(pmid)
     if not text:
         return Unchecked(url, Reason.TITLE_ONLY, f"{where}: it has no abstract")
     if fault := unusable(text, url, where, limits):
         return fault
-    date, meta = _of_book(record, citation) if is_book else _of_article(record, citation, article)
-    meta = {"pmid": pmid, **meta, **_of_both(citation, article), "coverage": "abstract"}
-    # The English title, else the original title, else the book's.
-    tags = ("ArticleTitle", "VernacularTitle", "Book/BookTitle")
+    printed = article.find("Journal/JournalIssue/PubDate")
+    dates = [*map(_pubmed_date, article.iterfind("ArticleDate")), _pubmed_date(printed)]
+    parts = {child.tag: one_line(child.text) for child in (printed if printed is not None else ())}
+    shown = (parts.get(tag) for tag in ("Year", "Season", "Month", "Day", "MedlineDate"))
+    types = [line_of(t) for t in article.iterfind("PublicationTypeList/PublicationType")]
+    ends = (one_line(article.findtext(f"Pagination/{tag}")) for tag in ("StartPage", "EndPage"))
+    meta = {
+        "pmid": pmid,
+        **_fields(_ARTICLE, record),
+        **_pubmed_authors(article.iterfind("AuthorList/Author")).meta(),
+        "pubdate": " ".join(filter(None, shown)),  # as PubMed shows it: "1998 Dec-1999 Jan"
+        **_mesh(citation.iterfind("MeshHeadingList/MeshHeading")),
+        "pages": one_line(article.findtext("Pagination/MedlinePgn"))
+        or "-".join(filter(None, ends)),
+        "publication_type": joined(types),
+        "keywords": joined(dict.fromkeys(map(one_of, citation.iterfind("KeywordList/Keyword")))),
+        **_corrections(citation, types),
+        "coverage": "abstract",
+    }
+    # The English title, else the original title.
+    tags = ("ArticleTitle", "VernacularTitle")
     titles = (cleaned_title(line_of(article.find(tag))) for tag in tags)
     return Document(
         url=url,
         title=next((title for title in titles if title not in _NO_TITLE), ""),
         text=text,
         kind="pubmed",
-        published=date or None,
-        language=language,
+        published=first_date(dates) or None,
+        language="en" if own else None,  # with few exceptions in foreign-language articles
         meta={name: value for name, value in meta.items() if value},
     )
 
 
-def _pubmed_text(citation: Any, article: Any) -> tuple[str, str | None]:
-    own = _sections(article.find("Abstract"))
-    others = list[str]()
+def _other_abstracts(citation: Any) -> Iterator[str]:
     for other in citation.iterfind("OtherAbstract"):
         if sections := _sections(other):
             stated = one_line(other.get("Language"))
             kind = "Plain-language summary" if "plain" in other.get("Type", "") else "Abstract"
-            others += [f"{kind} ({stated})" if stated else kind, *sections]
-    text = "\n\n".join((*own, *others))  # the lines are cleaned already
-    if not text:
-        return "", None
-    if own:
-        # PubMed's abstracts are English, with few exceptions in foreign-language articles.
-        codes = _languages(article)
-        return text, "en" if "en" in codes or not codes else language_of(text, "en")
-    code = citation.find("OtherAbstract").get("Language", "").lower()
-    return text, language_of(text.partition("\n\n")[2], _LANGUAGES.get(code, code))
+            yield f"{kind} ({stated})" if stated else kind
+            yield from sections
 
 
 def _sections(abstract: Any) -> list[str]:
@@ -274,47 +261,6 @@ def in_own_words(text: str) -> str:
     'The rate fell.'
     """
     return _OTHER.split(text, maxsplit=1)[0]
-
-
-def _of_article(record: Any, citation: Any, article: Any) -> tuple[str, dict[str, str]]:
-    printed = article.find("Journal/JournalIssue/PubDate")
-    dates = [*map(_pubmed_date, article.iterfind("ArticleDate")), _pubmed_date(printed)]
-    parts = {child.tag: one_line(child.text) for child in (printed if printed is not None else ())}
-    shown = (parts.get(tag) for tag in ("Year", "Season", "Month", "Day", "MedlineDate"))
-    return first_date(dates), {
-        **_fields(_ARTICLE, record),
-        **_pubmed_authors(article.iterfind("AuthorList/Author")).meta(),
-        "pubdate": " ".join(filter(None, shown)),  # as PubMed shows it: "1998 Dec-1999 Jan"
-        **_mesh(citation.iterfind("MeshHeadingList/MeshHeading")),
-    }
-
-
-def _of_book(record: Any, citation: Any) -> tuple[str, dict[str, str]]:
-    lists = {tag.get("Type", ""): tag for tag in citation.iterfind("AuthorList")}
-    authors = lists.get("authors", lists.get(""))
-    dates = (_pubmed_date(citation.find(path)) for path in ("ContributionDate", "Book/PubDate"))
-    return next(filter(None, dates), ""), {
-        **_fields(_BOOK, record),
-        **_pubmed_authors(authors if authors is not None else ()).meta(),
-        "book": cleaned_title(line_of(citation.find("Book/BookTitle"))),
-        "isbn": all_of(citation.iterfind("Book/Isbn")),
-    }
-
-
-def _of_both(citation: Any, article: Any) -> dict[str, str]:
-    types = [line_of(t) for t in article.iterfind("PublicationTypeList/PublicationType")]
-    types += [line_of(t) for t in article.iterfind("PublicationType")]
-    ends = (article.findtext(f"Pagination/{tag}") for tag in ("StartPage", "EndPage"))
-    pages = "-".join(page for page in map(one_line, ends) if page)
-    return {
-        "pages": one_line(article.findtext("Pagination/MedlinePgn")) or pages,
-        "publication_type": joined(types),
-        "keywords": joined(dict.fromkeys(map(one_of, citation.iterfind("KeywordList/Keyword")))),
-        "article_language": joined(_languages(article)),
-        "vernacular_title": cleaned_title(line_of(article.find("VernacularTitle"))),
-        "revised": _pubmed_date(citation.find("DateRevised")),
-        **_corrections(citation, types),
-    }
 
 
 def _pubmed_authors(elements: Iterable[Any]) -> Authors:
@@ -360,7 +306,6 @@ def _mesh(headings: Iterable[Any]) -> dict[str, str]:
 
 def _corrections(citation: Any, types: Iterable[str]) -> dict[str, str]:
     status, notices = ["no"], []
-    others: dict[str, list[str]] = {"retracts": [], "updated_by": []}
     if "Retracted Publication" in types:
         status.append("yes")
     for element in citation.iterfind("CommentsCorrectionsList/CommentsCorrections"):
@@ -370,26 +315,11 @@ def _corrections(citation: Any, types: Iterable[str]) -> dict[str, str]:
         if kind in _PUBMED_STATUS:
             status.append(_PUBMED_STATUS[kind])
             notices.append(f"{kind}: {other}")
-        elif kind in _OTHER_WAY:
-            others[_OTHER_WAY[kind]].append(other)
-    values = {name: joined(references) for name, references in others.items()}
-    return {"retracted": min(status, key=STATUS_RANKS.index), "notices": joined(notices)} | values
-
-
-def _languages(article: Any) -> list[str]:
-    """The article's languages, as ISO 639-1 for PubMed's most frequent codes.
-
-    The abstract is nearly always English, whatever language the article is in.
-    """
-    codes = (one_line(element.text).lower() for element in article.iterfind("Language"))
-    return [_LANGUAGES.get(code, code) for code in codes if code]
+    return {"retracted": min(status, key=STATUS_RANKS.index), "notices": joined(notices)}
 
 
 # ── JATS: the article and its front matter ───────────────────────────────────────────────────────
 
-_JATS_ROOTS = frozenset({"article", "pmc-articleset", "OAI-PMH"})
-# DocBook has articles too; only these have journals.
-_JOURNAL = re.compile(rb"//NLM//DTD|\bJATS\b|<(journal-meta|article-meta)[\s>]")
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _HREF = "{http://www.w3.org/1999/xlink}href"
 # Values of `pub-date` attributes that do not mean first publication.
@@ -448,39 +378,27 @@ _JATS_STATUS = {
     "corrected-forward": "corrected",
     "erratum-forward": "corrected",
 }
-_RETRACTS = frozenset({"retracted-article", "partially-retracted-article", "partial-retraction"})
-
-
-def is_jats(head: bytes) -> bool:
-    return root_of(head) in _JATS_ROOTS and bool(_JOURNAL.search(head))
-
-
-def jats_bodies(path: Path, limits: Limits) -> Iterator[Body | Unchecked]:
-    for record in records(path, ("article",), limits):
-        where = path.resolve().as_uri() + (f"#{record.number}" if record.number > 1 else "")
-        if record.broken:
-            yield _refusal(record, where, record.broken)
-        else:
-            yield Body(where, record.data, limits=limits)
 
 
 def read_jats_record(body: Body) -> Document | Unchecked:
     """Read an article, at the address that it states for itself."""
-    return _read_jats(Record(1, "article", body.data), body, stated=True)
+    return _read_jats(body.data, body, stated=True)
 
 
 def read_jats(body: Body) -> Document | Unchecked:
     """Read the first article in a body, at the body's own address."""
     for record in records(body.data, ("article",), body.limits):
-        return _read_jats(record, body, stated=False)
-    return Unchecked(body.url, Reason.UNDECODABLE, "there is no article in it")
+        if record.broken:
+            return Unchecked(body.url, record.reason, record.broken)
+        return _read_jats(record.data, body, stated=False)
+    return Unchecked(body.url, Reason.UNDECODABLE, "it contains no article")
 
 
-def _read_jats(record: Record, body: Body, *, stated: bool) -> Document | Unchecked:
+def _read_jats(data: bytes, body: Body, *, stated: bool) -> Document | Unchecked:
     try:
-        return _jats_document(parsed(record), body, stated=stated)
+        return _jats_document(parsed(data), body, stated=stated)
     except (Broken, RecursionError) as error:
-        return _refusal(record, body.url, str(error))
+        return Unchecked(body.url, Reason.UNDECODABLE, str(error))
 
 
 def _jats_document(article: Any, found: Body, *, stated: bool) -> Document | Unchecked:
@@ -537,7 +455,6 @@ def _stated_address(ids: dict[str, str]) -> str:
 
 
 def _jats_meta(article: Any, front: Any, title: str) -> dict[str, str]:
-    kind = article.get("article-type") or ""
     values = _fields(_FRONT, front)
     ends = (values.pop("first_page"), values.pop("last_page"))
     licences = [front.find(".//license"), front.find(".//license_ref")]
@@ -549,8 +466,7 @@ def _jats_meta(article: Any, front: Any, title: str) -> dict[str, str]:
         **values,
         "licence": next(filter(None, map(one_line, addresses)), ""),
         "pages": "-".join(filter(None, dict.fromkeys(ends))) or values["pages"],
-        "article_type": kind,
-        "publication_type": _TYPES.get(kind, ""),
+        "publication_type": _TYPES.get(article.get("article-type"), ""),
         "subject": all_of(subjects),
         "keywords": all_of(front.iter("kwd")),
         **_retraction(front, title),
@@ -559,19 +475,16 @@ def _jats_meta(article: Any, front: Any, title: str) -> dict[str, str]:
 
 def _retraction(front: Any, title: str) -> dict[str, str]:
     status = ["yes"] if is_retracted_title(title) else []
-    notices, retracts = [], []
+    notices = list[str]()
     for element in front.iter("related-article"):
         kind = (element.get("related-article-type") or "").lower()
         where = one_line(element.get(_HREF) or line_of(element)).removeprefix("info:doi/")
         if kind in _JATS_STATUS:
             status.append(_JATS_STATUS[kind])
             notices.append(f"{kind}: {where}" if where else kind)
-        elif kind in _RETRACTS and where:
-            retracts.append(where)
     return {
         "retracted": min(status, key=STATUS_RANKS.index, default=""),
         "notices": joined(notices),
-        "retracts": joined(retracts),
     }
 
 

@@ -4,7 +4,7 @@ Bad content never raises: it gives an `Unchecked`. Only a missing path raises `I
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,7 @@ _BROKEN = frozenset({Reason.UNDECODABLE, Reason.EMPTY, Reason.TOO_LARGE})
 WARC_ENDINGS = (".warc", ".warc.gz", ".wet", ".wet.gz")
 _GZIP = b"\x1f\x8b"
 _BEFORE_XML = b" \t\r\n\xef\xbb\xbf\xff\xfe\0"  # white space and byte order marks
-MAX_TITLE = 300  # characters of a WET record's first line, which CCNet uses as the title too
+MAX_TITLE = 300  # characters of a WET record's first line, as in CCNet
 HEAD_BYTES = 200_000  # canonical links are in the head; some heads carry 100 kB of styles
 
 
@@ -76,8 +76,8 @@ def read_path(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Found]
         InputError: the path is not a readable file.
     """
     if not path.is_file():
-        kind = "a folder" if path.is_dir() else "not there"
-        raise InputError(f"{path} is {kind}; a file with one or more documents was expected.")
+        fault = "is a folder" if path.is_dir() else "does not exist"
+        raise InputError(f"{path} {fault}; expected a file with one or more documents.")
     url, in_a_row = path.resolve().as_uri(), 0
     try:
         for found in _contents(path, limits):
@@ -91,7 +91,7 @@ def read_path(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Found]
                 yield Unchecked(url, Reason.UNDECODABLE, detail)
                 return
     except PermissionError as error:
-        raise InputError(f"{path} may not be read: {error.strerror}. Change its mode.") from error
+        raise InputError(f"{path} cannot be read: {error.strerror}. Change its mode.") from error
     except (ImportError, InputError, OSError):
         raise
     except Exception as error:  # a reader's bug costs the rest of the file
@@ -123,32 +123,26 @@ def read_record(record: warc.Record | Unchecked, limits: Limits) -> Found:
 def _contents(path: Path, limits: Limits) -> Iterator[Found]:
     if path.name.lower().endswith(WARC_ENDINGS):
         yield from prefetch.mapped(partial(read_record, limits=limits), warc.records(path, limits))
-    elif known := jsonl.format_of(path):
-        yield from known.read(path, limits)
-    elif read_xml := _xml_reader(path):
-        yield from read_xml(path, limits)
+    elif jsonl.has_documents(path):
+        yield from jsonl.documents(path, limits)
+    elif reader := _xml_reader(path):
+        from pincite.documents import papers
+
+        found = sandbox.read_many(reader, papers.bodies(path, reader, limits))
+        yield from map(with_language, found)
     else:
         yield read_file(path, limits)
 
 
-def _xml_reader(path: Path) -> Callable[[Path, Limits], Iterator[Found]] | None:
-    """The reader for a file of PubMed records or JATS articles; None for other files."""
+def _xml_reader(path: Path) -> str:
+    """The reader for a file of PubMed records or JATS articles; empty for other files."""
     with path.open("rb") as opened:
         start = opened.read(512)
     if not start.startswith(_GZIP) and not start.lstrip(_BEFORE_XML).startswith(b"<"):
-        return None  # most files; avoids loading lxml
-    from pincite.documents import papers, xml_records
+        return ""  # most files; avoids loading lxml
+    from pincite.documents import papers
 
-    head = xml_records.head_of(path)
-    if xml_records.root_of(head) in papers.PUBMED_ROOTS:
-        return lambda file, limits: sandbox.read_many(
-            papers.PUBMED_RECORD, papers.pubmed_bodies(file, limits)
-        )
-    if not papers.is_jats(head):
-        return None
-    return lambda file, limits: map(
-        with_language, sandbox.read_many(papers.JATS_RECORD, papers.jats_bodies(file, limits))
-    )
+    return papers.reader_of(path)
 
 
 def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> Found:

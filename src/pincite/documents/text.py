@@ -126,7 +126,7 @@ def decoded(data: bytes, *declared: str | None) -> str | None:
     >>> decoded("naïve".encode("latin-1"), "iso-8859-1"), decoded(bytes(range(256)))
     ('naïve', None)
     """
-    text = _decode(data, [name for label in declared if (name := _codec(label))])
+    text = _decode(data, [name for label in declared if (name := codec_of(label))])
     if text and len(_CONTROLS.findall(text)) > 2 + MAX_CONTROLS * len(text):
         return None
     return text
@@ -151,7 +151,7 @@ def _decode(data: bytes, declared: list[str]) -> str | None:
     return data.decode(others[0] if others else _detected(data), "replace")
 
 
-def _codec(label: str | None) -> str | None:
+def codec_of(label: str | None) -> str | None:
     """Python's codec for a declared label, resolved as browsers do (encoding.spec.whatwg.org)."""
     import webencodings
 

@@ -21,7 +21,8 @@ from typing import IO, Any, NamedTuple
 from lxml import etree
 
 from pincite.documents.body import Limits, too_large, unpacked
-from pincite.documents.text import one_line
+from pincite.documents.text import codec_of, one_line
+from pincite.types import Reason
 
 # Elements take some 150 bytes each, however short their names: a million tags are half as many
 # elements, 75 MB. The largest records, of 3,000 authors with their addresses, have 100,000.
@@ -37,11 +38,6 @@ _NAMESPACES = (
 # HTML's named characters, which older journal DTDs declare; XML itself has five.
 _NAMED = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);)([A-Za-z][A-Za-z0-9]*);")
 _ENCODING = re.compile(rb"""\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]+)""")
-_KNOWN_ENCODING = re.compile(
-    r"utf-?(16|32)([bl]e)?|iso-?8859-\d+|latin-?1|windows-125\d|cp125\d|gb2312|gbk|gb18030|big5|"
-    r"shift_jis|euc-(jp|kr)|koi8-r",
-    re.IGNORECASE,
-)
 # Each part before the root is matched without backtracking: otherwise a row of comments takes
 # exponential time.
 _ROOT = re.compile(
@@ -59,11 +55,10 @@ class Broken(Exception):
 class Record(NamedTuple):
     """The bytes of a record's element, or why it cannot be read (`broken`)."""
 
-    number: int  # counted from 1
-    name: str  # of the element; empty if the file itself is broken
+    number: int  # counted from 1; 0 if the file itself is broken
     data: bytes
     broken: str = ""
-    is_large: bool = False  # over the size limit
+    reason: Reason = Reason.UNDECODABLE
 
 
 # ── Parsing ──────────────────────────────────────────────────────────────────────────────────────
@@ -102,21 +97,19 @@ def parsed_xml(data: bytes) -> Any:
     return None if docinfo.doctype else root
 
 
-def parsed(record: Record) -> Any:
+def parsed(data: bytes) -> Any:
     """Parse a record, without namespaces, comments and processing instructions.
 
     Raises:
         Broken: it is not well-formed, has too many tags, or exceeds libxml2's limits of depth
             and text size.
     """
-    if record.broken:
-        raise Broken(record.broken)
-    if (n_tags := record.data.count(b"<")) > MAX_TAGS:
+    if (n_tags := data.count(b"<")) > MAX_TAGS:
         raise Broken(f"it has {n_tags:,} tags, the limit is {MAX_TAGS:,}")
     try:
-        root = _element(record.data)
+        root = _element(data)
     except Broken:
-        root = _element(_NAMED.sub(_as_number, record.data))
+        root = _element(_NAMED.sub(_as_number, data))
     for element in root.iter():
         if element.tag[0] == "{":
             element.tag = element.tag.rpartition("}")[2]
@@ -128,7 +121,7 @@ def _element(data: bytes) -> Any:
         return etree.fromstring(_NAMESPACES + data + b"</r>", xml_parser("utf-8"))[0]
     except etree.XMLSyntaxError as error:
         no_fault_of_memory(error)
-        raise Broken(f"it is no well-formed XML: {error.msg}") from error
+        raise Broken(f"it is not well-formed XML: {error.msg}") from error
 
 
 def _as_number(match: re.Match[bytes]) -> bytes:
@@ -174,15 +167,15 @@ def records(source: Path | bytes, names: Sequence[str], limits: Limits) -> Itera
 
 
 def _utf8(file: IO[bytes], head: bytes) -> Callable[[int], bytes]:
-    packed = file.read(2) == b"\x1f\x8b"
+    is_gzip = file.read(2) == b"\x1f\x8b"
     file.seek(0)
     # `read1` returns what precedes a truncation in a gzip file; `read` loses it.
-    plain: Callable[[int], bytes] = gzip.GzipFile(fileobj=file).read1 if packed else file.read
+    plain: Callable[[int], bytes] = gzip.GzipFile(fileobj=file).read1 if is_gzip else file.read
     match = _ENCODING.match(head)
-    encoding = match[1].decode("ascii") if match else ""
+    encoding = codec_of(match[1].decode("ascii")) if match else None
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         encoding = "utf-16"
-    elif not _KNOWN_ENCODING.fullmatch(encoding):
+    if encoding in (None, "utf-8"):
         return plain  # the parser rejects records that are not UTF-8
     decoder = codecs.getincrementaldecoder(encoding)("replace")
 
@@ -199,11 +192,15 @@ def _cut(
     """Cut records from chunks of bytes; holds at most one record in memory."""
     alternatives = "|".join(map(re.escape, {root, *names}))
     tag = re.compile(rf"<(?:!--|(/?)({alternatives})(?=[\s/>]))".encode())
-    buffer, at, faults = b"", 0, list[str]()
+    buffer, at, fault = b"", 0, ""
     number, closed = 0, root in names  # whether the root's end tag was seen
     name, size = "", 0  # bytes of the current record already dropped from the buffer
-    in_comment = False
-    for chunk in _chunks(read, faults):
+    in_comment, chunk = False, b"-"
+    while chunk:
+        try:
+            chunk = read(_CHUNK)
+        except (EOFError, OSError, zlib.error) as error:
+            chunk, fault = b"", f"the file breaks off: {error}"
         buffer += chunk
         while match := (_COMMENT_END if in_comment else tag).search(buffer, at):
             if chunk and match.end() + _TAG > len(buffer):
@@ -213,12 +210,15 @@ def _cut(
             closed |= is_end and found == root
             if is_end and found == name:
                 at = buffer.find(b">", at) + 1 or at
-                yield _record(number, name, buffer[:at], size + at, limit)
+                if size + at <= limit:
+                    yield Record(number, buffer[:at])
+                else:
+                    detail = too_large("", size + at, limit, "it").detail
+                    yield Record(number, b"", detail, Reason.TOO_LARGE)
                 name, buffer, at = "", buffer[at:], 0
             elif not is_end and found in names and not _EMPTY.match(buffer, at):
                 if name:
-                    detail = f"</{name}> is missing after {size + begin} bytes"
-                    yield Record(number, name, b"", detail)
+                    yield Record(number, b"", f"</{name}> is missing after {size + begin} bytes")
                 number, name, size = number + 1, found, 0
                 buffer, at = buffer[begin:], at - begin
         else:
@@ -226,26 +226,10 @@ def _cut(
         if not name or size + len(buffer) > limit:
             size += at
             buffer, at = buffer[at:], 0
-    if name and not faults:
-        yield Record(number, name, b"", "the file ends within it")
-    if faults or not closed:
-        detail = faults[0] if faults else f"the file ends without </{root}>: it may be cut off"
-        yield Record(number + 1, "", b"", detail)
-
-
-def _chunks(read: Callable[[int], bytes], faults: list[str]) -> Iterator[bytes]:
-    try:
-        while chunk := read(_CHUNK):
-            yield chunk
-    except (EOFError, OSError, zlib.error) as error:
-        faults.append(f"the file breaks off: {error}")
-    yield b""
-
-
-def _record(number: int, name: str, data: bytes, size: int, limit: int) -> Record:
-    if size <= limit:
-        return Record(number, name, data)
-    return Record(number, name, b"", too_large("", size, limit, "it").detail, True)
+    if name and not fault:
+        yield Record(number, b"", "the file ends within it")
+    if fault or not closed:
+        yield Record(0, b"", fault or f"the file ends without </{root}>: it may be cut off")
 
 
 # ── The words of an element ──────────────────────────────────────────────────────────────────────

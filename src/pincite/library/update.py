@@ -94,7 +94,7 @@ def _read(paths: Sequence[Path], read: Callable[[Path], Iterable[Found]] | None)
     collection = collected(paths)
     for piece in collection.pieces:
         yield from collection.read(piece)
-    yield from collection.unmet()
+    yield from collection.missing()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +168,8 @@ def update(
         for signed, found in streams:
             run.take(signed, found, collection)
     run.commit()
-    for unmet in collection.unmet():
-        run.outcome.refuse(unmet)
+    for missing in collection.missing():
+        run.outcome.refuse(missing)
     run.clear_away(paths)
     return run.outcome
 

@@ -587,8 +587,8 @@ def _files(folder: Path) -> Iterable[tuple[Path, str | None]]:
     for path in paths:
         if path.name in collection.NAMES:
             continue
-        collects = path.name.lower().endswith(read.WARC_ENDINGS) or jsonl.format_of(path)
-        itself = bool(collects) or path.resolve() in named
+        collects = path.name.lower().endswith(read.WARC_ENDINGS) or jsonl.has_documents(path)
+        itself = collects or path.resolve() in named
         yield path, None if itself else path.relative_to(folder).as_posix()
 
 

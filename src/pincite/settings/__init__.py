@@ -119,7 +119,7 @@ class FilterSettings:
     undated: Annotated[bool, "With a date filter, include documents without a date."] = False
     domains: Annotated[Texts, "Only this site and its subdomains."] = ()
     languages: Annotated[Texts, "Only documents in this language: en, de, …"] = ()
-    kinds: Annotated[Texts, "Only this kind: html, pdf, text, markdown, jsonl, tsv."] = ()
+    kinds: Annotated[Texts, "Only this kind: html, pdf, docx, text, jsonl, pubmed, …"] = ()
     where: Annotated[Texts, "Condition on metadata: 'section in news, sport', 'pages < 90'."] = ()
 
     def __post_init__(self) -> None:
