@@ -81,8 +81,8 @@ def _http() -> str:
 
 SETTINGS = """# Configuration
 
-    pincite config show --origin     # every setting, its value, and where it was set
-    pincite config path              # the files that are read
+    pincite config show     # every setting, its value, and where it was set
+    pincite doctor          # the files that are read, and more
 
 A setting is an option of a command, or a variable (`PINCITE_RETRIEVAL_DEPTH`), or stands in
 `pincite.toml` in the working folder or in the user's file (`retrieval.depth = 50`, or `depth = 50`

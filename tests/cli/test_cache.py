@@ -1,6 +1,5 @@
-"""`pincite cache`: seen, pruned, emptied."""
+"""`pincite cache`: shown, pruned, cleared."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -31,31 +30,23 @@ def judge(path: Path, n: int) -> None:
 
 def test_an_empty_cache_is_shown_and_not_made(home: Path) -> None:
     assert "pages: 0" in run("cache", "show").stdout
-    run("cache", "prune")
     run("cache", "clear")
     run("cache", "clear", "--judgements")
     assert not (home / "cache").exists()
 
 
-def test_shown_pruned_and_cleared(home: Path) -> None:
-    filled(home / "cache" / "web.sqlite").close()
-    judge(home / "cache" / "judgements.sqlite", 5)
-    assert "pages: 2 · failures: 1 · robots.txt: 1 · out of date: 3" in run("cache", "show").stdout
-    shown = json.loads(run("cache", "show", "--json").stdout)
-    assert shown["judgements"]["pairs"] == 5
-    assert shown["pages"]["oldest"] < shown["pages"]["newest"]
-    assert "2 addresses fetched more than 30 days ago" in run("cache", "prune").stderr
-    assert "1 addresses fetched more" in run("cache", "prune", "--older-than", "2.5").stderr
-    assert "5 judged pairs removed" in run("cache", "clear", "--judgements").stderr
-    assert json.loads(run("cache", "show", "--json").stdout)["pages"]["pages"] == 1
-    assert "1 addresses removed" in run("cache", "clear").stderr
-    shown = json.loads(run("cache", "show", "--json").stdout)
-    assert (shown["pages"]["pages"], shown["judgements"]["pairs"]) == (0, 0)
-    assert shown["pages"]["oldest"] is None
-
-
-def test_the_file_of_the_settings_is_meant(home: Path) -> None:
+def test_shown_and_cleared(home: Path) -> None:
     filled(home / "mine.sqlite").close()
-    (home / "pincite.toml").write_text("web.cache = 'mine.sqlite'\nweb.cache_days = 2\n")
-    assert "mine.sqlite" in run("cache", "show").stdout
-    assert "3 addresses fetched more than 2 days ago" in run("cache", "prune").stderr
+    (home / "pincite.toml").write_text("web.cache = 'mine.sqlite'")
+    judge(home / "cache" / "judgements.sqlite", 5)
+    shown = run("cache", "show").stdout
+    assert "pages: 2 · failures: 1 · robots.txt: 1 · out of date: 3" in shown
+    assert "pairs of claim and passage: 5" in shown
+    for days, n in (("30", 2), ("2.5", 1)):
+        assert f"{n} addresses removed" in run("cache", "clear", "--older-than", days).stderr
+    assert "5 judged pairs removed" in run("cache", "clear", "--judgements").stderr
+    assert "pages: 1" in run("cache", "show").stdout
+    assert "1 addresses removed" in run("cache", "clear").stderr
+    shown = run("cache", "show").stdout
+    assert "pages: 0" in shown
+    assert "pairs of claim and passage: 0" in shown

@@ -380,6 +380,7 @@ def test_errors_say_what_to_do_and_have_their_exit_code(
 
 def test_doctor_names_what_hosts_are_told(home: Path) -> None:
     shown = run("doctor").stdout
+    assert "encoder@" in shown
     assert "nothing leaves this machine" in shown
     assert "cited pages" not in shown
     (home / "pincite.toml").write_text("web.online = true\n")
@@ -392,7 +393,3 @@ def test_doctor_names_what_hosts_are_told(home: Path) -> None:
     assert "web.sqlite" in shown
     (home / "pincite.toml").write_text("models.encoder = 'nothing'")
     assert "MISSING" in run("doctor", code=6).stdout
-
-
-def test_models_list(home: Path) -> None:
-    assert "encoder@" in run("models", "list").stdout

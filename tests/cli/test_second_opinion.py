@@ -125,7 +125,7 @@ def test_nothing_is_asked_twice_and_a_budget_is_kept(
     assert len(server.asked) == N
     assert f"{N} replies" in run("cache", "show").output
     assert f"{N} replies of language models removed" in run("cache", "clear", "--judgements").output
-    assert json.loads(run("cache", "show", "--json").output)["replies"]["replies"] == 0
+    assert "0 replies" in run("cache", "show").output
 
 
 @pytest.mark.parametrize(

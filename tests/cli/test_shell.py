@@ -144,7 +144,6 @@ PRINTING = [
     ("config", "show"),
     ("doctor",),
     ("cache", "show"),
-    ("models", "list"),
     ("claims", "article.wiki"),
     ("check", "It opened.", "--corpus", "kb"),
     ("ask", "When did it open?", "--corpus", "kb", "--json", "-"),

@@ -89,14 +89,14 @@ def pincite(home: Path, endpoint: str, *arguments: str) -> subprocess.CompletedP
 
 def test_a_hub_model_is_fetched_and_then_found(tmp_path: Path, endpoint: str) -> None:
     (tmp_path / "pincite.toml").write_text(f"models.encoder = '{REPOSITORY}'")
-    before = pincite(tmp_path, endpoint, "models", "list")
+    before = pincite(tmp_path, endpoint, "doctor")
     assert before.returncode == 6
-    assert f"pincite models fetch {REPOSITORY}" in before.stderr
+    assert f"pincite models fetch {REPOSITORY}" in before.stdout
     fetched = pincite(tmp_path, endpoint, "models", "fetch", REPOSITORY)
     assert fetched.returncode == 0, fetched.stderr
     folder = tmp_path / "cache" / "models" / REPOSITORY
     assert (folder / "model.onnx").read_bytes() == Hub.files[REPOSITORY]["onnx/model.onnx"]
-    assert "tiny-encoder@" in pincite(tmp_path, endpoint, "models", "list").stdout
+    assert "tiny-encoder@" in pincite(tmp_path, endpoint, "doctor").stdout
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_a_public_verifier_is_fetched_as_safetensors_and_nothing_else_of_it(
         "config.json", "tokenizer.json",
     }  # fmt: skip
     (tmp_path / "pincite.toml").write_text(f"models.verifier = '{MINICHECK}'")
-    assert "MiniCheck-RoBERTa-Large@" in pincite(tmp_path, endpoint, "models", "list").stdout
+    assert "MiniCheck-RoBERTa-Large@" in pincite(tmp_path, endpoint, "doctor").stdout
 
 
 def test_a_repository_of_pickles_is_not_fetched(tmp_path: Path, endpoint: str) -> None:

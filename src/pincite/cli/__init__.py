@@ -30,7 +30,7 @@ VERBS = {
     "feedback": "rate results, and export the ratings",
     "learn": "improve the verifier with your feedback",
     "config": "show settings and where they are set",
-    "models": "list models in use, and download others",
+    "models": "download models",
     "reliability": "import a wiki's list of good and bad sources",
     "serve": "run web pages and an HTTP API",
     "mcp": "offer Pincite as tools to language-model agents",

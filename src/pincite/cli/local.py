@@ -30,53 +30,39 @@ def config() -> None:
 
 
 @config.command("show")
-@click.option("--origin", is_flag=True, help="Show where each value comes from.")
 @options.json_option
 @options.config_option
-def show_settings(origin: bool, as_json: bool, config: Path | None) -> None:
-    """Print every setting with its value; for secrets, only whether they are set."""
+def show_settings(as_json: bool, config: Path | None) -> None:
+    """Print every setting, its value and its origin; for secrets, only whether they are set."""
     from pincite.llm.chat import EMBEDDINGS_KEY_VARIABLE, JUDGE_KEY_VARIABLE, KEY_VARIABLE
     from pincite.settings import SHORT, Settings, schema
 
     found = schema.placed(Settings, {}, config, short=SHORT)
-    given = schema.flat(schema.made(Settings, {name: each.value for name, each in found.items()}))
-    origins = {name: found[name].origin if name in found else schema.DEFAULT for name in given}
+    values = schema.flat(schema.made(Settings, {name: each.value for name, each in found.items()}))
     keys = {
         variable: "set" if os.environ.get(variable, "").strip() else "not set"
         for variable in (KEY_VARIABLE, JUDGE_KEY_VARIABLE, EMBEDDINGS_KEY_VARIABLE)
     }
     if as_json:
-        rows = {name: {"value": value, "origin": origins[name]} for name, value in given.items()}
-        for name, key in keys.items():
-            rows[name] = {"value": key, "origin": f"variable {name}"}
+        origins = {name: found[name].origin if name in found else "default" for name in values}
+        rows = {name: {"value": value, "origin": origins[name]} for name, value in values.items()}
+        rows |= {name: {"value": key, "origin": f"variable {name}"} for name, key in keys.items()}
         options.print_json(rows)
-    else:
-        secrets = "".join(f"\n# {name} is {key}" for name, key in keys.items())
-        click.echo(f"{_toml(given, origins if origin else {})}{secrets}")
+        return
+    origins = {name: each.origin for name, each in found.items()}
+    secrets = "".join(f"\n# {name} is {key}" for name, key in keys.items())
+    click.echo(f"{_toml(values, origins)}{secrets}")
 
 
-def _toml(given: Mapping[str, Any], origins: Mapping[str, str]) -> str:
+def _toml(values: Mapping[str, Any], origins: Mapping[str, str]) -> str:
     """Format settings as TOML: strings, numbers and lists are as in JSON, except DEL."""
-    from pincite.settings import Settings, schema
-
-    lines, table = "", ""
-    known = [name for name in schema.declared(Settings) if name in given]
-    for name in dict.fromkeys((*known, *given)):  # then those of other tables
-        at, _, leaf = name.rpartition(".")
-        lines += f"\n[{at}]\n" if at != table else ""
-        lines += f"{leaf} = {json.dumps(given[name], ensure_ascii=False)}"
-        lines += f"  # {origins[name]}\n" if name in origins else "\n"
-        table = at
-    return lines.lstrip("\n").replace("\x7f", "\\u007f")
-
-
-@config.command("path")
-def path() -> None:
-    """Print the files that settings are read from; the last one wins."""
-    from pincite.settings.schema import usual_files
-
-    for file in usual_files():
-        click.echo(f"{file.resolve()}{'' if file.is_file() else '  (does not exist)'}")
+    tables: dict[str, str] = {"": ""}
+    for name, value in values.items():
+        table, _, leaf = name.rpartition(".")
+        comment = f"  # {origins[name]}" if name in origins else ""
+        line = f"{leaf} = {json.dumps(value, ensure_ascii=False)}{comment}\n"
+        tables[table] = tables.get(table, f"\n[{table}]\n") + line
+    return "".join(tables.values()).lstrip("\n").replace("\x7f", "\\u007f")
 
 
 @config.command("import")
@@ -138,11 +124,15 @@ def doctor() -> None:
     from pincite.library.private_copies import folder_of
     from pincite.models import weights
     from pincite.models.session import cores, products_saturate
+    from pincite.settings.schema import usual_files
 
     settings = options.load_settings({})
     click.echo(f"pincite   {version('pincite')}, Python {sys.version.split()[0]}")
+    for file in usual_files():
+        click.echo(f"settings  {file.resolve()}{'' if file.is_file() else ' (does not exist)'}")
     missing = False
-    for role, name in _models(settings.models):
+    models = settings.models
+    for role, name in weights.in_use(models.encoder, models.encoders, models.verifier):
         try:
             click.echo(f"{role:9} {weights.described(name)}")
         except MissingModel as error:
@@ -161,13 +151,13 @@ def doctor() -> None:
     click.echo(f"feedback  {file_of(settings.library.feedback_file)} (stays here)")
     click.echo(f"copies    {folder_of(settings.library.own_copies)} (your own; stay here)")
     click.echo("network   nothing leaves this machine, except by: pincite models fetch ID")
-    for line in _leaving(settings):
+    for line in _sent_data(settings):
         click.echo(f"          {line}")
     if missing:
         raise click.exceptions.Exit(6)
 
 
-def _leaving(settings: Any) -> Iterator[str]:
+def _sent_data(settings: Any) -> Iterator[str]:
     """Yield what the settings allow to be sent, and to whom."""
     from pincite.models.weights import served
     from pincite.web.fetch import user_agent
@@ -196,25 +186,9 @@ def _leaving(settings: Any) -> Iterator[str]:
         yield f"and documents of corpora, claims and questions, which go to {found.url}"
 
 
-def _models(models: Any) -> Any:
-    from pincite.models import weights
-
-    return weights.in_use(models.encoder, models.encoders, models.verifier)
-
-
 @click.group("models")
 def models() -> None:
-    """List or fetch models. A name is looked up in the package, as a folder, and in the cache."""
-
-
-@models.command("list")
-def list_models() -> None:
-    """Print the models in use, with their folders and fingerprints."""
-    from pincite.models import weights
-
-    for role, name in _models(options.load_settings({}).models):
-        place = "" if weights.served(name) else f"  {weights.locate(name)}"
-        click.echo(f"{role:9} {weights.described(name)}{place}")
+    """Download models; `pincite doctor` lists those in use."""
 
 
 @models.command("fetch")
@@ -235,108 +209,66 @@ def cache() -> None:
 
 
 @cache.command("show")
-@options.json_option
 @options.config_option
-def show_cache(as_json: bool, config: Path | None) -> None:
+def show_cache(config: Path | None) -> None:
     """Print how much is kept, where, and since when."""
     from pincite.llm.calls import ReplyCache
     from pincite.models.verifier import LogitCache
-    from pincite.runtime import replies_file
+    from pincite.runtime import judgements_file, replies_file
     from pincite.web.cache import holdings
 
-    pages, judged = _files(config)
-    held, n_pairs = holdings(pages), _of(LogitCache, judged, lambda kept: kept.n_kept())
-    n_replies = _of(ReplyCache, replies_file(), len)
-    judged_bytes = judged.stat().st_size if judged.exists() else 0
-    if as_json:
-        values: dict[str, Any] = {
-            "pages": {
-                "file": str(pages),
-                "bytes": held.n_bytes,
-                "pages": held.n_pages,
-                "failures": held.n_failures,
-                "robots": held.n_robots,
-                "expired": held.n_expired,
-                "oldest": _day(held.oldest),
-                "newest": _day(held.newest),
-            },
-            "judgements": {"file": str(judged), "bytes": judged_bytes, "pairs": n_pairs},
-            "replies": {"file": str(replies_file()), "replies": n_replies},
-        }
-        options.print_json(values)
-        return
+    pages, judged = options.load_settings({"config": config}).web.cache_file, judgements_file()
+    held = holdings(pages)
     click.echo(f"fetched pages   {held.n_bytes / MEGABYTE:.1f} MB in {pages}")
     click.echo(
         f"                pages: {held.n_pages} · failures: {held.n_failures} · "
         f"robots.txt: {held.n_robots} · out of date: {held.n_expired}"
     )
-    if held.oldest:
-        click.echo(f"                from {_day(held.oldest)} to {_day(held.newest)}")
+    if held.oldest and held.newest:
+        first, last = (datetime.fromtimestamp(t, UTC).date() for t in (held.oldest, held.newest))
+        click.echo(f"                from {first} to {last}")
+    judged_bytes = judged.stat().st_size if judged.exists() else 0
+    n_pairs = _count(LogitCache, judged, lambda file: file.n_kept())
     click.echo(f"judged pairs    {judged_bytes / MEGABYTE:.1f} MB in {judged}")
     click.echo(f"                pairs of claim and passage: {n_pairs}")
+    n_replies = _count(ReplyCache, replies_file(), len)
     click.echo(f"second opinions {n_replies} replies in {replies_file()}")
 
 
-@cache.command("prune")
+@cache.command("clear")
 @click.option(
     "--older-than",
     type=click.FloatRange(min=0),
     metavar="DAYS",
-    help="Age of the pages to remove. [web.cache_days of the settings, 30]",
+    help="Remove only pages fetched more than DAYS ago.",
 )
-@options.config_option
-def prune(older_than: float | None, config: Path | None) -> None:
-    """Remove pages and failures that were fetched long ago."""
-    pages, _ = _files(config)
-    days = options.load_settings({"config": config}).web.cache_days
-    days = days if older_than is None else older_than
-    _prune(pages, days, f" fetched more than {days:g} days ago")
-
-
-@cache.command("clear")
 @click.option("--judgements", is_flag=True, help="Remove judged pairs and replies instead.")
 @options.config_option
-def clear(judgements: bool, config: Path | None) -> None:
-    """Remove all fetched pages; with --judgements, all judged pairs and second opinions instead.
+def clear(older_than: float | None, judgements: bool, config: Path | None) -> None:
+    """Remove fetched pages; with --judgements, judged pairs and second opinions instead.
 
     Reports stay. The next run fetches or judges again.
     """
     from pincite.llm.calls import ReplyCache
     from pincite.models.verifier import LogitCache
-    from pincite.runtime import replies_file
-
-    pages, judged = _files(config)
-    if not judgements:
-        _prune(pages, -1, "")
-        return
-    n_pairs = _of(LogitCache, judged, lambda kept: kept.forget())
-    n_replies = _of(ReplyCache, replies_file(), lambda kept: kept.forget())
-    options.say(f"{n_pairs} judged pairs removed from {judged}")
-    options.say(f"{n_replies} replies of language models removed")
-
-
-def _prune(pages: Path, days: float, which: str) -> None:
+    from pincite.runtime import judgements_file, replies_file
     from pincite.web import cache
 
+    if judgements:
+        n_pairs = _count(LogitCache, judgements_file(), lambda file: file.forget())
+        n_replies = _count(ReplyCache, replies_file(), lambda file: file.forget())
+        options.say(f"{n_pairs} judged pairs removed from {judgements_file()}")
+        options.say(f"{n_replies} replies of language models removed")
+        return
+    pages = options.load_settings({"config": config}).web.cache_file
     before = cache.holdings(pages).n_bytes
-    n = cache.prune(pages, days)
+    n = cache.prune(pages, -1 if older_than is None else older_than)
     freed = max(0, before - cache.holdings(pages).n_bytes) / MEGABYTE
-    options.say(f"{n} addresses{which} removed, {freed:.1f} MB freed")
+    options.say(f"{n} addresses removed, {freed:.1f} MB freed")
 
 
-def _of(kind: Callable[[Path], Any], file: Path, act: Callable[[Any], int]) -> int:
+def _count(kind: Callable[[Path], Any], file: Path, act: Callable[[Any], int]) -> int:
     if not file.exists():
         return 0
-    with closing(kind(file)) as kept:
-        return act(kept)
-
-
-def _files(config: Path | None) -> tuple[Path, Path]:
-    """Return the file of fetched pages and that of judged pairs."""
-    from pincite.runtime import judgements_file
-
-    return options.load_settings({"config": config}).web.cache_file, judgements_file()
-
-
-def _day(seconds: float | None) -> str | None:
-    return datetime.fromtimestamp(seconds, UTC).date().isoformat() if seconds else None
+    with closing(kind(file)) as cache:
+        return act(cache)
