@@ -278,61 +278,32 @@ def test_every_option_has_one_place() -> None:
         assert set(tables[table].values()) <= known
 
 
-APPLICATION = """
+def test_options_of_the_demo_application_are_named_or_imported(tmp_path: Path) -> None:
+    (tmp_path / "app.yaml").write_text(
+        """
 preprocessing_config_file: ./config/p.yaml
-confirmation_analysis_config_file: ./config/c.yaml
-retrieval_config_file: ./config/none.yaml
 language: fr
 result_dir: kept
-local_base: .
 subdirectory_construction: weekly
+save_markdown: false
 write_on_github: true
-repo_name: south/log
 password_protection: true
-example_inputs: {en: ["The mill  is old.", "It burned."], de: ["Alt."]}
-markdown_template: {fr: "# {{ statement }}\\n", en: "no"}
-translations: {fr: {confirmed: "confirmé = oui"}}
-ui_texts:
-  ui_texts_lang_dict:
-    fr:
-      title: Faits du Sud
-      info: "<p>Nous &amp; vous.<br/>Lisez <b>bien</b>.</p>"
-      description: "### Une phrase"
-      agree_button: Oui
-      disclaimer_text: "<p>Attention.</p>"
+force_agreement: true
+example_inputs: {en: ["The mill  is old."]}
+markdown_template: {fr: "# {{ statement }}"}
+translations: {fr: {confirmed: "oui"}}
+ui_texts: {ui_texts_lang_dict: {fr: {title: Faits}}}
 """
-
-
-def test_the_demo_application_becomes_pages_of_ours(tmp_path: Path) -> None:
-    from pincite.server.settings import examples_of, load
-
-    config = tmp_path / "config"  # where `evse init` puts them; the paths count from above
-    config.mkdir()
-    for name, text in (("app", APPLICATION), ("p", PREPROCESSING), ("c", CONFIRMATION)):
-        (config / f"{name}.yaml").write_text(text)
-    result = run("import", "config/app.yaml", "-o", "pincite.toml", "--texts", "texts")
-    found, shown = settings.load({}), examples_of(load({}))
-    assert found.chat.model == "large", "the files that it names are read too"
-    assert shown.statements == ("The mill is old.", "It burned."), "English where French lacks them"
-    template = found.check.template_file
-    assert template
-    assert template.read_text() == "# {{ statement }}\n"
-    assert found.check.texts == {"confirmed": "confirmé = oui"}
-    kept = found.results
-    assert (kept.folder, kept.by, kept.markdown, kept.git) == ("kept", "weekly", True, "push")
-    for said in (
-        "git clone https://github.com/south/log kept",
-        "password_protection: no shared password",
-        "ui_texts: agree_button, description, disclaimer_text, info, title: the pages have their",
-    ):
-        assert said in result.stderr
-    assert "were left out" in run("import", "config/app.yaml", "-o", "b.toml").stderr
-    assert "template" not in (tmp_path / "b.toml").read_text()
-
-
-def test_a_log_that_people_could_refuse_is_not_switched_on(tmp_path: Path) -> None:
-    text = APPLICATION + "force_agreement: true\n"
-    (tmp_path / "app.yaml").write_text(text)
-    result = run("import", "app.yaml", "-o", "pincite.toml", "--texts", "texts")
-    assert settings.load({}).results.folder == ""
-    assert "set results.folder = 'kept'" in result.stderr
+    )
+    result = imported([tmp_path / "app.yaml"])
+    assert result.values == {
+        "language": "fr",
+        "chat.prompt_language": "en",
+        "results.by": "weekly",
+        "results.markdown": False,
+    }
+    assert {note.option for note in result.notes} >= {
+        *("preprocessing_config_file", "result_dir", "write_on_github", "password_protection"),
+        *("force_agreement", "example_inputs", "markdown_template", "translations", "ui_texts"),
+    }
+    assert not any("unknown" in note.message for note in result.notes)

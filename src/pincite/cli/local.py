@@ -69,18 +69,11 @@ def _toml(values: Mapping[str, Any], origins: Mapping[str, str]) -> str:
 @click.argument("files", type=options.FilePath, nargs=-1, required=True)
 @click.option("-o", "--output", type=options.OutFile, help="Write to this file. [stdout]")
 @click.option("--prompts", type=options.OutFolder, help="Write the prompts to this folder.")
-@click.option("--texts", type=options.OutFolder, help="Write the application's texts there.")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 def import_settings(
-    files: tuple[Path, ...],
-    output: Path | None,
-    prompts: Path | None,
-    texts: Path | None,
-    force: bool,
+    files: tuple[Path, ...], output: Path | None, prompts: Path | None, force: bool
 ) -> None:
-    """Convert EvidenceSeeker's YAML FILES (preprocessing, confirmation, retrieval).
-
-    The file of its demo application is enough: it names the other three.
+    """Convert EvidenceSeeker's YAML FILES: preprocessing, confirmation, retrieval, application.
 
     Options without a counterpart are listed with the reason. Keys are never copied: the list says
     which variable to set instead.
@@ -88,33 +81,27 @@ def import_settings(
     from pincite.settings.evidenceseeker import imported
 
     result = imported(files)
-    values, written = {**result.values}, dict[Path, str]()
+    texts: dict[Path, str] = {}
     if prompts:
+        texts = {prompts / name: text for name, text in result.prompts.items()}
+        result.values["chat.prompts"] = str(prompts.resolve())
         # EvidenceSeeker names the language in English ("German") in every prompt.
-        values["chat.prompts"] = str(prompts.resolve())
-        values |= {"chat.prompt_language": "en", "check.passage_source": False}
-        written |= {prompts / name: text for name, text in result.prompts.items()}
-    for name, file in result.values.items():
-        if isinstance(file, str) and file in result.texts:
-            values.pop(name)
-            if texts:
-                values[name] = str((texts / file).resolve())
-                written[texts / file] = result.texts[file]
-    for path in (*([output] if output else ()), *written):
+        result.values |= {"chat.prompt_language": "en", "check.passage_source": False}
+    elif result.prompts:
+        options.say(f"{len(result.prompts)} prompts were left out: --prompts FOLDER keeps them.")
+    if output:
+        texts[output] = _toml(result.values, {})
+    else:
+        click.echo(_toml(result.values, {}), nl=False)
+    for path in texts:
         if path.exists() and not force:
             raise click.UsageError(f"{path} exists; expected a new name, or --force.")
-    for path, text in written.items():
+    for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         options.write(text, path)
-    options.write(_toml(values, {}), output)
-    if result.prompts and not prompts:
-        options.say(f"{len(result.prompts)} prompts were left out: --prompts FOLDER keeps them.")
-    if result.texts and not texts:
-        options.say(f"{', '.join(result.texts)} were left out: --texts FOLDER keeps them.")
+        options.say(f"written: {path.resolve()}")
     for note in result.notes:
-        options.say(": ".join(part for part in note if part))
-    for path in (*([output] if output else ()), *written):
-        options.say(f"written: {path.resolve()}", str(path) == "-")
+        options.say(": ".join(filter(None, note)))
 
 
 @click.command("doctor")
