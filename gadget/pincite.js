@@ -224,9 +224,10 @@
 		if ( link && number ) {
 			const note = decodeURIComponent( link.getAttribute( 'href' ).slice( 1 ) );
 			try {
-				const found = await ask( 'POST', '/api/v1/citations', { title: mw.config.get( 'wgTitle' ), revision: number, note } );
-				if ( found.claims.length === 1 ) {
-					known( found.claims[ 0 ], [ mark.id ] );
+				const query = new URLSearchParams( { title: mw.config.get( 'wgTitle' ), revision: number, note } );
+				const found = await ask( 'GET', '/api/v1/citations?' + query );
+				if ( found.length === 1 ) {
+					known( found[ 0 ], [ mark.id ] );
 					show( mark.id );
 					return;
 				}

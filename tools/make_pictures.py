@@ -43,7 +43,7 @@ def places(served: Served) -> dict[str, str]:
     return {
         "start": "/",
         "verify": f"/jobs/{article}",
-        "finding": f"/jobs/{article}/findings/{better}#finding",
+        "finding": f"/jobs/{article}?claim={better}#finding",
         "checked": f"/jobs/{checked}",
         "answered": f"/jobs/{answered}",
         "corpora": "/corpora",

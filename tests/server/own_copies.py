@@ -58,7 +58,7 @@ def hand_in(
 
 
 def page_of(job_id: str, at: tuple[str, str]) -> str:
-    return f"/jobs/{job_id}/findings/{at[0]}/citations/{at[1]}/copies"
+    return f"/jobs/{job_id}/copies?claim={at[0]}&citation={at[1]}"
 
 
 def copy_of(n: int) -> OwnCopy:

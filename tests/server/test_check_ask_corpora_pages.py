@@ -276,22 +276,20 @@ def test_readings_come_first_and_are_edited_without_scripts(
         "negation-1": "She does not.",
         "kind-1": "ascriptive",
         "keep-1": "1",
+        "text-2": "",  # the empty field for another one
+        "keep-2": "1",
     }
-    more = post(client, here, **rows, step="add").text
-    assert 'name="text-2"' in more
-    merged = post(client, here, **rows, merge=["0", "1"], step="merge").text
-    assert "It is old. Ann says it is old." in merged
-    assert 'name="text-1"' not in merged
-    kept = request_of(site, post(client, here, **rows, step="evidence"))["readings"]
+    assert 'name="text-2"' in page
+    kept = request_of(site, post(client, here, **rows))["readings"]
     assert kept == [
         {"text": "It is old.", "kind": "descriptive", "negation": "It is not."},
         {"text": "Ann says it is old.", "kind": "ascriptive", "negation": ""},
     ]
     struck = {name: value for name, value in rows.items() if name != "keep-0"}
-    again = request_of(site, post(client, here, **struck, step="evidence"))
+    again = request_of(site, post(client, here, **struck))
     assert [each["text"] for each in again["readings"]] == ["Ann says it is old."]
     assert again["settings"] == asked["settings"]
-    none = post(client, here, **{"text-0": "x"}, step="evidence")
+    none = post(client, here, **{"text-0": "x"})
     assert none.status_code == 422
 
 
@@ -311,10 +309,10 @@ def test_a_check_shows_each_outcome_apart_and_no_verdict_over_them(
     assert "Varde &lt;b&gt;" in page
     assert "Varde <b>" not in page
     for ending, mark in (("md", "[^"), ("jsonld", "ClaimReview"), ("html", "<!doctype html>")):
-        file = client.get(f"/jobs/{job_id}/check.{ending}")
+        file = client.get(f"/jobs/{job_id}/report.{ending}")
         assert mark in file.text
         assert file.headers["content-disposition"].startswith("attachment")
-    assert client.get(f"/jobs/{job_id}/check.exe").status_code == 404
+    assert client.get(f"/jobs/{job_id}/report.exe").status_code == 404
 
 
 # ── Ask ──────────────────────────────────────────────────────────────────────────────────────────
@@ -335,8 +333,8 @@ def test_an_answer_with_its_references_and_what_was_dropped(
     assert "RETRACTED" in text
     marks = {"bib": "@", "ris": "TY  -", "csl.json": '"type"', "md": "#", "html": "<!doctype html>"}
     for ending, mark in marks.items():
-        assert mark in client.get(f"/jobs/{job_id}/answer.{ending}").text, ending
-    assert client.get(f"/jobs/{job_id}/answer.pdf").status_code == 404
+        assert mark in client.get(f"/jobs/{job_id}/report.{ending}").text, ending
+    assert client.get(f"/jobs/{job_id}/report.pdf").status_code == 404
 
 
 def test_a_reference_of_a_sentence_gets_a_label_that_a_verifier_can_learn_from(

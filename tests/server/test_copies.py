@@ -69,7 +69,7 @@ def test_a_copy_from_the_form_to_the_verdict(site: Site, ada: Somebody) -> None:
     assert f"own:{said['sha256']}" in json.dumps(result)
     assert SECRET not in json.dumps(report)
     assert str(site.server.folder) not in json.dumps(report)
-    shown = ada.client.get(f"/jobs/{new}/findings/{book[0]}").text
+    shown = ada.client.get(f"/jobs/{new}?claim={book[0]}").text
     assert "<mark>The bridge of Varde opened in 1911.</mark>" in shown
     assert SECRET in shown  # the text around the quote, for whose copy it is
 
@@ -136,7 +136,7 @@ def test_a_copy_is_its_owners_alone(site: Site, ada: Somebody) -> None:
         assert other.delete(f"/api/v1/copies/{copy['sha256']}").status_code == 404
         for path in (text, f"/jobs/{job_id}/sources/{doc_id}", f"/jobs/{job_id}/report.html"):
             assert SECRET not in other.get(path).text, path
-        for path in (f"/jobs/{job_id}", f"/jobs/{job_id}/findings/{book[0]}"):
+        for path in (f"/jobs/{job_id}", f"/jobs/{job_id}?claim={book[0]}"):
             assert SECRET not in other.get(path).text, path
     assert hand_in(grace.client, job_id, book, ("a.txt", b"x")).status_code == 404
     # Grace's job on the same article reads nothing of Ada's.
@@ -157,8 +157,8 @@ def test_a_share_link_and_files_to_take_along_hold_the_quote_only(
     stranger.headers["Host"] = "pincite.example.org"
     book = cited(ada.client, job_id)[0]
     for client, path in (
-        (stranger, f"{link}/findings/{book[0]}"),
-        (stranger, f"{link}/board?claim={book[0]}"),
+        (stranger, f"{link}?claim={book[0]}"),
+        (stranger, f"{link}?claim={book[0]}&threshold=0.4"),
         (ada.client, f"/jobs/{job_id}/report.html"),
         (ada.client, f"/jobs/{job_id}/report.wikitext"),
         (ada.client, f"/api/v1/jobs/{job_id}/result"),
@@ -167,7 +167,7 @@ def test_a_share_link_and_files_to_take_along_hold_the_quote_only(
         reply = client.get(path)
         assert reply.status_code == 200, (path, reply.text)
         assert SECRET not in reply.text, path
-    shown = stranger.get(f"{link}/findings/{book[0]}").text
+    shown = stranger.get(f"{link}?claim={book[0]}").text
     assert "The bridge of Varde opened in 1911." in shown
     assert "Hand in your own copy" not in shown
     assert "/again" not in shown

@@ -57,19 +57,6 @@ def test_a_job_from_its_request_to_its_result(client: TestClient, site: Site) ->
     problem(client.get(f"{job['links']['self']}/files/none"), 404, "not_found")
 
 
-def test_a_result_goes_packed_to_those_who_can_unpack_it(client: TestClient, site: Site) -> None:
-    url = post(client)["links"]["result"]
-    finish(site, '{"x": "ü"}')
-    packed = client.get(url, headers={"Accept-Encoding": "gzip"})
-    plain = client.get(url, headers={"Accept-Encoding": "identity"})
-    refused = client.get(url, headers={"Accept-Encoding": "gzip;q=0"})
-    assert packed.headers["content-encoding"] == "gzip"
-    assert "content-encoding" not in plain.headers
-    assert "content-encoding" not in refused.headers
-    assert packed.json() == plain.json() == refused.json() == {"x": "ü"}
-    assert packed.headers["vary"] == plain.headers["vary"] == "Accept-Encoding"
-
-
 def test_a_key_makes_a_request_that_may_be_sent_twice(client: TestClient) -> None:
     first, again = (
         post(client, **{"Idempotency-Key": "k"}),

@@ -90,7 +90,7 @@ def test_a_german_finding_says_its_reasons_in_german(client: TestClient, site: S
     )
     report = replace(samples.report(), findings=findings, settings={"verify.threshold": 0.3})
     pages = [
-        shown(client, site, "verify", report.to_json(), f"/findings/{each.claim.claim_id}")
+        shown(client, site, "verify", report.to_json(), f"?claim={each.claim.claim_id}")
         for each in findings
     ]
     whole = "".join(pages)

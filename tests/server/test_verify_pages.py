@@ -352,7 +352,7 @@ def test_both_opinions_are_shown_and_whether_they_differ(client: TestClient, sit
         told = dataclasses.replace(first, opinion=opinion)
         found = verified(findings=(told, *report().findings[1:]))
         job_id = ended(site, found)
-        place = f"/jobs/{job_id}/findings/{first.claim.claim_id}"
+        place = f"/jobs/{job_id}?claim={first.claim.claim_id}"
         page = client.get(place).text
         assert all(each in page for each in words), page
         german = client.get(place, headers={"Accept-Language": "de"}).text

@@ -101,7 +101,6 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
     app.state.spend = limits.spend
     app.state.examples = examples_of(server)
     app.state.problem_page = rendering.problem_page
-    app.state.results = verify.Results()
     problems.install(app, REFUSALS)
     added = (router for plugin in plugins.loaded() for router in plugin.routers)
     for router in (*ROUTERS, *added):

@@ -127,16 +127,6 @@ STEPS: Mapping[Reason, str] = wording.STEPS | {
 }
 
 
-def attachment(
-    text: str, media_type: str, name: str, headers: Mapping[str, str] | None = None
-) -> Response:
-    """Return a text as a download; a lone surrogate, which UTF-8 cannot encode, becomes "?"."""
-    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
-    content_type = f"{media_type}; charset=utf-8"
-    found = {**disposition, **(headers or {})}
-    return Response(text.encode("utf-8", "replace"), 200, found, content_type)
-
-
 def words_of(request: Request) -> Language:
     texts = translations(language_of(request))
     return Language(texts.gettext, texts.ngettext)

@@ -107,7 +107,7 @@ def test_every_finding(watch: Callable[..., Watched], job_id: str) -> None:
     with watch() as seen:
         page = seen.page(f"/jobs/{job_id}")
         for number in range(len(TEXTS)):
-            address = f"/jobs/{job_id}/findings/{number:03}0"
+            address = f"/jobs/{job_id}?claim={number:03}0"
             page.evaluate(
                 "path => htmx.ajax('GET', path, {target: '#finding', swap: 'outerHTML'})", address
             )

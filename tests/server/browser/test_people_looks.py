@@ -42,7 +42,7 @@ def test_a_result_is_shared_without_scripts(visit: Watch, there: Furnished) -> N
             assert not other.locator(f"[href*='{job}'], [action*='{job}']").count()
             other.locator(".worst a").last.click()
             expect(other.locator("#finding .rank")).not_to_have_text("1")
-            assert other.url.startswith(f"{address}/findings/")
+            assert other.url.startswith(f"{address}?claim=")
             links = page.get_by_role("button", name="Revoke the link")
             before = links.count()
             links.first.click()

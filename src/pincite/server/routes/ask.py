@@ -1,6 +1,6 @@
 """The pages of `ask`: a question, and an answer with a verdict for each sentence."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,30 +8,30 @@ from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
 
 from pincite import codec
-from pincite.errors import InputError
 from pincite.report import cells
 from pincite.server import forms
 from pincite.server.forms import Form
 from pincite.server.identity import Reader, Runner
 from pincite.server.jobs import Event
-from pincite.server.problems import Problem, not_found
-from pincite.server.rendering import Look, attachment, page, words_of
+from pincite.server.problems import Problem
+from pincite.server.rendering import Look, page, words_of
 from pincite.server.requests import AskRequest
 from pincite.server.routes import corpora
 from pincite.server.routes.check import form_page
-from pincite.server.routes.jobs import readable, start_job
+from pincite.server.routes.jobs import parsed, start_job
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.verbs.ask import bibliography, render, wording
 from pincite.verbs.ask.report import Answer, AnswerReport, Checked
 
 pages = Router(include_in_schema=False)
-BIBLIOGRAPHIES = {
-    "bib": ("application/x-bibtex", bibliography.to_bibtex),
-    "ris": ("application/x-research-info-systems", bibliography.to_ris),
-    "csl.json": ("application/vnd.citationstyles.csl+json", bibliography.to_csl),
+WRITERS: dict[str, Callable[[AnswerReport], str]] = {
+    "bib": lambda report: bibliography.to_bibtex(bibliography.used(report)),
+    "ris": lambda report: bibliography.to_ris(bibliography.used(report)),
+    "csl.json": lambda report: bibliography.to_csl(bibliography.used(report)),
+    "md": render.to_markdown,
+    "html": render.to_html,
 }
-REPORTS = {"md": ("text/markdown", render.to_markdown), "html": ("text/html", render.to_html)}
 
 
 @pages.get("/ask")
@@ -50,25 +50,9 @@ def ask(form: Form, request: Request, who: Runner, site: Stores) -> Response:
     return forms.to(f"/jobs/{job.job_id}")
 
 
-@pages.get("/jobs/{job_id}/answer.{ending}")
-def export(job_id: str, ending: str, who: Reader, site: Stores) -> Response:
-    """The references for a bibliography, or the answer as a file."""
-    job = readable(site, job_id, who)
-    report = _report(site.jobs.result(job_id)) if job.kind == "ask" else None
-    if report is not None and ending in BIBLIOGRAPHIES:
-        media_type, cite = BIBLIOGRAPHIES[ending]
-        text = cite(bibliography.used(report))
-    elif report is not None and ending in REPORTS:
-        media_type, write = REPORTS[ending]
-        text = write(report)
-    else:
-        raise not_found()
-    return attachment(text, media_type, f"answer-{job_id}.{ending}")
-
-
 def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTMLResponse | None:
     """Render the answer; None if another version of Pincite wrote it."""
-    report = _report(result)
+    report = parsed(AnswerReport, result)
     if report is None:
         return None
     answers = report.answers if look.is_own else tuple(map(_without_texts, report.answers))
@@ -113,10 +97,3 @@ def _without_texts(answer: Answer) -> Answer:
         replace(each, document=replace(each.document, text="")) for each in answer.references
     )
     return replace(answer, references=references)
-
-
-def _report(result: bytes | None) -> AnswerReport | None:
-    try:
-        return AnswerReport.from_json(result) if result else None
-    except InputError:
-        return None

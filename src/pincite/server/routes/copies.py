@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlencode
 
 import anyio
 from anyio.to_thread import run_sync
@@ -31,7 +32,7 @@ from pincite.server.requests import (
     read_cursor,
 )
 from pincite.server.routes.jobs import FILE, form_of, form_schema, readable, start_job
-from pincite.server.routes.verify import Handed, finding_page, verified_in
+from pincite.server.routes.verify import result_page, verified_in
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.tables import whole
@@ -107,7 +108,11 @@ def list_copies(who: Reader, site: Stores, limit: Limit = 50, cursor: Cursor = N
 @also_posted(pages, "/copies/{sha256}/remove", then="/copies")
 def delete_copy(sha256: Sha256, who: Runner, site: Stores) -> None:
     """Delete a copy, for all sources that it stands for; results keep their quotes."""
-    site.own.of(who.account_id).remove(of_file(site, who, sha256))
+    own = site.own.of(who.account_id)
+    copies = [copy for copy in own.all() if copy.sha256 == sha256]
+    if not copies:
+        raise not_found()
+    own.remove(copies)
 
 
 async def handed_in(
@@ -132,7 +137,7 @@ async def handed_in(
         async with form_of(request, who, site, {"text": TEXT_BYTES}) as (upload_id, form):
             fields = form.fields
             cited = cited or (fields.get("claim_id", ""), fields.get("citation_id", ""))
-            source = _source(request, site, job, *cited)
+            source = _source(site, job, *cited)
             folder = site.library.uploads.at(upload_id)
             return await run_sync(_kept, site, who, source, form, folder, limiter=READERS)
     finally:
@@ -140,9 +145,9 @@ async def handed_in(
             await run_sync(site.library.uploads.remove, upload_id)
 
 
-def _source(request: Request, site: Site, job: Job, claim_id: str, citation_id: str) -> Named:
+def _source(site: Site, job: Job, claim_id: str, citation_id: str) -> Named:
     """The source of a citation; 404 if there is no such finding, 422 if it cannot be identified."""
-    verified = verified_in(request, site, job)
+    verified = verified_in(site, job)
     citations = [
         each.citation
         for finding in (verified.report.findings if verified else ())
@@ -189,14 +194,6 @@ def _kept(site: Site, who: Identity, source: Named, form: SentForm, folder: Path
     return kept
 
 
-def of_file(site: Site, who: Identity, sha256: str) -> list[OwnCopy]:
-    """The user's copies of a file, newest last; 404 if there are none."""
-    found = [copy for copy in site.own.of(who.account_id).all() if copy.sha256 == sha256]
-    if not found:
-        raise not_found()
-    return found
-
-
 def listed(
     site: Site, who: Identity, limit: int, cursor: str | None
 ) -> tuple[Sequence[OwnCopy], str | None]:
@@ -205,32 +202,23 @@ def listed(
     return page_of(found, limit, lambda copy: (copy.copy_id,))
 
 
-@pages.post(
-    "/jobs/{job_id}/findings/{claim_id}/citations/{citation_id}/copies", response_model=None
-)
+@pages.post("/jobs/{job_id}/copies", response_model=None)
 async def hand_in(
-    job_id: str, claim_id: str, citation_id: str, request: Request, who: Runner, site: Stores
+    job_id: str, claim: str, citation: str, request: Request, who: Runner, site: Stores
 ) -> Response:
     """Store a copy, and show the finding with what was read, or with the error."""
     try:
-        kept = await handed_in(site, job_id, who, request, (claim_id, citation_id))
+        stored = await handed_in(site, job_id, who, request, (claim, citation))
     except Problem as problem:
         if problem.status != 422:
             raise
         look = Look(await run_sync(readable, site, job_id, who), who)
-        handed = Handed(citation_id, problem=problem)
-        return await run_sync(finding_page, request, look, site, claim_id, None, handed)
-    return forms.to(f"/jobs/{job_id}/findings/{claim_id}/copies/{kept.sha256}")
-
-
-@pages.get("/jobs/{job_id}/findings/{claim_id}/copies/{sha256}")
-def handed_in_page(
-    job_id: str, claim_id: str, sha256: Sha256, request: Request, who: Reader, site: Stores
-) -> HTMLResponse:
-    """The finding, with what was read of the copy that was handed in."""
-    look = Look(readable(site, job_id, who), who)
-    copy = of_file(site, who, sha256)[-1]
-    return finding_page(request, look, site, claim_id, None, Handed(copy=copy))
+        result = await run_sync(site.jobs.result, job_id) or b""
+        shown = await run_sync(result_page, request, look, site, result, (citation, problem))
+        if shown is None:
+            raise
+        return shown
+    return forms.to(f"/jobs/{job_id}?{urlencode({'claim': claim, 'copy': stored.sha256})}#finding")
 
 
 @pages.post("/jobs/{job_id}/again")

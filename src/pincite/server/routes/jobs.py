@@ -4,10 +4,9 @@ Files are written to disk as they arrive, so the CSRF token of such a form is ch
 """
 
 import errno
-import gzip
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import anyio
 from anyio.to_thread import run_sync
@@ -16,6 +15,8 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, computed_field
 from starlette.requests import ClientDisconnect
 
+from pincite.codec import JsonReport
+from pincite.errors import InputError
 from pincite.server.corpora import DiskFull
 from pincite.server.identity import Identity, Reader, Runner, owned
 from pincite.server.jobs import Job, JobStore, Status
@@ -47,6 +48,7 @@ OF_STARTING: dict[int | str, dict[str, Any]] = {
     },
     507: {"description": "The server's disk is nearly full (`disk_full`)."},
 }
+ReportT = TypeVar("ReportT", bound=JsonReport)
 POLL_SECONDS = 0.5
 HEARTBEAT_SECONDS = 15.0
 Key = Annotated[
@@ -158,6 +160,14 @@ def file_of(site: Site, job: Job, name: str, who: Identity) -> dict[str, Any] | 
     found = site.jobs.file(job.job_id, name)
     is_private = found is not None and own_digest(str(found.get("url", ""))) is not None
     return None if is_private and job.owner != who.account_id else found
+
+
+def parsed(kind: type[ReportT], result: bytes | None) -> ReportT | None:
+    """The report of a job; None if there is none, or another version of Pincite wrote it."""
+    try:
+        return kind.from_json(result) if result else None
+    except InputError:
+        return None
 
 
 def own_file(site: Site, job_id: str, name: str, who: Identity) -> dict[str, Any]:
@@ -281,19 +291,14 @@ def get_job(job_id: str, who: Reader, site: Stores) -> JobBody:
         409: {"description": "There is no result, or not yet."},
     },
 )
-def get_result(job_id: str, request: Request, who: Reader, site: Stores) -> Response:
+def get_result(job_id: str, who: Reader, site: Stores) -> Response:
     """The report, as the command line's `--json` gives it."""
     job = readable(site, job_id, who)
-    packed = site.jobs.packed_result(job_id)
-    if packed is None:
+    result = site.jobs.result(job_id)
+    if result is None:
         why = (job.problem or {}).get("detail") or f"The job is {job.status.value}."
         raise Problem(409, "no_result", f"There is no result: {why}")
-    headers = {"Vary": "Accept-Encoding"}
-    if takes_gzip(request.headers.get("accept-encoding", "")):
-        headers["Content-Encoding"] = "gzip"
-    else:
-        packed = gzip.decompress(packed)
-    return Response(packed, media_type="application/json", headers=headers)
+    return Response(result, media_type="application/json")
 
 
 @api.get("/jobs/{job_id}/files/{name}", operation_id="get_job_file")
@@ -342,19 +347,6 @@ async def get_events(
         return Response(body.model_dump_json(), media_type="application/json")
     stream = _stream(site.jobs, job_id, after, request)
     return StreamingResponse(stream, media_type="text/event-stream")
-
-
-def takes_gzip(accept: str) -> bool:
-    """Whether an Accept-Encoding header accepts gzip.
-
-    >>> [takes_gzip(each) for each in ("br, GZip;q=0.5", "gzip;q=0", "identity", "")]
-    [True, False, False, False]
-    """
-    for each in accept.lower().split(","):
-        name, _, weight = each.partition(";")
-        if name.strip() == "gzip":
-            return weight.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
-    return False
 
 
 async def _stream(jobs: JobStore, job_id: str, after: int, request: Request) -> AsyncIterator[str]:

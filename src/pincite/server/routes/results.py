@@ -5,14 +5,16 @@ downloads are available only to the job's owner.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from datetime import date
 from typing import Annotated, Any
 
-from fastapi import Path, Query, Request
+from fastapi import Path, Query, Request, Response
 from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, Field
 
+from pincite.codec import JsonReport
 from pincite.server import forms
 from pincite.server.forms import Form, also_posted
 from pincite.server.identity import Guest, Identity, Reader, Runner
@@ -22,12 +24,14 @@ from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import Look, language_of, page, translations
 from pincite.server.requests import Body, Cursor, IdPath, Moment, Shown
 from pincite.server.routes import ask, check, corpora, jobs, verify
-from pincite.server.routes.jobs import readable
-from pincite.server.routes.verify import Threshold
+from pincite.server.routes.jobs import parsed, readable
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.tables import Kind
 from pincite.types import Label
+from pincite.verbs.ask.report import AnswerReport
+from pincite.verbs.check.report import CheckReport
+from pincite.verbs.verify import render
 from pincite.verbs.verify.coverage import FLAGS
 
 # Renders a result page from JSON; returns None if another version of Pincite wrote the result.
@@ -38,6 +42,25 @@ VIEWS: dict[Kind, View] = {
     "ask": ask.result_page,
     "ingest": corpora.result_page,
 }
+WRITERS: dict[Kind, Mapping[str, Callable[[Any], str]]] = {
+    "verify": {
+        "html": lambda report: render.to_html(report, date.today()),
+        "wikitext": lambda report: render.to_wikitext(report, date.today()),
+    },
+    "check": check.WRITERS,
+    "ask": ask.WRITERS,
+}
+MEDIA_TYPES = {
+    "html": "text/html",
+    "wikitext": "text/plain",
+    "md": "text/markdown",
+    "jsonld": "application/ld+json",
+    "bib": "application/x-bibtex",
+    "ris": "application/x-research-info-systems",
+    "csl.json": "application/vnd.citationstyles.csl+json",
+}
+# Exported HTML has inline styles and no scripts.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 SHARABLE = ("verify", "check", "ask")
 ROWS = 50
 MAX_STEPS = 8  # the last steps listed on a job's page
@@ -116,6 +139,29 @@ def job_page(job_id: str, request: Request, who: Reader, site: Stores) -> HTMLRe
     if result is not None and view and (shown := view(request, Look(job, who), site, result)):
         return shown
     return page(request, "job.html", who, **_progress(request, site, job))
+
+
+@pages.get("/jobs/{job_id}/report.{ending}")
+def export(job_id: str, ending: str, request: Request, who: Reader, site: Stores) -> Response:
+    """The report as a file, such as HTML, wikitext to paste, or references for a bibliography."""
+    job = readable(site, job_id, who)
+    write = WRITERS.get(job.kind, {}).get(ending)
+    report: JsonReport | None
+    if job.kind == "verify":
+        report = verify.report_shown(request, site, job)
+    else:
+        report = parsed(
+            AnswerReport if job.kind == "ask" else CheckReport, site.jobs.result(job_id)
+        )
+    if report is None or write is None:
+        raise not_found()
+    headers = {
+        "Content-Disposition": f'attachment; filename="pincite-{job_id}.{ending}"',
+        **({"Content-Security-Policy": POLICY} if ending == "html" else {}),
+    }
+    # A lone surrogate, which UTF-8 cannot encode, becomes "?".
+    content = write(report).encode("utf-8", "replace")
+    return Response(content, 200, headers, f"{MEDIA_TYPES[ending]}; charset=utf-8")
 
 
 @pages.get("/jobs/{job_id}/progress")
@@ -207,39 +253,16 @@ Token = Annotated[str, Path(max_length=100)]
 @pages.get("/s/{token}")
 def shared(token: Token, request: Request, who: Guest, site: Stores) -> HTMLResponse:
     """The result that a share link opens."""
-    look, result = _shared(site, who, token)
-    shown = VIEWS[look.job.kind](request, look, site, result)
+    job_id = site.people.links.job_of(token)
+    job = site.jobs.get(job_id) if job_id else None
+    result = site.jobs.result(job.job_id) if job else None
+    shown = None
+    if job and result is not None and job.kind in SHARABLE:
+        shown = VIEWS[job.kind](request, Look(job, who, f"/s/{token}"), site, result)
     if shown is None:
-        raise _nothing()
-    return _unlisted(shown)
-
-
-@pages.get("/s/{token}/findings/{claim_id}")
-def finding(
-    token: Token,
-    claim_id: str,
-    request: Request,
-    who: Guest,
-    site: Stores,
-    threshold: Threshold = None,
-) -> HTMLResponse:
-    """The same with this finding open."""
-    look, _ = _shared(site, who, token)
-    return _unlisted(verify.finding_page(request, look, site, claim_id, threshold))
-
-
-@pages.get("/s/{token}/board")
-def board(
-    token: Token,
-    request: Request,
-    who: Guest,
-    site: Stores,
-    threshold: Threshold = None,
-    claim: str = "",
-) -> HTMLResponse:
-    """List, article and source at a threshold: a part of the page."""
-    look, _ = _shared(site, who, token)
-    return _unlisted(verify.board_piece(request, look, site, claim, threshold))
+        raise not_found("This link has expired, was revoked, or is not complete.")
+    shown.headers["X-Robots-Tag"] = "noindex"  # keep a published link out of search engines
+    return shown
 
 
 @pages.get("/jobs/{job_id}/links")
@@ -264,22 +287,3 @@ def _links(request: Request, who: Identity, site: Site, job_id: str, new: str = 
         raise not_found()
     links = site.people.links.of(job_id)
     return page(request, "links.html", who, job=job, links=links, new=new)
-
-
-def _shared(site: Site, who: Identity | None, token: str) -> tuple[Look, bytes]:
-    job_id = site.people.links.job_of(token)
-    job = site.jobs.get(job_id) if job_id else None
-    result = site.jobs.result(job.job_id) if job else None
-    if job is None or result is None or job.kind not in SHARABLE:
-        raise _nothing()
-    return Look(job, who, f"/s/{token}"), result
-
-
-def _nothing() -> Problem:
-    return not_found("This link has expired, was revoked, or is not complete.")
-
-
-def _unlisted(shown: HTMLResponse) -> HTMLResponse:
-    """Keep a published share link out of search engines."""
-    shown.headers["X-Robots-Tag"] = "noindex"
-    return shown

@@ -1,60 +1,39 @@
-"""Verified articles: the form, the findings, exports, and the API of the user script.
+"""Verified articles: the form, the findings, and the API of the user script.
 
-URLs contain the threshold, and the finding if one is open, so that a link shows the same to
-everyone. With scripts enabled, only parts of the page are fetched.
+URLs contain the threshold and the open finding, so that a link shows the same to everyone.
 """
 
 import html
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import partial
-from threading import Lock
-from typing import Annotated, Any, NamedTuple
+from functools import lru_cache, partial
+from typing import Annotated, Any
 from urllib.parse import unquote, urlencode
 
 from anyio.to_thread import run_sync
 from fastapi import Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
-from pydantic import BaseModel, model_validator
+from pydantic import BaseModel
 
 from pincite.errors import InputError
 from pincite.judgement import aggregation
 from pincite.judgement.fusion import relabelled
-from pincite.library.private_copies import OwnCopy, keys_of
+from pincite.library.private_copies import keys_of
 from pincite.notes import Language, said
 from pincite.report import cells
 from pincite.report.reasons import REASONS
 from pincite.server import demo, forms
 from pincite.server.forms import Form
 from pincite.server.identity import Identity, Reader, Runner
-from pincite.server.jobs import Job, JobStore, Status
+from pincite.server.jobs import Job, Status
 from pincite.server.problems import Problem, not_found
-from pincite.server.rendering import STEPS, Look, attachment, page, words_of
-from pincite.server.requests import (
-    Body,
-    Line,
-    Revision,
-    SentFile,
-    Tuning,
-    VerifyFilesRequest,
-    VerifyRequest,
-)
-from pincite.server.routes.jobs import (
-    OF_STARTING,
-    JobBody,
-    accepted,
-    file_of,
-    form_of,
-    own_file,
-    readable,
-    start_job,
-)
+from pincite.server.rendering import STEPS, Look, page, words_of
+from pincite.server.requests import Line, Revision, SentFile, VerifyFilesRequest, VerifyRequest
+from pincite.server.routes.jobs import file_of, form_of, own_file, readable, start_job
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.uploads import Form as SentForm
-from pincite.server.uploads import Sent
 from pincite.server.work import THRESHOLDS
 from pincite.text.hosts import host_of
 from pincite.types import CitationResult, Evidence, Finding, Suggestion, Unchecked
@@ -62,16 +41,11 @@ from pincite.verbs.verify import render, wording
 from pincite.verbs.verify.coverage import Stage, stage
 from pincite.verbs.verify.report import Report
 
-KEPT = 16  # parsed results to cache, because a reader requests the same one repeatedly
 WHOLE = 60_000  # characters; of a longer source, only a window is shown
 WINDOW = 12_000  # characters before and after the quote
 SOURCES = "sources"  # prefix of fields with source files; any other file is the article
-MAX_TITLE = 2000
 REMEMBERED = 200  # newest jobs of an account that are searched for a citation
 MAX_QUOTE = 600  # characters of a source in a response to the user script
-Threshold = Annotated[
-    float | None, Query(gt=0, lt=1, description="Of support; none: that of the run.")
-]
 
 api = Router(prefix="/api/v1", tags=["jobs"])
 pages = Router(include_in_schema=False)
@@ -89,32 +63,21 @@ class Verified:
         return float(str(self.report.settings["verify.threshold"]))
 
 
-class Results:
-    """A cache of parsed results. Thread-safe."""
+@lru_cache(maxsize=16)  # because a reader requests the same result repeatedly
+def _report(result: bytes) -> Report | None:
+    try:
+        return Report.from_json(result)
+    except InputError:
+        return None
 
-    def __init__(self) -> None:
-        self._kept: OrderedDict[str, Verified] = OrderedDict()
-        self._lock = Lock()
 
-    def get(self, store: JobStore, job_id: str, result: bytes | None = None) -> Verified | None:
-        """The result of a finished job; None if there is none that this version can read."""
-        with self._lock:
-            if found := self._kept.get(job_id):
-                self._kept.move_to_end(job_id)
-                return found
-        result = result if result is not None else store.result(job_id)
-        if result is None:
-            return None
-        try:
-            report = Report.from_json(result)
-        except InputError:
-            return None
-        found = Verified(report, store.file(job_id, "view") or {})
-        with self._lock:
-            self._kept[job_id] = found
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-        return found
+def verified_in(site: Site, job: Job, result: bytes | None = None) -> Verified | None:
+    """The result of a job; None unless it is a finished verification that this version can read."""
+    if job.kind != "verify" or not job.ended:
+        return None
+    result = result or site.jobs.result(job.job_id)
+    report = _report(result) if result else None
+    return Verified(report, site.jobs.file(job.job_id, "view") or {}) if report else None
 
 
 def report_at(verified: Verified, threshold: float | None) -> Report:
@@ -185,7 +148,6 @@ def _started(site: Site, who: Identity, upload_id: str, sent: SentForm) -> Job:
         Problem: 422, the form is incomplete.
         AccountFull, QueueFull, TooManyOfYours
     """
-    article = next((file for file in sent.files if file.field == "file"), None)
     sources = [
         SentFile(stored=file.path.name, name=file.name, n_bytes=file.n_bytes)
         for file in sent.files
@@ -193,7 +155,7 @@ def _started(site: Site, who: Identity, upload_id: str, sent: SentForm) -> Job:
     ]
     if n_bytes := sum(file.n_bytes for file in sources):
         site.quotas.check_account(who.account_id, n_bytes)
-    values = _article(sent.fields, _read(site, article) if article else None)
+    values = _article(site, sent)
     if corpora := sent.fields.get("corpus", "").split():
         values["corpus"] = corpora
     if sent.fields.get("verify_uncited"):
@@ -204,33 +166,28 @@ def _started(site: Site, who: Identity, upload_id: str, sent: SentForm) -> Job:
     return start_job(site, who, "verify", body)
 
 
-def _read(site: Site, article: Sent) -> tuple[str, bytes]:
-    """Read the article's file and remove it; return its name and content.
+def _article(site: Site, sent: SentForm) -> dict[str, Any]:
+    """The article of a form: a file, else a text with several lines or markup, else a title.
 
     Raises:
-        Problem: 422, it exceeds the limit for an article.
+        Problem: 422, the file exceeds the limit for an article.
     """
-    if article.n_bytes > site.server.body_megabytes * 1e6:
+    text, title = (sent.fields.get(name, "").strip() for name in ("article", "title"))
+    file = next((each for each in sent.files if each.field == "file"), None)
+    if file is None:
+        if "\n" in text or any(mark in text for mark in ("<ref", "{{", "[[")):
+            return {"text": text, "title": title}
+        return {"article": text} if text else {}
+    if file.n_bytes > site.server.body_megabytes * 1e6:
         too_long = {"where": "text", "what": "too long", "kind": "too_long"}
         raise Problem(422, "invalid_request", "The file is too long.", errors=[too_long])
-    content = article.path.read_bytes()
-    article.path.unlink()
-    return article.name, content
-
-
-def _article(fields: Mapping[str, str], file: tuple[str, bytes] | None) -> dict[str, Any]:
-    """The article of a form: a file, else a text with several lines or markup, else a title."""
-    given, title = fields.get("article", "").strip(), fields.get("title", "").strip()
-    markup = "wikitext"
-    if file:
-        name, content = file
-        given = content.decode("utf-8", "replace").replace("\0", "\ufffd")
-        title = title or name.rpartition("/")[2].rpartition(".")[0]
-        if name.lower().endswith((".html", ".htm")):
-            markup = "html"
-    elif "\n" not in given and not any(mark in given for mark in ("<ref", "{{", "[[")):
-        return {"article": given} if given else {}
-    return {"text": given, "markup": markup, "title": title[:MAX_TITLE]}
+    text = file.path.read_bytes().decode("utf-8", "replace").replace("\0", "\ufffd")
+    file.path.unlink()
+    return {
+        "text": text,
+        "markup": "html" if file.name.lower().endswith((".html", ".htm")) else "wikitext",
+        "title": title or file.name.rpartition("/")[2].rpartition(".")[0],
+    }
 
 
 def _form(request: Request, who: Identity, site: Site, **again: Any) -> HTMLResponse:
@@ -245,94 +202,44 @@ def _form(request: Request, who: Identity, site: Site, **again: Any) -> HTMLResp
 # ── The findings ─────────────────────────────────────────────────────────────────────────────────
 
 
-class Handed(NamedTuple):
-    """The result of uploading a private copy: the copy, or the problem with it."""
-
-    citation_id: str = ""
-    copy: OwnCopy | None = None
-    problem: Problem | None = None
-
-
-class Around(NamedTuple):
-    """A source's text around a quote. `quote` is an exact match, `near` the closest passage."""
-
-    head: str
-    quote: str
-    near: str
-    tail: str
-    cut: bool  # the source has more text than shown
-    whole: bool  # the text comes from the whole source, not only from a passage
-    language: str
-    doc_id: str
-
-
-def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTMLResponse | None:
-    """Render the findings with the worst one open; None if another version wrote the report."""
-    verified = _results(request).get(site.jobs, look.job.job_id, result)
-    if verified is None:
-        return None
-    try:
-        threshold = float(request.query_params.get("threshold", ""))
-    except ValueError:
-        threshold = 0.0
-    chosen = threshold if 0 < threshold < 1 else None
-    return page(request, "verified.html", look.who, **_board(site, look, verified, chosen, ""))
-
-
-@pages.get("/jobs/{job_id}/findings/{claim_id}")
-def finding(
-    job_id: str,
-    claim_id: str,
-    request: Request,
-    who: Reader,
-    site: Stores,
-    threshold: Threshold = None,
-) -> HTMLResponse:
-    """The findings with this one open."""
-    look = Look(readable(site, job_id, who), who)
-    return finding_page(request, look, site, claim_id, threshold)
-
-
-def finding_page(
+def result_page(
     request: Request,
     look: Look,
     site: Site,
-    claim_id: str,
-    threshold: float | None,
-    handed: Handed | None = None,
-) -> HTMLResponse:
-    """Render the findings with this one open, or only this one for a script; 404 if missing."""
-    verified = _of(request, site, look.job)
-    values = _board(site, look, verified, threshold, claim_id) | {"handed": handed}
-    if request.headers.get("hx-target") == "finding":
-        return page(request, "finding.html", look.who, **values)
-    status = 422 if handed and not handed.copy else 200
-    return page(request, "verified.html", look.who, status=status, **values)
+    result: bytes,
+    refused: tuple[str, Problem] | None = None,
+) -> HTMLResponse | None:
+    """Render the findings; None if another version of Pincite wrote the report.
+
+    In the query, `claim` is the finding to open, by default the worst one, `threshold` the support
+    needed, and `copy` the hash of a copy just handed in. `refused` has the citation for which a
+    copy was handed in, and the problem with it.
+    """
+    verified = verified_in(site, look.job, result)
+    if verified is None:
+        return None
+    values = _board(site, look, verified, _threshold(request), request.query_params.get("claim"))
+    copy, sha256 = None, request.query_params.get("copy")
+    if look.is_own and look.who and sha256:
+        copies = site.own.of(look.who.account_id).all()
+        copy = next((each for each in reversed(copies) if each.sha256 == sha256), None)
+    values |= {"copy": copy, "refused": refused}
+    return page(request, "verified.html", look.who, status=422 if refused else 200, **values)
 
 
-@pages.get("/jobs/{job_id}/board")
-def board(
-    job_id: str,
-    request: Request,
-    who: Reader,
-    site: Stores,
-    threshold: Threshold = None,
-    claim: str = "",
-) -> HTMLResponse:
-    """List, article and source at a threshold: a part of the page."""
-    look = Look(readable(site, job_id, who), who)
-    return board_piece(request, look, site, claim, threshold)
+def _threshold(request: Request) -> float | None:
+    """The threshold in a page's query; None for that of the run."""
+    try:
+        threshold = float(request.query_params.get("threshold", ""))
+    except ValueError:
+        return None
+    return round(threshold, 4) if 0 < threshold < 1 else None
 
 
-def board_piece(
-    request: Request, look: Look, site: Site, claim: str, threshold: float | None
-) -> HTMLResponse:
-    """Render list, article and source at a threshold, with `claim` open unless it is empty."""
-    verified = _of(request, site, look.job)
-    values = _board(site, look, verified, threshold, claim)
-    here = f"{look.place}/findings/{claim}" if claim else look.place
-    headers = {"HX-Replace-Url": f"{here}{values['query']}"}
-    return page(request, "board.html", look.who, headers=headers, **values)
+def report_shown(request: Request, site: Site, job: Job) -> Report | None:
+    """The report of a finished verification at the threshold in the query."""
+    verified = verified_in(site, job)
+    return report_at(verified, _threshold(request)) if verified else None
 
 
 @pages.get("/jobs/{job_id}/sources/{doc_id}")
@@ -345,51 +252,8 @@ def source(job_id: str, doc_id: str, request: Request, who: Reader, site: Stores
     return page(request, "source.html", who, job=job, document=document)
 
 
-@pages.get("/jobs/{job_id}/report.{ending}")
-def export(
-    job_id: str,
-    ending: str,
-    request: Request,
-    who: Reader,
-    site: Stores,
-    threshold: Threshold = None,
-) -> Response:
-    """The report as an HTML file, or as tags and references to paste, worst first."""
-    report = report_at(_of(request, site, readable(site, job_id, who)), threshold)
-    if ending == "html":
-        # The export has inline styles and no scripts, so block scripts.
-        policy = (
-            "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-        )
-        text, headers = render.to_html(report, date.today()), {"Content-Security-Policy": policy}
-        return attachment(text, "text/html", f"pincite-{job_id}.html", headers)
-    if ending == "wikitext":
-        text = render.to_wikitext(report, date.today())
-        return attachment(text, "text/plain", f"pincite-{job_id}.txt")
-    raise not_found()
-
-
-def verified_in(request: Request, site: Site, job: Job) -> Verified | None:
-    """The result of a job; None unless it is a finished verification."""
-    if job.kind != "verify" or not job.ended:
-        return None
-    return _results(request).get(site.jobs, job.job_id)
-
-
-def _of(request: Request, site: Site, job: Job) -> Verified:
-    verified = verified_in(request, site, job)
-    if verified is None:
-        raise not_found()
-    return verified
-
-
-def _results(request: Request) -> Results:
-    results: Results = request.app.state.results
-    return results
-
-
 def _board(
-    site: Site, look: Look, verified: Verified, threshold: float | None, claim_id: str
+    site: Site, look: Look, verified: Verified, threshold: float | None, claim_id: str | None
 ) -> dict[str, Any]:
     """Template values for a verified article's page, with this finding or the worst one open.
 
@@ -398,13 +262,17 @@ def _board(
     Raises:
         Problem: 404, there is no such finding.
     """
-    at = verified.threshold if threshold is None else round(threshold, 4)
-    report, today = report_at(verified, at), date.today()
+    report, today = report_at(verified, threshold), date.today()
     ids = [finding.claim.claim_id for finding in report.findings]
     if claim_id and claim_id not in ids:
         raise not_found()
     place = ids.index(claim_id) if claim_id else 0
     opened = report.findings[place] if ids else None
+    at = verified.threshold if threshold is None else threshold
+    query = {} if at == verified.threshold else {"threshold": f"{at:g}"}
+
+    def address(claim_id: str) -> str:
+        return f"{look.place}?{urlencode({'claim': claim_id, **query})}"
 
     def stored(doc_id: str) -> dict[str, Any] | None:
         return file_of(site, look.job, doc_id, look.who) if look.is_own and look.who else None
@@ -414,12 +282,12 @@ def _board(
         "job": look.job,
         "place": look.place,
         "may_judge": look.is_own,
-        "handed": None,
         "report": report,
         "counts": report.counts,
         "threshold": at,
         "own_threshold": verified.threshold,
-        "query": "" if at == verified.threshold else f"?threshold={at:g}",
+        "address": address,
+        "query": f"?{urlencode(query)}" if query else "",
         "steps": THRESHOLDS,
         "precision": report.flag_precision,
         "coverage": coverage_at(verified.report, report),
@@ -489,7 +357,7 @@ def edit_summary(finding: Finding) -> str:
     return f"checked source {numbers} (tool-assisted: Pincite)" if numbers else ""
 
 
-def around(stored: Callable[[str], Mapping[str, Any] | None], evidence: Evidence) -> Around:
+def around(stored: Callable[[str], Mapping[str, Any] | None], evidence: Evidence) -> dict[str, Any]:
     """The source around the quote: the stored whole text if available, else the passage."""
     passage, quote = evidence.passage, evidence.quote
     document = stored(passage.doc_id)
@@ -501,39 +369,19 @@ def around(stored: Callable[[str], Mapping[str, Any] | None], evidence: Evidence
     first, last = 0, len(text)
     if len(text) > WHOLE:
         first, last = max(0, start - WINDOW), min(last, stop + WINDOW)
-    marked = text[start:stop]
-    return Around(
-        head=text[first:start],
-        quote=marked if quote else "",
-        near="" if quote else marked,
-        tail=text[stop:last],
-        cut=(first, last) != (0, len(text)),
-        whole=document is not None,
-        language=(document or {}).get("language") or "",
-        doc_id=passage.doc_id if document else "",
-    )
+    return {
+        "head": text[first:start],
+        "marked": text[start:stop],
+        "is_quote": quote is not None,  # an exact match, else the closest passage
+        "tail": text[stop:last],
+        "cut": (first, last) != (0, len(text)),
+        "whole": document is not None,
+        "language": (document or {}).get("language") or "",
+        "doc_id": passage.doc_id,
+    }
 
 
 # ── The API of the user script ───────────────────────────────────────────────────────────────────
-
-
-class CitationRequest(Body):
-    """A citation: a note of a verified article, or a claim and the address that it cites."""
-
-    title: Line = ""
-    revision: Revision | None = None
-    note: Line | None = None  # id of the reference in the wiki page: "cite_note-Smith-2"
-    claim: Line | None = None
-    url: Line | None = None
-    settings: Tuning = Tuning()
-
-    @model_validator(mode="after")
-    def _of_one_kind(self) -> "CitationRequest":
-        known = bool(self.title and self.revision and self.note)
-        given = bool(self.claim and self.url)
-        if known == given:
-            raise ValueError("expected title, revision and note, or claim and url")
-        return self
 
 
 class CitedBody(BaseModel):
@@ -575,99 +423,42 @@ class ClaimBody(BaseModel):
     tag: str | None  # wikitext to paste
 
 
-class KnownOrJob(BaseModel):
-    """Claims that were verified before, or the job that verifies them."""
-
-    claims: list[ClaimBody]
-    job: JobBody | None
-
-
-@api.get(
-    "/jobs/{job_id}/citations",
-    operation_id="get_citations",
-)
+@api.get("/jobs/{job_id}/citations", operation_id="get_citations")
 def get_citations(job_id: str, request: Request, who: Reader, site: Stores) -> list[ClaimBody]:
     """The claims of a verified article in short, worst first."""
-    found = verified_in(request, site, readable(site, job_id, who))
+    found = verified_in(site, readable(site, job_id, who))
     if found is None:
         raise not_found()
     return _claims(job_id, found.report.findings, words_of(request))
 
 
-@api.post(
-    "/citations",
-    operation_id="citation",
-    responses={
-        202: {"model": KnownOrJob, "description": "Not verified yet: a job was started."},
-        **OF_STARTING,
-    },
-)
-def citation(
-    body: CitationRequest, request: Request, response: Response, who: Runner, site: Stores
-) -> KnownOrJob:
-    """The finding on a citation; a claim that was never verified starts a job (202)."""
-    words = words_of(request)
-    for job in _before(site, who, body):
-        verified = verified_in(request, site, job)
-        if verified and (found := _citing(job, verified, body.note, site)):
-            return KnownOrJob(claims=_claims(job.job_id, found, words), job=None)
-    if not (body.claim and body.url):
-        raise not_found()
-    asked = _article_of(body)
-    response.status_code = 202
-    job = start_job(site, who, "verify", asked)
-    return KnownOrJob(claims=[], job=accepted(job, response))
-
-
-def _before(site: Site, who: Identity, body: CitationRequest) -> Iterator[Job]:
-    """The user's finished jobs that may contain the answer, newest first."""
-    wanted = _article_of(body).model_dump(mode="json", exclude_none=True) if body.claim else None
+@api.get("/citations", operation_id="find_citation")
+def find_citation(
+    title: Line,
+    revision: Annotated[Revision, Query()],
+    note: Annotated[Line, Query(description='In the wiki page, such as "cite_note-Smith-2".')],
+    request: Request,
+    who: Reader,
+    site: Stores,
+) -> list[ClaimBody]:
+    """The claims that cite a note of an article that you verified, from the newest such job."""
+    link = f'href="#{note}"'
     for job in site.jobs.listed(who.account_id, REMEMBERED, None, ("verify",)):
-        if job.status is not Status.DONE:
+        if (job.request.get("title"), job.request.get("revision")) != (title, revision):
             continue
-        if wanted is not None:
-            if _is_same(site, job, wanted):
-                yield job
-        elif (job.request.get("title"), job.request.get("revision")) == (body.title, body.revision):
-            yield job
-
-
-def _is_same(site: Site, job: Job, wanted: dict[str, Any]) -> bool:
-    """Whether a job had this request; its text is stored separately."""
-    rest = {key: value for key, value in wanted.items() if key != "text"}
-    if {key: job.request.get(key) for key in rest} != rest or "revision" in job.request:
-        return False
-    return _sent(site, job) == str(wanted["text"])
-
-
-def _sent(site: Site, job: Job) -> str:
-    return str((site.jobs.file(job.job_id, "text") or {}).get("text", ""))
-
-
-def _article_of(body: CitationRequest) -> VerifyRequest:
-    """Build an article of one sentence from the claim, as wikis render it."""
-    claim, url = html.escape(body.claim or ""), html.escape(body.url or "")
-    text = (
-        f'<!doctype html><html><body><p>{claim}<sup class="reference"><a href="#cite_note-1">[1]'
-        f'</a></sup></p><ol class="references"><li id="cite_note-1"><a class="external" '
-        f'href="{url}">{url}</a></li></ol></body></html>'
-    )
-    return VerifyRequest(text=text, markup="html", title=body.title, settings=body.settings)
-
-
-def _citing(job: Job, verified: Verified, note: str | None, site: Site) -> list[Finding]:
-    """The findings on claims that cite a note; all findings if `note` is None."""
-    if note is None:
-        return list(verified.report.findings)
-    source, link = _sent(site, job), f'href="#{note}"'
-    return [
-        finding
-        for finding in verified.report.findings
-        if any(
-            link in unquote(html.unescape(result.citation.span.of(source)))
-            for result in finding.citations
-        )
-    ]
+        verified = verified_in(site, job) if job.status is Status.DONE else None
+        source = str((site.jobs.file(job.job_id, "text") or {}).get("text", ""))
+        citing = [
+            finding
+            for finding in (verified.report.findings if verified else ())
+            if any(
+                link in unquote(html.unescape(result.citation.span.of(source)))
+                for result in finding.citations
+            )
+        ]
+        if citing:
+            return _claims(job.job_id, citing, words_of(request))
+    raise not_found()
 
 
 def _claims(job_id: str, findings: Iterable[Finding], words: Language) -> list[ClaimBody]:
