@@ -5,9 +5,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from pincite import settings as settings_
 from pincite.corpus import engines
 from pincite.corpus.generation import NO_ENCODER
 from pincite.corpus.multi_corpus import Corpora
@@ -95,26 +94,23 @@ def named(corpora: Places) -> dict[str, Place]:
     """
     if isinstance(corpora, Mapping):
         given: list[tuple[str, Place]] = list(corpora.items())
+    elif isinstance(corpora, Sequence) and not isinstance(corpora, str):
+        given = [_with_name(place) for place in corpora]
     else:
-        listed = (
-            corpora if isinstance(corpora, Sequence) and not isinstance(corpora, str) else [corpora]
-        )
-        given = [_with_name(place) for place in listed]
+        given = [_with_name(corpora)]
     if not given:
         raise ConfigError("No corpus was given. Expected at least one folder or address.")
+    chosen = [name for name, _ in given if name]
     found: dict[str, Place] = {}
-    taken = [name for name, _ in given if name]
     for name, place in given:
-        if name in found or (name and taken.count(name) > 1):
-            raise ConfigError(f"Two corpora are called {name!r}. Give each another name.")
+        own = engines.name_of(place) if isinstance(place, Path | str) else place.name
         if any(_is_same(place, other) for other in found.values()):
-            raise ConfigError(f"The corpus {_own_name(place)!r} is given twice.")
-        number, own = 1, _own_name(place)
-        unique = name or own
-        while not name and unique in (*found, *taken):
-            number += 1
-            unique = f"{own} ({number})"
-        found[unique] = place
+            raise ConfigError(f"The corpus {own!r} is given twice.")
+        if name and chosen.count(name) > 1:
+            raise ConfigError(f"Two corpora are called {name!r}. Give each another name.")
+        numbered = (own, *(f"{own} ({number})" for number in range(2, len(given) + 2)))
+        unused = (each for each in numbered if each not in (*found, *chosen))
+        found[name or next(unused)] = place
     return found
 
 
@@ -123,10 +119,6 @@ def _with_name(place: Place) -> tuple[str, Place]:
     if match is None or (isinstance(place, Path) and place.exists()):
         return "", place
     return " ".join(match[1].split()), engines.address(match[2])
-
-
-def _own_name(place: Place) -> str:
-    return engines.name_of(place) if isinstance(place, Path | str) else place.name
 
 
 def _is_same(one: Place, other: Place) -> bool:
@@ -249,11 +241,3 @@ def seconded(settings: Settings, verifier: Verifier) -> Iterator[Verifier]:
 
 def replies_file() -> Path:
     return weights.cache_folder().parent / "replies.sqlite"
-
-
-def recorded(settings: Settings) -> dict[str, Any]:
-    """Return the non-private settings for a report, by full name, with lists as text."""
-    return {
-        key: ", ".join(value) if isinstance(value, tuple) else value
-        for key, value in settings_.recorded(settings).items()
-    }

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from pincite.errors import ConfigError
 from pincite.server.settings import ServerSettings
-from pincite.settings import PRIVATE, SHORT, Settings, load, recorded, schema
+from pincite.settings import PRIVATE, SHORT, Settings, load, public_settings, schema
 from pincite.settings.schema import Range
 
 DECLARED = schema.declared(Settings)
@@ -185,12 +185,12 @@ def test_an_unknown_variable_is_an_error(variable: str, monkeypatch: pytest.Monk
         load({})
 
 
-def test_what_a_report_records_makes_the_same_settings_again() -> None:
-    found = Settings.of(depth=7, where=("a == b",), contact="me@example.org")
-    kept = recorded(found)
-    assert PRIVATE.isdisjoint(kept)
-    assert kept["filters.where"] == ("a == b",)
-    assert Settings.of(**kept) == found.replace(contact="")
+def test_reports_record_no_private_settings() -> None:
+    settings = Settings.of(depth=7, kinds=("html", "pdf"), contact="me@example.org")
+    values = public_settings(settings)
+    assert PRIVATE.isdisjoint(values)
+    assert values["filters.kinds"] == "html, pdf"
+    assert Settings.of(**values) == settings.replace(contact="")
 
 
 def test_filters_from_a_file_and_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:

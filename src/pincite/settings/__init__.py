@@ -536,6 +536,10 @@ def load(options: Mapping[str, object], config: Path | None = None) -> Settings:
     return schema.made(Settings, {name: value for name, (value, _) in found.items()})
 
 
-def recorded(settings: Settings) -> dict[str, Any]:
-    """Return the settings by full name, as reports keep them, without private ones."""
-    return {name: v for name, v in schema.flat(settings).items() if name not in PRIVATE}
+def public_settings(settings: Settings) -> dict[str, Any]:
+    """Return the non-private settings for a report, by full name, with lists as text."""
+    return {
+        name: ", ".join(value) if isinstance(value, tuple) else value
+        for name, value in schema.flat(settings).items()
+        if name not in PRIVATE
+    }

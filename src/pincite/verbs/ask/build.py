@@ -20,7 +20,7 @@ from pincite.models.verifier import CrossEncoderVerifier
 from pincite.notes import Note
 from pincite.protocols import Progress, Verifier
 from pincite.retrieval.retrievers import OF_ONE, Reranked
-from pincite.settings import Settings, recorded
+from pincite.settings import Settings, public_settings
 from pincite.text.words import looks_german
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer
 from pincite.verbs.ask.extract import Extractor
@@ -74,7 +74,7 @@ class AskRun:
             n_questions=len(questions),
             usage=replace(usage, seconds=round(time.monotonic() - self.started, 1)),
             warnings_coded=warnings,
-            settings=recorded(self.settings),
+            settings=public_settings(self.settings),
             versions=self.versions,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
         )

@@ -25,7 +25,7 @@ from pincite.llm.judge import WithSecondOpinion
 from pincite.llm.templates import Templates
 from pincite.notes import Note, as_written, texts
 from pincite.protocols import Progress, WebSearch
-from pincite.settings import Settings
+from pincite.settings import Settings, public_settings
 from pincite.text.words import looks_german
 from pincite.types import Failed
 from pincite.verbs.check import readings
@@ -91,7 +91,7 @@ class CheckRun:
             n_statements=len(statements),
             usage=replace(usage, seconds=round(time.monotonic() - self.started, 1)),
             warnings_coded=(*self.warnings, *of_search, *self._of_statements(checks)),
-            settings=runtime.recorded(self.settings),
+            settings=public_settings(self.settings),
             versions=self.versions,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
         )
@@ -336,7 +336,7 @@ def _begin_trace(run: CheckRun) -> None:
             "event": "run",
             "trace_version": VERSION,
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "settings": runtime.recorded(run.settings),
+            "settings": public_settings(run.settings),
             "versions": dict(run.versions),
             "warnings": texts(run.warnings),
             "check": {

@@ -26,7 +26,7 @@ from pincite.library.web_pages import web_candidates, web_pages
 from pincite.models.calibration import Calibration
 from pincite.notes import Note, as_written
 from pincite.protocols import Progress
-from pincite.settings import POLITENESS, Settings
+from pincite.settings import POLITENESS, Settings, public_settings
 from pincite.types import (
     Article,
     CopyKind,
@@ -303,7 +303,7 @@ def report_settings(settings: Settings) -> dict[str, str | float | int | bool | 
     """
     return {
         name: value
-        for name, value in runtime.recorded(settings).items()
+        for name, value in public_settings(settings).items()
         if (not name.startswith(OF_OTHERS) or name in ASKED)
         and (settings.judge.url or not name.startswith(OF_A_JUDGE))
     }
