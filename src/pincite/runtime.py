@@ -55,14 +55,14 @@ def _fingerprint(settings: Settings, name: str) -> str:
 
 
 @contextmanager
-def opened(settings: Settings, corpora: Places) -> Iterator[Corpora]:
+def open_corpora(settings: Settings, corpora: Places) -> Iterator[Corpora]:
     """Open these corpora and close them afterwards; those already open stay open.
 
     Raises:
         ConfigError: two have the same name, or one is given twice.
         CorpusError, StaleCorpus, MissingModel
     """
-    places = named(corpora)
+    places = name_corpora(corpora)
     encoders: dict[str, Encoder] = {}
     with ExitStack() as stack:
         found: dict[str, Corpus] = {}
@@ -86,7 +86,7 @@ def search(
     return Fused(corpora.lexical(*chosen), dense, how.fusion, how.depth, how.dense_share)
 
 
-def named(corpora: Places) -> dict[str, Place]:
+def name_corpora(corpora: Places) -> dict[str, Place]:
     """Name each corpus: as given, else after its folder, numbered if two have the same name.
 
     Raises:
@@ -229,7 +229,7 @@ def judge(settings: Settings) -> Iterator[Judge]:
 
 
 @contextmanager
-def seconded(settings: Settings, verifier: Verifier) -> Iterator[Verifier]:
+def with_second_opinions(settings: Settings, verifier: Verifier) -> Iterator[Verifier]:
     """Add a judge's second opinions to the verifier if the settings name one."""
     chosen = settings.judge
     if not chosen.url:

@@ -33,10 +33,10 @@ def test_folder_and_address(tmp_path: Path) -> None:
 def test_path_of_an_address_is_the_address() -> None:
     written = "milvus://localhost:19530/kb"
     assert engines.address(Path(written)) == written
-    assert runtime.named([f"papers={written}", "x/kb"]).keys() == {"papers", "kb"}
-    assert list(runtime.named(written)) == ["kb"]
+    assert runtime.name_corpora([f"papers={written}", "x/kb"]).keys() == {"papers", "kb"}
+    assert list(runtime.name_corpora(written)) == ["kb"]
     with pytest.raises(ConfigError, match="given twice"):
-        runtime.named([written, Path(written)])
+        runtime.name_corpora([written, Path(written)])
 
 
 def test_settings_name_addresses() -> None:

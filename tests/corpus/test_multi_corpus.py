@@ -165,12 +165,12 @@ def test_merged_rankings(scores: list[list[float]], k: int) -> None:
 
 def test_names(tmp_path: Path) -> None:
     given = [tmp_path / "a/kb", tmp_path / "b/kb", Path(f"press={tmp_path / 'c'}")]
-    assert list(runtime.named(given)) == ["kb", "kb (2)", "press"]
-    assert runtime.named(given)["press"] == tmp_path / "c"
-    assert list(runtime.named({"papers": tmp_path})) == ["papers"]
+    assert list(runtime.name_corpora(given)) == ["kb", "kb (2)", "press"]
+    assert runtime.name_corpora(given)["press"] == tmp_path / "c"
+    assert list(runtime.name_corpora({"papers": tmp_path})) == ["papers"]
     there = tmp_path / "x=y"
     there.mkdir()
-    assert runtime.named([there]) == {"x=y": there}, "a folder that is there is no name"
+    assert runtime.name_corpora([there]) == {"x=y": there}, "a folder that is there is no name"
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_names(tmp_path: Path) -> None:
 )
 def test_names_that_mean_nothing(given: list[str], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
-        runtime.named([Path(each) for each in given])
+        runtime.name_corpora([Path(each) for each in given])
 
 
 def test_the_encoder_that_built_a_corpus_is_chosen(
@@ -195,10 +195,10 @@ def test_the_encoder_that_built_a_corpus_is_chosen(
     with EmbeddedCorpus.create(tmp_path / "two", runtime.encoder(Settings())) as two:
         two.add([MILL])
     both = [tmp_path / "one", tmp_path / "two"]
-    with runtime.opened(settings, both) as opened:
+    with runtime.open_corpora(settings, both) as opened:
         (hits,) = opened.dense().retrieve(["the mill of Varde"], 2)
         assert {hit.passage.url for hit in hits} == {BRIDGE.url, MILL.url}
-    with runtime.opened(Settings.of(encoders=str(tiny_encoder)), both[:1]) as opened:
+    with runtime.open_corpora(Settings.of(encoders=str(tiny_encoder)), both[:1]) as opened:
         assert opened.dense().retrieve(["Varde"], 1)[0]
-    with pytest.raises(StaleCorpus, match="one"), runtime.opened(Settings(), both):
+    with pytest.raises(StaleCorpus, match="one"), runtime.open_corpora(Settings(), both):
         pass

@@ -111,7 +111,7 @@ def mcp(
         raise click.UsageError(f"--host {host} is not loopback: it needs --allow-host NAME too.")
     settings = options.load_settings(given)
     folders = [*corpus] or settings.library.places
-    named = runtime.named(folders) if folders else {}
+    named = runtime.name_corpora(folders) if folders else {}
     corpora = {name: place for name, place in named.items() if isinstance(place, Path | str)}
     served = work.Served(settings, corpora, allow)
     work.list_corpora(served)  # raises CorpusError now, not at the first call

@@ -242,7 +242,7 @@ def search_corpus(
     settings, line = served.settings, _line(query, "query")
     chosen = served.chosen(corpora)
     only = "".join(chosen) if len(chosen) == 1 else ""
-    with runtime.opened(settings, chosen) as stored:
+    with runtime.open_corpora(settings, chosen) as stored:
         search = runtime.search(settings, stored, settings.filters.exclude_hosts)
         hits = search.retrieve([line], k)[0]
         documents = stored.get([hit.passage.url for hit in hits])

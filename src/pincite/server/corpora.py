@@ -268,7 +268,7 @@ def _add(register: CorpusRegister, owner: str, name: str, address: Address) -> N
 
 
 def _named(given: Sequence[str]) -> list[tuple[str, object]]:
-    return list(runtime.named(given).items()) if given else []
+    return list(runtime.name_corpora(given).items()) if given else []
 
 
 def _placed(given: str) -> Address:

@@ -93,8 +93,8 @@ def asking(settings: Settings, corpus: runtime.Places, *, keep: bool = True) -> 
     with ExitStack() as stack:
         verifier = runtime.verifier(settings.models, keep=keep)
         stack.callback(verifier.close)
-        stored = stack.enter_context(runtime.opened(settings, corpus))
-        judging = stack.enter_context(runtime.seconded(settings, verifier))
+        stored = stack.enter_context(runtime.open_corpora(settings, corpus))
+        judging = stack.enter_context(runtime.with_second_opinions(settings, verifier))
         second = judging.calls if isinstance(judging, WithSecondOpinion) else None
         calls = templates = None
         writer: ModelWriter | Extractor

@@ -151,7 +151,7 @@ def checking(
         if trace and trace.is_file() and trace.stat().st_size:
             memory = read_trace(trace).memory
         writer = stack.enter_context(TraceWriter(trace)) if trace else None
-        stored = stack.enter_context(runtime.opened(settings, corpus)) if corpus else None
+        stored = stack.enter_context(runtime.open_corpora(settings, corpus)) if corpus else None
         calls = second = None
         if chosen.asks_a_model:
             record = writer.record if writer else None
@@ -163,7 +163,7 @@ def checking(
         else:
             own = runtime.verifier(settings.models, keep=keep)
             stack.callback(own.close)
-            verifier = stack.enter_context(runtime.seconded(settings, own))
+            verifier = stack.enter_context(runtime.with_second_opinions(settings, own))
             second = verifier.calls if isinstance(verifier, WithSecondOpinion) else None
             judge = VerifierJudge(verifier, own, tell)
             languages = runtime.languages(settings.models)

@@ -178,7 +178,7 @@ def verifying(
     with ExitStack() as stack:
         verifier = runtime.verifier(settings.models, keep=keep)
         stack.callback(verifier.close)
-        stored = stack.enter_context(runtime.opened(settings, corpus)) if corpus else None
+        stored = stack.enter_context(runtime.open_corpora(settings, corpus)) if corpus else None
         copies = open_sources(sources) if sources else None
         web = (
             stack.enter_context(web_pages(settings.web, fetching)) if settings.web.online else None
