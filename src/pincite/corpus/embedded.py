@@ -31,8 +31,16 @@ from pincite.corpus.generation import (
     sweep,
 )
 from pincite.corpus.lexical import LEXICAL_RULE
-from pincite.corpus.protocol import Address, Comparison, CorpusStatus, Finding
-from pincite.corpus.ranking import CorpusRetriever, Merge, Searchable, best, merged, text_of
+from pincite.corpus.protocol import (
+    Address,
+    Comparison,
+    Corpus,
+    CorpusRetriever,
+    CorpusStatus,
+    Finding,
+    Merge,
+)
+from pincite.corpus.ranking import best, merged, text_of
 from pincite.corpus.store import Place, content_hash
 from pincite.errors import CorpusError
 from pincite.protocols import Encoder, Floats, Query
@@ -40,8 +48,8 @@ from pincite.text.hosts import is_below
 from pincite.types import Document, Hit, Passage, Span
 
 
-class EmbeddedCorpus(Searchable):
-    """A corpus in one folder; a `protocol.Corpus` and a context manager.
+class EmbeddedCorpus(Corpus):
+    """A corpus in one folder.
 
     Make one with `create` or `open`. It is thread-safe; calls run one at a time.
     """
@@ -129,7 +137,6 @@ class EmbeddedCorpus(Searchable):
         return self._generation.fingerprint
 
     def add_with(self, documents: Sequence[Document], known: Mapping[str, Floats]) -> int:
-        """Like `add`, but a passage whose id is in `known` gets that vector and is not encoded."""
         with self._mutex:
             self._require_write()
             if self.has_vectors:
@@ -162,7 +169,6 @@ class EmbeddedCorpus(Searchable):
             return self._generation.delete(urls)
 
     def compared(self, documents: Sequence[Document]) -> list[Comparison]:
-        """Report what `add` would do with each document: add it, replace another, or nothing."""
         with self._current() as generation:
             hashes = [generation.store.hash_at(document.url) for document in documents]
         return [
@@ -197,10 +203,6 @@ class EmbeddedCorpus(Searchable):
             return document, catalogue.spans_of(generation.store, document.url)
 
     def nearest(self, question: str, urls: Sequence[str], k: int) -> list[list[Passage]]:
-        """Return the top-k passages of each document, nearest in meaning to the question first.
-
-        The list is empty for a missing document, or if the corpus has no vectors.
-        """
         if self.encoder is None or not self._generation.has_vectors or not urls:
             return [[] for _ in urls]
         (asked,) = self.encoder.encode([question], "query")
@@ -212,7 +214,6 @@ class EmbeddedCorpus(Searchable):
             return generation.lexical.counted(words)
 
     def manifest(self) -> Mapping[str, str]:
-        """Return what results record for repeatability: rules, encoder, versions, corpus digest."""
         with self._current() as generation:
             return {**generation.store.manifest(), "lexical_rule": LEXICAL_RULE}
 

@@ -1,23 +1,26 @@
 """What every corpus can do, and how an engine opens one."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Literal, Protocol, Self, TypeAlias, runtime_checkable
 
 from pincite.corpus.catalogue import After, Contents, Listed, Which
 from pincite.corpus.dense import Kind
 from pincite.corpus.durable import Tell
-from pincite.protocols import Encoder, Floats, Retriever, WordRetriever
+from pincite.errors import ConfigError, CorpusError
+from pincite.protocols import Encoder, Floats, Query, Retriever
 from pincite.retrieval.filters import Filters
 from pincite.retrieval.fusion import Mode
-from pincite.types import Document, Passage, Span
+from pincite.retrieval.retrievers import Fused
+from pincite.types import Document, Hit, Passage, Span
 
 Address: TypeAlias = Path | str  # a folder, or `scheme://…`
 Way: TypeAlias = Literal["hybrid", "lexical", "dense"]
 Comparison: TypeAlias = Literal["new", "changed", "same"]
+Merge: TypeAlias = Callable[[Sequence[list[Hit]]], list[Hit]]
 NO_FILTERS = Filters()
 
 
@@ -55,93 +58,119 @@ class Finding:
         return self.kind != "leftover" and not self.repaired
 
 
-class Corpus(Protocol):
+class Corpus(ABC):
     """Documents that can be added, deleted, looked up by url and searched by text or meaning.
 
-    A context manager. `ranking.Searchable` implements what engines have in common, and
-    `tests/support/laws.py` has its laws.
+    A context manager; `tests/support/laws.py` has its laws.
     """
 
+    address: str
+    encoder: Encoder | None  # that it was opened with
+
     @property
+    @abstractmethod
     def name(self) -> str:
         """The last part of its address."""
-        ...
 
     @property
-    def encoder(self) -> Encoder | None:
-        """The encoder that it was opened with."""
-        ...
-
-    @property
+    @abstractmethod
     def has_vectors(self) -> bool:
         """Whether it can be searched by meaning, given its encoder."""
-        ...
 
+    @abstractmethod
+    def built_with(self) -> str:
+        """The fingerprint of the encoder that it was built with."""
+
+    @abstractmethod
     def close(self) -> None:
         """Close files and connections."""
-        ...
 
-    def __enter__(self) -> "Corpus": ...
+    def __enter__(self) -> Self:
+        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.address!r})"
 
     def add(self, documents: Sequence[Document]) -> int:
         """Commit the documents; returns how many were new or changed.
 
-        A document with the address of a stored one replaces it; an equal one is skipped. The next
-        search finds what was committed, and a kill loses no more than this call.
-        """
-        ...
+        A document at the address of a stored one replaces it; an identical one is skipped. The next
+        search finds what was committed. Add a large collection in batches: a kill costs at most
+        one.
 
+        Raises:
+            CorpusError: It was opened read-only or without its encoder, or it cannot be written.
+        """
+        return self.add_with(documents, {})
+
+    @abstractmethod
     def add_with(self, documents: Sequence[Document], known: Mapping[str, Floats]) -> int:
         """As `add`; a passage whose id is in `known` gets that vector and is not encoded."""
-        ...
 
+    @abstractmethod
     def indexing_behind(self) -> AbstractContextManager[None]:
         """Inside, searches may find what is added a little later; at the end they find it all."""
-        ...
 
+    @abstractmethod
     def delete(self, urls: Sequence[str]) -> int:
         """Remove the documents at `urls`; returns how many there were."""
-        ...
 
+    @abstractmethod
     def get(self, urls: Sequence[str]) -> list[Document | None]:
         """The documents at `urls`, in order; None where there is none."""
-        ...
 
+    @abstractmethod
     def ids(self, urls: Sequence[str]) -> list[str | None]:
         """The ids of the documents at `urls`, in order; None where there is none."""
-        ...
 
+    @abstractmethod
     def urls(self) -> Iterator[str]:
         """All addresses, in a stable order."""
-        ...
 
+    @abstractmethod
     def vectors(self, passages: Sequence[Passage]) -> Mapping[str, Floats]:
         """The stored vectors of those passages that have one, by passage id."""
-        ...
 
+    @abstractmethod
     def compared(self, documents: Sequence[Document]) -> list[Comparison]:
         """What `add` would do with each: a new address, another content, or nothing to do."""
-        ...
+
+    def needed_encoder(self) -> Encoder:
+        """Return the encoder; raises CorpusError if the corpus was opened without it."""
+        if self.encoder is None:
+            raise CorpusError(
+                f"{self.address} was opened without the encoder {self.built_with()}, which is "
+                "needed for this. Open it with that encoder."
+            )
+        return self.encoder
 
     def lexical(
         self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS
-    ) -> WordRetriever:
-        """Search by words, among the documents that `filters` accepts and not on these sites."""
-        ...
+    ) -> "CorpusRetriever":
+        """Search by words (BM25), among the documents that `filters` accepts.
 
-    def dense(self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS) -> WordRetriever:
-        """Search by meaning, among the same documents; raises CorpusError without vectors.
-
-        The texts of a weighted query are read as one.
+        Sites in `exclude` (see `text.hosts`) do not use up the k.
         """
-        ...
+        return CorpusRetriever(self, "lexical", _sites(exclude), filters)
+
+    def dense(
+        self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS
+    ) -> "CorpusRetriever":
+        """Search by meaning, among the same documents as `lexical`.
+
+        Raises:
+            CorpusError: The corpus has no vectors, or was opened without an encoder.
+        """
+        if not self.has_vectors:
+            raise CorpusError(
+                f"{self.address} was made without an encoder and has no vectors to search. "
+                f"Make them: pincite corpus rebuild {self.address}"
+            )
+        self.needed_encoder()
+        return CorpusRetriever(self, "dense", _sites(exclude), filters)
 
     def by(
         self,
@@ -151,23 +180,62 @@ class Corpus(Protocol):
         mode: Mode = "weighted",
     ) -> Retriever:
         """Search by words, by meaning, or by both ranked together in this mode."""
-        ...
+        if way == "lexical":
+            return self.lexical(exclude, filters)
+        if way == "dense":
+            return self.dense(exclude, filters)
+        return Fused(self.lexical(exclude, filters), self.dense(exclude, filters), mode)
 
+    @abstractmethod
+    def together(
+        self,
+        searches: Sequence[tuple["CorpusRetriever", Sequence[Query]]],
+        n: int,
+        merge: Merge,
+    ) -> list[list[Hit]]:
+        """For each query what its searches find, `n` hits each, merged; see `ranking.merged`."""
+
+    @abstractmethod
     def nearest(self, question: str, urls: Sequence[str], k: int) -> list[list[Passage]]:
-        """The top-k passages of each document, the nearest in meaning to the question first."""
-        ...
+        """The top-k passages of each document, nearest in meaning to the question first.
 
+        The list is empty for a missing document, or if the corpus has no vectors.
+        """
+
+    @abstractmethod
     def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
         """The number of passages; for each word its form and how many of them have it."""
-        ...
 
+    @abstractmethod
     def manifest(self) -> Mapping[str, str]:
         """What results record to be repeatable: at least encoder, digest, versions, rules."""
-        ...
 
+    @abstractmethod
     def status(self) -> CorpusStatus:
         """Counts, sizes, and whether anything is unfinished."""
-        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusRetriever:
+    """One way to search a corpus, by words or by meaning; sees every committed batch."""
+
+    corpus: Corpus
+    by: Literal["lexical", "dense"]
+    exclude: frozenset[str] = frozenset()
+    filters: Filters = NO_FILTERS
+
+    def retrieve(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
+        """Return at most `k` hits per query; fewer only if no more passages match.
+
+        By meaning, the texts of a weighted query are joined, since there are no words to weight.
+        """
+        return self.corpus.together([(self, queries)], k, lambda runs: runs[0])
+
+
+def _sites(exclude: Collection[str]) -> frozenset[str]:
+    if isinstance(exclude, str):  # a str is a Collection[str] too, of single letters
+        raise ConfigError(f"exclude={exclude!r} should be a collection of hosts: [{exclude!r}]")
+    return frozenset(host.lower().strip(".") for host in exclude)
 
 
 @runtime_checkable

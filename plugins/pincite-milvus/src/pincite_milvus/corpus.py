@@ -21,8 +21,8 @@ from pincite.corpus.generation import (
     reusing,
 )
 from pincite.corpus.lexical import LEXICAL_RULE, SCORE_DECIMALS, TITLE_BOOST, weights, words_of
-from pincite.corpus.protocol import Comparison, CorpusStatus
-from pincite.corpus.ranking import CorpusRetriever, Merge, Searchable, best, merged, text_of
+from pincite.corpus.protocol import Comparison, Corpus, CorpusRetriever, CorpusStatus, Merge
+from pincite.corpus.ranking import best, merged, text_of
 from pincite.corpus.store import content_hash, share_of_digest
 from pincite.errors import CorpusError, StaleCorpus
 from pincite.protocols import Encoder, Floats, Query
@@ -55,8 +55,8 @@ DOCUMENTS_AT_ONCE = 256
 MOST_DIGESTED = 1_000_000
 
 
-class MilvusCorpus(Searchable):
-    """A `protocol.Corpus` behind an address; several threads may use it."""
+class MilvusCorpus(Corpus):
+    """A corpus behind an address; several threads may use it."""
 
     def __init__(
         self,
