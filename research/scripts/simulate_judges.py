@@ -5,25 +5,19 @@
 
 A simulated judge says "supported" or "not supported" and is right for a stated share of the rows.
 Its errors are independent of ours, follow ours (a row on which we are wrong by 0.5 more is e^1.5
-times as likely to be among them), or follow them closely (e^4 times). Rows are asked in the order
-of our doubt.
+times as likely to be among them), or follow them closely (e^4 times). It judges every row.
 """
 
 import argparse
 import json
-import statistics
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pincite.documents.jsonl import LabelledClaim
-from pincite.evaluation import judges
-from pincite.evaluation.claims import Predictions
-from pincite.evaluation.claims import Scores
+from pincite.evaluation.measures import binary_measures
 from pincite.judgement import aggregation
-from pincite.judgement.fusion import CAUTIOUS
+from pincite.judgement.fusion import CAUTIOUS, Judged, crosswise
 from pincite.types import Verdict
 
 RIGHT = (0.7, 0.8, 0.9)
@@ -37,52 +31,33 @@ def main() -> None:
     parser.add_argument("scores", type=Path, help="of pincite eval claims --scores")
     rows = [json.loads(line) for line in parser.parse_args().scores.read_text().splitlines()]
     known = [row for row in rows if row["score"] is not None]
-    predictions = Predictions(
-        "scores",
-        tuple(LabelledClaim(row["id"], "", "", row["label"]) for row in known),
-        {"pincite": Scores(np.array([row["score"] for row in known]))},
-    )
-    print(f"{len(known)} rows; own AUROC and accuracy beside the judge's, then both by share asked")
-    shares = "".join(f"{100 * share:>8g} %" for share in judges.SHARES)
-    print(f"{'right':>5} {'errors':15} {'own':>6} {'judge':>6}{shares}  fitted  worst loss")
+    own = np.array([row["score"] for row in known])
+    truth = np.array([row["label"] == "support" for row in known])
+    print(f"{len(known)} rows; AUROC and accuracy of our score, the judge, both, and both fitted")
     for right in RIGHT:
         for name, follow in FOLLOWING.items():
-            results = [_measured(predictions, right, follow, seed) for seed in range(DRAWS)]
-            for measure in ("auroc", "accuracy"):
-                print(_line(right, name, measure, results))
+            results = [_measured(own, truth, right, follow, seed) for seed in range(DRAWS)]
+            for measure, values in zip(("AUROC", "accuracy"), np.mean(results, axis=0).T, strict=True):
+                shown = "".join(f"{value:>8.3f}" for value in values)
+                print(f"{right:>5g} {name:15}{shown} {measure}")
 
 
-def _measured(predictions: Predictions, right: float, follow: float, seed: int) -> dict[str, Any]:
-    """The measures beside one simulated judge."""
+def _measured(own: Any, truth: Any, right: float, follow: float, seed: int) -> Any:
+    """AUROC and accuracy, (4, 2), beside one simulated judge that is asked about every row."""
     chance = np.random.default_rng(seed)
-    truth = np.array([row.label == "support" for row in predictions.rows])
-    scores = predictions.systems["pincite"]
-    assert isinstance(scores, Scores)
-    own = 1 / (1 + np.exp(-scores.values))
-    weights = np.exp(follow * np.abs(truth - own))
+    weights = np.exp(follow * np.abs(truth - 1 / (1 + np.exp(-own))))
     n_wrong = round((1 - right) * len(truth))
     wrong = chance.choice(len(truth), n_wrong, replace=False, p=weights / weights.sum())
-    says = truth.copy()
-    says[wrong] = ~says[wrong]
-    verdicts = {
-        row.row_id: Verdict.SUPPORTED if said else Verdict.NOT_SUPPORTED
-        for row, said in zip(predictions.rows, says, strict=True)
-    }
-    return judges.measured(predictions, verdicts, CAUTIOUS, aggregation.THRESHOLD)
-
-
-def _line(right: float, name: str, measure: str, results: list[dict[str, Any]]) -> str:
-    def mean(values: Iterable[float]) -> float:
-        return statistics.mean(values)
-
-    both = [mean(r["both"][f"{share:g}"][measure] for r in results) for share in judges.SHARES]
-    own = mean(r["own"][measure] for r in results)
-    judge = mean(r["model"][measure] for r in results)
-    fitted = mean(r["fitted"][measure] for r in results)
-    loss = max(own, judge) - fitted
-    shown = "".join(f"{value:>10.3f}" for value in both)
-    alone = f"{right:>5g} {name:15} {own:>6.3f} {judge:>6.3f}"
-    return f"{alone}{shown}  {fitted:.3f}  {loss:+.3f} {measure}"
+    verdicts = [Verdict.SUPPORTED if yes else Verdict.NOT_SUPPORTED
+                for yes in np.where(np.isin(np.arange(len(truth)), wrong), ~truth, truth)]
+    added = np.array([CAUTIOUS[verdict] for verdict in verdicts])
+    fitted = np.array(crosswise(list(map(Judged, own, verdicts, truth))))
+    cut = aggregation.log_odds(aggregation.THRESHOLD)
+    ways = [(own, cut), (added, 0.0), (own + added, cut), (fitted, cut)]
+    return np.array([
+        (binary_measures(truth, values)["auroc"], ((values >= least) == truth).mean())
+        for values, least in ways
+    ])
 
 
 if __name__ == "__main__":

@@ -287,11 +287,8 @@ def test_a_measured_judge_counts_by_what_it_is_worth(
     assert ratios["supported"] == kept["log_ratios"]["supported"]
     verdicts = [{"id": r["id"], "verdict": "supported"} for r in rows]
     Path("verdicts.jsonl").write_text("\n".join(map(json.dumps, verdicts)))
-    measured = run(
-        "eval", "claims", "rows.jsonl", "--no-baselines", "--judge-verdicts", "verdicts.jsonl"
-    ).output
-    assert "both, 100 % asked" in measured
-    assert "32 of 32 rows have a verdict" in measured
+    recorded = ("--judge-model", "other", "--judge-verdicts", "verdicts.jsonl")
+    assert "32 rows" in run("calibrate", "judge", "--claims", "rows.jsonl", *recorded).output
 
 
 def test_what_is_wrong_with_recorded_verdicts_is_said(run: Callable[..., Result]) -> None:
@@ -299,7 +296,8 @@ def test_what_is_wrong_with_recorded_verdicts_is_said(run: Callable[..., Result]
         json.dumps({"id": "a", "claim": "A mill.", "evidence": "A mill.", "label": "support"})
     )
     Path("verdicts.jsonl").write_text('{"id": "a", "verdict": "yes"}')
-    arguments = ("eval", "claims", "rows.jsonl", "--judge-verdicts", "verdicts.jsonl")
+    arguments = ("calibrate", "judge", "--claims", "rows.jsonl", "--judge-model", "qwen3")
+    arguments += ("--judge-verdicts", "verdicts.jsonl")
     result = CliRunner().invoke(cli, arguments)
     assert "line 1" in str(result.exception)
     assert "expected a row's id and one of supported" in str(result.exception)

@@ -79,7 +79,7 @@ def test_end_to_end(folder: Path) -> None:
     assert (result["collection"], result["split"], result["n"]) == ("varde", "test", 4)
     assert result["corpus"]["documents"] == len(DOCUMENTS)
     assert result["n_relevant_not_in_corpus"] == 0
-    assert list(result["systems"]) == ["lexical", "dense", "hybrid", "learnt", "rrf", "verifai"]
+    assert list(result["systems"]) == ["lexical", "dense", "hybrid", "rrf", "verifai"]
     lexical = result["systems"]["lexical"]
     assert lexical["RR@10"] == lexical["R@100"] == 1.0
     assert result["versions"]["encoder"] == "fake-256"

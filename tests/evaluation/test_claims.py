@@ -82,36 +82,23 @@ def test_evidence_without_words_ranks_last(write: Write, words: WordVerifier) ->
     assert (empty["id"], empty["prob_supported"], empty["score"]) == ("r1", None, None)
 
 
-def test_unanimous_and_mixed_apart(write: Write, words: WordVerifier) -> None:
+def test_partial_rows_are_left_out_of_one_measure(write: Write, words: WordVerifier) -> None:
     ours = measured(write(WICE), by_verifier(words))["systems"][0]
-    parts = ours["by_projection"]
-    assert (parts["unanimous"]["n"], parts["mixed"]["n"]) == (3, 3)
-    assert parts["unanimous"]["auroc"] == ours["auroc_without_partial"]
-    assert parts["unanimous"]["auroc_interval"] == [1.0, 1.0]
+    assert ours["auroc_without_partial"] == 1.0
     assert ours["macro_f1"] is None  # labels that are not of the three
-    assert measured(write(ROWS), by_verifier(words))["systems"][0]["by_projection"] is None
 
 
-def test_curves_count_partial_as_holding_or_leave_it_out(write: Write, words: WordVerifier) -> None:
+def test_curves_count_partial_as_holding(write: Write, words: WordVerifier) -> None:
     found = claims.curves(claims.predict(write(WICE), [by_verifier(words), by_url_depth()]))
-    assert list(found) == ["partial holds", "partial left out"]
-    assert list(found["partial holds"]) == ["pincite"]  # nothing is known of addresses
-    assert [one["pincite"][0]["precision"] for one in found.values()] == [1.0, 1.0]
-    assert [one["pincite"][-1]["precision"] for one in found.values()] == [0.25, 0.3333]
-    assert list(claims.curves(claims.predict(write(ROWS), [BM25]))) == ["all"]
+    assert list(found) == ["pincite"]  # nothing is known of addresses
+    assert [found["pincite"][place]["precision"] for place in (0, -1)] == [1.0, 0.25]
 
 
-def test_one_class_is_not_applicable_and_no_crash(
-    write: Write, words: WordVerifier, tmp_path: Path
-) -> None:
+def test_one_class_is_not_applicable_and_no_crash(write: Write, words: WordVerifier) -> None:
     predictions = claims.predict(write([(TRUE, "support")] * 2), [by_verifier(words), BM25])
     result = claims.measured(predictions, 0.55)
     assert result["systems"][0]["auroc"] is None
-    assert tables.claims_table([result]).count("n/a") == 18
-    plots.precision_recall(tmp_path / "p.png", {"dev": claims.curves(predictions)})
-    plots.reliability(tmp_path / "r.png", {"dev": []})
-    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
-    assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
+    assert tables.claims_table([result]).count("n/a") == 16
 
 
 @pytest.mark.parametrize("content", ["", "\n\n"])
@@ -122,8 +109,9 @@ def test_an_empty_file_is_an_error(tmp_path: Path, content: str) -> None:
 
 
 def test_a_plot_that_cannot_be_written_is_an_input_error(tmp_path: Path) -> None:
+    depths = {"others": {"n": 1, "mean": 1.0, "depths": {"1": 1}}}
     with pytest.raises(InputError, match="cannot be written"):
-        plots.reliability(tmp_path / "nowhere" / "r.png", {})
+        plots.failed_verification(tmp_path / "nowhere" / "r.png", None, depths)
 
 
 # Systems
@@ -247,29 +235,22 @@ def test_claims_without_baselines_as_json(home: Path, write: Write) -> None:
     assert ours["auroc_without_partial"] == 1.0
 
 
-def test_claims_without_models(home: Path, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claims_without_the_cross_encoder(
+    home: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def missing(*_: Any, **__: Any) -> None:
         raise MissingModel("nowhere")
 
-    monkeypatch.setattr(runtime, "encoder", missing)
     monkeypatch.setattr(claims, "cross_encoder", missing)
     output = run_claims("claims", str(write(MIXED))).output
-    assert output.count("not available: make models") == 1
-    assert output.count("not available: make reranker") == 1
+    assert "encoder cosine" in output
+    assert "cross-encoder" not in output
 
 
-def test_files_beside_the_table(home: Path, write: Write) -> None:
+def test_scores_are_written_for_each_row(home: Path, write: Write) -> None:
     (home / "other").mkdir()
     files = [str(write(MIXED)), str(write(MIXED[:1], "other/dev.jsonl"))]  # of one name
-    run_claims("claims", *files, *"--plot pr.png --reliability r.png --scores s.jsonl".split())
-    for name in ("pr.png", "r.png"):
-        assert (home / name).read_bytes().startswith(b"\x89PNG")
-    curves = json.loads((home / "pr.json").read_text())
-    assert list(curves) == files
-    assert set(curves[files[0]]["partial holds"]["BM25"][0]) == {"precision", "recall", "threshold"}
-    bins = json.loads((home / "r.json").read_text())
-    assert sum(one["n"] for one in bins[files[0]]) == len(MIXED)
-    assert bins[files[1]] == []  # one class
+    run_claims("claims", *files, "--scores", "s.jsonl")
     scores = [json.loads(line) for line in (home / "s.jsonl").read_text().splitlines()]
     assert [row["label"] for row in scores] == [row[1] for row in [*MIXED, MIXED[0]]]
     assert set(scores[0]) == {"file", "id", "label", "prob_supported", "prob_refuted", "score"}

@@ -22,7 +22,7 @@ from pincite.evaluation.qa import Cited, Question, pubmed_url
 from pincite.protocols import Floats
 from pincite.retrieval.retrievers import Fused, Reranked
 from pincite.text.citation_marks import cited_sentences
-from pincite.types import Claim, Document, Evidence, Hit, Passage, Span
+from pincite.types import Claim, Document, Hit, Passage, Span
 from pincite.verbs.ask import build as build_ask
 from pincite.verbs.ask.answer_check import AnswerChecker
 from pincite.verbs.ask.extract import Extractor
@@ -120,26 +120,15 @@ def test_systems(pipeline: AskPipeline) -> None:
         qa.finders(pipeline.finder, ["best"])
 
 
-def evidence(supported: float, refuted: float) -> Evidence:
-    passage = Passage("d", "u", "", "text", Span(0, 4))
-    return Evidence(passage, supported, refuted, 1 - supported - refuted, 0.0)
-
-
-def test_likelier() -> None:
-    assert qa.likelier([evidence(0.3, 0.2), evidence(0.1, 0.4)]) == "no"
-    assert qa.likelier([evidence(0.3, 0.2)]) == "yes"
-    assert qa.likelier([]) == "maybe"
-
-
 def test_decisions_beside_the_commonest_word() -> None:
     asked = [
         Question(str(n), "?", frozenset(), word) for n, word in enumerate(["yes", "yes", "no"])
     ]
-    found = qa.decision_measures(asked, {"a way": ["yes", "maybe", "no"]})
+    found = qa.decision_measures(asked, ["yes", "maybe", "no"])
     assert found["majority"]["word"] == "yes"
-    assert found["majority"]["accuracy"] == found["ways"]["a way"]["accuracy"] == 0.6667
+    assert found["majority"]["accuracy"] == found["accuracy"] == 0.6667
     assert found["majority"]["macro"]["f1"] == 0.4  # (0.8 + 0) / 2
-    assert found["ways"]["a way"]["macro"]["f1"] == 0.8333  # (2/3 + 1) / 2
+    assert found["macro"]["f1"] == 0.8333  # (2/3 + 1) / 2
 
 
 def test_citation_measures_by_hand() -> None:
@@ -189,16 +178,14 @@ def test_all_parts(pipeline: AskPipeline) -> None:
     assert found["retrieval"]["systems"]["ask"]["RR@10"] == 1.0
     assert found["decisions"]["n"] == 2
     assert found["citations"]["citation_recall"] == 1.0
-    assert {"lexical", "ask", "decisions", "searching", "answering"} == {
-        what for what in heard if what in ("lexical", "ask", "decisions", "searching", "answering")
-    }
+    assert {"lexical", "ask", "decisions", "answering"} <= set(heard)
     table = tables.qa_table({"file": "q.json", "n": 3, **found})
     assert "1 of 4 papers are not in the corpus" in table
     assert "always yes" in table
 
 
 def test_without_decisions_there_is_no_such_part(pipeline: AskPipeline) -> None:
-    assert set(qa.measured(QUESTIONS[2:], pipeline, ["decisions", "found"])) == set()
+    assert set(qa.measured(QUESTIONS[2:], pipeline, ["decisions"])) == set()
 
 
 @pytest.fixture
@@ -237,14 +224,13 @@ def test_scifact_as_a_command(home: Path) -> None:
     evidence = {"7": [{"sentences": [0], "label": "SUPPORT"}]}
     paper = {"doc_id": 7, "title": "Varde", "abstract": [BRIDGE]}
     (home / "corpus.jsonl").write_text(json.dumps(paper))
-    for split in ("train", "dev"):
-        (home / f"claims_{split}.jsonl").write_text(json.dumps({**claim, "evidence": evidence}))
+    (home / "claims_dev.jsonl").write_text(json.dumps({**claim, "evidence": evidence}))
     run = CliRunner().invoke(cli, ["eval", "scifact", ".", "-q"], catch_exceptions=False)
-    assert run.output.startswith("SciFact, protocol official-dev: 1 rows")
+    assert run.output.startswith("SciFact dev: 1 rows")
     asked = ["eval", "scifact", ".", "--json", "--supported-from", "0.99"]
     result = json.loads(CliRunner().invoke(cli, asked, catch_exceptions=False).output)
     assert result["thresholds"] == {"supported_from": 0.99, "contradicted_from": 0.5}
-    assert result["unseen"]["by_thresholds"]["accuracy"] == 0.0
+    assert result["accuracy"] == 0.0
 
 
 # Files of questions

@@ -58,7 +58,7 @@ def test_failing_citations_are_told_from_featured_ones() -> None:
     # and every citation is called at once.
     assert first["precision_at_recall"] == pytest.approx(1 / 3, abs=1e-4)
     assert first["auroc"] == 0.5
-    assert found["curves"]["all"]["pincite"][-1]["recall"] == 1.0
+    assert found["curves"]["pincite"][-1]["recall"] == 1.0
 
 
 def test_citations_without_a_page_are_left_out_and_counted() -> None:

@@ -12,7 +12,6 @@ from pincite.retrieval.fusion import (
     at_most,
     fused,
     kept,
-    learnt,
     reciprocal_rank_fusion,
     sum_by_maximum,
     union,
@@ -100,13 +99,6 @@ def test_verifai_divides_by_the_best_score() -> None:
     found = {h.passage.doc_id: h.score for h in fused(words, meaning, 10, "verifai")}
     assert found == pytest.approx({"a": 0.7, "b": 0.7 * 0.25 + 0.3, "c": 0.3 * 0.5})
     assert sum_by_maximum([[hit("a", 1, score=-1.0)]], [1.0], 5)[0].score == 0.0
-
-
-def test_learnt_weighs_share_and_rank() -> None:
-    words = [hit("a", 1, score=8.0), hit("b", 2, score=2.0)]
-    meaning = [hit("b", 1, score=0.5)]
-    found = {h.passage.doc_id: h.score for h in learnt([words, meaning], [(2, 1), (3, 0.5)], 10)}
-    assert found == pytest.approx({"a": 2 + 60 / 61, "b": 60 / 62 + 3 + 0.5 * 60 / 61})
 
 
 def test_union_is_dense_first_then_what_words_add() -> None:

@@ -11,7 +11,7 @@ import click
 from pincite.cli import options, shell
 from pincite.cli.options import json_option, quiet_option
 
-PARTS = ("retrieval", "decisions", "found", "citations")
+PARTS = ("retrieval", "decisions", "citations")
 keep_option = click.option(
     "--keep", is_flag=True, help="Keep judged pairs, to resume a run; pairs/s is then meaningless."
 )
@@ -135,7 +135,7 @@ def beir(
     FOLDER contains corpus.jsonl, queries.jsonl and qrels/.
 
     Systems: lexical (BM25), dense (the encoder), hybrid (weighted sum of both scores), and both
-    combined by learnt weights, by reciprocal rank (rrf) and as Verif.ai does. A document has the
+    combined by reciprocal rank (rrf) and as Verif.ai does. A document has the
     rank of its best passage. The corpus is indexed once and kept; lexical needs no encoder.
     """
     shell.require("eval")
@@ -175,26 +175,15 @@ def beir(
 @command.command("claims")
 @click.argument("files", type=options.FilePath, nargs=-1, required=True)
 @click.option("--baselines/--no-baselines", default=True, help="Measure baselines too. [yes]")
-@click.option("--plot", type=options.OutFile, help="Write a PNG of precision and recall.")
-@click.option("--reliability", type=options.OutFile, help="Write a PNG of calibration.")
 @click.option("--scores", type=options.OutFile, help="Write Pincite's scores, JSON lines.")
-@click.option(
-    "--judge-verdicts",
-    "recorded",
-    type=options.FilePath,
-    help="Recorded second opinions: JSON lines with id and verdict.",
-)
 @keep_option
 @json_option
 @quiet_option
-@options.setting_options(*VERIFY, "judge", "budget")
+@options.setting_options(*VERIFY)
 def claims(
     files: tuple[Path, ...],
     baselines: bool,
-    plot: Path | None,
-    reliability: Path | None,
     scores: Path | None,
-    recorded: Path | None,
     keep: bool,
     as_json: bool,
     quiet: bool,
@@ -202,19 +191,16 @@ def claims(
 ) -> None:
     """Measure verification on FILES of claims with evidence and labels (JSON lines, also .gz).
 
-    Baselines: URL depth, BM25, the encoder's cosine, the ms-marco cross-encoder, and Pincite
-    reading only the first three passages.
+    Baselines: URL depth, BM25, Pincite reading only the first three passages, the encoder's cosine,
+    and if it is on this machine the ms-marco cross-encoder (make reranker).
     """
     shell.require("eval")
     from pincite import runtime
     from pincite.evaluation import claims as claims_
-    from pincite.evaluation import judges, plots, tables
-    from pincite.library import judges as kept
+    from pincite.evaluation import tables
     from pincite.verbs.verify import build
 
     settings = options.load_settings(given)
-    opinions = recorded is not None or bool(settings.judge.url)
-    known = _verdicts(settings, recorded, files, quiet) if opinions else {}
     # Cached judgements would make pairs/s measure the cache, not the model.
     with (
         build.verifying(settings, None, None, keep=keep) as run,
@@ -223,42 +209,18 @@ def claims(
         verifier = run.pipeline.verifier
         systems: list[Any] = [claims_.by_verifier(verifier)]
         if baselines:
-            threads = settings.models.threads
-            systems += claims_.baselines(verifier, lambda: runtime.encoder(settings), threads)
+            encoder, threads = runtime.encoder(settings), settings.models.threads
+            systems += claims_.baselines(verifier, encoder, threads)
         predicted = [
             claims_.predict(file, systems, lambda name, *n, f=file.name: display(f"{f} {name}", *n))
             for file in files
         ]
     results = [claims_.measured(one, settings.verify.threshold) for one in predicted]
-    names = [one.file for one in predicted]
-    if len(set(names)) < len(names):  # files of one name in several folders
-        names = [str(file) for file in files]
-    if plot:
-        found = {name: claims_.curves(one) for name, one in zip(names, predicted, strict=True)}
-        plots.precision_recall(plot, found)
-        options.write(json.dumps(found) + "\n", plot.with_suffix(".json"))
-    if reliability:
-        found_bins = [result["systems"][0]["reliability"] or [] for result in results]
-        bins = dict(zip(names, found_bins, strict=True))
-        plots.reliability(reliability, bins)
-        options.write(json.dumps(bins, indent=1) + "\n", reliability.with_suffix(".json"))
     if scores:
         rows = [row for one in predicted for row in claims_.lines(one, systems[0].name)]
         options.write("".join(json.dumps(row) + "\n" for row in rows), scores)
-    second = []
-    if opinions:
-        adds = kept.log_ratios(kept.file_of(settings.library.judges), settings.judge.model)
-        second = [
-            {"file": name, **judges.measured(one, known, adds, settings.verify.threshold)}
-            for name, one in zip(names, predicted, strict=True)
-        ]
-    if as_json:
-        told = {"results": results, "versions": dict(run.versions)}
-        click.echo(json.dumps({**told, "second_opinion": second} if second else told, indent=1))
-        return
-    click.echo(tables.claims_table(results))
-    if second:
-        click.echo(f"\n{tables.opinions_table(second)}")
+    report = {"results": results, "versions": dict(run.versions)}
+    click.echo(json.dumps(report, indent=1) if as_json else tables.claims_table(results))
 
 
 @command.command("check")
@@ -316,22 +278,15 @@ def check(
 
 @command.command("scifact")
 @click.argument("folder", type=options.FilePath)
-@click.option(
-    "--protocol",
-    type=click.Choice(["official-dev", "verifai"]),
-    default="official-dev",
-    show_default=True,
-)
 @json_option
 @quiet_option
 @options.setting_options(*ASK)
-def scifact(folder: Path, protocol: str, as_json: bool, quiet: bool, **given: Any) -> None:
+def scifact(folder: Path, as_json: bool, quiet: bool, **given: Any) -> None:
     """Measure precision, recall and F1 of the verdicts on SciFact, with abstracts given.
 
-    FOLDER contains corpus, claims_train and claims_dev (.jsonl, plain or .gz). official-dev judges
-    each claim of the dev split with each abstract that it cites. verifai uses a tenth of train and
-    dev, as Verif.ai's Table I does, but only rows that Pincite's verifier was not trained on.
-    Judged pairs are kept: an interrupted run can be resumed.
+    FOLDER contains corpus and claims_dev (.jsonl, plain or .gz): each claim of the dev split is
+    judged with each abstract that it cites. Judged pairs are kept: an interrupted run can be
+    resumed.
     """
     from pincite.evaluation import scifact as scifact_
     from pincite.evaluation import tables
@@ -339,12 +294,10 @@ def scifact(folder: Path, protocol: str, as_json: bool, quiet: bool, **given: An
     from pincite.verbs.verify import build
 
     settings = options.load_settings(given)
-    rows = scifact_.rows_of(folder, protocol)
+    rows = scifact_.read_rows(folder)
     with build.verifying(settings, None, None) as run, options.progress(quiet) as display:
         checker = build_ask.checker(settings, run.pipeline.verifier)
-        judged = scifact_.judge(rows, checker, lambda *n: display("pairs", *n))
-        thresholds = (settings.ask.supported_from, settings.ask.contradicted_from)
-        result = scifact_.measured(judged, protocol, *thresholds)
+        result = scifact_.measured(rows, checker, lambda *n: display("pairs", *n))
         result["versions"] = dict(run.versions)
     click.echo(json.dumps(result, indent=1) if as_json else tables.scifact_table(result))
 
@@ -373,7 +326,6 @@ def qa(
     \b
     retrieval   MAP@10, P@10, R@10 and RR@10 of each way to search
     decisions   yes, no or maybe, from the papers that answer the question
-    found       the same from the first papers that `ask` finds
     citations   whether the references support the answers
 
     The corpus must contain the papers. --limit takes a random sample, the same each time. Judged

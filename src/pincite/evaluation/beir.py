@@ -17,9 +17,8 @@ import numpy as np
 from pincite.corpus import durable
 from pincite.corpus.protocol import Corpus
 from pincite.documents import jsonl
-from pincite.documents.body import DEFAULT_LIMITS
 from pincite.errors import ConfigError, InputError
-from pincite.evaluation import measures
+from pincite.evaluation import files, measures
 from pincite.protocols import Retriever
 from pincite.types import Document, Hit, Unchecked
 
@@ -55,7 +54,6 @@ SYSTEMS: Mapping[str, System] = {
     "lexical": System(lambda corpus: corpus.by("lexical"), by_meaning=False),
     "dense": System(lambda corpus: corpus.by("dense"), by_meaning=True),
     "hybrid": System(lambda corpus: corpus.by("hybrid"), by_meaning=True),
-    "learnt": System(lambda corpus: corpus.by("hybrid", mode="learnt"), by_meaning=True),
     "rrf": System(lambda corpus: corpus.by("hybrid", mode="rrf"), by_meaning=True),
     "verifai": System(lambda corpus: corpus.by("hybrid", mode="verifai"), by_meaning=True),
 }
@@ -87,7 +85,10 @@ def open_collection(folder: Path, split: str) -> Collection:
     Raises:
         InputError: A file is missing or malformed, or a judged query has no text.
     """
-    corpus_file, queries_file = (_existing(folder, name) for name in ("corpus", "queries"))
+    layout = "a BEIR collection: corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv"
+    corpus_file, queries_file = (
+        files.required(folder, name, layout) for name in ("corpus", "queries")
+    )
     table = folder / "qrels" / f"{split}.tsv"
     if not table.is_file():
         there = ", ".join(sorted(p.stem for p in table.parent.glob("*.tsv"))) or "none"
@@ -174,27 +175,11 @@ def _by_document(query_id: str, hits: Sequence[Hit]) -> list[Ranked]:
 
 
 def _queries(path: Path) -> Iterator[tuple[str, str]]:
-    for line in jsonl.lines(path):
-        record = jsonl.record_of(line, path, DEFAULT_LIMITS)
-        if isinstance(record, Unchecked):
-            raise InputError(f"{path.parent / record.detail}.")
+    for place, record in files.records(path):
         query_id, text = jsonl.field_of(record, "_id"), record.get("text")
         if not query_id or not isinstance(text, str):
-            raise InputError(
-                f"{path.parent / jsonl.place(line, path)}: expected an object with _id and text."
-            )
+            raise InputError(f"{place}: expected an object with _id and text.")
         yield query_id, text
-
-
-def _existing(folder: Path, name: str) -> Path:
-    candidates = [folder / f"{name}{end}" for end in (".jsonl", ".jsonl.gz")]
-    for path in candidates:
-        if path.is_file():
-            return path
-    raise InputError(
-        f"{folder} holds no {' or '.join(path.name for path in candidates)}; expected a BEIR "
-        "collection: corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv."
-    )
 
 
 def _qrels(path: Path) -> Qrels:

@@ -10,6 +10,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,7 @@ import numpy as np
 from pincite.documents.jsonl import LABELS, LabelledClaim, read_labelled
 from pincite.errors import InputError, MissingModel
 from pincite.evaluation import measures
-from pincite.evaluation.measures import Doubles, Flags
+from pincite.evaluation.measures import Doubles
 from pincite.judgement import aggregation
 from pincite.models import weights
 from pincite.models.session import Session
@@ -37,11 +38,6 @@ FIRST = 3  # SIDE's document-level scorer sees only the first two or three passa
 K1, B = 0.9, 0.4  # BM25: Anserini's defaults, also used by the field's passage baselines
 THREE_WAY = {Label.SUPPORTED: "support", Label.REFUTED: "refute", Label.NOT_SUPPORTED: "nei"}
 FAILS = ("not_support", "refute", "nei")  # labels of a citation that fails verification
-# WiCE's annotators labelled sub-claims, and a claim's label is projected from them (Kamoi et al.
-# 2023, §2.4): all supported → support, all not supported → not_support, anything else → partial.
-# Rows of the first two are "unanimous", partial ones "mixed": readers of the whole claim may well
-# disagree. Mixed rows have only one label, so each part is ranked against the supported rows.
-PROJECTION = {"unanimous": ("support", *FAILS), "mixed": ("support", "partial")}
 
 Progress = Callable[[str, int, int], None]  # system, rows done, rows in all
 Tell = Callable[[int], None]  # rows done
@@ -76,20 +72,12 @@ class Scorer:
 
 
 @dataclass(frozen=True, slots=True)
-class Unavailable:
-    """A system that cannot be measured on this machine, and what to do about it."""
-
-    name: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
 class Predictions:
     """Each system's scores for the rows of a file."""
 
     file: str
     rows: tuple[LabelledClaim, ...]
-    systems: Mapping[str, Scores | Unavailable]
+    systems: Mapping[str, Scores]
 
 
 def cut(row: LabelledClaim) -> CutRow:
@@ -111,23 +99,18 @@ def read_rows(path: Path) -> list[CutRow]:
     return rows
 
 
-def predict(
-    path: Path, scorers: Sequence[Scorer | Unavailable], progress: Progress | None = None
-) -> Predictions:
+def predict(path: Path, scorers: Sequence[Scorer], progress: Progress | None = None) -> Predictions:
     return predicted(path.name, read_rows(path), scorers, progress)
 
 
 def predicted(
     name: str,
     rows: Sequence[CutRow],
-    scorers: Sequence[Scorer | Unavailable],
+    scorers: Sequence[Scorer],
     progress: Progress | None = None,
 ) -> Predictions:
-    systems: dict[str, Scores | Unavailable] = {}
+    systems: dict[str, Scores] = {}
     for scorer in scorers:
-        if isinstance(scorer, Unavailable):
-            systems[scorer.name] = scorer
-            continue
 
         def tell(n: int, name: str = scorer.name) -> None:
             if progress:
@@ -163,26 +146,19 @@ def by_url_depth() -> Scorer:
     return Scorer("URL depth", _depths)
 
 
-def baselines(
-    verifier: Verifier, encoder: Callable[[], Encoder], threads: int = 0
-) -> list[Scorer | Unavailable]:
-    """Return all baselines, cheapest first; one whose model is missing is `Unavailable`.
+def baselines(verifier: Verifier, encoder: Encoder, threads: int = 0) -> list[Scorer]:
+    """Return all baselines, cheapest first; the last only if its model is on this machine.
 
     BM25 of the claim against its row's passages, idf over all of the file's (Robertson & Zaragoza
     2009). The encoder's cosine (dense retrieval with one vector per passage, Karpukhin et al.
     2020). The raw logit of sentence-transformers' ms-marco-MiniLM-L-12-v2, trained for relevance.
     """
-    found: list[Scorer | Unavailable] = [by_url_depth(), Scorer("BM25", bm25)]
-    try:
-        found.append(Scorer("encoder cosine", partial(cosines, encoder())))
-    except MissingModel:
-        found.append(Unavailable("encoder cosine", "not available: make models"))
-    try:
+    found = [by_url_depth(), Scorer("BM25", bm25), by_first_passages(verifier)]
+    found.append(Scorer("encoder cosine", partial(cosines, encoder)))
+    with suppress(MissingModel):
         logits = cross_encoder(threads)
         found.append(Scorer("ms-marco cross-encoder", partial(relevance, logits)))
-    except MissingModel:
-        found.append(Unavailable("ms-marco cross-encoder", "not available: make reranker"))
-    return [*found, by_first_passages(verifier)]
+    return found
 
 
 def verifier_scores(
@@ -319,9 +295,7 @@ def measured(predictions: Predictions, threshold: float) -> dict[str, Any]:
         "labels": {label: labels.count(label) for label in LABELS},
         "threshold": threshold,
         "systems": [
-            {"system": name, "unavailable": scores.why}
-            if isinstance(scores, Unavailable)
-            else {"system": name, **_measured(labels, scores, threshold)}
+            {"system": name, **_measured(labels, scores, threshold)}
             for name, scores in predictions.systems.items()
         ],
     }
@@ -336,13 +310,12 @@ def _measured(labels: Sequence[str], scores: Scores, threshold: float) -> dict[s
         found = [best.prob_supported if best else 0.0 for best in scores.evidence]
         probabilities = np.array(found)
         decided = probabilities[known] >= threshold
-    parts = {name: _ranked(of_known, values, kept) for name, kept in PROJECTION.items()}
+    whole = of_known != "partial"
     result = {
         "n": int(known.sum()),
         **measures.binary_measures(supported, values, decided),
         "auroc_interval": measures.auroc_interval(supported, values),
-        "auroc_without_partial": parts["unanimous"]["auroc"],
-        "by_projection": parts if "partial" in of_known else None,
+        "auroc_without_partial": measures.binary_measures(supported[whole], values[whole])["auroc"],
         **_three_way(labels, scores, threshold),
         "ece": None,
         "reliability": None,
@@ -355,16 +328,6 @@ def _measured(labels: Sequence[str], scores: Scores, threshold: float) -> dict[s
         per_second = round(scores.n_pairs / scores.seconds, 1) if scores.seconds else None
         result |= {"pairs": scores.n_pairs, "pairs_per_second": per_second}
     return result
-
-
-def _ranked(labels: Any, values: Doubles, kept: Sequence[str]) -> dict[str, Any]:
-    chosen = np.isin(labels, kept)
-    supported: Flags = labels[chosen] == "support"
-    return {
-        "n": int(chosen.sum()),
-        "auroc": measures.binary_measures(supported, values[chosen])["auroc"],
-        "auroc_interval": measures.auroc_interval(supported, values[chosen]),
-    }
 
 
 def _three_way(labels: Sequence[str], scores: Scores, threshold: float) -> dict[str, Any]:
@@ -386,35 +349,23 @@ def _three_way(labels: Sequence[str], scores: Scores, threshold: float) -> dict[
     return measures.class_measures(labels, predicted)
 
 
-def curves(predictions: Predictions) -> dict[str, dict[str, list[dict[str, float]]]]:
-    """Precision and recall of finding citations that fail verification (SIDE, fig. 2c).
+def curves(predictions: Predictions) -> dict[str, list[dict[str, float]]]:
+    """Precision and recall of each system at finding citations that fail (SIDE, fig. 2c).
 
-    `{"partial holds": {system: points}, "partial left out": {…}}`: a partly supported claim counts
-    as not failing, or is excluded. Files without such claims have only the key "all".
+    A partly supported claim does not fail.
     """
-    labels = np.array([row.label for row in predictions.rows])
-    partial_rows = labels == "partial"
-    every = np.ones(len(labels), dtype=bool)
-    parts = {"all": every}
-    if partial_rows.any():
-        parts = {"partial holds": every, "partial left out": ~partial_rows}
-    found: dict[str, dict[str, list[dict[str, float]]]] = {}
-    for part, chosen in parts.items():
-        found[part] = {}
-        for name, scores in predictions.systems.items():
-            if isinstance(scores, Scores):
-                known = chosen & ~np.isnan(scores.values)
-                fails = np.isin(labels[known], FAILS)
-                points = measures.precision_recall(fails, finite(scores.values[known]))
-                if points:
-                    found[part][name] = points
+    found: dict[str, list[dict[str, float]]] = {}
+    for name, scores in predictions.systems.items():
+        known = ~np.isnan(scores.values)
+        fails = np.isin([row.label for row in predictions.rows], FAILS)[known]
+        if points := measures.precision_recall(fails, finite(scores.values[known])):
+            found[name] = points
     return found
 
 
 def lines(predictions: Predictions, system: str) -> list[dict[str, Any]]:
     """Return a verifier's probabilities and score per row; None for evidence without words."""
     scores = predictions.systems[system]
-    evidence = scores.evidence if isinstance(scores, Scores) else None
     return [
         {
             "file": predictions.file,
@@ -424,7 +375,7 @@ def lines(predictions: Predictions, system: str) -> list[dict[str, Any]]:
             "prob_refuted": best.prob_refuted if best else None,
             "score": best.score if best else None,
         }
-        for row, best in zip(predictions.rows, evidence or (), strict=True)
+        for row, best in zip(predictions.rows, scores.evidence or (), strict=True)
     ]
 
 

@@ -10,7 +10,6 @@ first judged one, of the labelled type if there is one. If no reading precedes i
 statement itself.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from pincite.errors import InputError
-from pincite.evaluation import measures
+from pincite.evaluation import files, measures
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, StatementType
 from pincite.verbs.check.report import Check
@@ -70,11 +69,7 @@ def read_statements(path: Path) -> list[LabelledStatement]:
     Raises:
         InputError: There are no rows, or one is invalid; the message names file, line and error.
     """
-    try:
-        lines = path.read_bytes().splitlines()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
-    rows = [_row(line, f"{path} line {n}") for n, line in enumerate(lines, 1) if line.strip()]
+    rows = [_row(record, place) for place, record in files.records(path)]
     if not rows:
         raise InputError(f"{path} has no rows; expected JSON lines with statement and label.")
     return rows
@@ -180,12 +175,8 @@ def _calibration(pairs: Sequence[tuple[LabelledStatement, Prediction]]) -> dict[
     }
 
 
-def _row(line: bytes, place: str) -> LabelledStatement:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{place}: no JSON: {error}") from error
-    if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
+def _row(value: dict[str, Any], place: str) -> LabelledStatement:
+    if not all(isinstance(v, str) for v in value.values()):
         raise InputError(f"{place}: expected an object with texts: statement, label, type, date.")
     if unknown := sorted(value.keys() - _FIELDS):
         raise InputError(f"{place}: unknown field {unknown[0]!r}; known: statement, label, …")

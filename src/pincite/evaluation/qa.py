@@ -16,17 +16,17 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
 from pincite.documents import jsonl
 from pincite.errors import ConfigError, InputError
-from pincite.evaluation import measures
+from pincite.evaluation import files, measures
 from pincite.judgement.references import Support, support_of
 from pincite.protocols import Retriever
 from pincite.retrieval.retrievers import Fused, Reranked
-from pincite.types import Document, Evidence
+from pincite.types import Document
 from pincite.verbs.ask.answer_check import AnswerChecker
 from pincite.verbs.ask.pipeline import AskPipeline, LiteratureFinder
 from pincite.verbs.ask.report import Answer
@@ -35,7 +35,7 @@ YES, NO, MAYBE = "yes", "no", "maybe"
 DECISIONS = (YES, NO, MAYBE)
 SEED = 20
 _PMID = re.compile(r"(\d{1,9})/?\s*\Z")
-PARTS = ("retrieval", "decisions", "found", "citations")
+PARTS = ("retrieval", "decisions", "citations")
 
 Tell = Callable[[str, int, int], None]  # task, steps done, steps in all
 
@@ -101,13 +101,14 @@ def _json(path: Path) -> Any:
 def _pubmedqa(pmid: str, record: Any, place: str) -> Question:
     fields = record if isinstance(record, dict) else {}
     text, contexts, labels = (fields.get(name) for name in ("QUESTION", "CONTEXTS", "LABELS"))
-    if not isinstance(text, str) or not pmid.isdigit() or not _is_texts(contexts):
+    if not isinstance(text, str) or not pmid.isdigit() or not files.is_texts(contexts):
         raise InputError(f"{place}: expected a PMID with QUESTION, CONTEXTS and LABELS.")
-    names = labels if _is_texts(labels) and len(labels) == len(contexts) else [""] * len(contexts)
+    if not files.is_texts(labels) or len(labels) != len(contexts):
+        labels = [""] * len(contexts)
     document = Document(
         url=pubmed_url(pmid),
         title="",
-        text="\n".join(f"{n}: {t}" if n else t for n, t in zip(names, contexts, strict=True)),
+        text="\n".join(f"{n}: {t}" if n else t for n, t in zip(labels, contexts, strict=True)),
         kind="pubmedqa",
         published=jsonl.field_of(fields, "YEAR"),
         language="en",
@@ -121,7 +122,7 @@ def _bioasq(record: Any, place: str) -> Question:
     fields: Mapping[str, Any] = record if isinstance(record, dict) else {}
     question_id, text = jsonl.field_of(fields, "id"), jsonl.field_of(fields, "body")
     documents, kind = fields.get("documents", []), fields.get("type", "")
-    if not question_id or not text or not _is_texts(documents):
+    if not question_id or not text or not files.is_texts(documents):
         raise InputError(f"{place}: expected id, body, type and documents.")
     pmids = [_PMID.search(address) for address in documents]
     if None in pmids:
@@ -137,10 +138,6 @@ def _decision(value: Any) -> str | None:
     first = value[0] if isinstance(value, list) and value else value
     word = first.strip().lower() if isinstance(first, str) else ""
     return word if word in DECISIONS else None
-
-
-def _is_texts(value: Any) -> TypeGuard[list[str]]:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
 def measured(
@@ -164,18 +161,7 @@ def measured(
         }
     decided = [question for question in questions if question.decision]
     if "decisions" in parts and decided:
-        papers: dict[str, list[Document]] = {}
-        for question in decided:
-            stored = [] if question.given else finder.documents_of(sorted(question.relevant))
-            papers[question.question_id] = [one for one in [question.given, *stored] if one]
-        found["decisions"] = decision_measures(decided, decisions(decided, papers, checker, tell))
-    if "found" in parts and decided:
-        papers = {}
-        for number, question in enumerate(decided, 1):
-            best = finder.find(question.text)[:BEST]
-            papers[question.question_id] = [each.document for each in best]
-            tell("searching", number, len(decided))
-        found["found"] = decision_measures(decided, decisions(decided, papers, checker, tell))
+        found["decisions"] = decision_measures(decided, decisions(decided, finder, checker, tell))
     if "citations" in parts:
         found["citations"] = _citations(questions, pipeline, tell)
     return found
@@ -281,52 +267,43 @@ def _precision(answer: Sequence[Cited]) -> float:
 # Yes, no or maybe, from the verifier's verdicts on a question.
 
 AT_ONCE = 8  # questions per batch
-BEST = 3  # retrieved documents whose verdict counts
 _WORD = {Support.SUPPORTS: YES, Support.CONTRADICTS: NO}
-
-Documents = Mapping[str, Sequence[Document]]  # question → documents to read
 
 
 def decisions(
-    questions: Sequence[Question], documents: Documents, checker: AnswerChecker, tell: Tell
-) -> dict[str, list[str]]:
-    """Return each question's word, in order, for each method (thresholds, or the likelier word)."""
-    said: dict[str, list[str]] = {"thresholds": [], "likelier": []}
+    questions: Sequence[Question], finder: LiteratureFinder, checker: AnswerChecker, tell: Tell
+) -> list[str]:
+    """Return each question's word, in order, from the papers that answer it."""
+    words: list[str] = []
     thresholds = (checker.supported_from, checker.contradicted_from)
     for start in range(0, len(questions), AT_ONCE):
         batch = questions[start : start + AT_ONCE]
-        pairs = [(q.text, one) for q in batch for one in documents.get(q.question_id, ())]
+        papers = [
+            [q.given] if q.given else [d for d in finder.documents_of(sorted(q.relevant)) if d]
+            for q in batch
+        ]
+        pairs = [(q.text, one) for q, its in zip(batch, papers, strict=True) for one in its]
         found = iter(checker.evidence(pairs))
-        for question in batch:
-            read = [e for _ in documents.get(question.question_id, ()) for e in next(found)]
-            support = support_of(question.text, read, *thresholds).support
-            said["thresholds"].append(_WORD.get(support, MAYBE))
-            said["likelier"].append(likelier(read))
+        for question, its in zip(batch, papers, strict=True):
+            evidence = [each for _ in its for each in next(found)]
+            support = support_of(question.text, evidence, *thresholds).support
+            words.append(_WORD.get(support, MAYBE))
         tell("decisions", start + len(batch), len(questions))
-    return said
+    return words
 
 
-def decision_measures(
-    questions: Sequence[Question], said: Mapping[str, Sequence[str]]
-) -> dict[str, Any]:
-    """Return accuracy and F1 by class for each method, and for the most common word.
+def decision_measures(questions: Sequence[Question], predicted: Sequence[str]) -> dict[str, Any]:
+    """Return accuracy and F1 by class of the decisions, and of the most common word alone.
 
     Only the words that occur as answers are classes: where "maybe" never occurs, it is wrong.
     """
     wanted = [question.decision or "" for question in questions]
     classes = [word for word in DECISIONS if word in wanted]
     commonest = Counter(wanted).most_common(1)[0][0]
-    found = {way: measures.by_class(wanted, words, classes) for way, words in said.items()}
     baseline = measures.by_class(wanted, [commonest] * len(wanted), classes)
-    return {"n": len(wanted), "majority": {"word": commonest, **baseline}, "ways": found}
-
-
-def likelier(evidence: Sequence[Evidence]) -> str:
-    """Return yes or no, whichever has the highest probability; maybe without evidence."""
-    if not evidence:
-        return MAYBE
-    supported = max(e.prob_supported for e in evidence)
-    return YES if supported >= max(e.prob_refuted for e in evidence) else NO
+    return measures.by_class(wanted, predicted, classes) | {
+        "majority": {"word": commonest, **baseline}
+    }
 
 
 # Are the papers that answer a question among the first ten, for each way to search?

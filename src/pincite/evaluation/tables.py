@@ -8,7 +8,6 @@ from pincite.library.judges import MeasuredJudge
 
 _CLAIMS = {
     "w/o partial": "auroc_without_partial",
-    "mixed": "auroc_mixed",
     "avg. prec.": "average_precision",
     "bal. acc.": "balanced_accuracy",
     "macro-F1": "macro_f1",
@@ -25,10 +24,7 @@ _TABLE_4 = ("P@1", "SR@100", "SR@200", "R-Prec")
 _BEIR = ("nDCG@10", "MAP@10", "R@100", "RR@10")
 _QA = ("MAP@10", "P@10", "R@10", "RR@10")
 _Z = 1.96  # of a 95 % interval, in standard errors
-_NOTE = (
-    "95 % bootstrap intervals; ECE over 15 bins. Without partial: WiCE's unanimous rows. Mixed: "
-    "supported\nagainst partial rows, whose label is projected from sub-claims that disagree."
-)
+_NOTE = "95 % bootstrap intervals; ECE over 15 bins; w/o partial: AUROC without partial rows."
 
 
 def _grid(rows: Iterable[Sequence[str]]) -> list[str]:
@@ -61,12 +57,7 @@ def claims_table(results: Sequence[Mapping[str, Any]]) -> str:
         counted = ", ".join(f"{n} {label}" for label, n in result["labels"].items() if n)
         rows = [["", "n", "AUROC", *_CLAIMS]]
         for one in result["systems"]:
-            if "unavailable" in one:
-                rows.append([f"  {one['system']}: {one['unavailable']}"])
-                continue
-            parts = one["by_projection"]
-            values = {**one, "auroc_mixed": parts["mixed"]["auroc"] if parts else None}
-            cells = [_number(values[key]) for key in _CLAIMS.values()]
+            cells = [_number(one[key]) for key in _CLAIMS.values()]
             rows.append([f"  {one['system']}", str(one["n"]), _with_interval(one, "auroc"), *cells])
         lines += [f"{result['file']} ({counted})", *_grid(rows), ""]
     return "\n".join([*lines, _NOTE])
@@ -85,23 +76,6 @@ def judge_table(judge: MeasuredJudge) -> str:
         lines.append(
             f"Both together flag {caught} of the others and {false_alarms} of the supported rows."
         )
-    return "\n".join(lines)
-
-
-def opinions_table(results: Sequence[Mapping[str, Any]]) -> str:
-    lines = []
-    for result in results:
-        systems = {"own": result["own"], "model alone": result["model"]}
-        for share, found in result["both"].items():
-            systems[f"both, {100 * float(share):g} % asked"] = found
-        systems["both, fitted"] = result["fitted"]
-        labels = list(result["own"]["flagged"])
-        rows = [["", "AUROC", "accuracy", *(f"flags {label}" for label in labels)]]
-        for name, one in systems.items():
-            flagged = [_number(one["flagged"][label]) for label in labels]
-            rows.append([f"  {name}", _number(one["auroc"]), _number(one["accuracy"]), *flagged])
-        head = f"{result['file']}: {result['asked']} of {result['n']} rows have a verdict"
-        lines += [head, *_grid(rows), ""]
     return "\n".join(lines)
 
 
@@ -183,35 +157,19 @@ def wafer_table(result: Mapping[str, Any]) -> str:
     return "\n".join([*lines, *_grid(rows)])
 
 
-# Measures of `ask`
-
-
 def scifact_table(result: Mapping[str, Any]) -> str:
     thresholds = result["thresholds"]
-    lines = [f"SciFact, protocol {result['protocol']}: {result['n']} rows ({_mix(result['mix'])})"]
-    ways = {
-        "by_thresholds": f"supported from {thresholds['supported_from']:g}, contradicted from "
-        f"{thresholds['contradicted_from']:g}",
-        "by_likeliest": "the likeliest label",
-    }
-    parts = {"unseen": "rows that Pincite's verifier was not trained on"}
-    parts["all_dev"] = "all rows of dev, cleaned alike"
-    for part, title in parts.items():
-        if found := result[part]:
-            lines += ["", f"{title}: {found['n']} ({_mix(found['mix'])})"]
-            rows: list[list[str]] = []
-            for way, way_title in ways.items():
-                of = found[way]
-                rows.append([f"  {way_title}", "n", *MEASURES])
-                for name in (*of["classes"], "weighted", "macro"):
-                    values = of["classes"].get(name) or of[name]
-                    cells = [_with_interval(values, measure) for measure in MEASURES]
-                    rows.append([f"    {name}", str(values.get("n", "")), *cells])
-                rows.append(["    accuracy", "", _with_interval(of, "accuracy")])
-            lines += _grid(rows)
-    if n_seen := result["n_seen_in_training"]:
-        lines += ["", f"The other {n_seen} rows were seen in training: no result."]
-    return "\n".join([*lines, "95 % bootstrap intervals over the rows."])
+    head = (
+        f"SciFact dev: {result['n']} rows; supported from {thresholds['supported_from']:g}, "
+        f"contradicted from {thresholds['contradicted_from']:g}"
+    )
+    rows: list[list[str]] = [["", "n", *MEASURES]]
+    for name in (*result["classes"], "weighted", "macro"):
+        values = result["classes"].get(name) or result[name]
+        cells = [_with_interval(values, measure) for measure in MEASURES]
+        rows.append([f"  {name}", str(values.get("n", "")), *cells])
+    rows.append(["  accuracy", "", _with_interval(result, "accuracy")])
+    return "\n".join([head, *_grid(rows), "95 % bootstrap intervals over the rows."])
 
 
 def qa_table(result: Mapping[str, Any]) -> str:
@@ -223,15 +181,14 @@ def qa_table(result: Mapping[str, Any]) -> str:
         lines += ["", *_grid(rows)]
         if missing := retrieval["n_relevant_not_in_corpus"]:
             lines.append(f"{missing} of {retrieval['n_relevant']} papers are not in the corpus.")
-    for part, title in {"decisions": "papers given", "found": "papers found"}.items():
-        if found := result.get(part):
-            rows = [[f"{title}, n = {found['n']}", "accuracy", "macro-F1", "F1 by word"]]
-            ways = {f"always {found['majority']['word']}": found["majority"], **found["ways"]}
-            for way, values in ways.items():
-                words = ", ".join(f"{w} {of['f1']:.3f}" for w, of in values["classes"].items())
-                means = [_with_interval(values, "accuracy"), _with_interval(values["macro"], "f1")]
-                rows.append([f"  {way}", *means, words])
-            lines += ["", *_grid(rows)]
+    if decided := result.get("decisions"):
+        rows = [[f"decisions, n = {decided['n']}", "accuracy", "macro-F1", "F1 by word"]]
+        ways = {f"always {decided['majority']['word']}": decided["majority"], "pincite": decided}
+        for way, values in ways.items():
+            words = ", ".join(f"{w} {of['f1']:.3f}" for w, of in values["classes"].items())
+            means = [_with_interval(values, "accuracy"), _with_interval(values["macro"], "f1")]
+            rows.append([f"  {way}", *means, words])
+        lines += ["", *_grid(rows)]
     if citations := result.get("citations"):
         lines += [
             "",
@@ -243,7 +200,3 @@ def qa_table(result: Mapping[str, Any]) -> str:
                     for name in ("recall", "precision")]  # fmt: skip
             lines += _grid(rows)
     return "\n".join([*lines, "", "95 % bootstrap intervals over the questions."])
-
-
-def _mix(mix: Mapping[str, float]) -> str:
-    return ", ".join(f"{label} {share:.0%}" for label, share in mix.items())

@@ -21,8 +21,8 @@ import numpy as np
 from pincite.corpus.protocol import Corpus
 from pincite.documents.jsonl import LabelledClaim
 from pincite.errors import InputError
-from pincite.evaluation import claims, measures
-from pincite.evaluation.claims import FAILS, CutRow, Predictions, Scores, cut, url_depth
+from pincite.evaluation import claims, files, measures
+from pincite.evaluation.claims import FAILS, CutRow, Predictions, cut, url_depth
 from pincite.protocols import Query, Verifier, WordRetriever
 from pincite.retrieval import fusion, retrievers
 from pincite.text.passages import passages
@@ -65,15 +65,15 @@ def open_collection(folder: Path, split: str) -> Collection:
     Raises:
         InputError: A file is missing or a record is malformed.
     """
-    path, *failures = _existing(folder, [split]), _existing(folder, [f"fail-{split}"])
+    path, failures = files.find(folder, split), files.find(folder, f"fail-{split}")
     if path is None:
         raise InputError(f"{folder} holds no {split}.jsonl; expected a WAFER-like collection.")
-    records = [one for file in (path, *filter(None, failures)) for one in read_records(file)]
+    records = [one for file in (path, failures) if file for one in read_records(file)]
     if not records:
         raise InputError(f"{folder} has no records in split {split!r}; expected WAFER JSON lines.")
     return Collection(
         tuple(record for record in records if not record.failed),
-        _existing(folder, [f"corpus-{split}", "corpus"]),
+        files.find(folder, f"corpus-{split}", "corpus"),
         tuple(record for record in records if record.failed),
     )
 
@@ -245,11 +245,6 @@ def _flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def _existing(folder: Path, names: Sequence[str]) -> Path | None:
-    candidates = (folder / f"{name}{end}" for name in names for end in (".jsonl", ".jsonl.gz"))
-    return next(filter(Path.is_file, candidates), None)
-
-
 # Citations tagged {{failed verification}} against those of featured articles.
 
 
@@ -305,21 +300,21 @@ def measured(
         "against": against,
         "labels": dict(Counter(row.row.label for row in rows)),
         "n_without_page": len(labelled) - len(rows),
-        "systems": {one.name: _of_system(found, one.name, curves) for one in systems},
+        "systems": {
+            one.name: _of_system(found, one.name, curves.get(one.name, ())) for one in systems
+        },
         "curves": curves,
     }
 
 
 def _of_system(
-    found: Predictions, name: str, curves: Mapping[str, Mapping[str, Any]]
+    found: Predictions, name: str, points: Sequence[Mapping[str, float]]
 ) -> dict[str, Any]:
     """Measure how well a system's low values find failures; partly supported rows do not fail."""
     scores = found.systems[name]
-    assert isinstance(scores, Scores)
     known = ~np.isnan(scores.values)
     fails = np.isin([row.label for row in found.rows], FAILS)[known]
     doubts = -claims.finite(scores.values[known])
-    points: Sequence[Mapping[str, float]] = next(iter(curves.values())).get(name, ())
     reached = (point["precision"] for point in points if point["recall"] >= RECALL)
     found_by = measures.binary_measures(fails, doubts)
     return {

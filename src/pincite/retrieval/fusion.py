@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from pincite.types import Hit, Passage
 
-Mode = Literal["weighted", "learnt", "rrf", "union", "verifai"]
+Mode = Literal["weighted", "rrf", "union", "verifai"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 
 # The dense ranking's share in the weighted sum. On the WAFER-like dev claims, a supporting passage
@@ -14,8 +14,6 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 # SciFact's train claims prefer 0.5 (nDCG@10 0.731; 0.721 with 0.4, 0.727 with 0.6).
 DENSE_SHARE = 0.5
 VERIFAI = (0.7, 0.3)  # lexical and dense: the defaults in Verif.ai's code
-# (share, reciprocal rank) for lexical and dense, by research/scripts/fit_fusion.py
-LEARNT = ((0.331, 0.143), (0.289, 0.237))
 RRF_K = 60  # Cormack, Clarke & Büttcher 2009, §2: 60 was best in their pilot and is customary
 # Log-odds between the first and the last candidate of a search. A pairwise logistic regression on
 # the WAFER-like dev claims gives 6.6 (five folds, right passages against others).
@@ -37,7 +35,13 @@ def weighted_sum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: int
     Minimum and maximum are those of the run. A passage gets 0 from a run that lacks it, and all
     scores of a run in which they are equal count as 1. Ties break on passage id.
     """
-    return learnt(runs, [(weight, 0.0) for weight in weights], k)
+    return _summed(
+        [
+            [(hit.passage, weight * share) for hit, share in zip(run, shares(run), strict=True)]
+            for run, weight in zip(runs, weights, strict=True)
+        ],
+        k,
+    )
 
 
 def sum_by_maximum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: int) -> list[Hit]:
@@ -50,26 +54,6 @@ def sum_by_maximum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: i
         [
             [(hit.passage, weight * hit.score / best if best > 0 else 0.0) for hit in run]
             for run, weight, best in zip(runs, weights, bests, strict=True)
-        ],
-        k,
-    )
-
-
-def learnt(
-    runs: Sequence[Sequence[Hit]], weights: Sequence[tuple[float, float]], k: int
-) -> list[Hit]:
-    """Fuse to at most `k` hits by score = Σ a · share + b · 60 / (60 + rank) over the runs.
-
-    (a, b) are the run's weights, the share is that of `weighted_sum`. The weights come from a
-    logistic regression that separates right passages from others.
-    """
-    return _summed(
-        [
-            [
-                (hit.passage, a * share + b * RRF_K / (RRF_K + hit.rank))
-                for hit, share in zip(run, shares(run), strict=True)
-            ]
-            for run, (a, b) in zip(runs, weights, strict=True)
         ],
         k,
     )
@@ -102,8 +86,6 @@ def fused(
         return reciprocal_rank_fusion([lexical, dense], k)
     if mode == "verifai":
         return sum_by_maximum([lexical, dense], VERIFAI, k)
-    if mode == "learnt":
-        return learnt([lexical, dense], LEARNT, k)
     return weighted_sum([lexical, dense], [1 - dense_share, dense_share], k)
 
 
