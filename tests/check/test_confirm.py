@@ -17,8 +17,9 @@ from pincite.llm.client import Limits
 from pincite.llm.replies import are_labels
 from pincite.llm.templates import Templates
 from pincite.notes import Note
+from pincite.settings import ChatSettings, CheckSettings, Settings
 from pincite.types import Claim, Evidence, Failed, Passage, Span
-from pincite.verbs.check.confirm import Asking, ModelJudge, VerifierJudge, drawn
+from pincite.verbs.check.confirm import ModelJudge, VerifierJudge, drawn
 from pincite.verbs.check.readings import ModelInterpreter, by_rules
 from pincite.verbs.check.report import Reading
 
@@ -53,8 +54,11 @@ def calls_to(
     return Calls(clients, budget)
 
 
-def judge_of(server: Server, budget: Budget | None = None, **how: Any) -> ModelJudge:
-    return ModelJudge(calls_to(server, budget), Templates.load("en", "en"), Asking(**how))
+def judge_of(
+    server: Server, budget: Budget | None = None, at_once: int = 16, **check: Any
+) -> ModelJudge:
+    settings = Settings(check=CheckSettings(**check), chat=ChatSettings(at_once=at_once))
+    return ModelJudge(calls_to(server, budget), Templates.load("en", "en"), settings)
 
 
 def judged(judge: ModelJudge, pairs: Sequence[tuple[Reading, Passage]] = (PAIR,)) -> list[Any]:

@@ -70,4 +70,3 @@ def test_every_passage_is_judged_or_has_a_reason(
         assert (item["doc"] is None) == bool(item["failed"] and item["failed"]["detail"])
     assert all(KEY not in Path(f"out.{name}").read_text() for name in names)
     assert KEY not in result.output
-    assert "The same results" in run("replay", "out.trace", "-q").stderr

@@ -1,10 +1,10 @@
 """The command line: one module per group of commands; parse, call the runner, print.
 
 Results go to stdout, everything else to stderr. Exit codes: 0 done · 1 a finding of --fail-on, a
-damaged corpus, or a `replay` that differs · 2 usage or settings · 3 an unusable input or path · 4
-an output that cannot be written (disk full, stdout closed), or out of memory · 5 a check in which
-something failed · 6 a model or an extra is missing · 7 a corpus is missing, damaged or locked · 9 a
-wiki could not be reached · 70 a bug · 130 interrupted.
+damaged corpus · 2 usage or settings · 3 an unusable input or path · 4 an output that cannot be
+written (disk full, stdout closed), or out of memory · 5 a check in which something failed · 6 a
+model or an extra is missing · 7 a corpus is missing, damaged or locked · 9 a wiki could not be
+reached · 70 a bug · 130 interrupted.
 """
 
 import importlib
@@ -20,7 +20,6 @@ VERBS = {
     "verify": "check the citations of a Wikipedia article, worst first",
     "check": "check one statement against a knowledge base",
     "ask": "answer a question, every sentence verified",
-    "replay": "recompute a check from its trace, without a model",
     "source": "your own copies of paid papers and books",
     "claims": "print an article's claims with their citations",
     "corpus": "make and search a corpus of sources",
@@ -46,7 +45,6 @@ PLACES = {
     **{verb: ("server", verb) for verb in ("serve", "worker", "mcp", "server")},
     **{verb: ("local", verb) for verb in ("config", "models", "cache", "doctor")},
     **{verb: ("library", verb) for verb in ("reliability", "source", "feedback")},
-    "replay": ("check", "replay"),
     "calibrate": ("eval", "calibrate"),
     "learn": ("train", "learn"),
 }

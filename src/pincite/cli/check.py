@@ -1,6 +1,5 @@
-"""`pincite check`: check statements against a corpus; `pincite replay`: repeat it from a trace."""
+"""`pincite check`: check statements against a corpus."""
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -14,25 +13,6 @@ from pincite.verbs.check.report import CheckReport, Interpretation, Reading
 
 PARTIAL = 5  # exit code: something failed, the rest is there
 PROMPT = "Enter: continue · -N: delete · N TEXT: replace · + TEXT: add"  # for readings
-ROUNDING = 2e-4  # records have four decimals, and a mean of two may differ by two in the last
-
-
-def output_options(command: Any) -> Any:
-    for option in (
-        options.quiet_option,
-        click.option("--limit", default=3, show_default=True, help="Passages shown per side."),
-        click.option("--template", type=options.FilePath, help="Jinja2 template for --markdown."),
-        options.output_options(
-            json="Write JSON (- for stdout).",
-            html="Write one HTML page.",
-            csv="Write CSV, a row per passage.",
-            markdown="Write Markdown.",
-            yaml="Write YAML.",
-            claimreview="Write JSON-LD; see [claimreview] in the settings.",
-        ),
-    ):
-        command = option(command)
-    return command
 
 
 @click.command(
@@ -50,7 +30,17 @@ def output_options(command: Any) -> Any:
 )
 @click.option("--llm", is_flag=True, help="Interpret and confirm with a model; needs --chat-url.")
 @click.option("--trace", type=options.OutFile, help="Write a trace file, or resume from one.")
-@output_options
+@options.quiet_option
+@click.option("--limit", default=3, show_default=True, help="Passages shown per side.")
+@click.option("--template", type=options.FilePath, help="Jinja2 template for --markdown.")
+@options.output_options(
+    json="Write JSON (- for stdout).",
+    html="Write one HTML page.",
+    csv="Write CSV, a row per passage.",
+    markdown="Write Markdown.",
+    yaml="Write YAML.",
+    claimreview="Write JSON-LD; see [claimreview] in the settings.",
+)
 @options.setting_options(
     *("check.top_k", "check.threshold", "language", "chat.url", "chat.model"),
     *("models", "judge", "budget", "search", "filters"),
@@ -203,37 +193,3 @@ def _apply(line: str, kept: list[Reading], language: str) -> bool:
         kept[int(number) - 1] = readings.of_user(text, language)
         return True
     return False
-
-
-@click.command("replay")
-@click.argument("trace", type=options.FilePath)
-@output_options
-@click.pass_context
-def replay(ctx: click.Context, /, trace: Path, **given: Any) -> None:
-    """Recompute the results of the last run in TRACE from the recorded replies.
-
-    Exit code 0: the results are those of the report, or there was none; 1: they differ.
-    """
-    from pincite.verbs.check.trace import read_trace, replayed
-
-    outputs, found = options.pop_outputs(given), read_trace(trace)
-    report = replayed(found)
-    deliver(report, outputs, **given)
-    if found.report is None:
-        options.say("The run was stopped before its report: there is nothing to compare with.")
-        return
-    before = found.report.to_values()["checks"]
-    same = _agree(report.to_values()["checks"], before)
-    options.say("The same results as reported." if same else "The results differ from the report.")
-    ctx.exit(0 if same else 1)
-
-
-def _agree(one: Any, other: Any) -> bool:
-    """Whether two JSON values are equal, with numbers equal up to rounding."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_agree(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_agree, one, other))
-    if isinstance(one, float) and isinstance(other, int | float):
-        return math.isclose(one, other, rel_tol=0, abs_tol=ROUNDING)
-    return bool(one == other)

@@ -347,7 +347,7 @@ def _checked(
     def judging(n_done: int, total: int) -> None:
         tell("asking", {"done": n_done, "total": total})
 
-    with build.checking(settings, corpus, tell=judging, fetching=_fetching(tell)) as run:
+    with build.checking(settings, corpus, on_calls=judging, fetching=_fetching(tell)) as run:
 
         def interpretation(statement: str) -> Interpretation:
             found = _readings(body, settings) or run.pipeline.interpretation(statement)

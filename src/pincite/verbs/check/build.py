@@ -22,14 +22,13 @@ from pincite.library.exclusions import Exclusions, chosen_list
 from pincite.library.web_pages import web_candidates, web_pages
 from pincite.llm.calls import Calls
 from pincite.llm.judge import WithSecondOpinion
-from pincite.llm.templates import Templates
 from pincite.notes import Note, as_written, texts
 from pincite.protocols import Progress, WebSearch
 from pincite.settings import Settings, public_settings
 from pincite.text.words import looks_german
 from pincite.types import Failed
 from pincite.verbs.check import readings
-from pincite.verbs.check.confirm import FEW_REPETITIONS, Asking, ModelJudge, VerifierJudge
+from pincite.verbs.check.confirm import FEW_REPETITIONS, ModelJudge, VerifierJudge
 from pincite.verbs.check.pipeline import (
     CheckPipeline,
     PassageFinder,
@@ -38,7 +37,7 @@ from pincite.verbs.check.pipeline import (
 )
 from pincite.verbs.check.readings import ModelInterpreter
 from pincite.verbs.check.report import Check, CheckReport, Interpretation
-from pincite.verbs.check.trace import VERSION, TraceWriter, model_of, read_trace
+from pincite.verbs.check.trace import VERSION, TraceWriter, read_replies
 from pincite.web.sources import FetchStep
 
 MAX_WORDS = 100  # of a statement: with a passage, the verifier reads some 300 words (448 tokens)
@@ -56,7 +55,6 @@ class CheckRun:
     versions: Mapping[str, str]
     warnings: tuple[Note, ...]
     calls: tuple[Calls, ...] = ()  # of the model, of a second opinion
-    trace: TraceWriter | None = None
     started: float = 0.0  # as returned by `time.monotonic`
     estimate: str = ""  # what a statement may cost; empty without a model
     search: WebSearch | None = None  # None: the web is not searched
@@ -86,7 +84,7 @@ class CheckRun:
             pass  # report what was done so far
         usage = sum((calls.usage for calls in self.calls), Usage())
         of_search = as_written(*self.search.warnings) if self.search else ()
-        report = CheckReport(
+        return CheckReport(
             checks=tuple(checks),
             n_statements=len(statements),
             usage=replace(usage, seconds=round(time.monotonic() - self.started, 1)),
@@ -95,9 +93,6 @@ class CheckRun:
             versions=self.versions,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
         )
-        if self.trace:
-            self.trace.record({"event": "report", "report": report.to_values()})
-        return report
 
     def _of_statements(self, checks: Sequence[Check]) -> Iterator[Note]:
         settings, n_checks = self.settings, len(checks)
@@ -123,7 +118,7 @@ def checking(
     settings: Settings,
     corpus: runtime.Places | None,
     trace: Path | None = None,
-    tell: Callable[[int, int], None] | None = None,
+    on_calls: Callable[[int, int], None] | None = None,
     *,
     keep: bool = True,
     fetching: Callable[[FetchStep], None] = lambda step: None,
@@ -134,7 +129,7 @@ def checking(
         settings: all settings.
         corpus: the knowledge base, as folders or open corpora; None: search the web only.
         trace: trace file to write; replies that it already holds are reused.
-        tell: called with (done, total) model calls, or verifier judgements.
+        on_calls: called with (done, total) model calls, or verifier judgements.
         keep: whether to cache judged pairs in `runtime.judgements_file()`.
         fetching: called with the pages being fetched, if fetching is enabled.
 
@@ -147,38 +142,27 @@ def checking(
     prompts = runtime.templates(settings.chat, settings.language)
     chosen = settings.check
     with ExitStack() as stack:
-        memory = {}
-        if trace and trace.is_file() and trace.stat().st_size:
-            memory = read_trace(trace).memory
+        known = read_replies(trace) if trace and trace.is_file() else {}
         writer = stack.enter_context(TraceWriter(trace)) if trace else None
         stored = stack.enter_context(runtime.open_corpora(settings, corpus)) if corpus else None
         calls = second = None
         if chosen.asks_a_model:
             record = writer.record if writer else None
-            calls = Calls(runtime.clients(settings.chat), settings.budget.limits, memory, record)
+            calls = Calls(runtime.clients(settings.chat), settings.budget.limits, known, record)
         languages = None
         judge: VerifierJudge | ModelJudge
         if calls and chosen.confirmation == "model":
-            judge = ModelJudge(calls, prompts, _asking(settings, prompts), tell)
+            judge = ModelJudge(calls, prompts, settings, on_calls)
         else:
             own = runtime.verifier(settings.models, keep=keep)
             stack.callback(own.close)
             verifier = stack.enter_context(runtime.with_second_opinions(settings, own))
             second = verifier.calls if isinstance(verifier, WithSecondOpinion) else None
-            judge = VerifierJudge(verifier, own, tell)
+            judge = VerifierJudge(verifier, own, on_calls)
             languages = runtime.languages(settings.models)
         interpreter = None
         if calls and chosen.interpretation == "model":
-            interpreter = ModelInterpreter(
-                calls,
-                prompts,
-                settings.language,
-                guided=chosen.guidance == "json",
-                temperature=settings.chat.temperature,
-                at_once=settings.chat.at_once,
-                tokens=settings.chat.tokens_of_steps,
-                on_progress=tell,
-            )
+            interpreter = ModelInterpreter(calls, prompts, settings, on_calls)
         listed = chosen_list(settings.library.reliability, settings.language)
         rules = listed.rules if listed else None
         web = _web(settings, stack, rules, languages, fetching) if online else None
@@ -206,40 +190,28 @@ def checking(
             versions["reliability"] = listed.fingerprint
         if calls:
             versions["prompts"] = prompts.fingerprint
-        run = CheckRun(
+        warnings = tuple(_warnings(settings, languages))
+        if writer:
+            writer.record(
+                {
+                    "event": "run",
+                    "trace_version": VERSION,
+                    "created": datetime.now(UTC).isoformat(timespec="seconds"),
+                    "settings": public_settings(settings),
+                    "versions": versions,
+                    "warnings": texts(warnings),
+                }
+            )
+        yield CheckRun(
             settings=settings,
             pipeline=pipeline,
             versions=versions,
-            warnings=tuple(_warnings(settings, languages)),
+            warnings=warnings,
             calls=tuple(filter(None, (calls, second))),
-            trace=writer,
             started=time.monotonic(),
             estimate=_estimate(settings, bool(stored) + bool(web)),
             search=web.candidates.search if web else None,
         )
-        _begin_trace(run)
-        yield run
-
-
-def _asking(settings: Settings, prompts: Templates) -> Asking:
-    n_options, n_labels = len(prompts.options), len(settings.check.answer_labels)
-    if n_labels < n_options:
-        raise ConfigError(
-            f"check.answer_labels has {n_labels} labels; expected {n_options}, one for each line "
-            "of options.txt."
-        )
-    return Asking(
-        probabilities=settings.check.probabilities,
-        guidance=settings.check.guidance,
-        repetitions=settings.check.repetitions,
-        labels=settings.check.answer_labels,
-        delimiter=settings.check.label_delimiter,
-        with_source=settings.check.passage_source,
-        top_logprobs=settings.check.top_logprobs,
-        temperature=settings.chat.temperature,
-        at_once=settings.chat.at_once,
-        tokens=settings.chat.tokens_of_steps,
-    )
 
 
 def _web(
@@ -322,28 +294,3 @@ def _estimate(settings: Settings, n_sources: int) -> str:
         return ""
     pace = f"{settings.chat.at_once} at once; the time is estimated after the first replies"
     return f"A statement takes {', and '.join(parts)}: {pace}."
-
-
-def _begin_trace(run: CheckRun) -> None:
-    if run.trace is None:
-        return
-    judge, model = run.pipeline.judge, None
-    if isinstance(judge, ModelJudge):
-        steps = ("", *run.settings.chat.models_of_steps)
-        model = model_of(judge, {step: judge.calls.model(step).fingerprint for step in steps})
-    run.trace.record(
-        {
-            "event": "run",
-            "trace_version": VERSION,
-            "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "settings": public_settings(run.settings),
-            "versions": dict(run.versions),
-            "warnings": texts(run.warnings),
-            "check": {
-                "ignored": sorted(map(str, run.pipeline.ignored)),
-                "threshold": run.pipeline.threshold,
-                "count_copies": run.pipeline.count_copies,
-                "model": model,
-            },
-        }
-    )

@@ -10,25 +10,28 @@ the pair, so that repeating a question gives the same prompt.
 
 import hashlib
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, TypeAlias
 
 from pincite import containment
 from pincite.completions import Completion, Prompt
+from pincite.errors import ConfigError
 from pincite.judgement import confirmation
 from pincite.llm import replies
-from pincite.llm.calls import Calls, all_at_once, in_calls
-from pincite.llm.chat import GuidanceKind, guidance_for
+from pincite.llm.calls import Calls, Progress, all_at_once, in_calls
+from pincite.llm.chat import guidance_for
 from pincite.llm.templates import Templates
 from pincite.protocols import Floats, Verifier
-from pincite.settings import Probabilities
+from pincite.settings import Settings
 from pincite.text import words
 from pincite.types import Claim, Evidence, Failed, Passage, sigmoid
 from pincite.verbs.check.report import STOPPED, Reading
 
+ANALYSE, CHOOSE = "freetext_confirmation_analysis", "multiple_choice_confirmation_analysis"
 FEW_REPETITIONS = 30  # for `estimate`: EvidenceSeeker's guide recommends at least this many
+SEED = 13
 ANALYSIS_TOKENS, CHOICE_TOKENS = 500, 60
 _CHUNK = 16  # pairs between two checks for Ctrl-C: about a second of verifier time on two cores
 _ENOUGH = 0.5  # share of the repetitions that must be readable
@@ -55,7 +58,7 @@ class VerifierJudge:
 
     verifier: Verifier
     reader: SentenceReader | None = None
-    on_progress: Callable[[int, int], None] | None = None
+    on_progress: Progress | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -122,119 +125,113 @@ def _decided(pairs: Sequence[tuple[Reading, Passage]], found: Sequence[Evidence]
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
-    """The settings of EvidenceSeeker's confirmation analyser."""
-
-    probabilities: Probabilities = "logprobs"
-    guidance: GuidanceKind = "json"
-    repetitions: int = 1  # of the multiple choice, each in its own order
-    labels: tuple[str, ...] = ("A", "B", "C")  # as many are drawn as there are options
-    delimiter: str = "."  # between a label and its option
-    with_source: bool = True  # title, author and year precede a passage
-    top_logprobs: int = 5
-    temperature: float = 0.2
-    at_once: int = 16
-    seed: int = 13
-    tokens: Mapping[str, int] = field(default_factory=dict)  # reply limits by step
-
-
-@dataclass(frozen=True, slots=True)
 class ModelJudge:
     """DOC = P(first option | I, D) - P(first option | non-I, D), by a language model."""
 
     calls: Calls
     templates: Templates
-    how: Asking = field(default_factory=Asking)
-    on_progress: Callable[[int, int], None] | None = None  # calls done, total
+    settings: Settings = field(default_factory=Settings)
+    on_progress: Progress | None = None  # calls done, total
+
+    def __post_init__(self) -> None:
+        n_options, n_labels = len(self.templates.options), len(self.settings.check.answer_labels)
+        if n_labels < n_options:
+            raise ConfigError(
+                f"check.answer_labels has {n_labels} labels; expected {n_options}, one for each "
+                "line of options.txt."
+            )
 
     @property
     def fingerprint(self) -> str:
         """The models of both steps, and the source of the probabilities."""
-        steps = ("freetext_confirmation_analysis", "multiple_choice_confirmation_analysis")
-        models = dict.fromkeys(self.calls.model(step).fingerprint for step in steps)
-        return f"{' + '.join(models)} by {self.how.probabilities}"
+        models = dict.fromkeys(self.calls.model(step).fingerprint for step in (ANALYSE, CHOOSE))
+        return f"{' + '.join(models)} by {self.settings.check.probabilities}"
 
     def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Evidence | Failed]:
-        """Judge the reading and its negation for all pairs, `how.at_once` at a time."""
-        branches = [
-            (reading, statement, passage)
+        """Judge the reading and its negation for all pairs, `chat.at_once` at a time."""
+        tasks = [
+            partial(self._branch, reading, statement, passage)
             for reading, passage in pairs
             for statement in (reading.text, reading.negation)
         ]
-        asking = [partial(self._branch, *branch) for branch in branches]
-        progress = in_calls(self.on_progress, 1 + self.how.repetitions)
-        answers = iter(all_at_once(asking, self.how.at_once, self.calls, progress))
-        return [_joined(next(answers), next(answers), *pair) for pair in pairs]
+        progress = in_calls(self.on_progress, 1 + self.settings.check.repetitions)
+        branches = iter(all_at_once(tasks, self.settings.chat.at_once, self.calls, progress))
+        return [_combined(next(branches), next(branches), *pair) for pair in pairs]
 
     def _branch(self, reading: Reading, statement: str, passage: Passage) -> _Branch:
         if not statement:
             return Failed("negation", f"“{reading.text}” has no negation to compare with")
-        about = {"reading": reading.reading_id, "passage": passage.passage_id}
-        about["statement"] = statement
-        about_it = passage.about if self.how.with_source else ""
-        shown = f"{about_it}\n{passage.text}" if about_it else passage.text
-        step = "freetext_confirmation_analysis"
-        system, user = self.templates.filled(step, statement=statement, evidence_item=shown)
-        most = self.how.tokens.get(step, ANALYSIS_TOKENS)
-        prompt = Prompt(user, system, most, self.how.temperature, self.how.seed)
-        analysis = self.calls.read(step, prompt, about, lambda reply: reply.text)
+        check, chat = self.settings.check, self.settings.chat
+        about = {
+            "reading": reading.reading_id,
+            "passage": passage.passage_id,
+            "statement": statement,
+        }
+        source = passage.about if check.passage_source else ""
+        evidence = f"{source}\n{passage.text}" if source else passage.text
+        system, user = self.templates.filled(ANALYSE, statement=statement, evidence_item=evidence)
+        max_tokens = chat.tokens_of_steps.get(ANALYSE, ANALYSIS_TOKENS)
+        prompt = Prompt(user, system, max_tokens, chat.temperature, SEED)
+        analysis = self.calls.read(ANALYSE, prompt, about, lambda reply: reply.text)
         if isinstance(analysis, Failed):
             return analysis
-        shares = [
-            self._choice({**about, "repetition": n}, statement, shown, analysis)
-            for n in range(1, self.how.repetitions + 1)
+        choices = [
+            self._choice({**about, "repetition": n}, statement, evidence, analysis)
+            for n in range(1, check.repetitions + 1)
         ]
-        known = [share for share in shares if not isinstance(share, Failed)]
-        failed = [share for share in shares if isinstance(share, Failed)]
-        if failed and (failed[0].step != "reply" or len(known) < _ENOUGH * len(shares)):
-            return failed[0]
-        return sum(known) / len(known), analysis
+        probabilities = [each for each in choices if not isinstance(each, Failed)]
+        failures = [each for each in choices if isinstance(each, Failed)]
+        too_few = len(probabilities) < _ENOUGH * len(choices)
+        if failures and (failures[0].step != "reply" or too_few):
+            return failures[0]
+        return sum(probabilities) / len(probabilities), analysis
 
     def _choice(
-        self, about: dict[str, object], statement: str, shown: str, analysis: str
+        self, about: dict[str, object], statement: str, evidence: str, analysis: str
     ) -> float | Failed:
-        step = "multiple_choice_confirmation_analysis"
-        pair = (self.how.seed, about["passage"], statement, about["repetition"])
-        content = "\0".join(map(str, pair)).encode("utf-8", "replace")
-        seed = int.from_bytes(hashlib.sha256(content).digest()[:8], "big")
-        chance = random.Random(seed)  # noqa: S311 - no secret
-        labels, order = drawn(len(self.templates.options), self.how.labels, chance)
-        delimiter, wording = self.how.delimiter, self.templates.options
-        options = [f"{x}{delimiter} {wording[n]}" for x, n in zip(labels, order, strict=True)]
+        check, chat = self.settings.check, self.settings.chat
+        key = (SEED, about["passage"], statement, about["repetition"])
+        digest = hashlib.sha256("\0".join(map(str, key)).encode("utf-8", "replace")).digest()
+        chance = random.Random(int.from_bytes(digest[:8], "big"))  # noqa: S311 - not a secret
+        labels, order = drawn(len(self.templates.options), check.answer_labels, chance)
+        options = [
+            f"{label}{check.label_delimiter} {self.templates.options[n]}"
+            for label, n in zip(labels, order, strict=True)
+        ]
         system, user = self.templates.filled(
-            step,
+            CHOOSE,
             statement=statement,
-            evidence_item=shown,
+            evidence_item=evidence,
             analysis=analysis,
             options="\n".join(options),
             labels=", ".join(labels),
         )
-        by_logs = self.how.probabilities == "logprobs"
-        guidance = guidance_for(self.how.guidance, labels)
+        by_logprobs = check.probabilities == "logprobs"
+        guidance = guidance_for(check.guidance, labels)
         prompt = Prompt(
             user,
             system,
-            self.how.tokens.get(step, CHOICE_TOKENS if guidance else _PROMPTED_TOKENS),
-            self.how.temperature,
+            chat.tokens_of_steps.get(CHOOSE, CHOICE_TOKENS if guidance else _PROMPTED_TOKENS),
+            chat.temperature,
             chance.randrange(2**31),
-            self.how.top_logprobs if by_logs else 0,
+            check.top_logprobs if by_logprobs else 0,
             guidance,
         )
         first = labels[order.index(0)]
 
-        def read(reply: Completion) -> float | None:
-            if by_logs:
+        def probability(reply: Completion) -> float | None:
+            if by_logprobs:
                 shares = replies.label_probabilities(reply, labels)
                 return shares[first] if shares else None
-            chosen = replies.label_in(reply.text, labels)
-            return None if chosen is None else float(chosen == first)
+            label = replies.label_in(reply.text, labels)
+            return None if label is None else float(label == first)
 
-        found = self.calls.read(step, prompt, {**about, "first": first}, read)
-        if by_logs and isinstance(found, Failed) and found.step == "reply":
+        result = self.calls.read(CHOOSE, prompt, {**about, "first": first}, probability)
+        if by_logprobs and isinstance(result, Failed) and result.step == "reply":
             hint = "; the server may send no log probabilities, or the options may have little of "
             hint += 'them: try probabilities = "estimate"'
-            return Failed("reply", found.detail + hint)
-        return found
+            return Failed("reply", result.detail + hint)
+        return result
 
 
 def drawn(
@@ -247,16 +244,16 @@ def drawn(
     return [labels[place] for place in places], order
 
 
-def _joined(
-    of_reading: _Branch | None, of_negation: _Branch | None, reading: Reading, passage: Passage
+def _combined(
+    confirming: _Branch | None, denying: _Branch | None, reading: Reading, passage: Passage
 ) -> Evidence | Failed:
-    if of_reading is None or of_negation is None:
+    if confirming is None or denying is None:
         return STOPPED
-    if isinstance(of_reading, Failed):
-        return of_reading
-    if isinstance(of_negation, Failed):
-        return of_negation
+    if isinstance(confirming, Failed):
+        return confirming
+    if isinstance(denying, Failed):
+        return denying
     # The quote is chosen by rule; quotes by the model are not shown.
     quote = words.best_quote(reading.text, passage.text)
-    found = confirmation.from_answers(passage, of_reading[0], of_negation[0], quote)
-    return replace(found, analysis=of_reading[1])
+    evidence = confirmation.from_answers(passage, confirming[0], denying[0], quote)
+    return replace(evidence, analysis=confirming[1])

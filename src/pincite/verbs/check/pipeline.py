@@ -103,42 +103,57 @@ class CheckPipeline:
         return containment.attempted(lambda: self._checked(statement, given), unjudged)
 
     def _checked(self, statement: str, interpretation: Interpretation) -> Check:
-        readings_found = codec.values_of(interpretation)
-        self.record(
-            {"event": "statement", "statement": statement, "interpretation": readings_found}
-        )
-        readings = [r for r in interpretation.readings if r.kind not in self.ignored]
-        retrieved = containment.each(self._retrieved, readings, lambda _, why: why)
-        found = dict(zip(readings, retrieved, strict=True))
+        readings = codec.values_of(interpretation)
+        self.record({"event": "statement", "statement": statement, "interpretation": readings})
+        judged = [r for r in interpretation.readings if r.kind not in self.ignored]
+        retrieved = containment.each(self._retrieved, judged, lambda _, why: why)
         pairs = [
             (reading, each)
-            for reading, of_reading in found.items()
+            for reading, of_reading in zip(judged, retrieved, strict=True)
             if isinstance(of_reading, Retrieved)
             for each in of_reading.found
         ]
-        items: dict[Reading, list[Weighed]] = {}
-        for (reading, each), outcome in zip(pairs, self._outcomes(pairs), strict=True):
+        items: dict[Reading, list[Weighed]] = {reading: [] for reading in judged}
+        for (reading, found), outcome in zip(pairs, self._outcomes(pairs), strict=True):
             item = Weighed(
                 outcome=outcome
                 if isinstance(outcome, Evidence)
-                else Unjudged(outcome.step, outcome.detail, each.passage),
-                published=each.published,
-                meta=each.meta,
-                copies=each.copies,
-                corpus=each.corpus,
-                origin=each.origin,
+                else Unjudged(outcome.step, outcome.detail, found.passage),
+                published=found.published,
+                meta=found.meta,
+                copies=found.copies,
+                corpus=found.corpus,
+                origin=found.origin,
             )
-            items.setdefault(reading, []).append(item)
-            judged = {"event": "judged", "reading": reading.reading_id}
-            self.record({**judged, "item": codec.values_of(item)})
-        return combined(
-            statement,
-            interpretation,
-            found,
-            items,
-            threshold=self.threshold,
-            count_copies=self.count_copies,
+            items[reading].append(item)
+            values = codec.values_of(item)
+            self.record({"event": "judged", "reading": reading.reading_id, "item": values})
+        by_reading = dict(zip(judged, retrieved, strict=True))
+        results = tuple(
+            self._result(reading, by_reading.get(reading), items.get(reading, []))
+            for reading in interpretation.readings
         )
+        lost = [each for each in retrieved if isinstance(each, Failed)]
+        return Check(statement, results, interpretation.by, (*interpretation.failures, *lost))
+
+    def _result(
+        self, reading: Reading, retrieved: "Retrieved | Failed | None", items: Sequence[Weighed]
+    ) -> ReadingResult:
+        """Weigh the judged passages of a reading; `retrieved`: None if its type is ignored."""
+        if retrieved is None:
+            weight = Weight(outcome=Outcome.NOT_JUDGED, doc=None, n_texts=0)
+            return ReadingResult(reading, (), weight)
+        if isinstance(retrieved, Failed):
+            return failed(reading)
+        ids = _text_ids([item.passage for item in items])
+        weighed = tuple(
+            replace(item, text_id=text_id, side=confirmation.side(item.doc, self.threshold))
+            for item, text_id in zip(items, ids, strict=True)
+        )
+        how: dict[str, Any] = {"reading": reading.text, "each": self.count_copies}
+        weight = confirmation.weighed_together(weighed, self.threshold, **how)
+        years = confirmation.by_year(weighed, self.threshold, **how)
+        return ReadingResult(reading, weighed, weight, years, retrieved.unread, retrieved.excluded)
 
     def _retrieved(self, readings: Sequence[Reading]) -> list[Retrieved | Failed]:
         if not readings:
@@ -178,52 +193,6 @@ class CheckPipeline:
         known = ", ".join(sorted(self.languages or ()))
         language = (found.language or "").split("-")[0]
         return Failed("language", f"the page is in {language!r}, the model reads {known}")
-
-
-def combined(
-    statement: str,
-    interpretation: Interpretation,
-    found: Mapping[Reading, Retrieved | Failed],
-    items: Mapping[Reading, Sequence[Weighed]],
-    *,
-    threshold: float,
-    count_copies: bool,
-) -> Check:
-    """Combine what was found and judged into a check.
-
-    Args:
-        statement: the statement to check.
-        interpretation: its readings.
-        found: for each judged reading, what was retrieved, or why nothing was.
-        items: the judged passages; sides and text ids are set here.
-        threshold: a text with |DOC| at or below it counts as neutral.
-        count_copies: whether every passage counts, as in EvidenceSeeker.
-    """
-    results = list[ReadingResult]()
-    for reading in interpretation.readings:
-        if reading not in found:
-            left_alone = Weight(outcome=Outcome.NOT_JUDGED, doc=None, n_texts=0)
-            results.append(ReadingResult(reading, (), left_alone))
-            continue
-        retrieved = found[reading]
-        if isinstance(retrieved, Failed):
-            results.append(failed(reading))
-            continue
-        own = items.get(reading, ())
-        ids = _text_ids([item.passage for item in own])
-        own = tuple(
-            replace(item, text_id=text_id, side=confirmation.side(item.doc, threshold))
-            for item, text_id in zip(own, ids, strict=True)
-        )
-        text = reading.text
-        weight = confirmation.weighed_together(own, threshold, reading=text, each=count_copies)
-        years = confirmation.by_year(own, threshold, reading=text, each=count_copies)
-        results.append(
-            ReadingResult(reading, own, weight, years, retrieved.unread, retrieved.excluded)
-        )
-    lost = [each for each in found.values() if isinstance(each, Failed)]
-    failures = (*interpretation.failures, *lost)
-    return Check(statement, tuple(results), interpretation.by, failures)
 
 
 def _text_ids(passages: Sequence[Passage]) -> list[int]:

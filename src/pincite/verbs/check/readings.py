@@ -13,15 +13,16 @@ rules' readings are used.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from pincite.completions import Guidance, Prompt
+from pincite.completions import Completion, Guidance, Prompt
 from pincite.judgement.confirmation import ReadingOrigin, StatementType
 from pincite.llm import replies
-from pincite.llm.calls import Calls, all_at_once, in_calls
+from pincite.llm.calls import Calls, Progress, all_at_once, in_calls
 from pincite.llm.templates import Templates
+from pincite.settings import Settings
 from pincite.text import syntax
 from pincite.text.clauses import clauses
 from pincite.text.sentences import sentences
@@ -501,12 +502,8 @@ class ModelInterpreter:
 
     calls: Calls
     templates: Templates
-    language: str = "en"
-    guided: bool = True  # whether lists are requested with a JSON Schema
-    temperature: float = 0.2
-    at_once: int = 16
-    tokens: Mapping[str, int] = field(default_factory=dict)  # reply limits by step
-    on_progress: Callable[[int, int], None] | None = None  # calls done, total
+    settings: Settings = field(default_factory=Settings)
+    on_progress: Progress | None = None  # calls done, total
 
     @property
     def fingerprint(self) -> str:
@@ -515,32 +512,31 @@ class ModelInterpreter:
 
     def interpret(self, statement: str) -> Interpretation:
         """Return the model's readings with their negations; the rules' if it gave none."""
+        at_once, language = self.settings.chat.at_once, self.settings.language
         tasks = [partial(self._listed, statement, kind) for kind in StatementType]
-        lists = all_at_once(tasks, self.at_once, self.calls, in_calls(self.on_progress, 2))
+        lists = all_at_once(tasks, at_once, self.calls, in_calls(self.on_progress, 2))
         found, failures = list[Reading](), list[Failed]()
-        for kind, listed in zip(StatementType, lists, strict=True):
-            if isinstance(listed, list):
-                found += [Reading("", text, kind, "", "model") for text in listed]
+        for kind, texts in zip(StatementType, lists, strict=True):
+            if isinstance(texts, list):
+                found += [Reading("", text, kind, "", "model") for text in texts]
             else:
-                failures.append(listed or STOPPED)
-        kept, by = numbered(found), self.fingerprint
-        if not kept:
-            kept, by = readings(statement, self.language), "rules"
-        if len(kept) > MOST_READINGS:
-            cut = f"the first {MOST_READINGS} of {len(kept)} readings are kept"
+                failures.append(texts or STOPPED)
+        distinct, by = numbered(found), self.fingerprint
+        if not distinct:
+            distinct, by = readings(statement, language), "rules"
+        if len(distinct) > MOST_READINGS:
+            cut = f"the first {MOST_READINGS} of {len(distinct)} readings are kept"
             failures.append(Failed("budget", cut))
-            kept = kept[:MOST_READINGS]
-        denying = [partial(self._negated, reading) for reading in kept]
-        negated = all_at_once(denying, self.at_once, self.calls, self.on_progress)
-        for n, answer in enumerate(negated):
-            if isinstance(answer, str):
-                kept[n] = replace(kept[n], negation=answer)
-                continue
-            text, why = kept[n].text, (answer or STOPPED).detail
-            failures.append(Failed("negation", f"negation of “{text}” by rule: {why}"))
-            by_rule = kept[n].negation or negation(text, self.language)
-            kept[n] = replace(kept[n], negation=by_rule)
-        return Interpretation(tuple(kept), by, tuple(failures))
+        result = list[Reading]()
+        denials = [partial(self._negated, reading) for reading in distinct[:MOST_READINGS]]
+        negations = all_at_once(denials, at_once, self.calls, self.on_progress)
+        for reading, answer in zip(distinct, negations, strict=False):
+            if not isinstance(answer, str):
+                why = (answer or STOPPED).detail
+                failures.append(Failed("negation", f"negation of “{reading.text}” by rule: {why}"))
+                answer = reading.negation or negation(reading.text, language)
+            result.append(replace(reading, negation=answer))
+        return Interpretation(tuple(result), by, tuple(failures))
 
     def _listed(self, text: str, kind: StatementType) -> list[str] | Failed:
         about = {"statement": text, "type": str(kind)}
@@ -550,23 +546,29 @@ class ModelInterpreter:
         if isinstance(analysis, Failed):
             return analysis
         step = f"list_{kind}_statements"
-        prompt = self._prompt(step, LIST_TOKENS, claim=text, **{f"{kind}_analysis": analysis})
-        prompt = replace(prompt, guidance=Guidance("json", _CLAIMS) if self.guided else None)
+        values = {"claim": text, f"{kind}_analysis": analysis}
+        prompt = self._prompt(step, LIST_TOKENS, _CLAIMS, **values)
         return self.calls.read(step, prompt, about, lambda reply: replies.listed(reply.text))
 
     def _negated(self, reading: Reading) -> str | Failed:
-        prompt = self._prompt("negate_claim", NEGATION_TOKENS, statement=reading.text)
         # A user's prompt states how it wants the answer; EvidenceSeeker's wants plain text.
-        guided = self.guided and "negate_claim" not in self.templates.own
-        prompt = replace(prompt, guidance=Guidance("json", _NEGATION) if guided else None)
+        schema = "" if "negate_claim" in self.templates.own else _NEGATION
+        prompt = self._prompt("negate_claim", NEGATION_TOKENS, schema, statement=reading.text)
 
-        def read(text: str) -> str | None:
-            said = replies.statement_in(text, "negation")
-            return None if said is None or said.casefold() == reading.text.casefold() else said
+        def read(reply: Completion) -> str | None:
+            text = replies.statement_in(reply.text, "negation")
+            return None if text is None or text.casefold() == reading.text.casefold() else text
 
-        about = {"reading": reading.text}
-        return self.calls.read("negate_claim", prompt, about, lambda reply: read(reply.text))
+        return self.calls.read("negate_claim", prompt, {"reading": reading.text}, read)
 
-    def _prompt(self, step: str, max_tokens: int, **values: str) -> Prompt:
+    def _prompt(self, step: str, max_tokens: int, schema: str = "", **values: str) -> Prompt:
+        chat = self.settings.chat
         system, user = self.templates.filled(step, **values)
-        return Prompt(user, system, self.tokens.get(step, max_tokens), self.temperature)
+        guided = schema and self.settings.check.guidance == "json"
+        return Prompt(
+            user,
+            system,
+            chat.tokens_of_steps.get(step, max_tokens),
+            chat.temperature,
+            guidance=Guidance("json", schema) if guided else None,
+        )
