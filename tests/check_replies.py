@@ -54,18 +54,12 @@ def choice(
     parts = ['{"', "answer", '":"', best, '"}']
     if layout == "none":
         return good("".join(parts))
-    if layout == "legacy":
-        tops = [logs if part == best else {part: 0.0} for part in parts]
-        logprobs: dict[str, Any] = {"tokens": parts, "top_logprobs": tops}
-        logprobs["token_logprobs"] = [top[part] for part, top in zip(parts, tops, strict=True)]
-    else:
-        content = []
-        for part in parts:
-            top = logs if part == best else {part: 0.0}
-            pairs = [{"token": token, "logprob": log} for token, log in top.items()]
-            content.append({"token": part, "logprob": top[part], "top_logprobs": pairs})
-        logprobs = {"content": content}
-    return good("".join(parts), logprobs=logprobs)
+    content = []
+    for part in parts:
+        top = logs if part == best else {part: 0.0}
+        pairs = [{"token": token, "logprob": log} for token, log in top.items()]
+        content.append({"token": part, "logprob": top[part], "top_logprobs": pairs})
+    return good("".join(parts), logprobs={"content": content})
 
 
 @dataclass

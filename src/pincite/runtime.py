@@ -1,9 +1,11 @@
 """Builds what every verb needs from the settings: models, corpora, a language model's server."""
 
 import contextlib
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -13,8 +15,14 @@ from pincite.corpus.multi_corpus import Corpora
 from pincite.corpus.protocol import Address, Corpus
 from pincite.errors import ConfigError, MissingModel
 from pincite.library import judges
+from pincite.llm import embeddings
 from pincite.llm.calls import Calls, ReplyCache
-from pincite.llm.chat import JUDGE_KEY_VARIABLE, ChatClient
+from pincite.llm.chat import (
+    EMBEDDINGS_KEY_VARIABLE,
+    JUDGE_KEY_VARIABLE,
+    KEY_VARIABLE,
+    ChatClient,
+)
 from pincite.llm.client import Limits
 from pincite.llm.embeddings import ServedEncoder
 from pincite.llm.judge import Judge, WithSecondOpinion
@@ -43,9 +51,13 @@ def encoder(settings: Settings, name: str = "") -> Encoder:
 
 def _served(how: EmbeddingsSettings, found: weights.Served) -> ServedEncoder:
     prefixes = how.query_prefix, how.passage_prefix
-    return ServedEncoder.from_environment(
-        found.model, found.url, prefixes, how.batch, seconds=how.seconds, at_once=how.at_once
-    )
+    limits = replace(embeddings.LIMITS, seconds=how.seconds, at_once=how.at_once)
+    key = _key(EMBEDDINGS_KEY_VARIABLE)
+    return ServedEncoder(found.model, found.url, key, prefixes, how.batch, limits)
+
+
+def _key(variable: str) -> str:
+    return os.environ.get(variable, "").strip()
 
 
 def _fingerprint(settings: Settings, name: str) -> str:
@@ -169,8 +181,8 @@ def verifier(models: ModelSettings, *, keep: bool = True) -> CrossEncoderVerifie
     """Load the verifier of the settings. `keep`: cache judged pairs in `judgements_file()`."""
     judged = judgements_file() if keep else None
     if served := weights.served(models.verifier):
-        asked = MiniCheckClient(ChatClient.from_environment(served.url, served.model))
-        return CrossEncoderVerifier(asked, judged=judged)
+        client = ChatClient(served.url, served.model, _key(KEY_VARIABLE))
+        return CrossEncoderVerifier(MiniCheckClient(client), judged=judged)
     folder = weights.locate(models.verifier)
     return CrossEncoderVerifier(folder, threads=models.threads, judged=judged)
 
@@ -194,7 +206,7 @@ def clients(chat: ChatSettings) -> dict[str, ChatClient]:
     limits = Limits(seconds=chat.seconds, at_once=chat.at_once)
     names = {"": chat.model, **chat.models_of_steps}
     clients = {
-        name: ChatClient.from_environment(chat.url, name, limits, chat.dialect)
+        name: ChatClient(chat.url, name, _key(KEY_VARIABLE), limits, chat.dialect)
         for name in dict.fromkeys(names.values())
     }
     return {step: clients[name] for step, name in names.items()}
@@ -211,9 +223,8 @@ def judge(settings: Settings) -> Iterator[Judge]:
     chosen = settings.judge
     log_ratios = judges.log_ratios(judges.file_of(settings.library.judges), chosen.model)
     limits = Limits(seconds=chosen.seconds, at_once=chosen.at_once)
-    client = ChatClient.from_environment(
-        chosen.url, chosen.model, limits, chosen.dialect, JUDGE_KEY_VARIABLE
-    )
+    key = _key(JUDGE_KEY_VARIABLE)
+    client = ChatClient(chosen.url, chosen.model, key, limits, chosen.dialect)
     kept = ReplyCache(replies_file())
     try:
         calls = Calls({"": client}, settings.budget.limits, kept, kept.record)

@@ -65,19 +65,18 @@ def judged(judge: ModelJudge, pairs: Sequence[tuple[Reading, Passage]] = (PAIR,)
     return judge.judge(pairs)
 
 
-@pytest.mark.parametrize("layout", ["chat", "legacy"])
 @pytest.mark.parametrize(
     ("of_reading", "of_negation", "doc"),
     [(0.95, 0.02, 0.93), (0.5, 0.3, 0.2), (0.05, 0.65, -0.6), (0.3, 0.3, 0.0)],
 )
 def test_doc_from_log_probabilities(
-    server: Server, layout: str, of_reading: float, of_negation: float, doc: float
+    server: Server, of_reading: float, of_negation: float, doc: float
 ) -> None:
     def shares(_: str, statement: str) -> tuple[float, float, float]:
         first = of_reading if statement == READING.text else of_negation
         return first, (1 - first) / 2, (1 - first) / 2
 
-    server.by_request = Model(shares=shares, layout=layout)
+    server.by_request = Model(shares=shares)
     (found,) = judged(judge_of(server))
     assert isinstance(found, Evidence)
     assert degree(found) == pytest.approx(doc, abs=1e-6)

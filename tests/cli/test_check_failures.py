@@ -60,7 +60,7 @@ def test_a_server_that_fails_in_the_middle(
     reasons = [i["failed"]["detail"] for i in readings(report)[0]["evidence"] if i["failed"]]
     assert reasons
     said = {"cut": "broke off", "slow": "within 1 s", "length": "It was cut: raise max_tokens"}
-    assert all(said.get(way, "no chat completion") in reason for reason in reasons)
+    assert all(said.get(way, "not a chat completion") in reason for reason in reasons)
     assert report["usage"]["n_failed"] > 0
     assert "--trace run.jsonl" in result.stderr
     n_before = len(server.asked)

@@ -165,7 +165,7 @@ def test_evidence_seeker_s_files_become_one_of_ours(tmp_path: Path) -> None:
     assert check.ignore_statement_types == ("normative", "ascriptive")
     assert (check.interpretation, check.confirmation) == ("model", "model")
     assert (check.threshold, check.probabilities) == (0.3, "estimate")
-    assert (check.repetitions, check.guidance, chat.dialect) == (30, "regex", "tgi")
+    assert (check.repetitions, check.guidance, chat.dialect) == (30, "json", "openai")
     assert (chat.url, chat.model) == ("http://localhost:8080/v1", "large")
     assert chat.models_of_steps == {
         "freetext_descriptive_analysis": "small-instruct",

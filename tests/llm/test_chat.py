@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from models.chat_server import Answer, Server, good, refusal, serving
 from support.laws import check_generator
 
+from pincite import runtime
 from pincite.completions import Completion, Guidance, Prompt, TokenChoice
 from pincite.errors import (
     BadReply,
@@ -25,6 +26,7 @@ from pincite.errors import (
 )
 from pincite.llm.chat import ChatClient, Dialect, Streamed, guided
 from pincite.llm.client import Limits
+from pincite.settings import ChatSettings
 
 KEY = "sk-very-secret"
 FAST = Limits(seconds=5, first_wait=0.01, longest_wait=0.5, reply_bytes=10_000)
@@ -99,7 +101,7 @@ def test_a_server_that_asks_for_too_much_patience_is_not_waited_for(server: Serv
 
 def test_a_failing_server_is_asked_so_many_times(server: Server) -> None:
     server.answers = [refusal(500, "out of memory")]
-    assert "answered 500 (out of memory). Ask for less" in failed(server, ServerBusy)
+    assert "answered 500 (out of memory). Send less" in failed(server, ServerBusy)
     assert len(server.asked) == FAST.attempts
 
 
@@ -191,7 +193,9 @@ def test_a_reply_in_another_encoding_is_not_unpacked(server: Server) -> None:
 def test_a_reply_has_its_time_and_no_more(server: Server, answer: Answer) -> None:
     server.answers = [answer]
     began = time.monotonic()
-    assert "no whole reply within 0.4 s" in failed(server, ServerUnreachable, Limits(seconds=0.4))
+    assert "no complete reply within 0.4 s" in failed(
+        server, ServerUnreachable, Limits(seconds=0.4)
+    )
     assert time.monotonic() - began < 3
     assert len(server.asked) == 1
 
@@ -230,7 +234,7 @@ def test_the_key_comes_from_the_environment_and_is_never_shown(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PINCITE_CHAT_KEY", f"  {KEY}\n")
-    client = ChatClient.from_environment(server.url, "tiny", FAST)
+    client = runtime.clients(ChatSettings(url=server.url, model="tiny"))[""]
     client.generate([ASKED])
     assert server.headers[0]["authorization"] == f"Bearer {KEY}"
     assert KEY not in repr(client) + client.fingerprint
@@ -253,7 +257,7 @@ def test_addresses_that_are_refused(url: str) -> None:
 def test_a_key_or_model_that_cannot_be_one() -> None:
     with pytest.raises(ConfigError, match=r"chat\.model is empty"):
         ChatClient("http://a.example/v1", "")
-    with pytest.raises(ConfigError, match="characters that no key has"):
+    with pytest.raises(ConfigError, match="characters that are not valid in a key"):
         ChatClient("http://a.example/v1", "tiny", "a\nb")
 
 
@@ -286,8 +290,9 @@ CHAT = {
         }
     ]
 }
-LEGACY = {"tokens": ["B"], "token_logprobs": [-0.2], "top_logprobs": [{"B": -0.2, "A": -1.7}]}
-OTHERS_ONLY = {"tokens": ["B"], "token_logprobs": [-0.2], "top_logprobs": [{"A": -1.7}]}
+OTHERS_ONLY = {
+    "content": [{"token": "B", "logprob": -0.2, "top_logprobs": [{"token": "A", "logprob": -1.7}]}]
+}
 FOUND = (TokenChoice("B", (("B", -0.2), ("A", -1.7))),)
 
 
@@ -297,8 +302,8 @@ def asked(server: Server, prompt: Prompt, dialect: Dialect = "openai") -> Comple
     return reply
 
 
-@pytest.mark.parametrize("layout", [CHAT, LEGACY, OTHERS_ONLY])
-def test_both_layouts_of_log_probabilities(server: Server, layout: dict[str, Any]) -> None:
+@pytest.mark.parametrize("layout", [CHAT, OTHERS_ONLY])
+def test_log_probabilities_include_the_chosen_token(server: Server, layout: dict[str, Any]) -> None:
     server.answers = [good("B", logprobs=layout)]
     assert asked(server, Prompt("A or B?", top_logprobs=5)).tokens == FOUND
     assert server.asked[0]["logprobs"] is True
@@ -314,8 +319,6 @@ def test_both_layouts_of_log_probabilities(server: Server, layout: dict[str, Any
         {"content": None},
         {"content": [{"logprob": -1}]},
         {"content": [{"token": "B", "top_logprobs": [{"token": "B", "logprob": "NaN"}]}]},
-        {"tokens": ["B"], "top_logprobs": [{}, {}]},
-        {"tokens": ["B"], "top_logprobs": [["B"]]},
     ],
 )
 def test_what_cannot_be_read_is_not_there(server: Server, broken: object) -> None:
@@ -337,9 +340,6 @@ def test_what_cannot_be_read_is_not_there(server: Server, broken: object) -> Non
                 }
             },
         ),
-        ("tgi", "json", {"response_format": {"type": "json", "value": SCHEMA}}),
-        ("tgi", "regex", {"response_format": {"type": "regex", "value": "[AB]"}}),
-        ("nim", "json", {"nvext": {"guided_json": SCHEMA}}),
         ("llamacpp", "grammar", {"grammar": 'root ::= "A" | "B"'}),
         ("vllm", "regex", {"guided_regex": "[AB]", "structured_outputs": {"regex": "[AB]"}}),
     ],
@@ -358,8 +358,8 @@ def test_what_a_server_cannot_enforce_is_said_at_once() -> None:
 
 
 def test_a_reply_that_repeats_the_key(server: Server) -> None:
-    layout = {"tokens": ["sk-very", "-secret"], "token_logprobs": [-1, -1]}
-    server.answers = [good(f"Your key is {KEY}.", logprobs=layout)]
+    tokens = [{"token": token, "logprob": -1} for token in ("sk-very", "-secret")]
+    server.answers = [good(f"Your key is {KEY}.", logprobs={"content": tokens})]
     reply = asked(server, Prompt("What is my key?", top_logprobs=1))
     assert (reply.text, reply.tokens) == ("Your key is [key].", ())
 
@@ -437,10 +437,14 @@ def test_a_server_that_does_not_stream(server: Server) -> None:
 @pytest.mark.parametrize(
     ("answer", "kind", "said"),
     [
-        (streamed(piece("A"), event("{broken")), BadReply, "no JSON: {broken"),
-        (streamed(piece("A"), event("[]")), BadReply, "no chat completion"),
-        (streamed(piece("A"), event({"choices": 3})), BadReply, "no chat completion"),
-        (streamed(piece("A"), event({"choices": [{"delta": 3}]})), BadReply, "no chat completion"),
+        (streamed(piece("A"), event("{broken")), BadReply, "not a chat completion: {broken"),
+        (streamed(piece("A"), event("[]")), BadReply, "not a chat completion"),
+        (streamed(piece("A"), event({"choices": 3})), BadReply, "not a chat completion"),
+        (
+            streamed(piece("A"), event({"choices": [{"delta": 3}]})),
+            BadReply,
+            "not a chat completion",
+        ),
         (streamed(piece("A")), ServerUnreachable, "broke off in the middle of its reply"),
         (
             Answer(body=piece("A"), headers={**EVENTS, "Content-Length": "900"}),
@@ -478,10 +482,10 @@ def test_what_came_before_an_error_stays(
     ("answer", "kind", "said"),
     [
         (refusal(401, f"Wrong key {KEY}"), ServerRefused, "(Wrong key [key])"),
-        (streamed(END, DONE), BadReply, "holds no text"),
+        (streamed(END, DONE), BadReply, "has no text"),
         (streamed(piece("<think>Hm", finish_reason="length"), DONE), BadReply, "raise max_tokens"),
         (Answer(body=b"", headers={**EVENTS, "Content-Encoding": "gzip"}), BadReply, "compressed"),
-        (Answer(body=b"Hello"), BadReply, "no chat completion: Hello"),
+        (Answer(body=b"Hello"), BadReply, "not a chat completion: Hello"),
     ],
 )
 def test_an_error_without_a_piece(
@@ -510,7 +514,7 @@ def test_the_whole_reply_has_one_limit_of_time(server: Server) -> None:
     server.answers = [streamed(*[piece("A ")] * 50, pieces=50, pause=0.05)]
     pieces, error = got(server, Limits(seconds=0.5))
     assert isinstance(error, ServerUnreachable)
-    assert "no whole reply within 0.5 s" in str(error)
+    assert "no complete reply within 0.5 s" in str(error)
     assert len(pieces) < 20
 
 

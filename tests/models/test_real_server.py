@@ -128,7 +128,7 @@ def test_a_limit_of_time(real_server: RealServer) -> None:
     prompt = replace(ASKED, user="Once upon a time there was a bridge. " * 40)
     error = refused(client(real_server, limits=Limits(seconds=0.2)), prompt)
     assert isinstance(error, ServerUnreachable)
-    assert "no whole reply within 0.2 s" in str(error)
+    assert "no complete reply within 0.2 s" in str(error)
 
 
 def test_a_stream(real_server: RealServer) -> None:

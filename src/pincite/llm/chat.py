@@ -1,8 +1,6 @@
 """A client of OpenAI-compatible chat servers: llama.cpp, Ollama, vLLM, hosted ones.
 
-Servers differ in the field for a schema or grammar that a reply must follow (`guided`), and in the
-layout of log probabilities (`tokens_of`): that of chat completions, or that of the older text
-completions, which TGI and NIM use according to their documentation.
+Servers differ in the field for a schema or grammar that a reply must follow (`guided`).
 
 While a reply streams, neither thoughts in `<think>` nor the key are shown. Text that may be the
 start of one of them is withheld until that is clear (`visible`).
@@ -10,10 +8,10 @@ start of one of them is withheld until that is clear (`visible`).
 
 import json
 import math
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from itertools import count
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from pincite.completions import Completion, Guidance, Prompt, TokenChoice
@@ -27,17 +25,13 @@ KEY_VARIABLE = "PINCITE_CHAT_KEY"
 JUDGE_KEY_VARIABLE = "PINCITE_JUDGE_KEY"  # another server may need another key
 EMBEDDINGS_KEY_VARIABLE = "PINCITE_EMBEDDINGS_KEY"
 GuidanceKind = Literal["json", "regex", "grammar", "prompted"]
-Dialect = Literal["openai", "vllm", "llamacpp", "tgi", "nim"]
-DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
+Dialect = Literal["openai", "vllm", "llamacpp"]
 # What each server can enforce. "llamacpp", and "json" of "openai", are tested with llama.cpp's
-# server (tests/models/test_real_server.py), which rejects a regex in TGI's form and ignores one in
-# vLLM's. The others follow their documentation of 2026-11 and were not tested on a real server.
+# server (tests/models/test_real_server.py). "vllm" follows its documentation of 2026-11.
 ENFORCED = {
     "openai": ("json",),
     "vllm": ("json", "regex", "grammar"),
     "llamacpp": ("json", "grammar"),
-    "tgi": ("json", "regex"),
-    "nim": ("json", "regex", "grammar"),
 }
 THINK, THOUGHT = "<think>", "</think>"  # around a reasoning model's thoughts
 
@@ -75,56 +69,38 @@ def guidance_for(kind: GuidanceKind, labels: Sequence[str]) -> Guidance | None:
 def guided(guidance: Guidance | None, dialect: str) -> dict[str, Any]:
     """Return the request fields that make a server enforce the rule.
 
-    >>> guided(Guidance("regex", "[AB]"), "tgi")
-    {'response_format': {'type': 'regex', 'value': '[AB]'}}
+    >>> guided(Guidance("grammar", 'root ::= "A" | "B"'), "llamacpp")
+    {'grammar': 'root ::= "A" | "B"'}
     """
     if guidance is None:
         return {}
     checked_guidance(guidance.kind, dialect)
-    rule = json.loads(guidance.rule) if guidance.kind == "json" else guidance.rule
-    if dialect == "tgi":
-        return {"response_format": {"type": guidance.kind, "value": rule}}
-    if dialect == "nim":
-        return {"nvext": {f"guided_{guidance.kind}": rule}}
-    if guidance.kind == "json":
-        schema = {"name": "reply", "schema": rule, "strict": True}
+    kind, rule = guidance
+    if kind == "json":
+        schema = {"name": "reply", "schema": json.loads(rule), "strict": True}
         return {"response_format": {"type": "json_schema", "json_schema": schema}}
     if dialect == "llamacpp":
         return {"grammar": rule}
     # vLLM renamed the field in 2025 and ignores the name that it does not know.
-    return {f"guided_{guidance.kind}": rule, "structured_outputs": {guidance.kind: rule}}
+    return {f"guided_{kind}": rule, "structured_outputs": {kind: rule}}
 
 
 # ── Replies ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def tokens_of(choice: dict[str, Any]) -> tuple[TokenChoice, ...]:
-    """Return a reply's tokens with their alternatives, from either layout; empty if there are none.
-
-    Chat: `{"content": [{"token", "logprob", "top_logprobs": [{"token", "logprob"}]}]}`. Legacy:
-    `{"tokens": […], "token_logprobs": […], "top_logprobs": [{token: logprob}]}`.
-    """
-    given = choice.get("logprobs")
-    if not isinstance(given, dict):
-        return ()
+    """Return a reply's tokens with their alternatives; empty if there are none to be read."""
     try:
-        if isinstance(given.get("content"), list):
-            return tuple(
-                _token(
-                    each["token"],
-                    each.get("logprob"),
-                    {t["token"]: t["logprob"] for t in each.get("top_logprobs") or ()},
-                )
-                for each in given["content"]
+        return tuple(
+            _token(
+                each["token"],
+                each.get("logprob"),
+                {top["token"]: top["logprob"] for top in each.get("top_logprobs") or ()},
             )
-        if isinstance(given.get("tokens"), list):
-            nothing = [None] * len(given["tokens"])
-            own, tops = given.get("token_logprobs"), given.get("top_logprobs")
-            rows = zip(given["tokens"], own or nothing, tops or nothing, strict=True)
-            return tuple(_token(token, logprob, top or {}) for token, logprob, top in rows)
-    except (KeyError, TypeError, ValueError, AttributeError):
-        pass  # unreadable, so treat as missing
-    return ()
+            for each in choice["logprobs"]["content"]
+        )
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return ()
 
 
 def _token(token: Any, logprob: Any, top: dict[Any, Any]) -> TokenChoice:
@@ -164,7 +140,7 @@ def _completion(
     """Make a complete reply; raises BadReply if it has no text."""
     if not text:
         cut = " It was cut: raise max_tokens." if ended == "length" else ""
-        raise BadReply(f"The reply holds no text.{cut}", 200)
+        raise BadReply(f"The reply has no text.{cut}", 200)
     usage = usage if isinstance(usage, dict) else {}
     counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
     n_prompt, n_reply = (count if isinstance(count, int) else None for count in counts)
@@ -186,7 +162,7 @@ class Streamed:
             choice = (chunk.get("choices") or [{}])[0]
             text = (choice.get("delta") or {}).get("content")
         except (KeyError, TypeError, AttributeError) as error:
-            raise BadReply("A piece of the reply is no chat completion.", 200) from error
+            raise BadReply("A piece of the reply is not a chat completion.", 200) from error
         self.ended = choice.get("finish_reason") or self.ended
         self._text += text if isinstance(text, str) else ""
         return self._new(whole=False)
@@ -228,17 +204,6 @@ class ChatClient(Client):
         # Fields that the model rejects → the names it accepts; "" omits them.
         self._renamed: dict[str, str] = {}
 
-    @classmethod
-    def from_environment(
-        cls,
-        url: str,
-        model: str,
-        limits: Limits | None = None,
-        dialect: Dialect = "openai",
-        variable: str = KEY_VARIABLE,
-    ) -> "ChatClient":
-        return cls(url, model, os.environ.get(variable, "").strip(), limits, dialect)
-
     def __repr__(self) -> str:
         return f"ChatClient({self.url!r}, {self.model!r})"
 
@@ -274,21 +239,20 @@ class ChatClient(Client):
         first piece. Closing the iterator ends the request. The time limit includes the time that
         the caller takes.
         """
-        call, attempt, n_told = Call(), 1, 0
+        call, begun = Call(), False
         self._calls.add(call)
         try:
-            while True:
+            for attempt in count(1):
                 self._check_wanted(call)
                 try:
                     for piece in self._pieces(prompt, call):
-                        n_told += 1
+                        begun = True
                         yield piece
                     return
                 except Retry as retry:
-                    if n_told:  # what was shown cannot be taken back
+                    if begun:  # what was shown cannot be taken back
                         raise retry.error from None
                     self._wait(retry, attempt, call)
-                attempt += 1
         except ServerError as error:
             yield error
         finally:
@@ -304,8 +268,8 @@ class ChatClient(Client):
                 if data == "[DONE]":
                     done = True
                     break
-                if said := reply.add(self._chunk(data)):
-                    yield said
+                if text := reply.add(self._chunk(data)):
+                    yield text
         if not streams:
             whole = self._read(body)
             yield from (whole.text, whole)
@@ -319,14 +283,12 @@ class ChatClient(Client):
     def _chunk(self, data: str) -> dict[str, Any]:
         """Return the JSON object of an event; raises the server's error."""
         try:
-            chunk = json.loads(data)
-        except (ValueError, RecursionError) as error:
-            said = self._printable(data)
-            raise BadReply(f"A piece of the reply is no JSON: {said}", 200) from error
-        if not isinstance(chunk, dict):
-            said = self._printable(data)
-            raise BadReply(f"A piece of the reply is no chat completion: {said}", 200)
-        if failed := chunk.get("error"):
+            chunk: dict[str, Any] = json.loads(data)
+            failed = chunk.get("error")
+        except (ValueError, AttributeError, RecursionError) as error:
+            text = self._printable(data)
+            raise BadReply(f"A piece of the reply is not a chat completion: {text}", 200) from error
+        if failed:
             code = failed.get("code") if isinstance(failed, dict) else None
             status = code if isinstance(code, int) and 400 <= code < 600 else 500
             raise self._failure(status, {}, data.encode())
@@ -386,14 +348,14 @@ class ChatClient(Client):
     def _read(self, body: bytes) -> Completion:
         """Return the first choice; raises BadReply for anything but a chat completion with text."""
         try:
-            given = json.loads(body)
-            choice, usage = given["choices"][0], given.get("usage")
+            reply = json.loads(body)
+            choice, usage = reply["choices"][0], reply.get("usage")
             text, ended = choice["message"]["content"], choice.get("finish_reason")
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            said = self._printable(body[: 4 * SHOWN].decode("utf-8", "replace")) or "it is empty"
-            raise BadReply(f"The reply is no chat completion: {said}", 200) from error
+            shown = self._printable(body[: 4 * SHOWN].decode("utf-8", "replace")) or "it is empty"
+            raise BadReply(f"The reply is not a chat completion: {shown}", 200) from error
         tokens = tokens_of(choice)
         if self._key and self._key in "".join(each.token for each in tokens):
             tokens = ()  # keep the key out of reports and traces
-        shown = visible(text, self._key, whole=True) if isinstance(text, str) else ""
-        return _completion(shown, ended, usage, tokens)
+        text = visible(text, self._key, whole=True) if isinstance(text, str) else ""
+        return _completion(text, ended, usage, tokens)

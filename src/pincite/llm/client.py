@@ -84,7 +84,7 @@ class Client:
     def __init__(self, url: str, key: str, limits: Limits | None) -> None:
         """`url`: already checked; `key`: "" if the server needs none."""
         if not (key.isascii() and key.isprintable()):
-            raise ConfigError(f"{self._variable} holds characters that no key has. Set it again.")
+            raise ConfigError(f"{self._variable} has characters that are not valid in a key.")
         self.url, self._key, self._limits = url, key, limits or Limits()
         self._calls: set[Call] = set()
         self._stopped = False
@@ -119,14 +119,14 @@ class Client:
 
     def _persistently(self, attempt: Callable[[], T], call: Call) -> T:
         """Return the first successful attempt's result; raises ServerError after the last one."""
-        number = 1
+        number = 0
         while True:
+            number += 1
             self._check_wanted(call)
             try:
                 return attempt()
             except Retry as retry:
                 self._wait(retry, number, call)
-            number += 1
 
     def _check_wanted(self, call: Call) -> None:
         if call.refused:
@@ -189,16 +189,16 @@ class Client:
             except httpx2.HTTPError as error:
                 if overdue.is_set():
                     raise self._late() from error
-                said = self._printable(str(error)) or type(error).__name__
-                what = f"cannot be reached ({said}). Is the server running there?"
+                detail = self._printable(str(error)) or type(error).__name__
+                what = f"cannot be reached ({detail}). Is the server running there?"
                 if begun:
-                    what = f"broke off in the middle of its reply ({said})."
+                    what = f"broke off in the middle of its reply ({detail})."
                 raise Retry(ServerUnreachable(f"{self.url} {what}")) from error
 
     def _late(self) -> ServerUnreachable:
         """Not retried: a reply that took too long would do so again."""
         return ServerUnreachable(
-            f"{self.url} gave no whole reply within {self._limits.seconds:g} s. Ask for less at "
+            f"{self.url} sent no complete reply within {self._limits.seconds:g} s. Send less at "
             "once, or use a smaller model or a faster server."
         )
 
@@ -216,7 +216,7 @@ class Client:
         import httpx2
 
         if response.headers.get("content-encoding", "identity") != "identity":
-            raise BadReply(f"{self.url} compressed its reply, which was not asked for.", 200)
+            raise BadReply(f"{self.url} compressed its reply; expected none.", 200)
         size, limit = 0, self._limits.reply_bytes
         try:
             for event in httpx2.EventSource(response, max_event_size=limit):
@@ -246,23 +246,23 @@ class Client:
         self, status: int, headers: Mapping[str, str], body: bytes
     ) -> Retry | ServerRefused:
         """Return the error for a status other than 200."""
-        given = error_of(body)
-        message = self._printable(str(given.get("message") or body.decode("utf-8", "replace")))
-        said = f"{self.url} answered {status}{f' ({message})' if message else ''}."
+        error = error_of(body)
+        message = self._printable(str(error.get("message") or body.decode("utf-8", "replace")))
+        answer = f"{self.url} answered {status}{f' ({message})' if message else ''}."
         # OpenAI also answers 429 when an account has no credit, where waiting does not help.
-        no_credit = "insufficient_quota" in (given.get("code"), given.get("type"))
+        no_credit = "insufficient_quota" in (error.get("code"), error.get("type"))
         if (status in _BUSY and not no_credit) or status >= 500:
-            busy = ServerBusy(f"{said} Ask for less at once, or later.", status)
+            busy = ServerBusy(f"{answer} Send less at once, or try again later.", status)
             return Retry(busy, seconds_to_wait(headers.get("retry-after", "")))
         advice = {
             401: f"Set the server's key in the variable {self._variable}.",
-            402: "The account has no credit left: pay, or use another server.",
+            402: "The account has no credit left: add some, or use another server.",
             403: f"The key in {self._variable} may not use this model.",
             404: self._check,
         }.get(402 if no_credit else status, "See the server's log.")
         if 300 <= status < 400:
             advice = f"Redirects are not followed: set {self._setting} to where the server is."
-        return ServerRefused(f"{said} {advice}", status)
+        return ServerRefused(f"{answer} {advice}", status)
 
 
 @functools.cache
@@ -336,10 +336,8 @@ def checked_url(url: str, setting: str, variable: str) -> str:
 def error_of(body: bytes) -> dict[str, Any]:
     """Return the `error` object of a refusal, or whatever the server sent instead."""
     try:
-        given = json.loads(body)
-    except (ValueError, RecursionError):
+        reply = json.loads(body)
+        error = reply.get("error", reply)
+    except (ValueError, AttributeError, RecursionError):
         return {}
-    if not isinstance(given, dict):
-        return {}
-    error = given.get("error", given)
     return error if isinstance(error, dict) else {"message": error}

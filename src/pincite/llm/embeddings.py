@@ -6,9 +6,7 @@ length.
 
 import hashlib
 import json
-import os
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -46,11 +44,11 @@ class ServedEncoder(Client):
         """Create without sending anything.
 
         Args:
-            model: Its name on the server.
-            url: Up to `/v1`, or TEI's address ending in `/embed`.
+            model: its name on the server.
+            url: up to `/v1`, or TEI's address ending in `/embed`.
             key: "" if the server needs none.
-            prefixes: Texts that the model expects before queries and before passages.
-            batch: Texts per request.
+            prefixes: texts that the model expects before queries and before passages.
+            batch: texts per request.
             limits: None for `LIMITS`.
         """
         self._is_tei = url.rstrip("/").endswith("/embed")
@@ -60,22 +58,6 @@ class ServedEncoder(Client):
         self._model, self._batch = model, batch
         self._prefixes = dict(zip(("query", "passage"), prefixes, strict=True))
         self._dim = 0
-
-    @classmethod
-    def from_environment(
-        cls,
-        model: str,
-        url: str,
-        prefixes: tuple[str, str] = ("", ""),
-        batch: int = BATCH,
-        *,
-        seconds: float = LIMITS.seconds,
-        at_once: int = LIMITS.at_once,
-    ) -> "ServedEncoder":
-        """Create an encoder with the key from `PINCITE_EMBEDDINGS_KEY`, if it is set."""
-        key = os.environ.get(EMBEDDINGS_KEY_VARIABLE, "").strip()
-        limits = replace(LIMITS, seconds=seconds, at_once=at_once)
-        return cls(model, url, key, prefixes, batch, limits)
 
     def __repr__(self) -> str:
         return f"ServedEncoder({self._model!r}, {self.url!r})"
@@ -102,14 +84,12 @@ class ServedEncoder(Client):
         """
         if not texts:
             return np.zeros((0, self.dim), dtype=np.float32)
-        prefix = self._prefixes[role]
-        given = [prefix + text for text in texts]
-        starts = range(0, len(given), self._batch)
-        found = self._each(self._embedded, [given[n : n + self._batch] for n in starts])
-        widths = {vectors.shape[1] for vectors in found} | ({self._dim} if self._dim else set())
-        if len(widths) > 1:
-            raise self._bad(f"vectors of {' and of '.join(map(str, sorted(widths)))} numbers")
-        (self._dim,) = widths
+        prefixed = [self._prefixes[role] + text for text in texts]
+        starts = range(0, len(prefixed), self._batch)
+        found = self._each(self._embedded, [prefixed[n : n + self._batch] for n in starts])
+        lengths = {vectors.shape[1] for vectors in found}
+        self._check_lengths(lengths | ({self._dim} if self._dim else set()))
+        (self._dim,) = lengths
         return np.concatenate(found)
 
     def _embedded(self, texts: list[str], call: Call) -> Floats:
@@ -134,38 +114,41 @@ class ServedEncoder(Client):
         if response.status_code != 200:
             raise self._failure(response.status_code, response.headers, body)
         try:
-            given = json.loads(body)
+            reply = json.loads(body)
         except (ValueError, RecursionError) as error:
-            said = self._printable(body[: 4 * SHOWN].decode("utf-8", "replace"))
-            raise self._bad(said or "nothing") from error
-        return self._checked(self._in_order(given), len(texts))
+            raise self._bad(
+                self._printable(body[: 4 * SHOWN].decode("utf-8", "replace"))
+            ) from error
+        return self._checked(self._in_order(reply), len(texts))
 
-    def _in_order(self, given: Any) -> list[Any]:
+    def _in_order(self, reply: Any) -> list[Any]:
         """Return the vectors of a reply in order; OpenAI's are sorted by index."""
-        rows = given.get("data") if isinstance(given, dict) else given
+        rows = reply.get("data") if isinstance(reply, dict) else reply
         if not isinstance(rows, list):
-            raise self._bad(self._printable(json.dumps(given)))
+            raise self._bad(self._printable(json.dumps(reply)))
         if not all(isinstance(row, dict) for row in rows):
             return rows
         indexes = [row.get("index", n) for n, row in enumerate(rows)]
-        if not all(type(n) is int for n in indexes) or sorted(indexes) != [*range(len(rows))]:
+        if sorted(map(repr, indexes)) != sorted(map(repr, range(len(rows)))):
             raise self._bad(f"vectors with the indexes {self._printable(str(indexes))}")
         return [rows[indexes.index(n)].get("embedding") for n in range(len(rows))]
 
     def _checked(self, rows: list[Any], n_texts: int) -> Floats:
         if len(rows) != n_texts:
             raise self._bad(f"{len(rows)} vectors for {n_texts} texts")
-        if not all(isinstance(row, list) and row for row in rows):
-            raise self._bad("something else than lists of numbers")
-        if len(lengths := {len(row) for row in rows}) > 1:
-            raise self._bad(f"vectors of {' and of '.join(map(str, sorted(lengths)))} numbers")
-        if not all(type(number) in (int, float) for row in rows for number in row):
-            raise self._bad("something else than numbers in a vector")
+        for row in rows:
+            if not (isinstance(row, list) and row and all(type(n) in (int, float) for n in row)):
+                raise self._bad("a vector that is not a list of numbers")
+        self._check_lengths({len(row) for row in rows})
         vectors = np.array(rows, dtype=np.float64)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not (np.isfinite(norms).all() and norms.all()):
             raise self._bad("a vector that is not finite, or has no length")
         return np.asarray(vectors / norms, dtype=np.float32)
+
+    def _check_lengths(self, lengths: set[int]) -> None:
+        if len(lengths) > 1:
+            raise self._bad(f"vectors of {' and of '.join(map(str, sorted(lengths)))} numbers")
 
     def _bad(self, what: str) -> BadReply:
         return BadReply(

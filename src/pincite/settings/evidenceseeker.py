@@ -28,7 +28,6 @@ VALUES: Mapping[str, str] = TABLES["values"]
 NOTES: Mapping[str, str] = TABLES["notes"]
 # EvidenceSeeker's values for a model without them (`get_openai_llm`, llama-index-core 0.14).
 DEFAULTS: Mapping[str, Any] = {"temperature": 0.1, "max_tokens": 1024}
-DIALECTS = ("openai", "tgi", "nim")
 # Encoder servers that Pincite can use too → the path there.
 EMBEDDING_PATHS: Mapping[str, str] = {"tei": "/embed", "ollama": "/v1"}
 KNOWN = {*VALUES, *NOTES, *VARIABLES, "models", "used_model_key"}
@@ -257,21 +256,19 @@ def _choose_server(found: Imported, models: Mapping[str, Mapping[str, Any]]) -> 
     for step in (step for step, (at, _) in servers.items() if at != url):
         notes.append(Note("", step, f"uses another server; all steps here use {url}"))
     main = next(given[step] for step, server in servers.items() if server == (url, name))
-    for option in ("temperature", "timeout", "backend_type"):
+    for option in ("temperature", "timeout"):
         kept = main.get(option)
         if dropped := {s: m.get(option) for s, m in given.items() if m.get(option) != kept}:
             listed = ", ".join(f"{step}: {value}" for step, value in dropped.items())
             message = f"is the same for all steps here: {kept} is kept, and dropped: {listed}"
             notes.append(Note("", option, message))
-        if kept is not None and option != "backend_type":
+        if kept is not None:
             values[TABLES["model"][option]] = kept
-    dialect = str(main.get("backend_type", ""))
-    dialect = values["chat.dialect"] = dialect if dialect in DIALECTS else "openai"
     # Pincite's own check raises only when the model is called.
-    wanted, can = values.get("check.guidance", "json"), chat.ENFORCED[dialect]
-    if wanted != "prompted" and wanted not in can:
-        values["check.guidance"] = can[0]
-        message = f"a server of the kind {dialect} does not enforce {wanted}: {can[0]} is used"
+    guidance = values.get("check.guidance", "json")
+    if guidance not in ("prompted", *chat.ENFORCED["openai"]):
+        values["check.guidance"] = "json"
+        message = f"OpenAI's interface does not enforce {guidance}: json is used"
         notes.append(Note("", "guidance_type", message))
 
 
