@@ -122,7 +122,7 @@ def _indexed(documents: Path, what: str, settings: Settings, quiet: bool) -> Ite
             EmbeddedCorpus.create(folder, runtime.encoder(settings)) as corpus,
             options.progress(quiet) as display,
         ):
-            ingest(corpus, [documents], lambda i: display("adding documents", i.n_read, None))
+            ingest(corpus, [documents], lambda i: display("adding documents", i.n_found, None))
         yield folder
 
 

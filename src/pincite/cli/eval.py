@@ -458,7 +458,7 @@ def _index(
 
     started = time.perf_counter()
     with engines.open_or_create(where, encoder) as corpus:
-        intake = ingest(corpus, [corpus_file], lambda i: tell("indexing", i.n_read, None), **how)
+        intake = ingest(corpus, [corpus_file], lambda i: tell("indexing", i.n_found, None), **how)
     return round(time.perf_counter() - started, 1), intake
 
 

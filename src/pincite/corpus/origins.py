@@ -34,15 +34,17 @@ _LOSE = "INSERT OR REPLACE INTO gone SELECT url, path FROM documents WHERE path 
 class Origins:
     """The source files by full path, each with a signature and the addresses of its documents."""
 
-    def __init__(self, corpus: Path, *, write: bool = True) -> None:
+    def __init__(self, corpus: Path | None, *, write: bool = True) -> None:
         """Open or create the file in the corpus folder; without `write`, work on a copy.
+
+        Without a folder, nothing is kept.
 
         Raises:
             CorpusError: It cannot be opened, or is not such a file.
         """
-        self._path = corpus / NAME
+        self._path = corpus / NAME if corpus else Path(":memory:")
         with self._reported():
-            self._connection = sqlite3.connect(":memory:" if not write else self._path)
+            self._connection = sqlite3.connect(self._path if write else ":memory:")
             self._connection.execute("PRAGMA foreign_keys=ON")
             if not write and self._path.exists():
                 uri = f"{self._path.resolve().as_uri()}?mode=ro"

@@ -19,7 +19,6 @@ from pincite.documents.collection import (
     Piece,
     collected,
     edition,
-    files,
     version,
 )
 from pincite.errors import InputError
@@ -28,73 +27,6 @@ from pincite.types import Document, Reason, Unchecked
 
 MAX_REFUSALS = 100  # listed refusals; further ones are only counted
 BATCH_CHARS = 400_000  # about 700 passages: some seconds of encoding, and all that a kill can cost
-
-
-@dataclass(slots=True)
-class Refusals:
-    """The files that could not be read."""
-
-    unread: list[Unchecked] = field(default_factory=list)  # the first MAX_REFUSALS
-    n_unread: int = 0
-
-    def refuse(self, found: Unchecked) -> None:
-        self.n_unread += 1
-        if len(self.unread) < MAX_REFUSALS:
-            self.unread.append(found)
-
-
-@dataclass(slots=True)
-class Ingested(Refusals):
-    """Counts of the documents so far."""
-
-    n_read: int = 0  # documents with text
-    n_added: int = 0  # new or changed ones
-
-
-def ingest(
-    corpus: Corpus,
-    paths: Sequence[Path],
-    progress: Callable[[Ingested], object] = lambda done: None,
-    read: Callable[[Path], Iterable[Found]] | None = None,
-) -> Ingested:
-    """Add every document under `paths`; unreadable ones are listed with the reason.
-
-    `progress` is called after each batch. `read` returns the documents of a file, to rename them;
-    manifests are then ignored.
-
-    Raises:
-        InputError: A path does not exist; nothing has been added.
-    """
-    done, batch, n_chars = Ingested(), list[Document](), 0
-
-    def commit() -> None:
-        done.n_added += corpus.add(batch)
-        done.n_read += len(batch)
-        batch.clear()
-        progress(done)
-
-    for found in _read(paths, read):
-        if isinstance(found, Unchecked):
-            done.refuse(found)
-            continue
-        batch.append(found)
-        n_chars += len(found.text)
-        if n_chars >= BATCH_CHARS:
-            commit()
-            n_chars = 0
-    commit()
-    return done
-
-
-def _read(paths: Sequence[Path], read: Callable[[Path], Iterable[Found]] | None) -> Iterator[Found]:
-    if read:
-        for path in list(files(paths)):
-            yield from read(path)
-        return
-    collection = collected(paths)
-    for piece in collection.pieces:
-        yield from collection.read(piece)
-    yield from collection.missing()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +40,16 @@ class How:
     called: Mapping[str, Path] = field(default_factory=dict)
     # Converts a `file:` address to the one the user knows, for a downloaded copy.
     named: Callable[[str], str] = str
+    # Reads the documents of a file, in place of the readers by format.
+    read: Callable[[Path], Iterable[Found]] | None = None
 
 
 @dataclass(slots=True)
-class Outcome(Refusals):
+class Outcome:
     """Counts and addresses of the documents so far; `gone` ones are still in the corpus."""
 
+    unread: list[Unchecked] = field(default_factory=list)  # the first MAX_REFUSALS
+    n_unread: int = 0
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
@@ -124,6 +60,11 @@ class Outcome(Refusals):
     n_files: int = 0
     n_files_done: int = 0
     n_found: int = 0  # documents and refusals so far; grows while a long file is read
+
+    def refuse(self, found: Unchecked) -> None:
+        self.n_unread += 1
+        if len(self.unread) < MAX_REFUSALS:
+            self.unread.append(found)
 
 
 Progress = Callable[[Outcome], None]
@@ -159,7 +100,7 @@ def update(
     collection = collected(paths, called=how.called)
     run = _Run(corpus, origins, how, progress or (lambda outcome: None))
     run.outcome.n_files = len(collection.pieces)
-    read = partial(_contents, replace(collection, pieces=[]), how.named)
+    read = partial(_contents, replace(collection, pieces=[]), how)
     files = [run.signed(piece, collection) for piece in collection.pieces]
     for signed in (file for file in files if file.is_same):
         run.take(signed, (), collection)
@@ -170,12 +111,23 @@ def update(
     run.commit()
     for missing in collection.missing():
         run.outcome.refuse(missing)
-    run.clear_away(paths)
+    run.find_gone(paths)
     return run.outcome
 
 
+def ingest(
+    corpus: Corpus,
+    paths: Sequence[Path],
+    progress: Progress | None = None,
+    read: Callable[[Path], Iterable[Found]] | None = None,
+) -> Outcome:
+    """Add every document under `paths`, without remembering the files; raises as `update`."""
+    with Origins(None) as origins:
+        return update(corpus, origins, paths, How(reread=True, read=read), progress)
+
+
 FOUND_A_STEP = 1_000  # documents and refusals between two calls of `progress`
-LEAVING_AT_ONCE = 1_000  # withdrawn addresses looked up together
+WITHDRAWN_AT_ONCE = 1_000  # withdrawn addresses looked up together
 # Reasons of records with no text, or no longer any.
 _NO_SOURCE = frozenset({Reason.TITLE_ONLY, Reason.WITHDRAWN})
 
@@ -186,13 +138,11 @@ class _Signed(NamedTuple):
     is_same: bool  # unchanged since it was last read
 
 
-def _contents(
-    collection: Collection, named: Callable[[str], str], signed: _Signed
-) -> Iterator[Found]:
+def _contents(collection: Collection, how: How, signed: _Signed) -> Iterator[Found]:
     if not signed.signature:
         signed.piece.path.stat()  # raises with the reason
-    for found in collection.read(signed.piece):
-        url = named(found.url)
+    for found in how.read(signed.piece.path) if how.read else collection.read(signed.piece):
+        url = how.named(found.url)
         yield found if url == found.url else replace(found, url=url)
 
 
@@ -207,8 +157,8 @@ class _Run:
         self._read: list[tuple[Path, str, list[str]]] = []  # since the last commit
         # Addresses withdrawn since then: the file, and whether to remember it even if the corpus
         # has no such document, because an earlier file that has it may be read later.
-        self._leaving: dict[str, tuple[Path, bool]] = {}
-        self._there: set[Path] = set()
+        self._withdrawn: dict[str, tuple[Path, bool]] = {}
+        self._seen: set[Path] = set()
 
     def signed(self, piece: Piece, collection: Collection) -> _Signed:
         try:
@@ -220,7 +170,7 @@ class _Run:
 
     def take(self, signed: _Signed, found: Iterable[Found], collection: Collection) -> None:
         path = signed.piece.path.resolve()
-        self._there.add(path)
+        self._seen.add(path)
         try:
             if signed.is_same:
                 urls = self._origins.addresses(path)
@@ -228,14 +178,14 @@ class _Run:
                 for url in urls:
                     collection.known_as(url)
             else:
-                self._take_in(signed, path, found, collection)
+                self._read_file(signed, path, found, collection)
         except (InputError, OSError) as error:  # one unreadable file does not end the run
             url = self._how.named(path.as_uri())
             self.outcome.refuse(Unchecked(url, Reason.REFUSED, str(error)))
         self.outcome.n_files_done += 1
         self._progress(self.outcome)
 
-    def _take_in(
+    def _read_file(
         self, signed: _Signed, path: Path, contents: Iterable[Found], collection: Collection
     ) -> None:
         urls, whole = dict[str, None](), True
@@ -250,7 +200,7 @@ class _Run:
                 urls[found.url] = None
             elif isinstance(found, Document):
                 urls[found.url] = None
-                self._hold(found)
+                self._add_to_batch(found)
             elif found.reason in _NO_SOURCE:
                 self._withdraw(found, path)
             else:
@@ -268,13 +218,13 @@ class _Run:
         known = ((file, edition(file)) for file in self._origins.all_files())
         return {file for file, other in known if other and other > this}
 
-    def _hold(self, document: Document) -> None:
+    def _add_to_batch(self, document: Document) -> None:
         """Add a document to the batch, unless that has a later version of it."""
-        held = self._batch.get(document.url)
-        if held and version(held.meta) > version(document.meta):
+        known = self._batch.get(document.url)
+        if known and version(known.meta) > version(document.meta):
             self.outcome.n_superseded += 1
             return
-        self._leaving.pop(document.url, None)
+        self._withdrawn.pop(document.url, None)
         self._batch[document.url] = document
         self._n_chars += len(document.text)
         if self._n_chars >= BATCH_CHARS:
@@ -285,10 +235,10 @@ class _Run:
         if found.reason is not Reason.WITHDRAWN:
             counts = self.outcome.passed_over
             counts[found.reason.value] = counts.get(found.reason.value, 0) + 1
-        is_held = self._batch.pop(found.url, None) is not None
+        was_in_batch = self._batch.pop(found.url, None) is not None
         is_last_word = found.reason is Reason.WITHDRAWN or edition(path) is not None
-        self._leaving[found.url] = path, is_held or is_last_word
-        if len(self._leaving) >= LEAVING_AT_ONCE:
+        self._withdrawn[found.url] = path, was_in_batch or is_last_word
+        if len(self._withdrawn) >= WITHDRAWN_AT_ONCE:
             self.commit()
 
     def _stored(self, urls: Iterable[str]) -> list[str]:
@@ -298,21 +248,21 @@ class _Run:
 
     def commit(self) -> None:
         """Commit the batch, then record the completely read files."""
-        latest = self._news(list(self._batch.values()))
-        leaving = self._stored(self._leaving)
-        remembered = {url for url, (_, always) in self._leaving.items() if always} | set(leaving)
-        self.outcome.removed += leaving
+        latest = self._new_or_changed(list(self._batch.values()))
+        stale = self._stored(self._withdrawn)
+        remembered = {url for url, (_, always) in self._withdrawn.items() if always} | set(stale)
+        self.outcome.removed += stale
         if self._corpus is not None and not self._how.dry:
             self._corpus.add(latest)
-            if leaving:
-                self._corpus.delete(leaving)
+            if stale:
+                self._corpus.delete(stale)
         self._origins.record(self._read)
-        self._origins.withdraw([(url, self._leaving[url][0]) for url in sorted(remembered)])
-        self._batch, self._n_chars, self._read, self._leaving = {}, 0, [], {}
+        self._origins.withdraw([(url, self._withdrawn[url][0]) for url in sorted(remembered)])
+        self._batch, self._n_chars, self._read, self._withdrawn = {}, 0, [], {}
         self._progress(self.outcome)
 
-    def _news(self, documents: list[Document]) -> list[Document]:
-        news, states = list[Document](), list[Comparison](["new"] * len(documents))
+    def _new_or_changed(self, documents: list[Document]) -> list[Document]:
+        found, states = list[Document](), list[Comparison](["new"] * len(documents))
         if self._corpus is not None:
             states = self._corpus.compared(documents)
         for document, state in zip(documents, states, strict=True):
@@ -323,15 +273,15 @@ class _Run:
             else:
                 where = self.outcome.added if state == "new" else self.outcome.changed
                 where.append(document.url)
-                news.append(document)
-        return news
+                found.append(document)
+        return found
 
     def _is_older(self, document: Document) -> bool:
         (stored,) = self._corpus.get([document.url]) if self._corpus is not None else [None]
         return stored is not None and version(stored.meta) > version(document.meta)
 
-    def clear_away(self, paths: Sequence[Path]) -> None:
-        lost = [path for path in self._origins.below(paths) if path not in self._there]
+    def find_gone(self, paths: Sequence[Path]) -> None:
+        lost = [path for path in self._origins.below(paths) if path not in self._seen]
         self._origins.lose(lost)
         gone = self._origins.gone(paths)
         stored = self._stored(gone)

@@ -48,7 +48,7 @@ def furnish(site: Site, say: Callable[[str], None]) -> None:
         with tempfile.TemporaryDirectory(prefix=_ASIDE, dir=site.server.folder) as aside:
             folder = Path(aside) / "corpus"
             with EmbeddedCorpus.create(folder, encoder) as corpus:
-                ingest(corpus, [documents], lambda _: None)
+                ingest(corpus, [documents])
             entry = site.corpora.add(LOCAL, name, about=about, shared=Shared.EVERYBODY)
             place = site.corpora.folder_of(entry.corpus_id)
             place.parent.mkdir(parents=True, exist_ok=True)
