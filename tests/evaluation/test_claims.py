@@ -109,9 +109,10 @@ def test_an_empty_file_is_an_error(tmp_path: Path, content: str) -> None:
 
 
 def test_a_plot_that_cannot_be_written_is_an_input_error(tmp_path: Path) -> None:
-    depths = {"others": {"n": 1, "mean": 1.0, "depths": {"1": 1}}}
+    point = {"recall": 1.0, "precision": 0.5, "threshold": 0.0}
+    failed = {"curves": {"pincite": [point]}, "against": "featured"}
     with pytest.raises(InputError, match="cannot be written"):
-        plots.failed_verification(tmp_path / "nowhere" / "r.png", None, depths)
+        plots.failed_verification(tmp_path / "nowhere" / "r.png", failed)
 
 
 # Systems

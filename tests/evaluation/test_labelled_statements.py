@@ -49,7 +49,7 @@ def test_rows_with_levels_types_and_dates(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("{", "line 1: no JSON"),
+        ("{", "line 1: not valid JSON"),
         ("[]", "an object was expected"),
         ('{"statement": 3, "label": "confirmed"}', "expected an object with texts"),
         ('{"label": "confirmed"}', "there is no statement"),

@@ -18,16 +18,15 @@ from evaluation.invented import WordVerifier
 from pincite.cli import cli
 from pincite.errors import ConfigError, InputError
 from pincite.evaluation import qa, tables
-from pincite.evaluation.qa import Cited, Question, pubmed_url
+from pincite.evaluation.qa import Question, pubmed_url
 from pincite.protocols import Floats
 from pincite.retrieval.retrievers import Fused, Reranked
-from pincite.text.citation_marks import cited_sentences
 from pincite.types import Claim, Document, Hit, Passage, Span
 from pincite.verbs.ask import build as build_ask
 from pincite.verbs.ask.answer_check import AnswerChecker
 from pincite.verbs.ask.extract import Extractor
 from pincite.verbs.ask.pipeline import AskPipeline, LiteratureFinder
-from pincite.verbs.ask.report import Answer, Reference, Searched
+from pincite.verbs.ask.report import Searched
 from pincite.verbs.verify import build
 
 BRIDGE = "The old stone bridge of Varde opened in 1911."
@@ -38,8 +37,8 @@ PAPERS = {
 }
 URLS = list(PAPERS)
 QUESTIONS = [
-    Question("1", "Is the bridge of Varde old?", frozenset({URLS[0]}), "yes", "yesno"),
-    Question("2", "Did the mill of Varde burn in 1999?", frozenset({URLS[1]}), "no", "yesno"),
+    Question("1", "Is the bridge of Varde old?", frozenset({URLS[0]})),
+    Question("2", "Did the mill of Varde burn in 1999?", frozenset({URLS[1]})),
     Question("3", "What do bakers sell?", frozenset({URLS[2], "gone"})),
 ]
 
@@ -120,72 +119,14 @@ def test_systems(pipeline: AskPipeline) -> None:
         qa.finders(pipeline.finder, ["best"])
 
 
-def test_decisions_beside_the_commonest_word() -> None:
-    asked = [
-        Question(str(n), "?", frozenset(), word) for n, word in enumerate(["yes", "yes", "no"])
-    ]
-    found = qa.decision_measures(asked, ["yes", "maybe", "no"])
-    assert found["majority"]["word"] == "yes"
-    assert found["majority"]["accuracy"] == found["accuracy"] == 0.6667
-    assert found["majority"]["macro"]["f1"] == 0.4  # (0.8 + 0) / 2
-    assert found["macro"]["f1"] == 0.8333  # (2/3 + 1) / 2
-
-
-def test_citation_measures_by_hand() -> None:
-    one = Cited(True, (True,), (False,))
-    overcited = Cited(True, (True, False), (False, True))  # the second adds nothing
-    both_needed = Cited(True, (False, False), (False, False))
-    unsupported, uncited = Cited(False, (False,), (False,)), Cited(False)
-    assert [c.n_of_use for c in (one, overcited, both_needed, unsupported, uncited)] == [
-        1,
-        1,
-        2,
-        0,
-        0,
-    ]
-    found = qa.citation_measures([[one, overcited, unsupported], [uncited]])
-    assert found["citation_recall"] == 0.3333  # (2/3 + 0) / 2
-    assert found["citation_precision"] == 0.25  # (2/4 + 0) / 2
-    assert found["n_sentences"] == 4
-    assert qa.citation_measures([])["citation_recall"] is None
-
-
-def test_an_answer_is_judged(pipeline: AskPipeline) -> None:
-    references = [Reference(n, str(n), PAPERS[url]) for n, url in enumerate(URLS, 1)]
-    text = f"{BRIDGE} [1] {MILL} [2, 3] {BRIDGE} [9] Bakers sold warm bread."
-    sentences = cited_sentences(text)
-    answer = Answer(
-        "?",
-        text,
-        tuple(pipeline.checker.checked(sentences, references)),
-        tuple(references),
-        "somebody",
-        pipeline.searched,
-    )
-    assert qa.cited(answer, pipeline.checker) == [
-        Cited(True, (True,), (False,)),
-        Cited(True, (True, False), (False, True)),
-        Cited(False, (False,), (False,)),
-        Cited(False),
-    ]
-
-
-def test_all_parts(pipeline: AskPipeline) -> None:
-    heard: list[str] = []
-    found = qa.measured(QUESTIONS, pipeline, tell=lambda what, *_: heard.append(what))
-    assert set(found) == set(qa.PARTS)
-    assert found["retrieval"]["n_relevant_not_in_corpus"] == 1
-    assert found["retrieval"]["systems"]["ask"]["RR@10"] == 1.0
-    assert found["decisions"]["n"] == 2
-    assert found["citations"]["citation_recall"] == 1.0
-    assert {"lexical", "ask", "decisions", "answering"} <= set(heard)
+def test_all_systems_are_measured(pipeline: AskPipeline) -> None:
+    calls: list[str] = []
+    found = qa.measured(QUESTIONS, pipeline.finder, tell=lambda what, *_: calls.append(what))
+    assert (found["n_relevant"], found["n_relevant_not_in_corpus"]) == (4, 1)
+    assert found["systems"]["ask"]["RR@10"] == 1.0
+    assert set(calls) == set(qa.SYSTEMS)
     table = tables.qa_table({"file": "q.json", "n": 3, **found})
     assert "1 of 4 papers are not in the corpus" in table
-    assert "always yes" in table
-
-
-def test_without_decisions_there_is_no_such_part(pipeline: AskPipeline) -> None:
-    assert set(qa.measured(QUESTIONS[2:], pipeline, ["decisions"])) == set()
 
 
 @pytest.fixture
@@ -203,8 +144,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pipeline: AskPipeline)
     monkeypatch.setattr(build, "verifying", verifying)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
-    record = {"QUESTION": "Is the bridge of Varde old?", "CONTEXTS": [BRIDGE], "LABELS": ["A"]}
-    value = {"1": {**record, "final_decision": "yes"}}
+    value = {
+        "1": {"QUESTION": "Is the bridge of Varde old?", "CONTEXTS": [BRIDGE], "LABELS": ["A"]}
+    }
     (tmp_path / "pqa.json").write_text(json.dumps(value))
     return tmp_path
 
@@ -213,10 +155,9 @@ def test_the_command(home: Path) -> None:
     arguments = ["eval", "qa", "pqa.json", "--corpus", "papers", "--limit", "5", "-q"]
     shown = CliRunner().invoke(cli, arguments, catch_exceptions=False).output
     assert shown.startswith("pqa.json: 1 questions")
-    only = [*arguments, "--part", "retrieval", "--system", "hybrid", "--json"]
+    only = [*arguments, "--system", "hybrid", "--json"]
     result = json.loads(CliRunner().invoke(cli, only, catch_exceptions=False).output)
-    assert list(result) == ["file", "n", "retrieval", "versions"]
-    assert list(result["retrieval"]["systems"]) == ["hybrid"]
+    assert list(result["systems"]) == ["hybrid"]
 
 
 def test_scifact_as_a_command(home: Path) -> None:
@@ -265,25 +206,20 @@ def written(path: Path, value: Any) -> Path:
 
 def test_pubmedqa(tmp_path: Path) -> None:
     first, second = qa.read_questions(written(tmp_path / "pqa.json.gz", PUBMEDQA))
-    assert (first.question_id, first.text, first.decision) == (
-        "101",
-        "Does the bridge hold?",
-        "yes",
-    )
+    assert (first.question_id, first.text) == ("101", "Does the bridge hold?")
     assert first.relevant == {"https://pubmed.ncbi.nlm.nih.gov/101/"}
     assert first.given is not None
     assert first.given.text == "BACKGROUND: It was built in 1911.\nRESULTS: No crack was seen."
     assert (first.given.title, first.given.published) == ("", "2011")
-    assert second.decision is None
     assert second.given is not None
     assert second.given.text == "Perhaps."
 
 
 def test_bioasq(tmp_path: Path) -> None:
     first, second = qa.read_questions(written(tmp_path / "BioASQ.json", BIOASQ))
-    assert (first.text, first.kind, first.decision) == ("Is the bridge old?", "yesno", "yes")
+    assert first.text == "Is the bridge old?"
     assert first.relevant == {f"https://pubmed.ncbi.nlm.nih.gov/{n}/" for n in (101, 102)}
-    assert (second.relevant, second.decision, second.given) == (frozenset(), None, None)
+    assert (second.relevant, second.given) == (frozenset(), None)
 
 
 @pytest.mark.parametrize(

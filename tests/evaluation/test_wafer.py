@@ -1,4 +1,4 @@
-"""WAFER-like collections: answers in context, failed verification (fig. 2c), URL depth (fig. 7)."""
+"""WAFER-like collections: answers in context, and failed verification (fig. 2c)."""
 
 import json
 from collections.abc import Sequence
@@ -13,8 +13,7 @@ from support.wafer_files import write_records
 from pincite.adapters.ir_datasets import Wafer
 from pincite.cli import cli
 from pincite.errors import InputError
-from pincite.evaluation import plots, tables
-from pincite.evaluation.wafer import contrasted, depths, in_context, measured, open_collection
+from pincite.evaluation.wafer import contrasted, in_context, measured, open_collection
 from pincite.types import Document, Hit, Passage, Span
 from pincite.wiki.wafer import Output, Provenance, WaferRecord
 
@@ -102,14 +101,6 @@ def test_what_failing_citations_are_compared_with() -> None:
     assert measured([labelled[0], partly, gone], pages, WordVerifier(), 0.3, silent) is None
 
 
-def test_depths_of_addresses_by_group() -> None:
-    found = depths([*GOOD, *BAD, OTHER])
-    assert found["featured"] == {"n": 6, "mean": 3.0, "depths": {"3": 6}}
-    assert found["failed"]["mean"] == 1.0
-    assert found["others"]["depths"] == {"0": 1}
-    assert "featured" not in depths(BAD)
-
-
 def hit(text: str, rank: int) -> Hit:
     return Hit(Passage("d", "u", "", text, Span(0, len(text))), 1.0, rank)
 
@@ -155,15 +146,7 @@ def test_a_collection_without_pages_as_a_user_meets_it(
     assert plot.read_bytes().startswith(b"\x89PNG")
     found = json.loads(CliRunner().invoke(cli, [*command, "--json"]).output)
     assert found["failed_verification"]["systems"]["URL depth"]["auroc"] == 1.0
-    assert found["url_depth"]["failed"]["n"] == 3
     assert (found["n"], found["n_failed"]) == (6, 3)
-
-
-def test_a_figure_without_failing_citations(tmp_path: Path) -> None:
-    plots.failed_verification(tmp_path / "f.png", None, depths(GOOD))
-    assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
-    table = tables.wafer_table({"failed_verification": None, "url_depth": depths(GOOD)})
-    assert table.splitlines()[1].split() == ["featured", "6", "3.00", "1.000"]
 
 
 def test_a_collection_has_the_iterators_of_ir_datasets(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import click
 from pincite.cli import options, shell
 from pincite.cli.options import json_option, quiet_option
 
-PARTS = ("retrieval", "decisions", "citations")
 keep_option = click.option(
     "--keep", is_flag=True, help="Keep judged pairs, to resume a run; pairs/s is then meaningless."
 )
@@ -29,7 +28,7 @@ def command() -> None:
 @click.argument("folder", type=options.FilePath)
 @click.option("--split", default="dev", show_default=True, help="Part of the collection.")
 @corpus_option
-@click.option("--plot", type=options.OutFile, help="Write a PNG of SIDE's figures 2c and 7.")
+@click.option("--plot", type=options.OutFile, help="Write a PNG of SIDE's figure 2c.")
 @json_option
 @quiet_option
 @options.setting_options(*VERIFY)
@@ -45,9 +44,9 @@ def wafer(
     """Measure retrieval and failed citations on a WAFER-like collection (`claims --out`).
 
     Reads FOLDER/SPLIT.jsonl, fail-SPLIT.jsonl and corpus-SPLIT.jsonl or corpus.jsonl, plain or .gz.
-    Prints P@1, success rates and R-precision (SIDE's table 4), whether an answer was found, failed
-    verification against featured articles (figure 2c) and the depth of addresses (figure 7);
-    without pages, only the last.
+    Prints P@1, success rates and R-precision (SIDE's table 4), whether an answer was found, and
+    failed verification against featured articles (figure 2c). Without pages, only addresses are
+    measured.
 
     The corpus is indexed once and kept, and so are judged pairs: an interrupted run can be resumed.
     """
@@ -66,11 +65,10 @@ def wafer(
         else:
             found = wafer_.measured(every, None, None, settings.verify.threshold, display)
             result["failed_verification"] = found
-    result["url_depth"] = wafer_.depths(every)
     for warning in result.get("warnings", ()):
         options.say(warning)
-    if plot:
-        plots.failed_verification(plot, result["failed_verification"], result["url_depth"])
+    if plot and result["failed_verification"]:
+        plots.failed_verification(plot, result["failed_verification"])
     click.echo(json.dumps(result, indent=1) if as_json else tables.wafer_table(result))
 
 
@@ -306,7 +304,6 @@ def scifact(folder: Path, as_json: bool, quiet: bool, **given: Any) -> None:
 @click.argument("file", type=options.FilePath)
 @click.option("--corpus", type=options.Address, required=True, help="Corpus of the papers.")
 @click.option("--limit", type=click.IntRange(min=1), help="Most questions. [all]")
-@click.option("--part", "parts", multiple=True, type=click.Choice(PARTS), help="Repeatable. [all]")
 @click.option("--system", "systems", multiple=True, help="System to measure. Repeatable. [all]")
 @json_option
 @quiet_option
@@ -315,21 +312,15 @@ def qa(
     file: Path,
     corpus: Path | str,
     limit: int | None,
-    parts: tuple[str, ...],
     systems: tuple[str, ...],
     as_json: bool,
     quiet: bool,
     **given: Any,
 ) -> None:
-    """Measure `pincite ask` on questions of PubMedQA or BioASQ (JSON, plain or .gz).
+    """Measure the search of `pincite ask` on questions of PubMedQA or BioASQ (JSON, also .gz).
 
-    \b
-    retrieval   MAP@10, P@10, R@10 and RR@10 of each way to search
-    decisions   yes, no or maybe, from the papers that answer the question
-    citations   whether the references support the answers
-
-    The corpus must contain the papers. --limit takes a random sample, the same each time. Judged
-    pairs are kept: an interrupted run can be resumed.
+    Prints MAP@10, P@10, R@10 and RR@10 of each way to search. The corpus must contain the papers.
+    --limit takes a random sample, the same each time.
     """
     from pincite.evaluation import qa as qa_
     from pincite.evaluation import tables
@@ -341,7 +332,7 @@ def qa(
         result = {
             "file": file.name,
             "n": len(questions),
-            **qa_.measured(questions, run.pipeline, parts or PARTS, systems, display),
+            **qa_.measured(questions, run.pipeline.finder, systems, display),
             "versions": dict(run.versions),
         }
     click.echo(json.dumps(result, indent=1) if as_json else tables.qa_table(result))

@@ -10,9 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from pincite.corpus import durable
 from pincite.corpus.protocol import Corpus
@@ -25,21 +23,13 @@ from pincite.types import Document, Hit, Unchecked
 DEPTH = 100  # documents per query: enough for R@100
 QUERIES_AT_ONCE = 64
 
-LARGEST = float(np.finfo(np.float32).max)
 _FIELDS = ("query-id", "corpus-id", "score")
 
 Progress = Callable[[str, int, int], None]  # task, steps done, steps in all
 Qrels = dict[str, dict[str, int]]  # query → document → relevance; 0: judged irrelevant
 
 
-class Ranked(NamedTuple):
-    """A document in a run; its rank is its place in the list."""
-
-    doc_id: str
-    score: float
-
-
-Runs = dict[str, dict[str, list[Ranked]]]  # system → query → documents
+Runs = dict[str, dict[str, list[str]]]  # system → query → ids of documents, best first
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +118,7 @@ def evaluate(
         started = time.perf_counter()
         runs[name] = _run(system.retriever(corpus), collection.queries, name, tell)
         seconds = round(time.perf_counter() - started, 1)
-        ids = {query: [d.doc_id for d in ranked] for query, ranked in runs[name].items()}
-        found = measures.ranking_measures(collection.qrels, ids, measures.GRADED)
+        found = measures.ranking_measures(collection.qrels, runs[name], measures.GRADED)
         measured[name] = {**found, "seconds": seconds}
     relevant = {
         d for judged in collection.qrels.values() for d, grade in judged.items() if grade > 0
@@ -141,8 +130,8 @@ def evaluate(
 
 def _run(
     retriever: Retriever, queries: Mapping[str, str], name: str, tell: Progress
-) -> dict[str, list[Ranked]]:
-    ids, run = list(queries), dict[str, list[Ranked]]()
+) -> dict[str, list[str]]:
+    ids, run = list(queries), dict[str, list[str]]()
     for start in range(0, len(ids), QUERIES_AT_ONCE):
         batch = ids[start : start + QUERIES_AT_ONCE]
         run |= _ranked(retriever, {query_id: queries[query_id] for query_id in batch})
@@ -150,12 +139,12 @@ def _run(
     return run
 
 
-def _ranked(retriever: Retriever, queries: Mapping[str, str]) -> dict[str, list[Ranked]]:
+def _ranked(retriever: Retriever, queries: Mapping[str, str]) -> dict[str, list[str]]:
     """Return DEPTH documents per query; fewer only if no more have a matching passage.
 
     Retrieves more passages if those of a few documents fill the list.
     """
-    found: dict[str, list[Ranked]] = {}
+    found: dict[str, list[str]] = {}
     waiting, k = list(queries), 2 * DEPTH
     while waiting:
         hits = retriever.retrieve([queries[query_id] for query_id in waiting], k)
@@ -166,12 +155,10 @@ def _ranked(retriever: Retriever, queries: Mapping[str, str]) -> dict[str, list[
     return found
 
 
-def _by_document(query_id: str, hits: Sequence[Hit]) -> list[Ranked]:
-    best: dict[str, float] = {}
-    for hit in hits:
-        best.setdefault(hit.passage.url, hit.score)
-    best.pop(query_id, None)
-    return [Ranked(doc_id, score) for doc_id, score in best.items()][:DEPTH]
+def _by_document(query_id: str, hits: Sequence[Hit]) -> list[str]:
+    found = dict.fromkeys(hit.passage.url for hit in hits)
+    found.pop(query_id, None)
+    return list(found)[:DEPTH]
 
 
 def _queries(path: Path) -> Iterator[tuple[str, str]]:
@@ -213,49 +200,35 @@ def _qrels(path: Path) -> Qrels:
 # TREC's file formats for runs and judgements
 
 
-def write_run(path: Path, run: Mapping[str, Sequence[Ranked]], tag: str) -> None:
-    """Write lines `qid Q0 docno rank score tag`, with strictly decreasing scores.
+def write_run(path: Path, run: Mapping[str, Sequence[str]], tag: str) -> None:
+    """Write lines `qid Q0 docno rank score tag`.
 
-    trec_eval sorts by scores as float32 and ignores the ranks: tied scores would give another
-    ranking than the system's.
+    trec_eval ignores the ranks and sorts by the scores, so the scores are reversed ranks, which do
+    not tie.
 
     Raises:
-        InputError: A score is not finite, an id is empty or holds white space, or the file cannot
-            be written.
+        InputError: An id is empty or holds white space, or the file cannot be written.
     """
-    lines = []
-    for query_id, documents in run.items():
-        scores = falling([document.score for document in documents])
-        for rank, (document, score) in enumerate(zip(documents, scores, strict=True), 1):
-            ids = f"{_word(query_id)} Q0 {_word(document.doc_id)}"
-            lines.append(f"{ids} {rank} {score:.9g} {tag}\n")
-    _write(path, lines)
+    _write(
+        path,
+        [
+            f"{_word(query_id)} Q0 {_word(doc_id)} {rank} {len(documents) - rank + 1} {tag}\n"
+            for query_id, documents in run.items()
+            for rank, doc_id in enumerate(documents, 1)
+        ],
+    )
 
 
 def write_qrels(path: Path, qrels: Qrels) -> None:
     """Write lines `qid 0 docno rel`; raises InputError as `write_run` does."""
-    lines = [
-        f"{_word(query_id)} 0 {_word(doc_id)} {relevance}\n"
-        for query_id, judged in qrels.items()
-        for doc_id, relevance in judged.items()
-    ]
-    _write(path, lines)
-
-
-def falling(scores: Sequence[float]) -> list[float]:
-    """Return the scores as strictly decreasing float32 numbers, lowering some if necessary.
-
-    >>> falling([2.0, 1.0, 1.0, 3.0])
-    [2.0, 1.0, 0.9999999403953552, 0.9999998807907104]
-    """
-    found: list[float] = []
-    bound = np.float32(np.inf)
-    for score in scores:
-        if not abs(score) <= LARGEST:  # NaN too
-            raise InputError(f"The score {score} cannot be in a run; expected a float32 number.")
-        bound = min(np.float32(score), np.nextafter(bound, np.float32(-np.inf)))
-        found.append(float(bound))
-    return found
+    _write(
+        path,
+        [
+            f"{_word(query_id)} 0 {_word(doc_id)} {relevance}\n"
+            for query_id, judged in qrels.items()
+            for doc_id, relevance in judged.items()
+        ],
+    )
 
 
 def _word(text: str) -> str:

@@ -1,10 +1,10 @@
-"""`pincite eval qa`: measure `ask` on questions with known papers and answers.
+"""`pincite eval qa`: does the search of `ask` find the papers that answer a question?
 
-* PubMedQA (Jin et al. 2019): one JSON object, PMID → `QUESTION`, `CONTEXTS`, `LABELS`,
-  `LONG_ANSWER`, `final_decision` (yes, no, maybe). The question is that paper's title, so the paper
-  is the only relevant document, and its title is withheld.
-* BioASQ's task b: `{"questions": [{"id", "body", "type", "documents", "exact_answer", …}]}`;
-  documents are addresses that end in the PMID, and an exact answer is a word only for type `yesno`.
+* PubMedQA (Jin et al. 2019): one JSON object, PMID → `QUESTION`, `CONTEXTS`, `LABELS`, … The
+  question is that paper's title, so the paper is the only relevant document, and its title is
+  withheld.
+* BioASQ's task b: `{"questions": [{"id", "body", "documents", …}]}`; documents are addresses that
+  end in the PMID.
 
 Both plain or .gz. A document is identified by its PubMed address, as Pincite's readers return it.
 """
@@ -12,7 +12,6 @@ Both plain or .gz. A document is identified by its PubMed address, as Pincite's 
 import json
 import re
 import zlib
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,32 +22,27 @@ import numpy as np
 from pincite.documents import jsonl
 from pincite.errors import ConfigError, InputError
 from pincite.evaluation import files, measures
-from pincite.judgement.references import Support, support_of
 from pincite.protocols import Retriever
 from pincite.retrieval.retrievers import Fused, Reranked
 from pincite.types import Document
-from pincite.verbs.ask.answer_check import AnswerChecker
-from pincite.verbs.ask.pipeline import AskPipeline, LiteratureFinder
-from pincite.verbs.ask.report import Answer
+from pincite.verbs.ask.pipeline import LiteratureFinder
 
-YES, NO, MAYBE = "yes", "no", "maybe"
-DECISIONS = (YES, NO, MAYBE)
 SEED = 20
+CUTOFF = 10  # documents per question, in BioASQ and in Verif.ai
+SYSTEMS = ("lexical", "dense", "hybrid", "verifai", "reranked", "ask")
 _PMID = re.compile(r"(\d{1,9})/?\s*\Z")
-PARTS = ("retrieval", "decisions", "citations")
 
+Run = Mapping[str, Sequence[str]]  # question → addresses, best first
 Tell = Callable[[str, int, int], None]  # task, steps done, steps in all
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, the addresses of the papers that answer it, and the answer if it is a word."""
+    """A question and the addresses of the papers that answer it."""
 
     question_id: str
     text: str
     relevant: frozenset[str]
-    decision: str | None = None  # one of DECISIONS
-    kind: str = ""  # BioASQ: yesno, factoid, list, summary
     given: Document | None = None  # PubMedQA: the abstract without its conclusion
 
 
@@ -114,204 +108,39 @@ def _pubmedqa(pmid: str, record: Any, place: str) -> Question:
         language="en",
         meta={"pmid": pmid},
     )
-    decision = _decision(fields.get("final_decision"))
-    return Question(pmid, text, frozenset({document.url}), decision, "yesno", document)
+    return Question(pmid, text, frozenset({document.url}), document)
 
 
 def _bioasq(record: Any, place: str) -> Question:
     fields: Mapping[str, Any] = record if isinstance(record, dict) else {}
     question_id, text = jsonl.field_of(fields, "id"), jsonl.field_of(fields, "body")
-    documents, kind = fields.get("documents", []), fields.get("type", "")
+    documents = fields.get("documents", [])
     if not question_id or not text or not files.is_texts(documents):
-        raise InputError(f"{place}: expected id, body, type and documents.")
+        raise InputError(f"{place}: expected id, body and documents.")
     pmids = [_PMID.search(address) for address in documents]
     if None in pmids:
         wrong = documents[pmids.index(None)]
         raise InputError(f"{place}: {wrong!r} does not end in a PMID.")
     urls = frozenset(pubmed_url(found[1]) for found in pmids if found)
-    decision = _decision(fields.get("exact_answer")) if kind == "yesno" else None
-    return Question(question_id, " ".join(text.split()), urls, decision, str(kind))
-
-
-def _decision(value: Any) -> str | None:
-    """Return yes, no or maybe; some years of BioASQ have it in a list."""
-    first = value[0] if isinstance(value, list) and value else value
-    word = first.strip().lower() if isinstance(first, str) else ""
-    return word if word in DECISIONS else None
+    return Question(question_id, " ".join(text.split()), urls)
 
 
 def measured(
     questions: Sequence[Question],
-    pipeline: AskPipeline,
-    parts: Sequence[str] = PARTS,
+    finder: LiteratureFinder,
     systems: Sequence[str] = (),
     tell: Tell = lambda what, done, total: None,
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    finder, checker = pipeline.finder, pipeline.checker
-    if "retrieval" in parts:
-        relevant = sorted({url for question in questions for url in question.relevant})
-        found["retrieval"] = {
-            "n_relevant": len(relevant),
-            "n_relevant_not_in_corpus": sum(one is None for one in finder.documents_of(relevant)),
-            "systems": {
-                name: search_measures(questions, run_of(each, questions, name, tell))
-                for name, each in finders(finder, systems or SYSTEMS).items()
-            },
-        }
-    decided = [question for question in questions if question.decision]
-    if "decisions" in parts and decided:
-        found["decisions"] = decision_measures(decided, decisions(decided, finder, checker, tell))
-    if "citations" in parts:
-        found["citations"] = _citations(questions, pipeline, tell)
-    return found
-
-
-def _citations(questions: Sequence[Question], pipeline: AskPipeline, tell: Tell) -> dict[str, Any]:
-    answers: list[Answer] = []
-    for number, question in enumerate(questions, 1):
-        answers.append(pipeline.ask(question.text))
-        tell("answering", number, len(questions))
-    written = [answer for answer in answers if answer.sentences]
-    judged = [cited(answer, pipeline.checker) for answer in written]
+    """Measure each system; all of them if none is named."""
+    relevant = sorted({url for question in questions for url in question.relevant})
     return {
-        "by": pipeline.writer.fingerprint,
-        "n_abstained": sum(bool(answer.abstained) for answer in answers),
-        **citation_measures(judged),
+        "n_relevant": len(relevant),
+        "n_relevant_not_in_corpus": sum(one is None for one in finder.documents_of(relevant)),
+        "systems": {
+            name: search_measures(questions, run_of(each, questions, name, tell))
+            for name, each in finders(finder, systems or SYSTEMS).items()
+        },
     }
-
-
-# Do the references of an answer support its sentences? ALCE's measures (Gao et al. 2023, §3.3).
-
-
-@dataclass(frozen=True, slots=True)
-class Cited:
-    """Whether a sentence's references support it together, and each of them alone."""
-
-    together: bool
-    alone: tuple[bool, ...] = ()
-    others: tuple[bool, ...] = ()  # whether the other references suffice without it
-
-    @property
-    def n_of_use(self) -> int:
-        """How many of its references count for precision."""
-        if not self.together:
-            return 0
-        pairs = zip(self.alone, self.others, strict=True)
-        return sum(alone or not others for alone, others in pairs)
-
-
-def citation_measures(answers: Sequence[Sequence[Cited]]) -> dict[str, Any]:
-    """Return means over answers with sentences, each with a 95 % bootstrap interval.
-
-    As in ALCE's code, an answer without references has a precision of 0.
-    """
-    recalls = [sum(s.together for s in answer) / len(answer) for answer in answers]
-    precisions = [_precision(answer) for answer in answers]
-    found: dict[str, Any] = {"n": len(answers), "n_sentences": sum(map(len, answers))}
-    for name, values in (("citation_recall", recalls), ("citation_precision", precisions)):
-        found[name] = round(float(np.mean(values)), 4) if values else None
-        found[f"{name}_interval"] = measures.interval(np.array(values)) if values else None
-    return found
-
-
-def cited(answer: Answer, checker: AnswerChecker) -> list[Cited]:
-    """Judge each sentence of an answer; a reference that does not exist supports nothing."""
-    documents = {reference.number: reference.document for reference in answer.references}
-    given = [
-        (one.sentence.text, [documents.get(v.number or 0) for v in one.verdicts])
-        for one in answer.sentences
-    ]
-    questions: list[tuple[str, list[Document | None]]] = []
-    for text, found in given:
-        questions.append((text, found))
-        if len(found) > 1:
-            questions += [(text, [each]) for each in found]
-            questions += [(text, found[:i] + found[i + 1 :]) for i in range(len(found))]
-    answers = iter(_supported(questions, checker))
-    return [_one(len(found), answers) for _, found in given]
-
-
-def _one(n_references: int, answers: Any) -> Cited:
-    together = next(answers)
-    if n_references < 2:  # without the only reference there is nothing
-        return Cited(together, (together,) * n_references, (False,) * n_references)
-    alone = tuple(next(answers) for _ in range(n_references))
-    return Cited(together, alone, tuple(next(answers) for _ in range(n_references)))
-
-
-def _supported(
-    questions: Sequence[tuple[str, Sequence[Document | None]]], checker: AnswerChecker
-) -> list[bool]:
-    pairs = [(text, joined([d for d in found if d])) for text, found in questions]
-    evidence = checker.evidence(pairs)
-    thresholds = (checker.supported_from, checker.contradicted_from)
-    return [
-        support_of(text, each, *thresholds).support is Support.SUPPORTS
-        for (text, _), each in zip(pairs, evidence, strict=True)
-    ]
-
-
-def joined(documents: Sequence[Document]) -> Document:
-    if len(documents) == 1:
-        return documents[0]
-    title = " · ".join(d.title for d in documents if d.title)
-    return Document("", title, "\n\n".join(d.text for d in documents))
-
-
-def _precision(answer: Sequence[Cited]) -> float:
-    n_references = sum(len(sentence.alone) for sentence in answer)
-    return sum(sentence.n_of_use for sentence in answer) / n_references if n_references else 0.0
-
-
-# Yes, no or maybe, from the verifier's verdicts on a question.
-
-AT_ONCE = 8  # questions per batch
-_WORD = {Support.SUPPORTS: YES, Support.CONTRADICTS: NO}
-
-
-def decisions(
-    questions: Sequence[Question], finder: LiteratureFinder, checker: AnswerChecker, tell: Tell
-) -> list[str]:
-    """Return each question's word, in order, from the papers that answer it."""
-    words: list[str] = []
-    thresholds = (checker.supported_from, checker.contradicted_from)
-    for start in range(0, len(questions), AT_ONCE):
-        batch = questions[start : start + AT_ONCE]
-        papers = [
-            [q.given] if q.given else [d for d in finder.documents_of(sorted(q.relevant)) if d]
-            for q in batch
-        ]
-        pairs = [(q.text, one) for q, its in zip(batch, papers, strict=True) for one in its]
-        found = iter(checker.evidence(pairs))
-        for question, its in zip(batch, papers, strict=True):
-            evidence = [each for _ in its for each in next(found)]
-            support = support_of(question.text, evidence, *thresholds).support
-            words.append(_WORD.get(support, MAYBE))
-        tell("decisions", start + len(batch), len(questions))
-    return words
-
-
-def decision_measures(questions: Sequence[Question], predicted: Sequence[str]) -> dict[str, Any]:
-    """Return accuracy and F1 by class of the decisions, and of the most common word alone.
-
-    Only the words that occur as answers are classes: where "maybe" never occurs, it is wrong.
-    """
-    wanted = [question.decision or "" for question in questions]
-    classes = [word for word in DECISIONS if word in wanted]
-    commonest = Counter(wanted).most_common(1)[0][0]
-    baseline = measures.by_class(wanted, [commonest] * len(wanted), classes)
-    return measures.by_class(wanted, predicted, classes) | {
-        "majority": {"word": commonest, **baseline}
-    }
-
-
-# Are the papers that answer a question among the first ten, for each way to search?
-
-CUTOFF = 10  # documents per question, in BioASQ and in Verif.ai
-SYSTEMS = ("lexical", "dense", "hybrid", "verifai", "reranked", "ask")
-
-Run = Mapping[str, Sequence[str]]  # question → addresses, best first
 
 
 def finders(whole: LiteratureFinder, names: Sequence[str] = SYSTEMS) -> dict[str, LiteratureFinder]:

@@ -115,7 +115,7 @@ def beir_table(result: Mapping[str, Any]) -> str:
 
 
 def wafer_table(result: Mapping[str, Any]) -> str:
-    """SIDE's table 4 and figures 2c and 7 as text, as far as the collection allows."""
+    """SIDE's table 4 and figure 2c as text, as far as the collection allows."""
     lines: list[str] = []
     if "page" in result:
         for level, columns in _LEVELS.items():
@@ -149,12 +149,7 @@ def wafer_table(result: Mapping[str, Any]) -> str:
             f"{failed['n_without_page']} without a stored page left out)"
         )
         lines += [head, *_grid(rows), ""]
-    depths = sorted({int(d) for one in result["url_depth"].values() for d in one["depths"]})
-    rows = [["path elements", "n", "mean", *map(str, depths)]]
-    for group, one in result["url_depth"].items():
-        shares = [_number(one["depths"].get(str(d), 0) / one["n"]) for d in depths]
-        rows.append([group, str(one["n"]), _number(one["mean"], 2), *shares])
-    return "\n".join([*lines, *_grid(rows)])
+    return "\n".join(lines)
 
 
 def scifact_table(result: Mapping[str, Any]) -> str:
@@ -173,30 +168,10 @@ def scifact_table(result: Mapping[str, Any]) -> str:
 
 
 def qa_table(result: Mapping[str, Any]) -> str:
-    lines = [f"{result['file']}: {result['n']} questions"]
-    if retrieval := result.get("retrieval"):
-        rows = [["retrieval", *_QA]]
-        for system, values in retrieval["systems"].items():
-            rows.append([system, *(_with_interval(values, name) for name in _QA)])
-        lines += ["", *_grid(rows)]
-        if missing := retrieval["n_relevant_not_in_corpus"]:
-            lines.append(f"{missing} of {retrieval['n_relevant']} papers are not in the corpus.")
-    if decided := result.get("decisions"):
-        rows = [[f"decisions, n = {decided['n']}", "accuracy", "macro-F1", "F1 by word"]]
-        ways = {f"always {decided['majority']['word']}": decided["majority"], "pincite": decided}
-        for way, values in ways.items():
-            words = ", ".join(f"{w} {of['f1']:.3f}" for w, of in values["classes"].items())
-            means = [_with_interval(values, "accuracy"), _with_interval(values["macro"], "f1")]
-            rows.append([f"  {way}", *means, words])
-        lines += ["", *_grid(rows)]
-    if citations := result.get("citations"):
-        lines += [
-            "",
-            f"citations of {citations['n']} answers by {citations['by']} "
-            f"({citations['n_sentences']} sentences; {citations['n_abstained']} abstentions)",
-        ]
-        if citations["n"]:
-            rows = [[f"  {name}", _with_interval(citations, f"citation_{name}")]
-                    for name in ("recall", "precision")]  # fmt: skip
-            lines += _grid(rows)
-    return "\n".join([*lines, "", "95 % bootstrap intervals over the questions."])
+    rows = [["", *_QA]]
+    for system, values in result["systems"].items():
+        rows.append([system, *(_with_interval(values, name) for name in _QA)])
+    lines = [f"{result['file']}: {result['n']} questions", *_grid(rows)]
+    if missing := result["n_relevant_not_in_corpus"]:
+        lines.append(f"{missing} of {result['n_relevant']} papers are not in the corpus.")
+    return "\n".join([*lines, "95 % bootstrap intervals over the questions."])

@@ -22,7 +22,7 @@ from pincite.corpus.protocol import Corpus
 from pincite.documents.jsonl import LabelledClaim
 from pincite.errors import InputError
 from pincite.evaluation import claims, files, measures
-from pincite.evaluation.claims import FAILS, CutRow, Predictions, cut, url_depth
+from pincite.evaluation.claims import FAILS, CutRow, Predictions, cut
 from pincite.protocols import Query, Verifier, WordRetriever
 from pincite.retrieval import fusion, retrievers
 from pincite.text.passages import passages
@@ -36,7 +36,6 @@ _ADDRESS = re.compile(r"\w+://|\{")  # nor is "{Failed verification}" an answer
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
-GROUPS = ("featured", "others", "failed")
 RECALL = 0.15  # SIDE reports the precision at this recall
 _LABELS = {"supported": "support", "partially_supported": "partial", "not_supported": "not_support"}
 
@@ -248,12 +247,6 @@ def _flat(text: str) -> str:
 # Citations tagged {{failed verification}} against those of featured articles.
 
 
-def group_of(record: WaferRecord) -> str:
-    if record.failed:
-        return "failed"
-    return "featured" if record.featured else "others"
-
-
 def contrasted(records: Sequence[WaferRecord]) -> tuple[str, list[tuple[WaferRecord, str]]]:
     """Return the name of the contrast to failing citations, and the labelled records.
 
@@ -324,23 +317,6 @@ def _of_system(
         "auroc_interval": measures.auroc_interval(fails, doubts),
         "average_precision": found_by["average_precision"],
         "precision_at_recall": next(reached, None),
-    }
-
-
-def depths(records: Sequence[WaferRecord]) -> dict[str, Any]:
-    """Figure 7: by group, the counts of addresses by number of path elements, and their mean."""
-    found: dict[str, Counter[int]] = {group: Counter() for group in GROUPS}
-    for record in records:
-        values = map(url_depth, record.urls)
-        found[group_of(record)].update(int(value) for value in values if value == value)
-    return {
-        group: {
-            "n": counts.total(),
-            "mean": round(sum(d * n for d, n in counts.items()) / counts.total(), 3),
-            "depths": {str(depth): counts[depth] for depth in sorted(counts)},
-        }
-        for group, counts in found.items()
-        if counts
     }
 
 
