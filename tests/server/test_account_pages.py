@@ -113,7 +113,6 @@ def test_ones_own_account(site: Site) -> None:
         posted(client, "/account", "/account/password", old=PASSWORD, new="a new password") == 303
     )
     assert posted(client, "/account", "/preferences", language="de", back="/account") == 303
-    assert posted(client, "/help", "/preferences", theme="dark", back="/help") == 303
     assert posted(client, "/account", "/account/delete", password="a new password") == 303
     assert site.people.accounts.listed(9) == []
     assert client.get("/account", headers=PAGE).status_code == 303

@@ -254,18 +254,6 @@ def test_the_page_of_ones_copies(site: Site, ada: Somebody) -> None:
     assert ada.client.post(path, data={"csrf": token(ada)}).status_code == 404
 
 
-def test_many_copies_come_page_by_page(site: Site, ada: Somebody) -> None:
-    shelf = site.own.of(ada.account.account_id)
-    for n in range(5):
-        shelf.attach(copy_of(n), str(n).encode())
-    first = ada.client.get("/api/v1/copies?limit=3").json()
-    assert [c["name"] for c in first["copies"]] == ["0.txt", "1.txt", "2.txt"]
-    rest = ada.client.get(f"/api/v1/copies?limit=3&cursor={first['next']}").json()
-    assert [c["name"] for c in rest["copies"]] == ["3.txt", "4.txt"]
-    assert rest["next"] is None
-    assert ada.client.get("/api/v1/copies?cursor=eA").status_code == 422
-
-
 def test_a_shelf_that_cannot_be_written(site: Site, ada: Somebody) -> None:
     job_id = checked(ada.client, site)
     book, *_ = cited(ada.client, job_id)

@@ -118,7 +118,7 @@ def test_a_right_item_makes_a_row_that_training_reads(
     assert answer.status_code == 201, answer.text
     said = answer.json()
     assert (said["statement"], said["versions"]) == (statement, HEAD["versions"])
-    assert client.get(answer.headers["location"]).json() == said
+    assert client.get(F).json()["feedback"] == [said]
     (row,) = exported(client)
     assert (row["claim"], row["evidence"], row["label"]) == (statement, PASSAGE, label)
     file = tmp_path / "rows.jsonl"
@@ -142,7 +142,6 @@ def test_the_last_word_counts_and_wrong_alone_makes_no_row(
     ]
     assert client.delete(f"{F}/{said['feedback_id']}").status_code == 204
     assert exported(client) == []
-    assert client.get(f"{F}/{said['feedback_id']}").status_code == 404
 
 
 def test_a_reading_becomes_a_row_of_a_test_set(
@@ -184,7 +183,6 @@ def test_lists_and_exports_are_ones_own(client: TestClient, finished: Callable[.
     assert say(client, theirs).status_code == 404
     for job_id in mine:
         say(client, job_id)
-    assert client.get(f"{F}/{kept}").status_code == 404
     assert client.delete(f"{F}/{kept}").status_code == 404
     first = client.get(F, params={"limit": 1}).json()
     second = client.get(F, params={"limit": 1, "cursor": first["next"]}).json()

@@ -24,7 +24,7 @@ from pincite import settings as pipeline_settings
 from pincite.errors import ConfigError
 from pincite.server import plugins, problems, rendering
 from pincite.server.backup import using
-from pincite.server.corpora import AccountFull, DiskFull, fault, link
+from pincite.server.corpora import AccountFull, DiskFull, NameTaken, fault, link
 from pincite.server.demo import furnish
 from pincite.server.identity import LOCAL, Identify, identify_local
 from pincite.server.jobs import KeyReused, QueueFull, TooManyOfYours
@@ -71,6 +71,7 @@ REFUSALS: problems.Refusals = {
     QueueFull: (429, "queue_full", {"Retry-After": "30"}),
     TooManyOfYours: (429, "too_many_of_yours", {"Retry-After": "30"}),
     KeyReused: (409, "idempotency_key_reused", {}),
+    NameTaken: (409, "name_taken", {}),
     DiskFull: (507, "disk_full", {}),
     AccountFull: (422, "account_full", {}),
 }

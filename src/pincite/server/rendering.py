@@ -11,7 +11,6 @@ for notes. Pass only our own texts to `_`, never text from outside: its result i
 import contextlib
 import gettext
 import hashlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -100,20 +99,14 @@ def static(digest: str, name: str) -> Response:
 
 
 def _style() -> str:
-    """The style sheet of the reports in a light and a dark theme, followed by that of the pages."""
-    reports = str(templates.style())
-    light, dark = re.findall(r":root \{([^}]*)\}", reports)
-    chosen = (
-        f":root[data-theme=light] {{{light}; color-scheme: light }}\n"
-        f":root[data-theme=dark] {{{dark}; color-scheme: dark }}\n"
-    )
+    """The style sheet of the reports, followed by that of the pages."""
     # Scope the style of each report to its own page.
     theirs = "".join(
         f".view-{name} {{\n{templates.own_style(f'{name}.css')}}}\n" for name in ("check", "ask")
     )
     sheets = ("pages.css", "corpora.css", "people.css")
     pages = "".join((STATIC / name).read_text(encoding="utf-8") for name in sheets)
-    return reports + chosen + theirs + pages
+    return str(templates.style()) + theirs + pages
 
 
 # ── Words ────────────────────────────────────────────────────────────────────────────────────────
@@ -151,8 +144,6 @@ class Look:
 
 
 TEMPLATES = Path(__file__).parent / "templates"
-THEME = "pincite_theme"  # a cookie
-THEMES = ("light", "dark")
 
 
 def page(
@@ -167,7 +158,6 @@ def page(
     """Render a page, or a part of one, in the visitor's language; `values` are for the template."""
     language = language_of(request)
     template = _environment(language).get_template(name)
-    theme = request.cookies.get(THEME, "")
     forms: dict[str, Any] = {"faults": {}, "given": {}}  # for a form without errors
     text = template.render(
         **forms | values,
@@ -177,7 +167,6 @@ def page(
         path=request.url.path,
         language=language,
         languages=LANGUAGES,
-        theme=theme if theme in THEMES else "",
         server_mode=request.app.state.site.server.mode == "server",
         version=version("pincite"),
         added=[each for plugin in plugins.loaded() for each in plugin.navigation],

@@ -16,7 +16,6 @@ from pincite.server.jobs import Event
 from pincite.server.problems import Problem
 from pincite.server.rendering import Look, page, words_of
 from pincite.server.requests import AskRequest
-from pincite.server.routes import corpora
 from pincite.server.routes.check import form_page
 from pincite.server.routes.jobs import parsed, start_job
 from pincite.server.routing import Router
@@ -66,7 +65,6 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
         answers=render.views(answers, words_of(request), with_texts=True),
         advice=wording.advice(report.answers),
         used=cells.asked(report.usage),
-        covers=corpora.covered(site, look),
     )
 
 

@@ -19,7 +19,6 @@ from pincite.server.identity import Identity, Reader, Runner
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import Look, page, words_of
 from pincite.server.requests import CheckRequest, corpora_in
-from pincite.server.routes import corpora
 from pincite.server.routes.jobs import parsed, readable, start_job
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
@@ -90,7 +89,6 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
         advice=wording.ADVICE,
         legend=report.legend(words),
         used=cells.asked(report.usage),
-        covers=corpora.covered(site, look),
         footnotes=render.to_footnotes(report),
         claimreview=render.to_claimreview(report),
     )

@@ -1,6 +1,5 @@
 """Private copies of sources: add one for a citation, list or remove them, check again with them."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlencode
@@ -24,12 +23,8 @@ from pincite.server.jobs import Job
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import Look, page
 from pincite.server.requests import (
-    Cursor,
-    Limit,
     Shown,
     VerifyFilesRequest,
-    page_of,
-    read_cursor,
 )
 from pincite.server.routes.jobs import FILE, form_of, form_schema, readable, start_job
 from pincite.server.routes.verify import result_page, verified_in
@@ -42,7 +37,6 @@ from pincite.verbs.verify.wording import STEPS
 
 api = Router(prefix="/api/v1", tags=["copies"])
 pages = Router(include_in_schema=False)
-ROWS = 50
 TEXT_BYTES = 2_000_000  # of pasted text: about 300,000 words; a long book should be a file
 PASTED = "pasted.txt"
 READERS = anyio.CapacityLimiter(2)  # files read at once; others wait
@@ -76,10 +70,9 @@ class CopyBody(Shown):
 
 
 class CopyList(BaseModel):
-    """A page of copies, the oldest first."""
+    """Copies, the oldest first."""
 
     copies: list[CopyBody]
-    next: str | None
 
 
 @api.post(
@@ -98,10 +91,10 @@ async def add_copy(job_id: str, request: Request, who: Runner, site: Stores) -> 
 
 
 @api.get("/copies", operation_id="list_copies")
-def list_copies(who: Reader, site: Stores, limit: Limit = 50, cursor: Cursor = None) -> CopyList:
+def list_copies(who: Reader, site: Stores) -> CopyList:
     """Your own copies."""
-    page, following = listed(site, who, limit, cursor)
-    return CopyList(copies=[CopyBody.model_validate(copy) for copy in page], next=following)
+    found = site.own.of(who.account_id).all()
+    return CopyList(copies=[CopyBody.model_validate(copy) for copy in found])
 
 
 @api.delete("/copies/{sha256}", status_code=204, operation_id="delete_copy")
@@ -194,14 +187,6 @@ def _kept(site: Site, who: Identity, source: Named, form: SentForm, folder: Path
     return kept
 
 
-def listed(
-    site: Site, who: Identity, limit: int, cursor: str | None
-) -> tuple[Sequence[OwnCopy], str | None]:
-    (after,) = read_cursor(cursor, (int,)) or (0,)
-    found = [copy for copy in site.own.of(who.account_id).all() if copy.copy_id > after]
-    return page_of(found, limit, lambda copy: (copy.copy_id,))
-
-
 @pages.post("/jobs/{job_id}/copies", response_model=None)
 async def hand_in(
     job_id: str, claim: str, citation: str, request: Request, who: Runner, site: Stores
@@ -232,7 +217,6 @@ def again(job_id: str, who: Runner, site: Stores, _form: Form) -> RedirectRespon
 
 
 @pages.get("/copies")
-def copies(request: Request, who: Reader, site: Stores, cursor: Cursor = None) -> HTMLResponse:
+def copies(request: Request, who: Reader, site: Stores) -> HTMLResponse:
     """The user's own copies, with buttons that delete them."""
-    found, following = listed(site, who, ROWS, cursor)
-    return page(request, "copies.html", who, copies=found, next=following)
+    return page(request, "copies.html", who, copies=site.own.of(who.account_id).all())

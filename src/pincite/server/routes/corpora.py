@@ -3,14 +3,14 @@
 The folder of a new corpus is created with its first documents. No response reveals a folder.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
 from anyio.to_thread import run_sync
 from fastapi import Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
-from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringConstraints
 
 from pincite import codec
 from pincite.corpus.catalogue import Order, Which
@@ -19,22 +19,19 @@ from pincite.corpus.protocol import Catalogue, Way
 from pincite.errors import ConfigError, CorpusError, CorpusInUse
 from pincite.retrieval.filters import Filters, condition
 from pincite.server import forms
-from pincite.server.corpora import CorpusEntry, NameTaken, Opened, Shared, without_places
+from pincite.server.corpora import CorpusEntry, Opened, Shared, without_places
 from pincite.server.forms import Form, also_posted
 from pincite.server.identity import Identity, Librarian, Reader
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import Look, page
 from pincite.server.requests import (
     Body,
-    Cursor,
     IngestRequest,
     IsoDate,
-    Limit,
     Moment,
     SentFile,
     Shown,
     Text,
-    corpora_in,
     page_of,
     read_cursor,
 )
@@ -48,7 +45,11 @@ from pincite.types import Document, Span
 SHOWN_PROBLEMS = 200
 ROWS, HITS = 25, 10  # per page
 FILES = form_schema({"files": {"type": "array", "minItems": 1, "items": FILE}}, ["files"])
-Name = Annotated[Text, Field(min_length=1, max_length=200, pattern=r"\S")]
+Name = Annotated[
+    Text,
+    Field(min_length=1, max_length=200, pattern=r"\S"),
+    AfterValidator(lambda name: " ".join(name.split())),
+]
 About = Annotated[Text, Field(max_length=5_000)]
 Words = Annotated[str, StringConstraints(max_length=300)]
 Values = Annotated[tuple[Words, ...], Field(max_length=20)]
@@ -84,14 +85,12 @@ class CorpusBody(BaseModel):
     shared: Shared
     linked: bool  # stored outside the server, and read-only here
     created: Moment
-    links: dict[str, str]
 
 
 class CorpusList(BaseModel):
-    """A page of corpora, by name."""
+    """Corpora by name."""
 
     corpora: list[CorpusBody]
-    next: str | None
 
 
 class UnreadBody(BaseModel):
@@ -118,8 +117,6 @@ class CorpusState(CorpusBody):
     n_bytes: int = 0
     encoder: str = ""  # empty if the corpus is empty
     no_meaning: str = ""  # why only keyword search works; empty if semantic search works too
-    digest: str = ""  # empty if documents cannot be listed; results of jobs have it
-    n_behind: int = 0  # batches that are not in the word index yet
     ingesting: list[str]  # jobs that are adding documents
     n_problems: int
     problems: list[UnreadBody]  # the most recent ones
@@ -227,25 +224,17 @@ class SearchResult(BaseModel):
 
 
 @api.get("", operation_id="list_corpora")
-def list_corpora(who: Reader, site: Stores, limit: Limit = 50, cursor: Cursor = None) -> CorpusList:
+def list_corpora(who: Reader, site: Stores) -> CorpusList:
     """Your own corpora and those that others share, by name."""
-    after = read_cursor(cursor, (str, str))
-    found = [entry for entry in site.corpora.listed() if who.may_read(entry)]
-    if after:
-        found = [entry for entry in found if (entry.name, entry.corpus_id) > after]
-    shown, following = page_of(found, limit, lambda entry: (entry.name, entry.corpus_id))
-    return CorpusList(corpora=[_body(site, e, who) for e in shown], next=following)
+    found = [_body(site, entry, who) for entry in site.corpora.listed() if who.may_read(entry)]
+    return CorpusList(corpora=found)
 
 
 @api.post("", status_code=201, operation_id="create_corpus")
 @also_posted(pages, "/corpora", then="/corpora/{result.corpus_id}")
 def create_corpus(body: NewCorpus, response: Response, who: Librarian, site: Stores) -> CorpusBody:
     """Create an empty corpus."""
-    name = " ".join(body.name.split())
-    try:
-        entry = site.corpora.add(who.account_id, name, about=body.about, shared=body.shared)
-    except NameTaken as error:
-        raise Problem(409, "name_taken", str(error)) from error
+    entry = site.corpora.add(who.account_id, body.name, about=body.about, shared=body.shared)
     response.headers["Location"] = f"/api/v1/corpora/{entry.corpus_id}"
     return _body(site, entry, who)
 
@@ -261,14 +250,8 @@ def get_corpus(corpus_id: str, who: Reader, site: Stores) -> CorpusState:
 def change_corpus(corpus_id: str, body: CorpusChange, who: Librarian, site: Stores) -> CorpusBody:
     """Change a corpus's name, description or sharing."""
     changeable(site, corpus_id, who)
-    values: dict[str, object] = body.model_dump(exclude_none=True)
-    if body.name is not None:
-        values["name"] = " ".join(body.name.split())
-    try:
-        if values:
-            site.corpora.change(corpus_id, **values)
-    except NameTaken as error:
-        raise Problem(409, "name_taken", str(error)) from error
+    if values := body.model_dump(exclude_none=True):
+        site.corpora.change(corpus_id, **values)
     return _body(site, changeable(site, corpus_id, who), who)
 
 
@@ -336,7 +319,6 @@ def state_of(site: Site, entry: CorpusEntry, who: Identity) -> CorpusState:
 
 
 def _body(site: Site, entry: CorpusEntry, who: Identity) -> CorpusBody:
-    here = f"/api/v1/corpora/{entry.corpus_id}"
     return CorpusBody(
         corpus_id=entry.corpus_id,
         name=entry.name,
@@ -345,7 +327,6 @@ def _body(site: Site, entry: CorpusEntry, who: Identity) -> CorpusBody:
         shared=entry.shared,
         linked=site.corpora.is_linked(entry),
         created=entry.created,  # type: ignore[arg-type]  # see `Moment`
-        links={"self": here, "documents": f"{here}/documents", "search": f"{here}/search"},
     )
 
 
@@ -363,9 +344,6 @@ def _contents(found: Opened) -> dict[str, Any]:
         "n_bytes": sum(status.n_bytes.values()),
         "encoder": status.encoder,
         "no_meaning": found.no_meaning,
-        # Without a catalogue, an engine might have to read all documents to compute a digest.
-        "digest": found.corpus.manifest()["digest"] if found.catalogue else "",
-        "n_behind": max(0, status.n_batches_behind),
     }
 
 
@@ -424,17 +402,11 @@ def list_documents(
 def get_document(corpus_id: str, doc_id: str, who: Reader, site: Stores) -> DocumentBody:
     """A document with its text and its passages."""
     document, spans = _document(site, readable(site, corpus_id, who), doc_id)
+    names = ("doc_id", "url", "title", "kind", "published", "language", "fetched", "text")
     return DocumentBody(
-        doc_id=document.doc_id,
-        url=document.url,
-        title=document.title,
-        kind=document.kind,
-        published=document.published,
-        language=document.language,
-        n_passages=len(spans),
-        fetched=document.fetched,
+        **{name: getattr(document, name) for name in names},
         meta=dict(document.meta),
-        text=document.text,
+        n_passages=len(spans),
         passages=[
             SpanBody(passage_id=f"{document.doc_id}:{a}-{b}", start=a, end=b) for a, b in spans
         ],
@@ -500,18 +472,14 @@ def search_corpus(
         chosen = (site.settings.filters.exclude_hosts, filters)
         search = found.corpus.by(by, *chosen, site.settings.retrieval.fusion)
         (hits,) = search.retrieve([query.q], query.k)
+    names = ("passage_id", "doc_id", "url", "title", "about", "text")
     shown = [
         HitBody(
             rank=hit.rank,
             score=hit.score,
-            passage_id=hit.passage.passage_id,
-            doc_id=hit.passage.doc_id,
-            url=hit.passage.url,
-            title=hit.passage.title,
-            about=hit.passage.about,
             start=hit.passage.span.start,
             end=hit.passage.span.end,
-            text=hit.passage.text,
+            **{name: getattr(hit.passage, name) for name in names},
         )
         for hit in hits
     ]
@@ -519,22 +487,6 @@ def search_corpus(
 
 
 # ── Pages ────────────────────────────────────────────────────────────────────────────────────────
-
-
-class Asked(BaseModel):
-    """What the page of a corpus shows: documents of a kind, or hits of a search.
-
-    Errors of a search are shown beside its box, so invalid values are accepted here.
-    """
-
-    q: Annotated[str, Field(max_length=2_000)] = ""
-    by: Annotated[str, Field(max_length=20)] = ""
-    published_from: Annotated[str, Field(max_length=20)] = ""
-    published_to: Annotated[str, Field(max_length=20)] = ""
-    text: Words = ""
-    kind: Words = ""
-    order: Order = "added"
-    cursor: Annotated[str, Field(max_length=4_000)] = ""
 
 
 @pages.get("/corpora")
@@ -546,26 +498,25 @@ def corpora(request: Request, who: Reader, site: Stores) -> HTMLResponse:
 
 
 @pages.get("/corpora/{corpus_id}")
-def corpus(
-    corpus_id: str, request: Request, asked: Annotated[Asked, Query()], who: Reader, site: Stores
-) -> HTMLResponse:
-    """A corpus: its documents, or the passages that were searched for."""
+def corpus(corpus_id: str, request: Request, who: Reader, site: Stores) -> HTMLResponse:
+    """A corpus: its documents, or the passages that were searched for.
+
+    An invalid search is reported beside its box.
+    """
     entry = readable(site, corpus_id, who)
     state = state_of(site, entry, who)
-    documents = DocumentQuery(
-        text=asked.text,
-        order=asked.order,
-        kind=asked.kind,
-        limit=ROWS,
-        cursor=asked.cursor or None,
-    )
-    result, wrong = None, ""
-    if words := asked.q.strip():
-        values = {"q": words, "by": asked.by or None, "k": HITS}
-        values |= asked.model_dump(include={"published_from", "published_to"})
+    names = ("q", "by", "published_from", "published_to", "text", "kind", "order", "cursor")
+    query = {name: request.query_params.get(name, "").strip() for name in names}
+    listed, result, wrong = None, None, ""
+    if state.listable:
+        values = {name: query[name] for name in ("text", "kind", "order", "cursor") if query[name]}
+        documents = forms.checked(DocumentQuery, {**values, "limit": ROWS})
+        listed = list_documents(corpus_id, documents, who, site)
+    if query["q"]:
+        values = {name: query[name] for name in names[:4] if query[name]}
         try:
-            query = forms.checked(SearchQuery, values)
-            result = search_corpus(corpus_id, query, who, site)
+            search = forms.checked(SearchQuery, {**values, "k": HITS})
+            result = search_corpus(corpus_id, search, who, site)
         except (Problem, ConfigError) as error:
             wrong = str(error)
     return page(
@@ -574,8 +525,8 @@ def corpus(
         who,
         corpus=state,
         may_change=who.owns(entry.owner) and not state.linked,
-        listed=list_documents(corpus_id, documents, who, site) if state.listable else None,
-        asked=asked,
+        listed=listed,
+        query=query,
         result=result,
         wrong=wrong,
     )
@@ -635,16 +586,3 @@ def _size(site: Site, entry: CorpusEntry) -> int | None:
             return found.corpus.status().n_documents if found else 0
     except Problem:
         return None
-
-
-def covered(site: Site, look: Look) -> Sequence[CorpusState | None]:
-    """The contents of a job's corpora, for result pages; None for those not readable now."""
-    if look.who is None:
-        return []
-    found: list[CorpusState | None] = []
-    for corpus_id in corpora_in(look.job.request.get("corpus")):
-        try:
-            found.append(state_of(site, readable(site, corpus_id, look.who), look.who))
-        except Problem:
-            found.append(None)
-    return found

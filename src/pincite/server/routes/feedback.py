@@ -15,7 +15,7 @@ from pincite.library.feedback import Words
 from pincite.library.results import result_in
 from pincite.server import forms
 from pincite.server.forms import Form
-from pincite.server.identity import Identity, Reader, Runner, owned
+from pincite.server.identity import Reader, Runner, owned
 from pincite.server.jobs import Feedback, Verdict
 from pincite.server.problems import Problem
 from pincite.server.rendering import page
@@ -32,7 +32,7 @@ from pincite.server.requests import (
 )
 from pincite.server.routes.jobs import readable
 from pincite.server.routing import Router
-from pincite.server.site import Site, Stores
+from pincite.server.site import Stores
 from pincite.server.tables import iso, whole
 
 api = Router(prefix="/api/v1/feedback", tags=["feedback"])
@@ -77,7 +77,7 @@ class FeedbackList(BaseModel):
 
 
 @api.post("", status_code=201, operation_id="give_feedback")
-def give_feedback(body: NewFeedback, response: Response, who: Runner, site: Stores) -> FeedbackBody:
+def give_feedback(body: NewFeedback, who: Runner, site: Stores) -> FeedbackBody:
     """Store an opinion. Of several on one item the last counts.
 
     A better quote that stands in the passage replaces the one that was shown.
@@ -97,7 +97,6 @@ def give_feedback(body: NewFeedback, response: Response, who: Runner, site: Stor
     if words.correction and words.correction in opinion.passage:
         opinion = replace(opinion, quote=words.correction)
     kept = site.feedback.add(who.account_id, job.job_id, body.verdict, opinion)
-    response.headers["Location"] = f"/api/v1/feedback/{kept.feedback_id}"
     return _body(kept)
 
 
@@ -146,16 +145,10 @@ def export_feedback(
     return Response(whole(text), media_type="application/jsonl", headers=headers)
 
 
-@api.get("/{feedback_id}", operation_id="get_feedback")
-def get_feedback(feedback_id: Id, who: Reader, site: Stores) -> FeedbackBody:
-    """An opinion."""
-    return _body(_theirs(site, feedback_id, who))
-
-
 @api.delete("/{feedback_id}", status_code=204, operation_id="delete_feedback")
 def delete_feedback(feedback_id: Id, who: Runner, site: Stores) -> None:
     """Delete an opinion."""
-    site.feedback.remove(_theirs(site, feedback_id, who).feedback_id)
+    site.feedback.remove(owned(site.feedback.get(feedback_id), who).feedback_id)
 
 
 def _body(kept: Feedback) -> FeedbackBody:
@@ -176,18 +169,12 @@ def _body(kept: Feedback) -> FeedbackBody:
     )
 
 
-def _theirs(site: Site, feedback_id: str, who: Identity) -> Feedback:
-    return owned(site.feedback.get(feedback_id), who)
-
-
 @pages.post("/jobs/{job_id}/feedback")
-def give(
-    job_id: str, request: Request, response: Response, form: Form, who: Runner, site: Stores
-) -> HTMLResponse:
+def give(job_id: str, request: Request, form: Form, who: Runner, site: Stores) -> HTMLResponse:
     """Store an opinion, and confirm it in place of the form, or on a page without scripts."""
     given = {name: value for name, value in forms.values_of(NewFeedback, form).items() if value}
     body = forms.checked(NewFeedback, given | {"job_id": job_id})
-    said = give_feedback(body, response, who, site)
+    said = give_feedback(body, who, site)
     back = forms.local(forms.text(form, "back") or f"/jobs/{job_id}")
     is_piece = request.headers.get("hx-request") == "true"
     name = "thanks.html" if is_piece else "thanks_page.html"

@@ -1,4 +1,4 @@
-"""Health, version and metrics for operators; language, theme and help for visitors."""
+"""Health, version and metrics for operators; language and help for visitors."""
 
 from importlib.metadata import version
 
@@ -13,7 +13,7 @@ from pincite.server.operation import Metrics, Now
 from pincite.server.problems import Problem
 from pincite.server.rendering import page
 from pincite.server.routing import Router
-from pincite.server.site import Site, Stores
+from pincite.server.site import Stores
 from pincite.server.worker import Worker
 
 NOT_READY = {  # public, so without URLs and paths
@@ -95,12 +95,17 @@ def get_metrics(request: Request, site: Stores) -> Response:
 
 @pages.post("/preferences", dependencies=[PUBLIC])
 def preferences(form: Form, site: Stores) -> RedirectResponse:
-    """Store the language or colours in a cookie, and go back."""
+    """Store the language in a cookie, and go back."""
     answer = forms.to(forms.local(forms.text(form, "back")))
     if (language := forms.text(form, "language")) in rendering.LANGUAGES:
-        _keep(answer, site, rendering.LANGUAGE, language)
-    if theme := forms.text(form, "theme"):
-        _keep(answer, site, rendering.THEME, theme if theme in rendering.THEMES else "auto")
+        answer.set_cookie(
+            rendering.LANGUAGE,
+            language,
+            max_age=KEPT_SECONDS,
+            httponly=True,
+            samesite="lax",
+            secure=site.server.mode == "server" and site.server.secure_cookies,
+        )
     return answer
 
 
@@ -108,15 +113,3 @@ def preferences(form: Form, site: Stores) -> RedirectResponse:
 def help_page(request: Request, who: Guest) -> HTMLResponse:
     """Labels, keyboard shortcuts, and what is stored."""
     return page(request, "help.html", who)
-
-
-def _keep(answer: RedirectResponse, site: Site, name: str, value: str) -> None:
-    """Set a cookie that scripts cannot read."""
-    answer.set_cookie(
-        name,
-        value,
-        max_age=KEPT_SECONDS,
-        httponly=True,
-        samesite="lax",
-        secure=site.server.mode == "server" and site.server.secure_cookies,
-    )

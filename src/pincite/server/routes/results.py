@@ -5,7 +5,7 @@ downloads are available only to the job's owner.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from datetime import date
 from typing import Annotated, Any
@@ -63,7 +63,7 @@ MEDIA_TYPES = {
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 SHARABLE = ("verify", "check", "ask")
 ROWS = 50
-MAX_STEPS = 8  # the last steps listed on a job's page
+MAX_FAILING = 8  # the last claims with a problem listed on a running job's page
 MAX_EVENTS = 500  # the last events used for a running job's page
 FAILING = (*FLAGS, Label.PARTLY_SUPPORTED)
 
@@ -186,35 +186,22 @@ def history(
 
 
 def _progress(request: Request, site: Site, job: Job) -> dict[str, Any]:
-    """The current step in words, the progress so far, and earlier steps."""
+    """The current step in words, and the progress so far."""
     events = site.jobs.events(job.job_id, max(0, job.n_events - MAX_EVENTS))
     counted = next((e.data for e in reversed(events) if e.data.get("total")), {})
-    steps = _steps(request, events)
+    steps = (_in_words(request, event) for event in reversed(events))
     is_verify = job.kind == "verify"
     judged = [e.data for e in events if is_verify and e.kind == "judged" and e.data.get("text")]
     failing = [each for each in reversed(judged) if each["label"] in FAILING]
     return {
         "job": job,
-        "now": steps[-1] if steps else "",
+        "now": next(filter(None, steps), ""),
         "done": counted.get("done", 0),
         "total": counted.get("total", 0),
-        "steps": steps[-MAX_STEPS - 1 : -1],
         **(ask.so_far(events) if job.kind == "ask" else {}),
         "labels": Counter(each["label"] for each in judged),
-        "failing": failing[:MAX_STEPS],
+        "failing": failing[:MAX_FAILING],
     }
-
-
-def _steps(request: Request, events: Sequence[Event]) -> list[str]:
-    """Describe the events; of consecutive events of one kind, keep the last."""
-    found: list[tuple[str, str]] = []
-    for event in events:
-        words = _in_words(request, event)
-        if words and found and found[-1][0] == event.kind:
-            found.pop()
-        if words:
-            found.append((event.kind, words))
-    return [words for _, words in found]
 
 
 def _in_words(request: Request, event: Event) -> str:
