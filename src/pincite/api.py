@@ -367,7 +367,7 @@ def _article(given: Place | Article, title: str | None, settings: Settings) -> A
         return given
     if isinstance(given, str) and any(sign in given for sign in _OF_TEXTS):
         return article_in(given, title=title, otherwise=settings.language)
-    return articles.opened(given, title, settings, lambda line: None)
+    return articles.open_article(given, title, settings, lambda line: None)
 
 
 def _corpora(given: Corpora | None, settings: Settings) -> runtime.Places | None:

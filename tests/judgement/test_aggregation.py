@@ -265,9 +265,9 @@ def test_a_group_read_together_has_the_clauses_of_any_source() -> None:
     )
     assert aggregation.group_score([first, second], None) == -1.0
     assert aggregation.group_score([first, second], evidence(0.0)) == 0.0
-    of_any = aggregation.borne_out_by_any([first.clauses, (), second.clauses])
+    of_any = aggregation.best_supported([first.clauses, (), second.clauses])
     assert [part.supported for part in of_any] == [True, True]
-    assert aggregation.borne_out_by_any([(), ()]) == []
+    assert aggregation.best_supported([(), ()]) == []
 
 
 def test_passages_of_a_group_are_chosen_to_complete_each_other() -> None:

@@ -9,7 +9,6 @@ from pincite.protocols import Floats
 from pincite.retrieval import fusion
 from pincite.retrieval.fusion import (
     MODES,
-    at_most,
     fused,
     kept,
     reciprocal_rank_fusion,
@@ -116,16 +115,6 @@ def test_shares_of_the_best_score() -> None:
     found = fusion.shares([hit._replace(score=3.0 - n) for n, hit in enumerate(run("abc"))])
     assert found == [1.0, 0.5, 0.0]
     assert fusion.with_prior(1.0, 1.0) > fusion.with_prior(1.0, 0.5) > 1.0
-
-
-@given(st.lists(st.sampled_from("abc")), st.integers(1, 3))
-def test_at_most_so_many_of_a_page(pages: list[str], n: int) -> None:
-    hits = [hit(page, rank, f"{page}{rank}") for rank, page in enumerate(pages, 1)]
-    found = at_most(n, hits)
-    assert [h.rank for h in found] == list(range(1, len(found) + 1))
-    for page in "abc":
-        texts = [h.passage.text for h in hits if h.passage.doc_id == page]
-        assert [h.passage.text for h in found if h.passage.doc_id == page] == texts[:n]
 
 
 def test_of_one_document_only_the_first_hits_are_read() -> None:

@@ -76,7 +76,7 @@ def test_a_named_file_replaces_the_usual_ones(tmp_path: Path) -> None:
         ("retrieval.depth =", "TOML"),
         ("filters.undated = 'perhaps'", "expected true or false"),
         ("filters.undated = 1", "expected true or false"),
-        ("verify.per_page = -1", "no limit"),
+        ("budget.max_calls = -1", "no limit"),
         ("filters.published_from = '19'", "2019-05"),
         ("claimreview.url = 'javascript:alert(1)'", "expected an http"),
         ("claimreview.author_url = 'https://a b'", "expected an http"),

@@ -196,7 +196,7 @@ def _source(ref: str, article: str | None, report: Path | None, **given: Any) ->
     if not article:
         return private_copies.named(ref), copies
     private_copies.citation_id(ref)
-    page = articles.opened(article, None, settings, options.say)
+    page = articles.open_article(article, None, settings, options.say)
     place = Path(article).name if articles.is_file(article) else article
     citations = (citation for claim in page.claims for citation in claim.citations)
     return private_copies.cited(citations, ref, place), copies

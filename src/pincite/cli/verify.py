@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pincite import containment
+from pincite import codec, containment
 from pincite.cli import options
 from pincite.errors import InputError
 from pincite.settings import Settings
@@ -118,7 +118,7 @@ def command(
         return
     if not article:
         raise click.UsageError("Expected an ARTICLE, --titles FILE or --category NAME.")
-    page = articles.opened(
+    page = articles.open_article(
         *(article, title, settings, lambda line: options.say(line, quiet)),
         language=given.get("language"),
     )
@@ -178,7 +178,7 @@ def _print_estimate(plan: "Estimate", settings: Settings, json_path: Path | None
     from pincite.verbs.verify import estimate
 
     if json_path:
-        options.write(estimate.to_json(plan, settings), json_path)
+        options.write(codec.to_json(plan), json_path)
         return
     for line in estimate.lines(plan, settings):
         click.echo(line)
@@ -362,8 +362,8 @@ class Batch:
         from pincite.verbs.verify import articles
 
         lines = options.read_lines(titles) if titles else []
-        wikis = articles.wikis_of(web, self.settings, lambda line: options.say(line, self.quiet))
-        return wikis, articles.listed(wikis, self.settings, lines, category)
+        wikis = articles.connect(web, self.settings, lambda line: options.say(line, self.quiet))
+        return wikis, articles.list_articles(wikis, self.settings, lines, category)
 
 
 class Folder:

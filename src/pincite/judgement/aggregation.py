@@ -453,7 +453,7 @@ def judged_clauses(
     ]
 
 
-def borne_out_by_any(sources: Iterable[Sequence[Part]]) -> list[Part]:
+def best_supported(sources: Iterable[Sequence[Part]]) -> list[Part]:
     """For each clause of a group, choose the source's part that supports it best.
 
     Args:

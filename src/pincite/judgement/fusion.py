@@ -239,7 +239,7 @@ def relabelled(finding: Finding, threshold: float) -> Finding:
     claim (`aggregation.deciding_evidence`), and which better sources were listed.
     """
     results = tuple(_relabelled(result, threshold) for result in finding.citations)
-    of_group = aggregation.borne_out_by_any([result.clauses for result in results])
+    of_group = aggregation.best_supported([result.clauses for result in results])
     label = aggregation.group_label(results, finding.together, threshold, finding.lacking)
     missing = aggregation.missing(label, of_group, finding.lacking)
     ours = replace(finding, citations=results, label=label, missing=missing)

@@ -177,9 +177,9 @@ def verify_article(
     if len(list(filter(None, (article, file, text)))) != 1:
         raise InputError("Expected one of article, file and text.")
     if article:  # never treated as a file path
-        page = articles.article_at(_line(article, "article"), settings, lambda line: None)
+        page = articles.fetch_article(_line(article, "article"), settings, lambda line: None)
     elif file:
-        page = articles.opened(served.path(file), title, settings, lambda line: None)
+        page = articles.open_article(served.path(file), title, settings, lambda line: None)
     else:
         page = article_in(_text(text or ""), title=title, otherwise=settings.language)
     report = api.verify(

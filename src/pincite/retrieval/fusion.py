@@ -1,6 +1,5 @@
 """Fusion of several rankings into one."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
@@ -143,14 +142,3 @@ def with_prior(score: float, share: float) -> float:
 def kept(hits: Sequence[Hit], keep: Callable[[Hit], bool]) -> list[Hit]:
     chosen = [hit for hit in hits if keep(hit)]
     return [hit._replace(rank=rank) for rank, hit in enumerate(chosen, 1)]
-
-
-def at_most(n: int, hits: Sequence[Hit]) -> list[Hit]:
-    """Keep the first `n` hits of each page, so that a long page cannot crowd out the others."""
-    of_page: Counter[str] = Counter()
-
-    def is_early(hit: Hit) -> bool:
-        of_page[hit.passage.url] += 1
-        return of_page[hit.passage.url] <= n
-
-    return kept(hits, is_early)

@@ -184,7 +184,7 @@ def _article(body: VerifyRequest, settings: Settings, tell: Tell) -> Article:
         title = body.title or "Untitled"
         page = PageText(body.text, title, body.markup, language=body.settings.language)
         return parse_page(page, settings.language)
-    return articles.article_at(
+    return articles.fetch_article(
         body.article or "", settings, lambda line: tell("note", {"text": line})
     )
 

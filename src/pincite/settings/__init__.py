@@ -148,7 +148,6 @@ class VerifySettings:
     """`[verify]`: articles, verdicts on their claims, and suggestions of better sources."""
 
     k: Annotated[int, _TenThousand, "Suggested sources for a claim."] = 3
-    per_page: Annotated[int, _NoLimit, "Candidates from one page; 0: no limit."] = 0
     threshold: Annotated[Share, "Probability from which a claim is supported."] = SUPPORTED
     suggest: Annotated[Literal["failing", "all"], "Claims to suggest sources for."] = "failing"
     uncited: Annotated[bool, "Also find sentences that lack a citation."] = False

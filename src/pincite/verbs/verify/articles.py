@@ -1,8 +1,4 @@
-"""Articles from a file or, if the user allows fetching, from a wiki.
-
-An argument that does not name a file is an address. Offline, an address raises an error that says
-what would have been fetched, and from where.
-"""
+"""Articles from a file or, if the user allows fetching, from a wiki."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -42,21 +38,18 @@ _FILES = tuple(
 
 
 class NoArticle(InputError):
-    """The wiki has no such article. The message lists what it has instead."""
+    """The wiki has no such article; the message lists what it has instead."""
 
 
 def is_file(given: str) -> bool:
     """Whether the argument names a file, even a missing one."""
-    if given == "-" or given.startswith(("./", "../", "/", "~")) or _exists(given):
+    if given == "-" or given.startswith(("./", "../", "/", "~")):
         return True
-    return "://" not in given and given.lower().endswith(_FILES)
-
-
-def _exists(given: str) -> bool:
     try:
-        return Path(given).exists()
+        exists = Path(given).exists()
     except (OSError, ValueError):  # name too long, or it contains a NUL
-        return False
+        exists = False
+    return exists or ("://" not in given and given.lower().endswith(_FILES))
 
 
 def home(settings: Settings) -> Site:
@@ -66,11 +59,11 @@ def home(settings: Settings) -> Site:
 def require_online(settings: Settings, what: str, site: Site) -> None:
     """Raise FetchingIsOff unless fetching is enabled."""
     if not settings.web.online:
-        message = (
+        raise FetchingIsOff(
             f"{what} is not a file. As an article it would be fetched from {site.api}, but "
-            "nothing leaves this machine unless you allow it: give --online, or set web.online."
+            "nothing leaves this machine unless you allow it: give --online, or set web.online.",
+            site.api,
         )
-        raise FetchingIsOff(message, site.api)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +71,12 @@ class Wikis:
     """The wikis used in a run, with one request at a time to each."""
 
     web: Web
-    tell: Callable[[str], None] = lambda message: None
+    report: Callable[[str], None] = lambda message: None
     html: bool = False  # read articles from the wiki's HTML instead of its wikitext
     _apis: dict[Site, ActionApi] = field(default_factory=dict)
 
     def api(self, site: Site) -> ActionApi:
-        return self._apis.setdefault(site, ActionApi(site, self.web, tell=self.tell))
+        return self._apis.setdefault(site, ActionApi(site, self.web, tell=self.report))
 
     def page(self, address: ArticleAddress) -> Page | Refused:
         return fetch_page(self.api(address.site), address)
@@ -102,8 +95,7 @@ class Wikis:
         site, name = category_at(text, start)
         titles = members(self.api(site), name)
         if not titles:
-            message = f"{site.host} has no articles in the category {name!r}. Check its name."
-            raise NoArticle(message)
+            raise NoArticle(f"{site.host} has no articles in the category {name!r}. Check it.")
         return [ArticleAddress(site, title) for title in titles]
 
     def newest(self, addresses: Sequence[ArticleAddress]) -> list[ArticleAddress]:
@@ -113,7 +105,11 @@ class Wikis:
         """
         found = list(addresses)
         for site in dict.fromkeys(address.site for address in addresses):
-            places = [i for i, a in enumerate(addresses) if a.site == site and _by_title(a)]
+            places = [
+                i
+                for i, address in enumerate(addresses)
+                if address.site == site and not (address.revision_id or address.page_id)
+            ]
             titles = [str(addresses[i].title) for i in places]
             revisions = latest(self.api(site), titles)
             for i, title in zip(places, titles, strict=True):
@@ -122,16 +118,12 @@ class Wikis:
         return list(dict.fromkeys(found))
 
 
-def wikis_of(web: Web, settings: Settings, tell: Callable[[str], None]) -> Wikis:
-    return Wikis(web, tell, html=settings.verify.article_markup == "html")
+def connect(web: Web, settings: Settings, report: Callable[[str], None]) -> Wikis:
+    return Wikis(web, report, html=settings.verify.article_markup == "html")
 
 
-def _by_title(address: ArticleAddress) -> bool:
-    return not (address.revision_id or address.page_id)
-
-
-def article_at(text: str, settings: Settings, tell: Callable[[str], None]) -> Article:
-    """Fetch the article at an address. `tell` receives what was found.
+def fetch_article(text: str, settings: Settings, report: Callable[[str], None]) -> Article:
+    """Fetch the article with this title or address. `report` receives its revision.
 
     Raises:
         FetchingIsOff: fetching is not enabled.
@@ -141,41 +133,41 @@ def article_at(text: str, settings: Settings, tell: Callable[[str], None]) -> Ar
     address = parse_address(text, home(settings))
     require_online(settings, repr(text), address.site)
     with web_pages.open_web(settings.web) as web:
-        wikis = wikis_of(web, settings, tell)
+        wikis = connect(web, settings, report)
         found = wikis.page(address)
         if isinstance(found, Refused):
             raise NoArticle(str(found))
-        tell(about(found))
+        report(about(found))
         return wikis.article(found)
 
 
-def opened(
+def open_article(
     given: str | Path,
     title: str | None,
     settings: Settings,
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
     *,
     language: str | None = None,
 ) -> Article:
-    """Open an article from a file or a wiki. `tell` receives the wiki's revision.
+    """Open an article from a file or a wiki.
 
     Args:
         given: a file name; anything else is a title or an address.
         title: which page of a dump; for any other file, its title.
         settings: whether a wiki may be queried, and which.
-        tell: as in `article_at`.
+        report: as in `fetch_article`.
         language: overrides the language of a file; None: the file's own, else the setting.
 
     Raises:
         InputError: no such file or title, or nothing in it can be read.
-        FetchingIsOff, NoArticle, FetchError: as in `article_at`.
+        FetchingIsOff, NoArticle, FetchError: as in `fetch_article`.
     """
     if isinstance(given, str) and not is_file(given):
-        return article_at(given, settings, tell)
+        return fetch_article(given, settings, report)
     otherwise = settings.language
     for article in read_articles(given, title=title, language=language, otherwise=otherwise):
         return article
-    raise InputError(f"{given} has no article in it, only redirects or nothing. Check the file.")
+    raise InputError(f"{given} contains no article, only redirects or nothing. Check the file.")
 
 
 def about(page: Page) -> str:
@@ -183,10 +175,7 @@ def about(page: Page) -> str:
     return "\n".join((head, *(f"  {note}" for note in page.notes)))
 
 
-# ── Many articles ────────────────────────────────────────────────────────────────────────────────
-
-
-def listed(
+def list_articles(
     wikis: Wikis, settings: Settings, lines: Sequence[str], category: str | None
 ) -> list[ArticleAddress]:
     """List the articles named in `lines` or in a category, each with its latest revision.

@@ -1,9 +1,4 @@
-"""Builds `verify` from settings.
-
-`verifying` opens what the settings name: models, corpora, copies, the web, a second opinion.
-`Run.verify` reports on one article, for the command line, the Python API, the server's jobs and
-cluster workers.
-"""
+"""Builds the `verify` pipeline from settings, and runs it on articles."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -38,13 +33,14 @@ from pincite.types import (
     Uncited,
 )
 from pincite.verbs.verify import coverage
-from pincite.verbs.verify.cited_copies import CitedCopies, Place, without_own_copies
-from pincite.verbs.verify.estimate import Estimate, Estimator
-from pincite.verbs.verify.pipeline import SecondOpinion, Tell, VerifyPipeline
+from pincite.verbs.verify.cited_copies import CitedCopies, Place
+from pincite.verbs.verify.estimate import Estimate, estimate_article
+from pincite.verbs.verify.pipeline import SecondOpinion, VerifyPipeline
 from pincite.verbs.verify.report import Report
 from pincite.web.sources import FetchStep
 from pincite.wiki.article import PageText, parse_page
-from pincite.wiki.uncited import is_read, uncited
+from pincite.wiki.uncited import is_read
+from pincite.wiki.uncited import uncited as find_uncited
 
 # Settings that change how fast or where the work is done, but never the results.
 WITHOUT_EFFECT = POLITENESS | {
@@ -52,7 +48,7 @@ WITHOUT_EFFECT = POLITENESS | {
     *("embeddings.batch", "embeddings.at_once", "embeddings.seconds"),
 }
 OF_OTHERS = ("check.", "ask.", "chat.", "claimreview.")  # settings of the other verbs
-ASKED = ("chat.url", "chat.model")  # shared, for expansion "server"
+SHARED = ("chat.url", "chat.model")  # for expansion "server"
 OF_A_JUDGE = ("judge.", "budget.")  # used only with a second opinion
 
 
@@ -64,7 +60,7 @@ class Run:
     pipeline: VerifyPipeline
     versions: Mapping[str, str]
     warnings: tuple[Note, ...]
-    estimate: Callable[[Article], Estimate]  # for one article; fetches nothing
+    estimate: Callable[[Article], Estimate]  # of one article; fetches nothing
     flag_precision: tuple[tuple[float, float], ...] = ()  # as in `Report`
     second: SecondOpinion | None = None  # from a language model
 
@@ -83,7 +79,7 @@ class Run:
                 opinion may still change it.
         """
         findings: list[Finding] = []
-        found: tuple[Uncited, ...] | None = None
+        uncited: tuple[Uncited, ...] | None = None
         stopped = False
         try:
             self.pipeline.copies.prepare(article)
@@ -92,13 +88,14 @@ class Run:
                 on_finding(finding)
                 on_progress("checking claims", len(findings), len(article.claims))
             if self.second:
-                tell = partial(on_progress, "second opinions")
-                findings = self.second.on(article, findings, tell)
-                stopped = self.second.stopped
+                progress = partial(on_progress, "second opinions")
+                findings = self.second.on(article, findings, progress)
+                stopped = self.second.judge.calls.stopped
             if not stopped:
-                found = self._uncited(article, partial(on_progress, "uncited sentences"))
+                uncited = self._uncited(article, partial(on_progress, "uncited sentences"))
         except KeyboardInterrupt:
             stopped = True
+        looked_for = not self.settings.verify.uncited or is_read(article.language)
         return Report(
             title=article.title,
             language=article.language,
@@ -110,8 +107,8 @@ class Run:
                 *as_written(*article.warnings),
                 *self.warnings,
                 *as_written(*self.pipeline.warnings),
-                *self._of_language(article),
-                *_of_failures(findings, found or ()),
+                *(() if looked_for else [Note("uncited_unread", {"language": article.language})]),
+                *_internal_errors(findings, uncited or ()),
             ),
             settings=report_settings(self.settings),
             versions=self.versions,
@@ -119,35 +116,32 @@ class Run:
             coverage=coverage.of_article(article, findings),
             flag_precision=self.flag_precision,
             url=article.url,
-            uncited=found,
+            uncited=uncited,
             stopped=stopped,
         )
 
     def report_on(self, page: PageText) -> Report | str:
-        def report() -> Report | str:
-            if page.problem:
-                return page.problem
-            return self.verify(parse_page(page, self.settings.language))
+        if page.problem:
+            return page.problem
+        return containment.attempted(
+            lambda: self.verify(parse_page(page, self.settings.language)), could_not_be_checked
+        )
 
-        return containment.attempted(report, could_not_be_checked)
-
-    def _uncited(self, article: Article, tell: Tell) -> tuple[Uncited, ...] | None:
+    def _uncited(
+        self, article: Article, progress: Callable[[int, int], None]
+    ) -> tuple[Uncited, ...] | None:
         """Find the sentences that need a citation, with sources that could be cited.
 
         Returns None if they were not requested or the article is not in English.
         """
         if not self.settings.verify.uncited or not is_read(article.language):
             return None
-        found = uncited(article)
-        supplied = []
-        for each in found:
-            supplied.append(self.pipeline.supplied(each, article.timestamp))
-            tell(len(supplied), len(found))
-        return tuple(supplied)
-
-    def _of_language(self, article: Article) -> tuple[Note, ...]:
-        unread = self.settings.verify.uncited and not is_read(article.language)
-        return (Note("uncited_unread", {"language": article.language}),) if unread else ()
+        sentences = find_uncited(article)
+        found = []
+        for sentence in sentences:
+            found.append(self.pipeline.supplied(sentence, article.timestamp))
+            progress(len(found), len(sentences))
+        return tuple(found)
 
 
 def could_not_be_checked(why: Failed) -> str:
@@ -186,16 +180,14 @@ def verifying(
         own = OwnSources(OwnCopies(folder_of(settings.library.own_copies))) if own_copies else None
         listed = chosen_list(settings.library.reliability, settings.language)
         exclusions = Exclusions(settings.filters.exclude_hosts, listed.rules if listed else None)
-        hosts = exclusions.hosts()
         pipeline = VerifyPipeline(
             verifier=verifier,
-            copies=CitedCopies(_places(copies, stored), web, own or without_own_copies),
-            search=runtime.search(settings, stored, hosts) if stored else None,
+            copies=CitedCopies(_places(copies, stored), web, own or (lambda citation: None)),
+            search=runtime.search(settings, stored, exclusions.hosts()) if stored else None,
             documents_of=stored.get if stored else None,
             languages=runtime.languages(settings.models),
             depth=settings.retrieval.depth,
             judged=settings.retrieval.judged,
-            per_page=settings.verify.per_page,
             read=settings.retrieval.read,
             k=settings.verify.k,
             threshold=settings.verify.threshold,
@@ -214,26 +206,10 @@ def verifying(
         if listed:
             versions["reliability"] = listed.fingerprint
         # Not `if copies`: an empty collection is falsy, but may have warnings.
-        warnings = tuple(map(_of_copies, copies.warnings)) if copies is not None else ()
+        warnings = tuple(map(_unused, copies.warnings)) if copies is not None else ()
         if (stored or pipeline.online) and settings.filters.chosen.leaves_out_undated:
             warnings = (*warnings, Note("undated_not_suggested"))
         precision = flag_precision(verifier.calibration, settings.verify.threshold)
-        estimator = Estimator(
-            stored=pipeline.copies.at_hand,
-            seconds_a_pair=verifier.seconds_a_pair,
-            of_a_page=settings.retrieval.read,
-            candidates=settings.retrieval.judged if stored else 0,
-            rules=web.sources.rules if web else settings.web.rules,
-            judge_tokens=settings.judge.source_tokens if settings.judge.url else 0,
-            uncited=settings.verify.uncited,
-        )
-        if web:
-            estimator = replace(
-                estimator,
-                asked=pipeline.copies.asked_first,
-                is_kept=web.sources.is_kept,
-                host_of=web.sources.host_of,
-            )
         second = None
         if settings.judge.url:
             chosen, threshold = settings.judge, settings.verify.threshold
@@ -242,18 +218,24 @@ def verifying(
             second = SecondOpinion(
                 judge, pipeline.copies, threshold, chosen.band, chosen.every, chosen.at_once
             )
-            measured = judges.rates_of(
-                judges.file_of(settings.library.judges), chosen.model, threshold
-            )
+            tables = judges.file_of(settings.library.judges)
+            measured = judges.rates_of(tables, chosen.model, threshold)
             precision = aggregation.precisions(measured) or precision
-        yield Run(settings, pipeline, versions, warnings, estimator.of, precision, second)
+        estimated = partial(
+            estimate_article,
+            copies=pipeline.copies,
+            seconds_a_pair=verifier.seconds_a_pair,
+            settings=settings,
+            candidates=settings.retrieval.judged if stored else 0,
+        )
+        yield Run(settings, pipeline, versions, warnings, estimated, precision, second)
 
 
-def _of_copies(problem: Problem) -> Note:
-    file, line, said = problem
+def _unused(problem: Problem) -> Note:
+    file, line, why = problem
     if line:
-        return Note("unused_line", {"file": file, "line": line, "problem": said})
-    return Note("unused_file", {"file": file, "problem": said})
+        return Note("unused_line", {"file": file, "line": line, "problem": why})
+    return Note("unused_file", {"file": file, "problem": why})
 
 
 def flag_precision(calibration: Calibration, threshold: float) -> tuple[tuple[float, float], ...]:
@@ -281,7 +263,7 @@ class Elsewhere:
         return replace(once(repr(self), opened), settings=self.settings).report_on(page)
 
 
-def _of_failures(findings: Sequence[Finding], uncited: Sequence[Uncited]) -> tuple[Note, ...]:
+def _internal_errors(findings: Sequence[Finding], uncited: Sequence[Uncited]) -> tuple[Note, ...]:
     kinds = [each.failed.detail for each in uncited if each.failed]
     for finding in findings:
         outcomes = [result.outcome for result in finding.citations]
@@ -296,25 +278,17 @@ def _of_failures(findings: Sequence[Finding], uncited: Sequence[Uncited]) -> tup
 
 
 def report_settings(settings: Settings) -> dict[str, str | float | int | bool | None]:
-    """Return the settings that a report of `verify` records.
-
-    Settings of `ask` and `check` are left out. Non-private web settings stay: they show where
-    copies came from.
-    """
+    """Return the settings that a report of `verify` records: none of `ask` or `check` alone."""
+    left_out = OF_OTHERS if settings.judge.url else OF_OTHERS + OF_A_JUDGE
     return {
         name: value
         for name, value in public_settings(settings).items()
-        if (not name.startswith(OF_OTHERS) or name in ASKED)
-        and (settings.judge.url or not name.startswith(OF_A_JUDGE))
+        if not name.startswith(left_out) or name in SHARED
     }
 
 
 def decisive(recorded: Mapping[str, object]) -> dict[str, object]:
-    """Keep the recorded settings that can change a verdict.
-
-    Pauses, threads and paths are left out: changing a pause must not invalidate the finished
-    reports of a batch.
-    """
+    """Keep the recorded settings that can change a verdict: no pauses, threads or paths."""
     return {name: value for name, value in recorded.items() if name not in WITHOUT_EFFECT}
 
 

@@ -1,8 +1,7 @@
 """Chooses which copy of a cited source to read: stored, then live, then archived.
 
-The article's editor read the page as it was on that day. Today it may be gone, have a new owner, or
-say something else; then an archived copy is closer to what was cited. Archives are used sparingly:
-only if the page itself cannot be read or does not support the claim.
+Archives are used sparingly: only if the page itself cannot be read, has a new owner, or does not
+support the claim.
 """
 
 import re
@@ -12,15 +11,7 @@ from typing import NamedTuple
 
 from pincite.documents.dates import stated_date
 from pincite.text.hosts import WAYBACK_HOSTS, Snapshot, snapshot_at
-from pincite.types import (
-    Article,
-    Citation,
-    Copy,
-    CopyKind,
-    Document,
-    Reason,
-    Unchecked,
-)
+from pincite.types import Article, Citation, Copy, CopyKind, Document, Reason, Unchecked
 from pincite.verbs.verify.coverage import addresses
 from pincite.web.sources import WebPages
 
@@ -30,7 +21,6 @@ OTHER_HANDS = frozenset({"usurped", "unfit"})
 NOT_AS_CITED = OTHER_HANDS | {"dead", "deviated", "bot: unknown"}
 
 SourceOf = Callable[[str], Document | Unchecked]  # url → the page, or why there is none
-OwnCopyOf = Callable[[Citation], Document | Unchecked | None]  # None: the user has no copy of it
 
 
 class Place(NamedTuple):
@@ -48,17 +38,14 @@ class CitedSource(NamedTuple):
     not_live: Unchecked | None = None  # why an archived copy was read instead of the page
 
 
-def without_own_copies(citation: Citation) -> None:
-    """An `OwnCopyOf` without any copies."""
-
-
 @dataclass(frozen=True, slots=True)
 class CitedCopies:
     """The copies available to a run: `own`, then `stored` in order, then `web` if enabled."""
 
     stored: Sequence[Place]
     web: WebPages | None = None
-    own: OwnCopyOf = without_own_copies
+    # The user's own copy of a source, or why it cannot be read; None: there is none.
+    own: Callable[[Citation], Document | Unchecked | None] = lambda citation: None
     on_read: Callable[[Document], None] = lambda document: None  # called with each document read
 
     @property
@@ -71,14 +58,11 @@ class CitedCopies:
         `written` is the ISO date when the article was written. It selects the archived copy if the
         citation has no date.
         """
-        held = self.own(citation)
-        if isinstance(held, Document):
-            found = CitedSource(held, Copy(CopyKind.OWN, held.url))
-        else:
-            found = self._of_others(citation, written)
-            if held and isinstance(found.source, Unchecked):
-                found = CitedSource(held)
-        return self._noted(found)
+        own = self.own(citation)
+        if isinstance(own, Document):
+            return self._noted(CitedSource(own, Copy(CopyKind.OWN, own.url)))
+        found = self._noted(self._of_others(citation, written))
+        return CitedSource(own) if own and isinstance(found.source, Unchecked) else found
 
     def _noted(self, found: CitedSource) -> CitedSource:
         if isinstance(found.source, Document):
@@ -108,12 +92,10 @@ class CitedCopies:
 
     def archived(self, citation: Citation, written: str | None = None) -> CitedSource | None:
         """Return an archived copy to compare with the live page; None if there is none."""
-        if citation.archive_url:
-            found = self._at(citation.archive_url, citation)
-            if isinstance(found.source, Document):
-                return self._noted(found)
-        nearest = self._nearest(citation, written)
-        return self._noted(nearest) if nearest else None
+        found = self._at(citation.archive_url, citation) if citation.archive_url else None
+        if found is None or isinstance(found.source, Unchecked):
+            found = self._nearest(citation, written)
+        return self._noted(found) if found else None
 
     def prepare(self, article: Article) -> None:
         """Fetch the pages that will be needed, many hosts at once, then copies of failed ones.
@@ -140,9 +122,7 @@ class CitedCopies:
         if isinstance(own := self.own(citation), Document):
             return own
         here = [self._stored(url).source for url in addresses(citation)]
-        known = [found for found in here if not is_wanted(found)]
-        documents = [found for found in known if isinstance(found, Document)]
-        return [*documents, *known, *here][0]
+        return min(here, key=lambda found: (isinstance(found, Unchecked), is_wanted(found)))
 
     def asked_first(self, citation: Citation) -> str | None:
         """Return the first address to fetch; None if nothing needs to be or may be fetched."""
@@ -196,17 +176,11 @@ class CitedCopies:
         page = self.web.get(address)
         if isinstance(page.source, Unchecked):
             return CitedSource(page.source)
-        if address == citation.archive_url:  # an archive whose addresses carry no date
-            reached = snapshot_at(page.final_url)
-            date = reached.date if reached else None
-            copy = Copy(
-                CopyKind.ARCHIVED,
-                address,
-                date or stated_date(citation.archive_date or "") or None,
-            )
-        else:
-            copy = Copy(CopyKind.LIVE, address, page.source.fetched)
-        return CitedSource(page.source, copy)
+        if address != citation.archive_url:
+            return CitedSource(page.source, Copy(CopyKind.LIVE, address, page.source.fetched))
+        reached = snapshot_at(page.final_url)  # of an archive whose addresses carry no date
+        date = (reached and reached.date) or stated_date(citation.archive_date or "") or None
+        return CitedSource(page.source, Copy(CopyKind.ARCHIVED, address, date))
 
     def _archived(self, snapshot: Snapshot, citation: Citation, kind: CopyKind) -> CitedSource:
         """Read an archived copy. A redirect that leaves the archive counts as no copy."""
@@ -218,8 +192,7 @@ class CitedCopies:
         if reached is None:
             detail = f"{snapshot.url} leads out of the archive, to {page.final_url}"
             return CitedSource(Unchecked(snapshot.url, Reason.REDIRECTS, detail))
-        stated = stated_date(citation.archive_date or "") or None
-        date = reached.date or snapshot.date or stated
+        date = reached.date or snapshot.date or stated_date(citation.archive_date or "") or None
         return CitedSource(page.source, Copy(kind, reached.address, date))
 
     def _nearest(self, citation: Citation, written: str | None) -> CitedSource | None:

@@ -1,7 +1,4 @@
-"""How far each citation got between reference mark and verdict, and why some were lost.
-
-A citation that was not judged is not a finding against the article, but work for a person.
-"""
+"""How far each citation got between reference mark and verdict, and why some were not judged."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +22,7 @@ from pincite.verbs.verify.wording import COPIES, STEPS
 
 
 class Stage(StrEnum):
-    """How far a citation got. Each stage has passed all those before it."""
+    """How far a citation got; each stage implies those before it."""
 
     CITED = "cited"  # cited for a claim
     ADDRESSED = "addressed"  # has an address, a DOI or a PubMed ID
@@ -37,7 +34,7 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many citations, in two counts: a source that is cited five times is fetched once."""
+    """A number of citations, and of the sources behind them: one source may be cited five times."""
 
     uses: int  # of references
     sources: int  # distinct ones
@@ -45,10 +42,10 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How many of an article's citations got how far, and why the others did not.
+    """How many citations of an article reached each stage, and why the others did not.
 
-    `stages` counts who reached a stage, so no number is above the one before it. The first two
-    count all claims of the article, the others those that were judged before the run ended.
+    The first two stages count all claims of the article, the others those that were judged before
+    the run ended.
     """
 
     references: int  # uses of references in the article, including those without a claim
@@ -62,7 +59,7 @@ class Coverage:
             raise ValueError(f"it lacks {', '.join(lacking)}")
 
 
-K = TypeVar("K", Reason, CopyKind)
+K = TypeVar("K", Stage, Reason, CopyKind)
 FLAGS = (Label.REFUTED, Label.NOT_SUPPORTED)
 STAGES = tuple(Stage)
 # The page was obtained, but has no text to judge.
@@ -79,12 +76,7 @@ _WITHOUT_TEXT = frozenset(
 
 
 def addresses(citation: Citation) -> list[str]:
-    """Return the addresses where the source may be found, best first.
-
-    >>> from pincite.types import Span
-    >>> addresses(Citation("r1", Span(0, 1), Span(0, 1), doi="10.1000/1"))
-    ['https://doi.org/10.1000/1']
-    """
+    """Return the addresses where the source may be found, best first."""
     doi = doi_address(citation.doi) if citation.doi else None
     pubmed = f"https://pubmed.ncbi.nlm.nih.gov/{citation.pmid}/" if citation.pmid else None
     return [url for url in (citation.url, citation.archive_url, doi, pubmed) if url]
@@ -103,10 +95,7 @@ def stage(result: CitationResult, claim: Label) -> Stage:
 
 
 def of_article(article: Article, findings: Sequence[Finding]) -> Coverage:
-    """Compute the coverage of an article's citations.
-
-    `findings` are the claims judged so far, in any order.
-    """
+    """Compute the coverage of an article's citations; `findings` are the claims judged so far."""
     cited = [citation for claim in article.claims for citation in claim.citations]
     results = [(r, stage(r, finding.label)) for finding in findings for r in finding.citations]
     stages = {
@@ -115,53 +104,43 @@ def of_article(article: Article, findings: Sequence[Finding]) -> Coverage:
     }
     for place, wanted in enumerate(STAGES[2:], 2):
         stages[wanted] = _tally(r.citation for r, got in results if STAGES.index(got) >= place)
-    reasons = [
-        (r.citation, r.outcome.reason) for r, _ in results if isinstance(r.outcome, Unchecked)
-    ]
-    copies = [
-        (r.citation, r.copy.kind)
-        for r, _ in results
-        if r.copy and not isinstance(r.outcome, Unchecked)
-    ]
+    reasons: dict[Reason, list[Citation]] = {}
+    copies: dict[CopyKind, list[Citation]] = {}
+    for result, _ in results:
+        if isinstance(result.outcome, Unchecked):
+            reasons.setdefault(result.outcome.reason, []).append(result.citation)
+        elif result.copy:
+            copies.setdefault(result.copy.kind, []).append(result.citation)
     return Coverage(
         references=article.n_references,
         stages=stages,
         waiting=len(cited) - len(results),
-        reasons=_tallies(reasons),
-        copies=_tallies(copies),
+        reasons=_frequent_first({kind: _tally(of_kind) for kind, of_kind in reasons.items()}),
+        copies=_frequent_first({kind: _tally(of_kind) for kind, of_kind in copies.items()}),
     )
 
 
-def summed(of_articles: Sequence[Coverage]) -> Coverage:
+def summed(articles: Sequence[Coverage]) -> Coverage:
     """Sum over articles. A source counts once in each article that cites it."""
     return Coverage(
-        references=sum(each.references for each in of_articles),
-        stages={stage: _sum(each.stages[stage] for each in of_articles) for stage in STAGES},
-        waiting=sum(each.waiting for each in of_articles),
-        reasons=_sums([each.reasons for each in of_articles]),
-        copies=_sums([each.copies for each in of_articles]),
+        references=sum(each.references for each in articles),
+        stages=dict.fromkeys(STAGES, Tally(0, 0)) | _sums([each.stages for each in articles]),
+        waiting=sum(each.waiting for each in articles),
+        reasons=_frequent_first(_sums([each.reasons for each in articles])),
+        copies=_frequent_first(_sums([each.copies for each in articles])),
     )
 
 
-def _tallies(found: Sequence[tuple[Citation, K]]) -> dict[K, Tally]:
-    kinds = dict.fromkeys(kind for _, kind in found)
-    return _frequent_first({kind: _tally(c for c, k in found if k is kind) for kind in kinds})
-
-
-def _sums(of_articles: Sequence[Mapping[K, Tally]]) -> dict[K, Tally]:
-    kinds = dict.fromkeys(kind for each in of_articles for kind in each)
-    return _frequent_first(
-        {kind: _sum(each[kind] for each in of_articles if kind in each) for kind in kinds}
-    )
+def _sums(articles: Sequence[Mapping[K, Tally]]) -> dict[K, Tally]:
+    found: dict[K, Tally] = {}
+    for kind, tally in (item for each in articles for item in each.items()):
+        before = found.get(kind, Tally(0, 0))
+        found[kind] = Tally(before.uses + tally.uses, before.sources + tally.sources)
+    return found
 
 
 def _frequent_first(tallies: dict[K, Tally]) -> dict[K, Tally]:
     return dict(sorted(tallies.items(), key=lambda item: (-item[1].uses, item[0])))
-
-
-def _sum(tallies: Iterable[Tally]) -> Tally:
-    found = list(tallies)
-    return Tally(sum(tally.uses for tally in found), sum(tally.sources for tally in found))
 
 
 def _tally(citations: Iterable[Citation]) -> Tally:
@@ -177,7 +156,7 @@ COUNTED = (
     "A citation is one use of a source for a claim, and one reference may hold several; a source "
     "counts once, however often it is cited. Flagged claims: contradicted? or not supported."
 )
-UNITS = ("citations", "sources")
+
 HEADS = {
     Stage.CITED: "for a claim",
     Stage.ADDRESSED: "with address",
@@ -188,17 +167,7 @@ HEADS = {
 }
 
 
-def line(found: Coverage) -> str:
-    """Format the coverage in one line.
-
-    >>> line(Coverage(5, {stage: Tally(4, 3) for stage in Stage}, 0, {}, {}))[:57]
-    '5 references; citations: 4 for a claim → 4 with address →'
-    """
-    steps = [f"{tally.uses} {HEADS[stage]}" for stage, tally in found.stages.items()]
-    return f"{n_of(found.references, 'reference')}; citations: {' → '.join(steps)}"
-
-
-def columns(found: Coverage) -> list[tuple[str, int, int | None]]:
+def rows(found: Coverage) -> list[tuple[str, int, int | None]]:
     """Return label, uses and distinct sources of each stage. The first has no count of sources."""
     return [
         ("references seen", found.references, None),
@@ -219,11 +188,6 @@ def lost(found: Coverage) -> list[tuple[str, str, str]]:
 
 
 def _counted(tally: Tally) -> str:
-    """Format the uses, and the sources if there are fewer.
-
-    >>> _counted(Tally(5, 2)), _counted(Tally(1, 1))
-    ('5 (2 sources)', '1')
-    """
     if tally.uses == tally.sources:
         return str(tally.uses)
     return f"{tally.uses} ({n_of(tally.sources, 'source')})"
@@ -233,7 +197,7 @@ class Open(NamedTuple):
     """Claims that could not be checked for the same reasons. `findings` come with their ranks."""
 
     reasons: tuple[Reason, ...]  # empty: no source is cited
-    findings: tuple[tuple[int, Finding], ...]
+    findings: Sequence[tuple[int, Finding]]
 
     @property
     def why(self) -> str:
@@ -251,5 +215,4 @@ def by_reason(findings: Sequence[Finding]) -> list[Open]:
             outcomes = [result.outcome for result in finding.citations]
             why = {outcome.reason for outcome in outcomes if isinstance(outcome, Unchecked)}
             groups.setdefault(tuple(sorted(why)), []).append((rank, finding))
-    found = [Open(reasons, tuple(of_them)) for reasons, of_them in groups.items()]
-    return sorted(found, key=lambda group: -len(group.findings))
+    return [Open(*group) for group in sorted(groups.items(), key=lambda group: -len(group[1]))]

@@ -6,14 +6,12 @@ its clauses ─▶ best passages of its sources ─▶ verifier ─▶ what is m
 pages that fail it ─▶ their archived copies ─▶ verifier ─▶ which of them changed since
 uncertain findings ─▶ their sources' texts ─▶ language model ─▶ both opinions as one
 
-An error affects only its own pair, source or suggestions or, at worst, the claim
-(`pincite.containment`).
+An error costs its own pair, source or suggestions or, at worst, the claim (`pincite.containment`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
 from typing import Literal, NamedTuple
 
 from pincite import containment
@@ -26,7 +24,7 @@ from pincite.llm.judge import Judge
 from pincite.protocols import DocumentsOf, Verifier, WordRetriever
 from pincite.retrieval import cascade, pinpoint, retrievers
 from pincite.retrieval.copies import without_copies
-from pincite.retrieval.fusion import JUDGED, at_most, kept, shares
+from pincite.retrieval.fusion import JUDGED, kept, shares
 from pincite.retrieval.retrievers import Asked, Fused
 from pincite.text.clauses import clauses
 from pincite.text.passages import cited_passages, whole
@@ -64,8 +62,6 @@ RECONSIDERED = 2  # times k candidates are judged again in wider passages
 WIDER_AT_FIRST = 2  # wider passages per candidate in the first round
 CANDIDATES_AT_FIRST = 20  # the rest are read only if none of these clearly supports the claim
 
-Tell = Callable[[int, int], None]  # done, total
-
 
 class ReadSource(NamedTuple):
     """The source of one citation, cut into passages, with the evidence in them."""
@@ -81,15 +77,10 @@ class ReadSource(NamedTuple):
     def source(self) -> Document | Unchecked:
         return self.cited.source
 
-    @property
-    def whole(self) -> list[Passage]:
-        return whole(self.source) if isinstance(self.source, Document) else []
-
-    def without(self, why: Unchecked) -> "ReadSource":
+    def failing(self, why: Failed | Unchecked) -> "ReadSource":
+        if isinstance(why, Failed):
+            why = containment.unchecked(self.citation.url or "", why)
         return ReadSource(self.citation, self.cited._replace(source=why))
-
-    def failing(self, why: Failed) -> "ReadSource":
-        return self.without(containment.unchecked(self.citation.url or "", why))
 
     def judged(self, claim: Claim, evidence: Sequence[Evidence]) -> "ReadSource":
         """Add the evidence; marks the source as failed if no passage could be judged."""
@@ -122,7 +113,7 @@ class VerifyPipeline:
     languages: frozenset[str] = frozenset({"en"})  # that the verifier reads
     depth: int = 100  # hits per retriever
     judged: int = JUDGED
-    per_page: int = 0
+
     read: int = cascade.READ
     k: int = 3
     threshold: float = aggregation.THRESHOLD
@@ -138,24 +129,21 @@ class VerifyPipeline:
 
     def findings(self, article: Article) -> Iterator[Finding]:
         """Yield one finding per claim, in article order, as soon as it is known."""
-        given = article.language
-        language = _ENGLISH.get(given) or code_of(given) or given
+        stated = article.language
+        language = _ENGLISH.get(stated) or code_of(stated) or stated
+        detail = f"the article is in {language!r}, the model reads {', '.join(self.languages)}"
         for claim in article.claims:
             if language in self.languages:
                 yield self.finding(claim, article.timestamp)
-            else:
-                yield self._unread(claim, article.timestamp, language)
-
-    def _unread(self, claim: Claim, written: str | None, language: str) -> Finding:
-        """Return a finding for a claim in a language the model cannot read: nothing is judged."""
-        detail = f"the article is in {language!r}, the model reads {', '.join(self.languages)}"
-        checked = []
-        for citation in claim.citations:
-            read = self._obtained(citation, written)
-            if isinstance(read.source, Document):
-                read = read.without(Unchecked(read.source.url, Reason.LANGUAGE, detail))
-            checked.append(self._check(claim, read))
-        return only_quotes(self._group(claim, checked))
+                continue
+            sources = [self._obtained(each, article.timestamp) for each in claim.citations]
+            unread = [
+                each.failing(Unchecked(each.source.url, Reason.LANGUAGE, detail))
+                if isinstance(each.source, Document)
+                else each
+                for each in sources
+            ]
+            yield self._group(claim, [self._check(claim, each) for each in unread])
 
     def finding(self, claim: Claim, written: str | None = None) -> Finding:
         """Check one claim: first its own sources and then, if they fail it, better ones.
@@ -183,6 +171,7 @@ class VerifyPipeline:
         return only_quotes(found)
 
     def supplied(self, uncited: Uncited, written: str | None = None) -> Uncited:
+        """Add sources that could be cited for a sentence."""
         if not (self.search or self.online) or "en" not in self.languages:
             return uncited
         found = self.finding(uncited.claim, written)
@@ -211,8 +200,9 @@ class VerifyPipeline:
             detail = f"the page is in {source.language!r}, the model reads "
             why = Unchecked(source.url, Reason.LANGUAGE, detail + ", ".join(self.languages))
             return ReadSource(citation, found._replace(source=why))
-        aim = pinpoint.aim_of(citation, source)
-        return ReadSource(citation, found, aim, cited_passages(source))
+        return ReadSource(
+            citation, found, pinpoint.aim_of(citation, source), cited_passages(source)
+        )
 
     def _verified(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
         return containment.verified(self.verifier.verify, pairs)
@@ -223,10 +213,9 @@ class VerifyPipeline:
             cascade.Page(claim, each.passages, each.aim.spans if each.aim else ())
             for each in sources
         ]
-        of_sources = cascade.read(pages, self._verified, self._is_open, self.read)
+        found = cascade.read(pages, self._verified, self._is_open, self.read)
         return [
-            source.judged(claim, evidence)
-            for source, evidence in zip(sources, of_sources, strict=True)
+            source.judged(claim, evidence) for source, evidence in zip(sources, found, strict=True)
         ]
 
     def _is_open(self, evidence: Sequence[Evidence]) -> bool:
@@ -241,11 +230,11 @@ class VerifyPipeline:
         if len(checked) == 1:
             atoms = list(checked[0].result.lacking)
         else:
-            atoms = _missing_atoms(claim, [text for each in checked for text in each.read.whole])
+            atoms = _missing_atoms(claim, [each.read for each in checked])
             for result in results:
                 atoms += aggregation.contradicted(claim.text, result.outcome)
         label = aggregation.group_label(results, together, self.threshold, atoms)
-        of_group = aggregation.borne_out_by_any([result.clauses for result in results])
+        clauses = aggregation.best_supported([result.clauses for result in results])
         return Finding(
             claim=claim,
             citations=results,
@@ -253,7 +242,7 @@ class VerifyPipeline:
             label=label,
             score=aggregation.group_score(results, together),
             suggestions=(),
-            missing=aggregation.missing(label, of_group, atoms),
+            missing=aggregation.missing(label, clauses, atoms),
             lacking=tuple(atoms),
         )
 
@@ -282,9 +271,12 @@ class VerifyPipeline:
             else result
             for result in alone.citations
         )
-        score = aggregation.group_score(results, together)
         return replace(
-            alone, citations=results, together=together, label=Label.SUPPORTED, score=score
+            alone,
+            citations=results,
+            together=together,
+            label=Label.SUPPORTED,
+            score=aggregation.group_score(results, together),
         )
 
     def _checked(self, claim: Claim, sources: Sequence[ReadSource]) -> list[_Checked]:
@@ -297,7 +289,7 @@ class VerifyPipeline:
         )
 
     def _check(self, claim: Claim, read: ReadSource, judged: Sequence[Part] = ()) -> _Checked:
-        atoms = _missing_atoms(claim, read.whole)
+        atoms = _missing_atoms(claim, [read])
         outcome = self._outcome(read, judged, atoms)
         atoms += aggregation.contradicted(claim.text, outcome)
         label = aggregation.label_of(outcome, self.threshold, judged, atoms)
@@ -366,10 +358,10 @@ class VerifyPipeline:
             return Unchecked(read.source.url, Reason.EMPTY, "the stored copy has no sentences")
         label = aggregation.label_of(outcome, self.threshold, judged, atoms)
         if label is Label.PARTLY_SUPPORTED and not outcome.quote:
-            for said in [part.evidence for part in judged if part.supported and part.evidence]:
+            for supported in [part.evidence for part in judged if part.supported]:
                 for each in read.evidence:
-                    if said.quote and each.passage == said.passage:
-                        outcome = replace(each, quote=said.quote)
+                    if supported and supported.quote and each.passage == supported.passage:
+                        outcome = replace(each, quote=supported.quote)
         for other in pinpoint.preferred(read.evidence, outcome, read.aim):
             if aggregation.label_of(other, self.threshold, judged, atoms) is label:
                 return other
@@ -378,39 +370,35 @@ class VerifyPipeline:
     def _clauses(self, claim: Claim, sources: Sequence[ReadSource]) -> list[list[Part]]:
         """Judge the claim's clauses against each source, in one batch.
 
-        Empty for a claim with a single clause. Empty too if the whole claim is clearly supported:
-        clauses would not change that verdict.
+        Empty for a claim with a single clause, and for a source that clearly supports the whole
+        claim: clauses would not change that verdict.
         """
-        found = [
+        parts = [
             clause
             for clause in clauses(claim.text)
             if claim.own is None or clause.span.overlaps(claim.own)
         ]
-        if len(found) < 2:
-            return [[] for _ in sources]
-        best = [
-            []
-            if aggregation.is_sure(read.evidence, self.threshold)
-            else sorted(read.evidence, key=lambda e: -e.score)[: aggregation.BEST_PASSAGES]
-            for read in sources
-        ]
-        asked = [replace(claim, text=clause.text, own=None) for clause in found]
-        pages = [
-            cascade.Page(clause, [judged.passage for judged in of_source])
-            for of_source in best
-            for clause in asked
-            if of_source
-        ]
-        answers = cascade.read(pages, self._verified, self._fails, first=1)
-        strongest = filter(None, map(aggregation.best, answers))
-        return [
-            aggregation.judged_clauses(
-                claim.text, found, list(islice(strongest, len(found))), self.threshold
-            )
-            if of_source
-            else []
-            for of_source in best
-        ]
+        found: list[list[Part]] = [[] for _ in sources]
+        if len(parts) < 2:
+            return found
+        pages, places = [], []
+        for of_source, read in zip(found, sources, strict=True):
+            if aggregation.is_sure(read.evidence, self.threshold):
+                continue
+            best = sorted(read.evidence, key=lambda e: -e.score)[: aggregation.BEST_PASSAGES]
+            for clause in parts if best else ():
+                asked = replace(claim, text=clause.text, own=None)
+                pages.append(cascade.Page(asked, [each.passage for each in best]))
+                places.append((of_source, clause))
+        judged = cascade.read(pages, self._verified, self._fails, first=1)
+        for (of_source, clause), evidence in zip(places, judged, strict=True):
+            if strongest := aggregation.best(evidence):
+                supported = strongest.prob_supported >= self.threshold
+                words = clause.span.of(claim.text)
+                of_source.append(
+                    Part("clause", clause.span, words, supported, strongest, clause.text)
+                )
+        return found
 
     def _together(self, claim: Claim, evidence: Sequence[Sequence[Evidence]]) -> Evidence | None:
         """Judge the sources' best passages as one text, since each may support a part.
@@ -423,12 +411,8 @@ class VerifyPipeline:
         chosen = list(dict.fromkeys(aggregation.complementary(claim.text, read)))
         if len(chosen) < 2:
             return None
-        text, title, about, page = (
-            "\n".join(texts)
-            for texts in zip(
-                *((p.text, p.title, p.about, p.page or p.text) for p in chosen), strict=True
-            )
-        )
+        fields = [(p.text, p.title, p.about, p.page or p.text) for p in chosen]
+        text, title, about, page = map("\n".join, zip(*fields, strict=True))
         joint = Passage("", "", title, text, Span(0, len(text)), about, page)
         (judged,) = self._verified([(claim, joint)])
         return None if containment.failure(judged) else judged
@@ -438,13 +422,20 @@ class VerifyPipeline:
     def _with_better_sources(self, found: Finding, written: str | None) -> Finding:
         claim, failing = found.claim, found.label is not Label.SUPPORTED
         hits, excluded = self._candidates(claim, written)
-        judged = self._judged(claim, [hit.passage for hit in hits[: self.judged]])
+        passages = [hit.passage for hit in hits[: self.judged]]
+        judged = self._verified([(claim, each) for each in passages[:CANDIDATES_AT_FIRST]])
+        if not aggregation.is_sure(judged, self.threshold):
+            judged += self._verified([(claim, each) for each in passages[CANDIDATES_AT_FIRST:]])
         shares_of = _best_shares(hits)
         if self.online and failing:
-            more, barred = self._from_the_web(self.online, claim, written)
+            searched = self.online.of(claim, _cited_addresses(claim), self.exclusions)
+            allowed, copies = self.exclusions.sifted(
+                claim, searched.hits, (), self.online.get, written
+            )
+            more = without_copies(allowed)
             judged += self._verified([(claim, hit.passage) for hit in more])
             shares_of |= _best_shares(more)
-            excluded = (*excluded, *barred)
+            excluded = (*excluded, *searched.excluded, *copies)
         if failing:
             judged += self._wider(claim, judged)
         judged = [each for each in judged if not containment.failure(each)]
@@ -478,21 +469,14 @@ class VerifyPipeline:
         if self.search is None:
             return [], ()
         words = retrievers.lexical_query(claim)
-        asked = Asked(words, retrievers.dense_query(claim))
-        (found,) = self.search.retrieve([asked], 2 * self.depth)
+        (found,) = self.search.retrieve(
+            [Asked(words, retrievers.dense_query(claim))], 2 * self.depth
+        )
         seen = self.unfiltered.retrieve([words], self.depth)[0] if self.unfiltered else []
         cited = _cited_addresses(claim)
         others = kept(found, lambda hit: hit.passage.url not in cited)
         allowed, excluded = self.exclusions.sifted(claim, others, seen, self.documents_of, written)
-        candidates = without_copies(allowed)
-        return at_most(self.per_page, candidates) if self.per_page else candidates, excluded
-
-    def _from_the_web(
-        self, online: WebCandidates, claim: Claim, written: str | None
-    ) -> tuple[list[Hit], tuple[Exclusion, ...]]:
-        found = online.of(claim, _cited_addresses(claim), self.exclusions)
-        allowed, copies = self.exclusions.sifted(claim, found.hits, (), online.get, written)
-        return without_copies(allowed), (*found.excluded, *copies)
+        return without_copies(allowed), excluded
 
     def documents(self, urls: Sequence[str]) -> list[Document | None]:
         none: list[Document | None] = [None] * len(urls)
@@ -500,20 +484,11 @@ class VerifyPipeline:
         found = self.online.get(urls) if self.online else none
         return [first or other for first, other in zip(stored, found, strict=True)]
 
-    def _judged(self, claim: Claim, hits: Sequence[Passage]) -> list[Evidence]:
-        first = CANDIDATES_AT_FIRST
-        judged = self._verified([(claim, passage) for passage in hits[:first]])
-        if not aggregation.is_sure(judged, self.threshold):
-            judged += self._verified([(claim, passage) for passage in hits[first:]])
-        return judged
-
     def _wider(self, claim: Claim, candidates: Sequence[Evidence]) -> list[Evidence]:
         """Judge the best candidates again in wider passages, as for a cited source.
 
         In a corpus each sentence is in exactly one passage, so evidence may be cut in two.
         """
-        if not (self.documents_of or self.online):
-            return []
         best = sorted(candidates, key=lambda e: -e.score)[: RECONSIDERED * self.k]
         hits = [evidence.passage for evidence in best]
         pages = [
@@ -527,26 +502,22 @@ class VerifyPipeline:
     def _from_stored_text(self, suggested: Sequence[Suggestion]) -> list[Suggestion]:
         """Keep the suggestions whose passage is found verbatim in the stored page; add its date."""
         urls = [suggestion.evidence.passage.url for suggestion in suggested]
-        if not (self.documents_of or self.online):
-            return [
-                replace(each, listing=self.exclusions.listing_of(url))
-                for each, url in zip(suggested, urls, strict=True)
-            ]
         found = []
         for suggestion, document in zip(suggested, self.documents(urls), strict=True):
             passage = suggestion.evidence.passage
             if document is None or passage.span.of(document.text) != passage.text:
                 continue
-            if references.retraction_of(document) is not references.Retraction.YES:
-                found.append(
-                    replace(
-                        suggestion,
-                        published=document.published,
-                        place=pinpoint.place_of(suggestion.evidence, document, None),
-                        corpus=document.corpus,
-                        listing=self.exclusions.listing_of(passage.url),
-                    )
+            if references.retraction_of(document) is references.Retraction.YES:
+                continue
+            found.append(
+                replace(
+                    suggestion,
+                    published=document.published,
+                    place=pinpoint.place_of(suggestion.evidence, document, None),
+                    corpus=document.corpus,
+                    listing=self.exclusions.listing_of(passage.url),
                 )
+            )
         return found
 
 
@@ -561,31 +532,30 @@ class SecondOpinion:
     every: bool = False
     at_once: int = 4
 
-    @property
-    def stopped(self) -> bool:
-        return self.judge.calls.stopped
-
     def on(
-        self, article: Article, findings: Sequence[Finding], tell: Tell | None = None
+        self,
+        article: Article,
+        findings: Sequence[Finding],
+        progress: Callable[[int, int], None] | None = None,  # calls done, in total
     ) -> list[Finding]:
         """Merge the model's opinions into the findings. After Ctrl-C, use those that arrived."""
         chosen = fusion.worth_asking(findings, self.band, every=self.every)
         asking = [partial(self._opinion, findings[n], article.timestamp) for n in chosen]
-        opinions = all_at_once(asking, self.at_once, self.judge.calls, tell)
+        opinions = all_at_once(asking, self.at_once, self.judge.calls, progress)
         found = list(findings)
         for n, opinion in zip(chosen, opinions, strict=True):
-            said = opinion or Failed("stopped", "the run was stopped")
-            found[n] = fusion.fused(findings[n], said, self.threshold)
+            opinion = opinion or Failed("stopped", "the run was stopped")
+            found[n] = fusion.fused(findings[n], opinion, self.threshold)
         return found
 
     def _opinion(self, finding: Finding, written: str | None) -> Opinion | Failed:
-        def asked() -> Opinion | Failed:
+        def ask() -> Opinion | Failed:
             sources = self._sources(finding, written)
             if not sources:
                 return Failed("source", "the sources may not be sent, or are no longer there")
             return self.judge.opinion(finding.claim, sources)
 
-        return containment.attempted(asked, lambda why: why)
+        return containment.attempted(ask, lambda why: why)
 
     def _sources(self, finding: Finding, written: str | None) -> list[Document]:
         """Return the documents read for the claim's citations.
@@ -604,8 +574,10 @@ class SecondOpinion:
         return list({document.doc_id: document for document in found}.values())
 
 
-def _missing_atoms(claim: Claim, passages: Sequence[Passage]) -> list[Part]:
+def _missing_atoms(claim: Claim, sources: Sequence[ReadSource]) -> list[Part]:
     """Return the missing parts of the words that the claim's own citations cover."""
+    documents = [each.source for each in sources if isinstance(each.source, Document)]
+    passages = [passage for document in documents for passage in whole(document)]
     atoms = aggregation.missing_atoms(claim.text, passages)
     return [atom for atom in atoms if claim.own is None or atom.span.overlaps(claim.own)]
 
@@ -624,8 +596,8 @@ def _may_have_changed(result: CitationResult) -> bool:
     copy = result.copy
     # The page of its DOI may be live too, but it is not a later version of this page.
     live = copy and copy.kind is CopyKind.LIVE and copy.url == result.citation.url
-    judged = isinstance(result.outcome, Evidence)
-    return bool(live) and judged and result.label is not Label.SUPPORTED
+    failing = isinstance(result.outcome, Evidence) and result.label is not Label.SUPPORTED
+    return bool(live) and failing
 
 
 def _changed(today: _Checked, archived: _Checked) -> Changed | None:
@@ -636,25 +608,13 @@ def _changed(today: _Checked, archived: _Checked) -> Changed | None:
     if not isinstance(then.outcome, Evidence) or not supports_more:
         return None
     assert isinstance(page, Document)
-    if still_stands(then.outcome.passage.text, page.text):
-        return None
     assert isinstance(now.outcome, Evidence)
     assert now.copy
+    passage, today_text = then.outcome.passage.text, " ".join(page.text.split())
+    # A page that still has every sentence has not lost what supported the claim.
+    if all(" ".join(span.of(passage).split()) in today_text for span in sentences(passage)):
+        return None
     return Changed(now.copy, now.outcome, now.label)
-
-
-def still_stands(passage: str, text: str) -> bool:
-    r"""Whether every sentence of a passage is in a text, ignoring line breaks.
-
-    A page that still has them has not lost what supported the claim, whatever else changed.
-
-    >>> still_stands("It opened in 1911.", "News. It opened\nin 1911. More.")
-    True
-    >>> still_stands("It opened in 1911.", "It opened in 1913.")
-    False
-    """
-    lines = " ".join(text.split())
-    return all(" ".join(span.of(passage).split()) in lines for span in sentences(passage))
 
 
 # ── A user's own copies ──────────────────────────────────────────────────────────────────────────
@@ -667,36 +627,34 @@ MAX_OWN_QUOTE = 300  # characters
 
 def only_quotes(finding: Finding) -> Finding:
     """Reduce own copies to their quotes; other findings are returned unchanged."""
-    if not any(map(_is_own, finding.citations)):
+
+    def is_own(result: CitationResult) -> bool:
+        return isinstance(result.outcome, Evidence) and bool(own_digest(result.outcome.passage.url))
+
+    def quotes(parts: Sequence[Part]) -> tuple[Part, ...]:
+        return tuple(
+            replace(part, evidence=part.evidence and _quote_of(part.evidence)) for part in parts
+        )
+
+    if not any(map(is_own, finding.citations)):
         return finding
-    together = finding.together
+    results = [
+        replace(
+            result,
+            outcome=_quote_of(result.outcome),
+            clauses=quotes(result.clauses),
+            missing=quotes(result.missing),
+        )
+        if is_own(result) and isinstance(result.outcome, Evidence)
+        else result
+        for result in finding.citations
+    ]
     return replace(
         finding,
-        citations=tuple(map(_with_quote, finding.citations)),
-        together=_quote_of(together) if together else None,
-        missing=tuple(map(_part_with_quote, finding.missing)),
+        citations=tuple(results),
+        together=finding.together and _quote_of(finding.together),
+        missing=quotes(finding.missing),
     )
-
-
-def _is_own(result: CitationResult) -> bool:
-    outcome = result.outcome
-    url = outcome.url if isinstance(outcome, Unchecked) else outcome.passage.url
-    return own_digest(url) is not None
-
-
-def _with_quote(result: CitationResult) -> CitationResult:
-    if not _is_own(result) or isinstance(result.outcome, Unchecked):
-        return result
-    return replace(
-        result,
-        outcome=_quote_of(result.outcome),
-        clauses=tuple(map(_part_with_quote, result.clauses)),
-        missing=tuple(map(_part_with_quote, result.missing)),
-    )
-
-
-def _part_with_quote(part: Part) -> Part:
-    return replace(part, evidence=_quote_of(part.evidence)) if part.evidence else part
 
 
 def _quote_of(evidence: Evidence) -> Evidence:

@@ -1,8 +1,4 @@
-"""Renders the report as CSV, as wikitext to paste, and as one HTML page.
-
-A finding that fails to render does not affect the others: `containment.shown` puts its bare claim
-in its place.
-"""
+"""Renders the report as CSV, as wikitext to paste, and as one HTML page."""
 
 import csv
 import io
@@ -11,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 from pincite import containment
@@ -66,11 +63,7 @@ def to_csv(report: Report) -> str:
 
 
 def rows(report: Report) -> Iterator[list[Value]]:
-    """Yield the values of `COLUMNS`, one row per citation.
-
-    A claim without citations has one row. So does an uncited sentence, with its probability in the
-    last column.
-    """
+    """Yield the values of `COLUMNS`: a row per citation, uncited claim and uncited sentence."""
     found: list[dict[str, Value]] = []
     for rank, finding in enumerate(report.findings, 1):
         found += containment.shown(partial(_rows, report, rank), finding)
@@ -80,27 +73,24 @@ def rows(report: Report) -> Iterator[list[Value]]:
 
 
 def _rows(report: Report, rank: int, finding: Finding) -> list[dict[str, Value]]:
-    claim, said = finding.claim, finding.opinion
-    of_claim: dict[str, Value] = {
-        **_of_claim(claim),
-        **_of_suggestions(finding),
+    row = _claim_values(finding) | {
         "rank": rank,
         "label": wording.LABELS[finding.label],
         "score": finding.score,
         "missing": _words(finding.missing),
     }
     if finding.label in FLAGS:
-        of_claim["advice"] = wording.flag_advice(report.flag_precision) or None
-    if isinstance(said, Failed):
-        of_claim["second_opinion"] = f"none: {said.detail}"
-    elif said:
-        of_claim["second_opinion"] = wording.VERDICTS[said.verdict]
-        of_claim["second_opinion_model"] = said.model
-        of_claim["disagrees"] = "yes" if fusion.disagree(finding) else "no"
-    return [of_claim | _of_citation(each, finding) for each in finding.citations] or [of_claim]
+        row["advice"] = wording.flag_advice(report.flag_precision) or None
+    if isinstance(opinion := finding.opinion, Failed):
+        row["second_opinion"] = f"none: {opinion.detail}"
+    elif opinion:
+        row["second_opinion"] = wording.VERDICTS[opinion.verdict]
+        row["second_opinion_model"] = opinion.model
+        row["disagrees"] = "yes" if fusion.disagree(finding) else "no"
+    return [row | _citation_values(each, finding) for each in finding.citations] or [row]
 
 
-def _of_citation(result: CitationResult, finding: Finding) -> dict[str, Value]:
+def _citation_values(result: CitationResult, finding: Finding) -> dict[str, Value]:
     citation, outcome, copy, changed = result.citation, result.outcome, result.copy, result.changed
     row: dict[str, Value] = {
         "citation_id": citation.citation_id,
@@ -126,23 +116,19 @@ def _of_citation(result: CitationResult, finding: Finding) -> dict[str, Value]:
 
 
 def _uncited_row(uncited: Uncited) -> dict[str, Value]:
-    return {
-        **_of_claim(uncited.claim),
-        **_of_suggestions(uncited),
+    return _claim_values(uncited) | {
         "label": wording.NO_CITATION,
         "reasons": "; ".join(uncited.reasons),
         "citation_need": uncited.probability,
     }
 
 
-def _of_claim(claim: Claim) -> dict[str, Value]:
-    section = " › ".join(claim.section)
-    return {"claim_id": claim.claim_id, "section": section, "claim": claim.text}
-
-
-def _of_suggestions(found: Finding | Uncited) -> dict[str, Value]:
+def _claim_values(found: Finding | Uncited) -> dict[str, Value]:
     row: dict[str, Value] = {
-        "excluded": " | ".join(f"{each.url} ({each.bar})" for each in found.excluded) or None
+        "claim_id": found.claim.claim_id,
+        "section": " › ".join(found.claim.section),
+        "claim": found.claim.text,
+        "excluded": " | ".join(f"{each.url} ({each.bar})" for each in found.excluded) or None,
     }
     for suggestion in found.suggestions[:1]:
         evidence = suggestion.evidence
@@ -177,10 +163,7 @@ FAILED = (Label.NOT_SUPPORTED, Label.REFUTED, Label.PARTLY_SUPPORTED)
 
 
 def to_wikitext(report: Report, today: date) -> str:
-    """Return a block for each claim that fails or has something to paste, worst first.
-
-    Sentences that need a citation follow.
-    """
+    """Return a block per claim that fails or has something to paste, then uncited sentences."""
     findings = [
         f
         for f in report.findings
@@ -193,7 +176,7 @@ def to_wikitext(report: Report, today: date) -> str:
     advice = wording.flag_advice(report.flag_precision) or wording.ADVICE
     n_claims = f"{len(blocks)} of {cells.n_of(report.n_claims, 'claim')}"
     head = f"# {cells.one_line(report.title)}: {n_claims} with something to do. {advice}\n"
-    head += f"# {coverage.line(report.coverage)}\n"
+
     blocks += [
         containment.shown_uncited(partial(_uncited_block, today=today), each)
         for each in report.uncited or ()
@@ -201,23 +184,18 @@ def to_wikitext(report: Report, today: date) -> str:
     return "\n".join([head, *blocks])
 
 
-def tag_uncited(uncited: Uncited, today: date) -> str | None:
-    """Return the tag that asks for a citation; None if an editor already added one."""
-    if uncited.claim.tags:
-        return None
-    return suggest.citation_needed(month_year=f"{today:%B %Y}")
-
-
 def _uncited_block(uncited: Uncited, today: date) -> str:
-    claim = uncited.claim
-    section = " › ".join(cells.one_line(heading) for heading in claim.section)
     lines = [
-        f"# {wording.NO_CITATION}{' · ' + section if section else ''}",
-        f"# sentence: {cells.shortened(claim.text, 300)}",
+        f"# {wording.NO_CITATION}{_section(uncited.claim)}",
+        f"# sentence: {cells.shortened(uncited.claim.text, 300)}",
         *(f"# {cells.one_line(reason)}" for reason in uncited.reasons),
+        *to_paste(uncited, today),
     ]
-    found = [tag_uncited(uncited, today), *(reference(s, today) for s in uncited.suggestions)]
-    return "\n".join([*lines, *filter(None, found)]) + "\n"
+    return "\n".join(lines) + "\n"
+
+
+def _section(claim: Claim) -> str:
+    return "".join(f" {'›' if n else '·'} {cells.one_line(h)}" for n, h in enumerate(claim.section))
 
 
 def tag(finding: Finding, today: date) -> str | None:
@@ -228,16 +206,10 @@ def tag(finding: Finding, today: date) -> str | None:
     if finding.label is Label.PARTLY_SUPPORTED and not finding.missing:
         return None
     closest = max(checked, key=lambda evidence: evidence.score)
-    reason = f"The cited source does not seem to state {_what(finding)}"
+    reason = f"The cited source does not seem to state {wording.quoted(finding.missing) or 'this'}"
     if closest.quoted:
         reason += f"; closest passage: “{cells.shortened(closest.quoted, MAX_REASON_QUOTE)}”"
     return suggest.failed_verification(month_year=f"{today:%B %Y}", reason=reason)
-
-
-def _what(finding: Finding) -> str:
-    """Return the missing parts in the claim's own words, or "this" if the whole claim fails."""
-    words = [part.words for part in finding.missing]
-    return ", ".join(f"“{cells.shortened(w, wording.MAX_PART)}”" for w in words) or "this"
 
 
 def reference(suggestion: Suggestion, today: date) -> str | None:
@@ -263,15 +235,13 @@ def archived(result: CitationResult) -> str | None:
     They are needed if the page changed, or is gone while the citation still calls it live.
     """
     copy, citation, why = result.copy, result.citation, result.not_live
-    if copy is None or copy.kind not in (CopyKind.ARCHIVED, CopyKind.WAYBACK):
+    if copy is None or copy.kind not in wording.ARCHIVED_KINDS or not cells.safe_link(copy.url):
         return None
     if result.changed:
         status = "deviated"
     elif why and why.reason in GONE and citation.url_status != "dead":
         status = "dead"
     else:
-        return None
-    if not copy.url.startswith(("http://", "https://")):
         return None
     known = citation.archive_url is not None and copy.kind is CopyKind.ARCHIVED
     return suggest.archive_parameters(
@@ -280,25 +250,20 @@ def archived(result: CitationResult) -> str | None:
 
 
 def _block(finding: Finding, number: int, today: date) -> str:
-    section = " › ".join(cells.one_line(heading) for heading in finding.claim.section)
-    lines = [
-        f"# {number}. {wording.verdict(finding.label)}{' · ' + section if section else ''}",
+    lines: list[str | None] = [
+        f"# {number}. {wording.verdict(finding.label)}{_section(finding.claim)}",
         f"# claim: {cells.shortened(finding.claim.text, 300)}",
         *(f"# {line}" for line in wording.about_claim(finding.claim)),
     ]
-    lacks = wording.what_is_missing(finding.label, finding.missing)
-    if lacks:
+    if lacks := wording.what_is_missing(finding.label, finding.missing):
         lines.append(f"# {lacks}")
-    tagged = tag(finding, today)
-    if tagged:
-        lines.append(tagged)
+    lines.append(tag(finding, today))
     for result in finding.citations:
-        if of_copy := archived(result):
-            said = wording.what_changed(result) or wording.copy_read(result)
-            lines += [f"# {wording.name_of(result.citation)}: {said}", of_copy]
-    found = [reference(suggestion, today) for suggestion in finding.suggestions]
-    lines += [text for text in found if text]
-    return "\n".join(lines) + "\n"
+        if parameters := archived(result):
+            why = wording.what_changed(result) or wording.copy_read(result)
+            lines += [f"# {wording.name_of(result.citation)}: {why}", parameters]
+    lines += [reference(suggestion, today) for suggestion in finding.suggestions]
+    return "\n".join(filter(None, lines)) + "\n"
 
 
 # ── HTML ─────────────────────────────────────────────────────────────────────────────────────────
@@ -308,11 +273,7 @@ MAX_NAME = 160  # characters of a source's name: some references are whole parag
 
 
 def to_html(report: Report, today: date | None = None) -> str:
-    """Render the report as one self-contained page: no script, no request, everything escaped.
-
-    The page's content-security policy forbids scripts and requests. The filter uses radio buttons
-    and CSS.
-    """
+    """Render the report as one self-contained page: no script, no request, everything escaped."""
     today = today or datetime.now(UTC).date()
     shared = {**names(), "to_paste": partial(to_paste, today=today)}
     macros: Any = templates.page("finding.html.j2").make_module(shared)
@@ -321,7 +282,6 @@ def to_html(report: Report, today: date | None = None) -> str:
         for rank, each in enumerate(report.findings, 1)
     ]
     found = list(zip(report.findings, entries, strict=True))
-    first = [finding for finding in report.findings if _to_look_at(finding)]
     return templates.page("report.html.j2").render(
         shared,
         report=report,
@@ -329,12 +289,8 @@ def to_html(report: Report, today: date | None = None) -> str:
         cited=report.coverage.stages[Stage.CITED],
         n_judged=report.coverage.stages[Stage.JUDGED].uses,
         first=[entry for finding, entry in found if _to_look_at(finding)],
-        first_words=_first_words(first),
-        sound=[
-            entry
-            for finding, entry in found
-            if finding.label is Label.SUPPORTED and not finding.source_changed
-        ],
+        first_words=_first_words([each for each in report.findings if _to_look_at(each)]),
+        sound=[entry for finding, entry in found if _is_sound(finding)],
         open=[
             {
                 "why": _sentence(group.why),
@@ -347,7 +303,7 @@ def to_html(report: Report, today: date | None = None) -> str:
         uncited=None
         if report.uncited is None
         else [containment.shown_uncited(macros.uncited, each) for each in report.uncited],
-        columns=coverage.columns(report.coverage),
+        stages=coverage.rows(report.coverage),
         counted=coverage.counted(report.coverage),
         lost=coverage.lost(report.coverage),
         advice=wording.flag_advice(report.flag_precision) or wording.ADVICE,
@@ -377,10 +333,12 @@ def names(language: Language = IN_ENGLISH) -> dict[str, Any]:
     }
 
 
+def _is_sound(finding: Finding) -> bool:
+    return finding.label is Label.SUPPORTED and not finding.source_changed
+
+
 def _to_look_at(finding: Finding) -> bool:
-    if finding.label is Label.SUPPORTED:
-        return finding.source_changed
-    return finding.label is not Label.UNCHECKED
+    return finding.label is not Label.UNCHECKED and not _is_sound(finding)
 
 
 def _first_words(first: Sequence[Finding]) -> str:
@@ -392,12 +350,12 @@ def _first_words(first: Sequence[Finding]) -> str:
         (partly, "partly supported"),
         (changed, "with a changed source"),
     )
-    said = [f"{n} {words}" for n, words in counts if n]
-    return f"{cells.n_of(len(first), 'claim')} ({', '.join(said)})" if said else ""
+    kinds = ", ".join(f"{n} {words}" for n, words in counts if n)
+    return f"{cells.n_of(len(first), 'claim')} ({kinds})" if kinds else ""
 
 
 def pieces(text: str, missing: Sequence[Part]) -> list[tuple[str, bool]]:
-    """Split the text at the edges of its missing parts. The flag marks the missing ones."""
+    """Split the text where its missing parts begin and end. The flag marks the missing ones."""
     found, end = [], 0
     for start, stop in sorted(part.span for part in missing):
         start, stop = max(start, end), max(stop, end)  # parts of different kinds may overlap
@@ -425,7 +383,6 @@ def _unchecked(finding: Finding) -> dict[str, list[CitationResult]]:
 
 
 def _detail(result: CitationResult) -> str:
-    """Return more on why it could not be checked; empty if the name already says it."""
     assert isinstance(result.outcome, Unchecked)
     name, detail = name_of(result), cells.one_line(result.outcome.detail)
     return "" if detail in name or name in detail else detail
@@ -436,21 +393,17 @@ def name_of(result: CitationResult) -> str:
 
 
 def to_paste(found: Finding | Uncited, today: date) -> list[str]:
-    if isinstance(found, Uncited):
-        texts = [tag_uncited(found, today)]
-    else:
-        texts = [tag(found, today), *map(archived, found.citations)]
+    texts: list[str | None] = []
+    if isinstance(found, Finding):
+        texts += [tag(found, today), *map(archived, found.citations)]
+    elif not found.claim.tags:  # else an editor already asked for a citation
+        texts.append(suggest.citation_needed(month_year=f"{today:%B %Y}"))
     texts += [reference(suggestion, today) for suggestion in found.suggestions[:1]]
-    return [text for text in texts if text]
+    return list(filter(None, texts))
 
 
 def _sentence(words: str) -> str:
-    """Capitalise the first letter only, unlike `str.capitalize`.
-
-    >>> _sentence("the PDF asks for a password")
-    'The PDF asks for a password'
-    """
-    return words[:1].upper() + words[1:]
+    return words[:1].upper() + words[1:]  # `str.capitalize` would lower the rest
 
 
 def _end(text: str) -> str:
@@ -481,19 +434,19 @@ class Excerpt:
 
 
 def excerpt(text: str, quote: Span | None) -> Excerpt | None:
-    r"""Return the quote within at most about five lines; None if no quote can be shown.
-
-    >>> text = "Home\nNews\nThe mill opened in 1911. It burned in 1952.\nLog in"
-    >>> found = excerpt(text, Span(10, 34))
-    >>> found.head, found.quote, found.tail
-    ('', 'The mill opened in 1911.', ' It burned in 1952.')
-    """
+    """Return the quote within at most about five lines; None if no quote can be shown."""
     if quote is None or quote.start == quote.end or in_menu(text, quote):
         return None
-    first, last = _paragraph(text, quote)
-    start = _from_sentence(text, Span(first, quote.start))
-    room = max(0, MAX_SHOWN - (quote.end - start))
-    end = _to_sentence(text, Span(quote.end, last), room)
+    first = max(text.rfind("\n", 0, quote.start), text.rfind("\r", 0, quote.start)) + 1
+    last = text.find("\n", quote.end)
+    before = [first + each.start for each in sentences(text[first : quote.start])]
+    start = min((s for s in before if quote.start - s <= MAX_QUOTE_BEFORE), default=quote.start)
+    if text[start].islower():  # the rest of an abbreviation is not a sentence: “sp. nov.”
+        start = quote.start
+    limit = max(quote.end, start + MAX_SHOWN)
+    behind = sentences(text[quote.end : last if last >= 0 else None])
+    ends = [quote.end + each.end for each in behind]
+    end = max((each for each in ends if each <= limit), default=quote.end)
     return Excerpt(
         head=text[start : quote.start].lstrip(),
         quote=quote.of(text),
@@ -507,16 +460,14 @@ def in_menu(text: str, quote: Span) -> bool:
 
     Rows of a table do not count: they say which value belongs to which name.
     """
-    lines = _lines(text)
-    places = [n for n, line in enumerate(lines) if line.overlaps(quote)]
-    if not places or not all(_is_item(lines[n].of(text)) for n in places):
-        return False
-    first, last = places[0], places[-1]
-    while first > 0 and _is_item(lines[first - 1].of(text)):
-        first -= 1
-    while last + 1 < len(lines) and _is_item(lines[last + 1].of(text)):
-        last += 1
-    return last - first + 1 >= _MANY_LINES
+    lines = [Span(*match.span()) for match in re.finditer(r"[^\n\r]+", text) if match[0].strip()]
+    quoted = {line for line in lines if line.overlaps(quote)}
+    runs = [
+        set(run)
+        for are_items, run in groupby(lines, key=lambda line: _is_item(line.of(text)))
+        if are_items
+    ]
+    return any(quoted and quoted <= run and len(run) >= _MANY_LINES for run in runs)
 
 
 def _is_item(line: str) -> bool:
@@ -524,35 +475,3 @@ def _is_item(line: str) -> bool:
     if line.startswith("#"):  # a Markdown heading
         return True
     return len(line.split()) < _FEW_WORDS and "|" not in line and not _PROSE.search(line)
-
-
-def _lines(text: str) -> list[Span]:
-    found = [Span(*match.span()) for match in re.finditer(r"[^\n\r]+", text)]
-    return [line for line in found if line.of(text).strip()]
-
-
-def _paragraph(text: str, quote: Span) -> tuple[int, int]:
-    first = max(text.rfind("\n", 0, quote.start), text.rfind("\r", 0, quote.start)) + 1
-    last = text.find("\n", quote.end)
-    return first, len(text) if last < 0 else last
-
-
-def _from_sentence(text: str, span: Span) -> int:
-    """Return where to start so that only whole sentences precede the quote."""
-    start = span.end
-    for sentence in reversed(sentences(span.of(text))):
-        if span.end - (span.start + sentence.start) > MAX_QUOTE_BEFORE:
-            break
-        start = span.start + sentence.start
-    # The rest of an abbreviation is not a sentence: “sp. nov.”
-    return span.end if text[start : start + 1].islower() else start
-
-
-def _to_sentence(text: str, span: Span, room: int) -> int:
-    """Return where to stop so that only whole sentences of at most `room` characters follow."""
-    end = span.start
-    for sentence in sentences(span.of(text)):
-        if sentence.end > room:
-            break
-        end = span.start + sentence.end
-    return end

@@ -1,7 +1,6 @@
 """Prints the report on a terminal: the ranked table, what could not be checked, and the counts.
 
-Text from an article or a page is always a `rich.text.Text`, never markup, and has no control
-characters: a title like "[red]" or an escape sequence is shown literally.
+Text from an article or a page is always a `rich.text.Text`, never markup.
 """
 
 from collections.abc import Sequence
@@ -71,8 +70,7 @@ def print_report(
         parts.append(_table(checked))
     if len(shown) < len(report.findings):
         parts.append(Text(f"… and {len(report.findings) - len(shown)} more", style="dim"))
-    if groups := coverage.by_reason(report.findings):
-        parts += [Text(), _open_table(groups)]
+    parts += _unchecked_tables(report)
     if report.uncited is not None:
         parts += [Text(), _uncited_table(report.uncited)]
     if excluded:
@@ -115,21 +113,10 @@ def _grid(title: str | Text = "", *, style: str = "", header: bool = False) -> T
 def _coverage_table(found: Coverage) -> Table:
     table = _grid("How far the citations came", header=True)
     table.add_column("")
-    for head in coverage.UNITS:
-        table.add_column(head, justify="right")
-    for head, uses, sources in coverage.columns(found):
+    table.add_column("citations", justify="right")
+    table.add_column("sources", justify="right")
+    for head, uses, sources in coverage.rows(found):
         table.add_row(head, str(uses), "" if sources is None else str(sources))
-    return table
-
-
-def _lost_table(found: Coverage) -> Table:
-    n_lost = cells.n_of(sum(tally.uses for tally in found.reasons.values()), "citation")
-    title = f"{n_lost} could not be checked, and what you can do"
-    table = _grid(title, style="yellow")
-    for _ in range(3):
-        table.add_column(overflow="fold")
-    for count, why, step in coverage.lost(found):
-        table.add_row(count, why, Text(step, style="dim"))
     return table
 
 
@@ -180,8 +167,7 @@ def _details(finding: Finding) -> Text:
         support = cells.percent(finding.together.prob_supported)
         text.append(f"\n  all sources read together: support {support} %", style="dim")
     for n, line in enumerate(wording.second_opinion(finding)[:OPINION_LINES]):
-        shown = cells.shortened(line, CLAIM_WIDTH)
-        text.append(f"\n  {'      ' if n else '⚖ '}{shown}", style="dim")
+        text.append(f"\n  {'      ' if n else '⚖ '}{cells.shortened(line, CLAIM_WIDTH)}", "dim")
     for suggestion in finding.suggestions[:1]:
         passage = suggestion.evidence.passage
         title = cells.shortened(passage.title or passage.url, SOURCE_WIDTH)
@@ -213,7 +199,7 @@ def _of_source(result: CitationResult, finding: Finding) -> list[str]:
     lines = _listed(result.listing)
     if not isinstance(result.outcome, Evidence):
         return [*lines, why_unchecked(result.outcome)]
-    if result.copy and result.copy.kind in (CopyKind.ARCHIVED, CopyKind.WAYBACK, CopyKind.OWN):
+    if result.copy and result.copy.kind in (*wording.ARCHIVED_KINDS, CopyKind.OWN):
         lines.append(wording.copy_read(result))
     if result.changed:
         changed = f"the source changed since it was cited: {wording.what_changed(result)}"
@@ -244,24 +230,25 @@ def _excluded(report: Report) -> Text:
         for left_out in finding.excluded:
             text.append(f"\n{rank:3} {cells.one_line(left_out.url)}", style="")
             _indented(text, [why_excluded(left_out)])
-    if not any(finding.excluded for finding in report.findings):
-        text.append("\n    none", style="dim")
     return text
 
 
-def _list(title: Text, width: int) -> Table:
+def _list(title: Text, width: int, rows: Sequence[tuple[str, Text]]) -> Table:
     table = _grid(title)
     table.padding, table.expand = (0, 1, 0, 0), True
     table.add_column(justify="right", width=width)
     table.add_column(ratio=1)
+    for row in rows[:SHOWN]:
+        table.add_row(*row)
+    if len(rows) > SHOWN:
+        more = f"… and {len(rows) - SHOWN} more; --html or --json has all"
+        table.add_row("", Text(more, style="dim"))
     return table
 
 
-def _more(n: int) -> Text:
-    return Text(f"… and {n} more; --html or --json has all", style="dim")
+def _unchecked_tables(report: Report) -> list[RenderableType]:
+    """Return a table per reason for which claims could not be checked."""
 
-
-def _open_table(groups: Sequence[coverage.Open]) -> Table:
     def claim(finding: Finding) -> Text:
         text = Text(cells.shortened(finding.claim.text, OPEN_WIDTH))
         for suggestion in finding.suggestions[:1]:
@@ -269,42 +256,36 @@ def _open_table(groups: Sequence[coverage.Open]) -> Table:
             text.append(f"\n⇄ {url}", style="cyan").append(_corpus(suggestion), style="dim")
         return text
 
-    n_claims = sum(len(group.findings) for group in groups)
-    title = f"Could not check {cells.n_of(n_claims, 'claim')}, and what you can do"
-    table = _list(Text(title, style="yellow"), 4)
+    n_claims = cells.n_of(report.counts.labels[Label.UNCHECKED], "claim")
+    groups = coverage.by_reason(report.findings)
+    found: list[RenderableType] = []
+    if groups:
+        head = f"\nCould not check {n_claims}, and what you can do"
+        found.append(Text(head, style="italic yellow"))
     for group in groups:
-        head = Text(f"{cells.n_of(len(group.findings), 'claim')}: {group.why}", style="yellow")
-        head.append(f"\n{group.steps}" if group.steps else "", style="dim")
-        table.add_row(Text("–", style="yellow"), head)
-        for rank, finding in group.findings[:SHOWN]:
-            table.add_row(str(rank), containment.shown(claim, finding))
-        if len(group.findings) > SHOWN:
-            table.add_row("", _more(len(group.findings) - SHOWN))
-    return table
+        title = Text(f"{cells.n_of(len(group.findings), 'claim')}: {group.why}", style="yellow")
+        title.append(f"\n{group.steps}" if group.steps else "", style="dim")
+        rows = [(str(rank), containment.shown(claim, each)) for rank, each in group.findings]
+        found.append(_list(title, 4, rows))
+    return found
 
 
 def _uncited_table(uncited: Sequence[Uncited]) -> Table:
     title = Text(f"{wording.UNCITED['title']}: {len(uncited)}", style="yellow")
     about = wording.UNCITED["advice" if uncited else "none"]
-    table = _list(title.append(f"\n{about}", style="not bold dim"), 5)
-    for each in uncited[:SHOWN]:
+    rows = []
+    for each in uncited:
         text = Text(cells.shortened(each.claim.text, CLAIM_WIDTH))
         text.append(f"\n  {cells.one_line('; '.join(each.reasons))}", style="dim")
         for suggestion in each.suggestions[:1]:
             text.append(f"\n  ⇄ {cells.one_line(suggestion.evidence.passage.url)}", style="cyan")
             _indented(text, _quote(suggestion.evidence))
-        table.add_row(f"{cells.percent(each.probability)} %", text)
-    if len(uncited) > SHOWN:
-        table.add_row("", _more(len(uncited) - SHOWN))
-    return table
+        rows.append((f"{cells.percent(each.probability)} %", text))
+    return _list(title.append(f"\n{about}", style="not bold dim"), 5, rows)
 
 
 def listed(found: Sequence[tuple[str, Listing]]) -> Text:
-    """Show each address with its label, entry and discussion in a reliability list.
-
-    Lines instead of columns: an address broken over three of them is neither readable nor
-    clickable.
-    """
+    """Show each address with its label, entry and discussion in a reliability list."""
     shown = Text()
     for url, listing in found:
         shown.append(f"{cells.one_line(url)}\n", style="bold")
@@ -318,22 +299,21 @@ def listed(found: Sequence[tuple[str, Listing]]) -> Text:
     return shown
 
 
-# ── The work-list of many articles ───────────────────────────────────────────────────────────────
-
-
 def print_list(found: WorkList, console: Console) -> None:
+    """Print the work-list of many articles."""
+    table = _articles(found.rows[:LISTED], uncited=found.looked_for_uncited)
     head = Text(f"{found.head} · riskiest first", style="bold")
-    parts: list[RenderableType] = [
-        head,
-        Text(),
-        _articles(found.rows[:LISTED], uncited=found.looked_for_uncited),
-    ]
+    parts: list[RenderableType] = [head, Text(), table]
     if len(found.rows) > LISTED:
         parts.append(Text(f"… and {len(found.rows) - LISTED} more", style="dim"))
     parts += [Text(FLAGGED, style="dim"), Text(wording.ADVICE, style="italic"), Text()]
     summed = found.coverage
     if summed.reasons:
-        parts += [_lost_table(summed), Text()]
+        n_lost = cells.n_of(sum(tally.uses for tally in summed.reasons.values()), "citation")
+        lost = _grid(f"{n_lost} could not be checked, and what you can do", style="yellow")
+        for count, why, step in coverage.lost(summed):
+            lost.add_row(count, why, Text(step, style="dim"))
+        parts += [lost, Text()]
     parts += [_coverage_table(summed), Text(coverage.counted(summed), style="dim")]
     console.print(Group(*parts))
 

@@ -78,6 +78,7 @@ STEPS = {
     Reason.USURPED: "look for an archived copy from before",
     Reason.INTERNAL_ERROR: "run it again with --debug, and report what it prints",
 }
+ARCHIVED_KINDS = (CopyKind.ARCHIVED, CopyKind.WAYBACK)
 COPIES = {
     CopyKind.LIVE: "the page itself",
     CopyKind.ARCHIVED: "archived copy",
@@ -86,36 +87,27 @@ COPIES = {
     CopyKind.OWN: "your own copy",
     CopyKind.CORPUS: "copy in the corpus",
 }
-_ARCHIVED = (CopyKind.ARCHIVED, CopyKind.WAYBACK)
-
-
-def _read(kind: CopyKind, dated: bool) -> str:
-    """An own copy has no link, so its SHA-256 prefix is shown."""
-    words = COPIES[kind] + (" (SHA-256 %(digest)s…)" if kind is CopyKind.OWN else "")
-    when = " of %(date)s" if kind in _ARCHIVED else ", fetched %(date)s"
-    return words + (when if dated else "")
-
-
-# Which copy was read, keyed by its kind and whether its date is known.
-READ = {(kind, dated): _read(kind, dated) for kind in CopyKind for dated in (True, False)}
+# Which copy was read, keyed by its kind and whether its date is known. An own copy has no link, so
+# its SHA-256 prefix is shown.
+READ = {
+    (kind, dated): words
+    + (" (SHA-256 %(digest)s…)" if kind is CopyKind.OWN else "")
+    + ((" of %(date)s" if kind in ARCHIVED_KINDS else ", fetched %(date)s") if dated else "")
+    for kind, words in COPIES.items()
+    for dated in (True, False)
+}
 NOT_LIVE = "%(read)s; the page itself: %(why)s"
 NOT_LIVE_STATUS = "%(read)s; the citation says url-status=%(status)s"
-# How much of the claim the archived copy supports, and how much less today's page does. Keyed by
-# whether the copy is dated.
 ARCHIVED = {True: "the archived copy of %(date)s", False: "the archived copy"}  # if it is dated
-_THEN = {
-    True: "%(copy)s supports the claim",
-    False: "%(copy)s supports a part of the claim",
-}
-_TODAY = {
-    Label.PARTLY_SUPPORTED: "today's page only a part of it",
-    Label.NOT_SUPPORTED: "today's page does not",
-    Label.REFUTED: "today's page seems to contradict it",
-}
+# How much the archived copy supports (True: the whole claim), and today's page by its label.
 CHANGED = {
-    (whole, label): f"{then}, {today}"
-    for whole, then in _THEN.items()
-    for label, today in _TODAY.items()
+    (whole, label): f"%(copy)s supports {'' if whole else 'a part of '}the claim, {today}"
+    for whole in (True, False)
+    for label, today in (
+        (Label.PARTLY_SUPPORTED, "today's page only a part of it"),
+        (Label.NOT_SUPPORTED, "today's page does not"),
+        (Label.REFUTED, "today's page seems to contradict it"),
+    )
 }
 # Where a quote is: the page, keyed by whether its number is printed or counted in the file, and
 # whether it was cited there.
@@ -138,7 +130,7 @@ VERDICTS = {
     Verdict.UNUSABLE: "this text is no source",
 }
 OPINIONS = {
-    "said": "Second opinion of %(model)s: %(verdict)s",
+    "verdict": "Second opinion of %(model)s: %(verdict)s",
     "failed": "No second opinion: %(why)s",
     "disagrees": "Our own reading differs (support %(support)d %%): look for yourself.",
     "quoted": "It points to “%(quote)s”.",
@@ -163,24 +155,16 @@ UNCITED = {
     ),
 }
 READ_FIRST = "Read the source before you tag."
-# The order in which verdicts are counted: those that need attention first.
-ORDER = aggregation.ORDER
+ORDER = aggregation.ORDER  # in which verdicts are counted: those that need attention first
 MAX_PART = 120  # characters of a missing part
 
 
 def verdict(label: Label) -> str:
-    """Sign and word.
-
-    >>> verdict(Label.SUPPORTED)
-    '✓ supported'
-    """
     return f"{SIGNS[label]} {LABELS[label]}"
 
 
 def where(place: Place | None, label: Label, say: Callable[[str], str] = str) -> str:
     """Say where a quote is in its source, and where it was cited if that differs.
-
-    `say` may translate the texts of `ON_PAGE` and `ELSEWHERE`.
 
     >>> where(Place("31", printed=True, cited="p. 12", elsewhere=True), Label.SUPPORTED)
     'cited p. 12, found on p. 31'
@@ -191,15 +175,12 @@ def where(place: Place | None, label: Label, say: Callable[[str], str] = str) ->
     if not place.elsewhere:
         return say(ON_PAGE[place.printed]) % {"page": page} if page else ""
     found = label in (Label.SUPPORTED, Label.PARTLY_SUPPORTED)
-    said = ELSEWHERE[found, place.printed if page else None]
-    return say(said) % {"cited": cells.one_line(place.cited or ""), "page": page}
+    template = ELSEWHERE[found, place.printed if page else None]
+    return say(template) % {"cited": cells.one_line(place.cited or ""), "page": page}
 
 
 def copy_read(result: CitationResult, say: Callable[[str], str] = str) -> str:
-    """Say which copy was read, and why not the live page; empty if nothing was read.
-
-    `say` may translate the texts of `READ`, `NOT_LIVE`, `NOT_LIVE_STATUS` and `report.reasons`.
-    """
+    """Say which copy was read, and why not the live page; empty if nothing was read."""
     copy, instead = result.copy, result.not_live
     if copy is None:
         return ""
@@ -214,56 +195,48 @@ def copy_read(result: CitationResult, say: Callable[[str], str] = str) -> str:
     return cells.one_line(read)
 
 
-def second_opinion(finding: Finding, say: Callable[[str], str] = str) -> tuple[str, ...]:
-    said = finding.opinion
-    if said is None:
-        return ()
-    if isinstance(said, Failed):
-        return (say(OPINIONS["failed"]) % {"why": cells.one_line(said.detail)},)
-    values = {"model": cells.one_line(said.model), "verdict": say(VERDICTS[said.verdict])}
-    lines = [say(OPINIONS["said"]) % values]
-    own = fusion.own_support(finding)
+def second_opinion(finding: Finding, say: Callable[[str], str] = str) -> list[str]:
+    opinion, own = finding.opinion, fusion.own_support(finding)
+    if opinion is None:
+        return []
+
+    def worded(key: str, **values: str | int) -> str:
+        shown = {k: cells.one_line(v) if isinstance(v, str) else v for k, v in values.items()}
+        return say(OPINIONS[key]) % shown
+
+    if isinstance(opinion, Failed):
+        return [worded("failed", why=opinion.detail)]
+    lines = [worded("verdict", model=opinion.model, verdict=say(VERDICTS[opinion.verdict]))]
     if fusion.disagree(finding) and own is not None:
-        lines.append(say(OPINIONS["disagrees"]) % {"support": cells.percent(own)})
-    if said.why:
-        lines.append(f"“{cells.one_line(said.why)}”")
-    lines += [say(OPINIONS["quoted"]) % {"quote": cells.one_line(quote)} for quote in said.quotes]
-    if said.missing:
-        quoted = ", ".join(f"“{cells.one_line(words)}”" for words in said.missing)
-        lines.append(say(OPINIONS["lacks"]) % {"words": quoted})
-    if said.n_invented:
-        lines.append(say(OPINIONS["invented"]) % {"n": said.n_invented})
-    if not said.whole:
-        lines.append(say(OPINIONS["in_part"]))
-    return tuple(lines)
+        lines.append(worded("disagrees", support=cells.percent(own)))
+    if opinion.why:
+        lines.append(f"“{cells.one_line(opinion.why)}”")
+    lines += [worded("quoted", quote=quote) for quote in opinion.quotes]
+    if opinion.missing:
+        lines.append(worded("lacks", words=", ".join(f"“{words}”" for words in opinion.missing)))
+    if opinion.n_invented:
+        lines.append(worded("invented", n=opinion.n_invented))
+    if not opinion.whole:
+        lines.append(worded("in_part"))
+    return lines
 
 
 def what_changed(result: CitationResult, say: Callable[[str], str] = str) -> str:
-    """Say how the source changed since it was cited; empty if no change was found.
-
-    `say` may translate the texts of `CHANGED` and `ARCHIVED`.
-    """
+    """Say how the source changed since it was cited; empty if no change was found."""
     if result.changed is None or result.copy is None:
         return ""
     date = (result.copy.date or "")[:10]
     copy = say(ARCHIVED[bool(date)]) % {"date": date}
-    said = say(CHANGED[result.label is Label.SUPPORTED, result.changed.label])
-    return cells.one_line(said % {"copy": copy})
+    template = say(CHANGED[result.label is Label.SUPPORTED, result.changed.label])
+    return cells.one_line(template % {"copy": copy})
 
 
 def reliability(listing: Listing | None) -> str:
-    """Describe a list's rating of a site; empty without a list.
-
-    >>> from pincite.types import Reliability
-    >>> reliability(Listing(Reliability.NO_CONSENSUS, "Daily Example", scope="politics"))
-    'no consensus (politics)'
-    """
+    """Describe a list's rating of a site: "no consensus (politics)"; empty without a list."""
     if listing is None:
         return ""
-    label = LISTED[listing.reliability]
-    scope = f" ({listing.scope})" if listing.scope else ""
-    others = f"; {'; '.join(listing.others)}" if listing.others else ""
-    return cells.one_line(f"{label}{scope}{others}")
+    label = LISTED[listing.reliability] + (f" ({listing.scope})" if listing.scope else "")
+    return cells.one_line("; ".join([label, *listing.others]))
 
 
 def about_claim(claim: Claim) -> list[str]:
@@ -275,22 +248,15 @@ def about_claim(claim: Claim) -> list[str]:
 
 
 def what_is_missing(label: Label, missing: Sequence[Part], say: Callable[[str], str] = str) -> str:
-    """Say which parts of a supported or partly supported claim lack support; empty if none.
-
-    >>> from pincite.types import Span
-    >>> part = Part("figure", Span(10, 14), "1911", supported=False)
-    >>> what_is_missing(Label.SUPPORTED, [part])
-    'nothing was found for “1911”'
-    """
+    """Say which parts of a supported or partly supported claim lack support; empty if none."""
     absent, denied = absent_and_denied(missing)
-    found = []
-    if absent:
-        found.append(say(MISSING["absent"]) % {"words": _quoted(absent)})
-    if denied:
-        found.append(say(MISSING["denied"]) % {"words": _quoted(denied)})
-    if label is Label.PARTLY_SUPPORTED and not found:
+    if label is Label.PARTLY_SUPPORTED and not missing:
         return say(MISSING["apart"])
-    return "; ".join(found)
+    return "; ".join(
+        say(MISSING[key]) % {"words": quoted(parts)}
+        for key, parts in (("absent", absent), ("denied", denied))
+        if parts
+    )
 
 
 def reasons(result: CitationResult, finding: Finding) -> tuple[Note, ...]:
@@ -301,23 +267,15 @@ def reasons(result: CitationResult, finding: Finding) -> tuple[Note, ...]:
 
 
 def unsaid(reasons: Sequence[Note], missing: Sequence[Part]) -> tuple[Note, ...]:
-    """Drop the reasons that name only words already listed as missing.
+    """Drop the reasons that name only words already listed as missing."""
 
-    >>> from pincite.types import Span
-    >>> part = Part("figure", Span(10, 14), "1911", supported=False)
-    >>> absent = Note("not_stated", {"words": ("1911",)})
-    >>> other = Note("other_value", {"source": "1913", "claim": "1911"})
-    >>> unsaid([absent, other], [part]) == (other,)
-    True
-    """
-    named = [part.words for part in missing]
-
-    def is_named(reason: Note) -> bool:
+    def is_new(reason: Note) -> bool:
         words = reason.values.get("words")
-        several = words if isinstance(words, tuple) else ()
-        return bool(several) and all(any(word in part for part in named) for word in several)
+        if not isinstance(words, tuple) or not words:
+            return True
+        return not all(any(word in part.words for part in missing) for word in words)
 
-    return tuple(reason for reason in reasons if not is_named(reason))
+    return tuple(filter(is_new, reasons))
 
 
 def absent_and_denied(missing: Sequence[Part]) -> tuple[list[Part], list[Part]]:
@@ -331,7 +289,7 @@ def absent_and_denied(missing: Sequence[Part]) -> tuple[list[Part], list[Part]]:
     return [part for part in missing if part not in denied], denied
 
 
-def _quoted(parts: Sequence[Part]) -> str:
+def quoted(parts: Sequence[Part]) -> str:
     return ", ".join(f"“{cells.shortened(part.words, MAX_PART)}”" for part in parts)
 
 
@@ -341,23 +299,17 @@ def flag_advice(precision: Sequence[tuple[float, float]]) -> str:
     Args:
         precision: (share of citations that fail, share of flags that are right), as in a Report.
 
-    >>> flag_advice([(0.02, 0.12), (0.05, 0.28), (0.2, 0.67)])[:73]
-    'Expect 7 of 10 flags to be false alarms when 1 in 20 citations is bad. Re'
+    >>> flag_advice([(0.02, 0.12), (0.05, 0.28), (0.2, 0.67)])[:70]
+    'Expect 7 of 10 flags to be false alarms when 1 in 20 citations is bad.'
     """
     if not precision:
         return ""
     base_rate, share = sorted(precision)[(len(precision) - 1) // 2]
     one_in = f"1 in {1 / max(base_rate, 0.001):.0f}"
-    expected = f"Expect {_tenths(1 - share)} flags to be false alarms"
-    return f"{expected} when {one_in} citations is bad. {READ_FIRST}"
-
-
-def _tenths(share: float) -> str:
-    """Round to tenths: more digits would suggest more precision than the tests have."""
-    tenths = round(10 * share)
-    if tenths == 0:
-        return "fewer than 1 of 10"
-    return "nearly all" if tenths == 10 else f"{tenths} of 10"
+    # More digits would suggest more precision than the tests have.
+    tenths = round(10 * (1 - share))
+    n_false = {0: "fewer than 1 of 10", 10: "nearly all"}.get(tenths, f"{tenths} of 10")
+    return f"Expect {n_false} flags to be false alarms when {one_in} citations is bad. {READ_FIRST}"
 
 
 def name_of(citation: Citation) -> str:

@@ -1,8 +1,7 @@
 """The work list of many articles, riskiest first, as JSON, CSV and one HTML page.
 
 Risk is the expected number of claims that their sources do not support: the sum of 1 − P(supported)
-over the claims that could be checked. The probabilities are the verifier's, calibrated on test
-sets. They rank articles, and guarantee nothing about a single one.
+over the claims that could be checked.
 """
 
 import csv as spreadsheet
@@ -19,7 +18,6 @@ from pincite.verbs.verify import coverage, wording
 from pincite.verbs.verify.coverage import FLAGS, Coverage, Stage, summed
 from pincite.verbs.verify.report import Report
 
-ONCE_IN_EACH = "Of many articles, a source counts once in each."
 FLAGGED = "Flagged claims are contradicted? or not supported."
 _POOR = (Reliability.UNRELIABLE, Reliability.DEPRECATED, Reliability.BLACKLISTED)
 
@@ -56,11 +54,7 @@ class WorkList:
     n_articles: int  # requested; more than rows if the run was stopped
 
     @property
-    def complete(self) -> bool:
-        return self._n_done == self.n_articles
-
-    @property
-    def _n_done(self) -> int:
+    def n_done(self) -> int:
         return sum(not row.stopped for row in self.rows)
 
     @property
@@ -73,19 +67,18 @@ class WorkList:
 
     @property
     def head(self) -> str:
-        if self.complete:
+        if self.n_done == self.n_articles:
             return n_of(self.n_articles, "article")
-        return f"{self._n_done} of {n_of(self.n_articles, 'article')}; the run was stopped"
+        return f"{self.n_done} of {n_of(self.n_articles, 'article')}; the run was stopped"
 
 
 def row_of(report: Report, name: str) -> Row:
     findings, labels = report.findings, report.counts.labels
     checked = [f for f in findings if f.label is not Label.UNCHECKED]
-    supported = [f.prob_supported or 0.0 for f in checked]
     listed = [r.listing for f in findings for r in f.citations if r.listing]
     return Row(
         title=report.title,
-        risk=round(sum(1 - share for share in supported), 2),
+        risk=round(sum(1 - (f.prob_supported or 0.0) for f in checked), 2),
         n_claims=report.n_claims,
         n_checked=len(checked),
         n_flagged=sum(labels[label] for label in FLAGS),
@@ -107,18 +100,11 @@ def worklist(rows: Sequence[Row], n_articles: int) -> WorkList:
 
 
 def to_json(found: WorkList) -> str:
-    return codec.to_json(
-        {
-            "complete": found.complete,
-            "n_articles": found.n_articles,
-            "coverage": found.coverage,
-            "articles": found.rows,
-        }
-    )
+    values = {"complete": found.n_done == found.n_articles, "n_articles": found.n_articles}
+    return codec.to_json({**values, "coverage": found.coverage, "articles": found.rows})
 
 
 def to_csv(found: WorkList) -> str:
-    """Format the list as CSV, with reference counts per stage. Formulas are neutralised."""
     out = io.StringIO()
     writer = spreadsheet.writer(out, lineterminator="\n")
     writer.writerow([*_COLUMNS, "references", *(f"citations_{stage}" for stage in Stage)])
@@ -137,8 +123,8 @@ def to_html(found: WorkList) -> str:
     return templates.page("worklist.html.j2").render(
         rows=shown,
         head=found.head,
-        columns=coverage.columns(found.coverage),
-        counted=f"{coverage.counted(found.coverage)} {ONCE_IN_EACH}",
+        stages=coverage.rows(found.coverage),
+        counted=f"{coverage.counted(found.coverage)} Each article counts its own sources.",
         lost=coverage.lost(found.coverage),
         waiting=found.coverage.waiting,
         css=templates.style("worklist.css"),
