@@ -8,22 +8,22 @@ from itertools import count
 import pytest
 
 from pincite.documents import prefetch
-from pincite.documents.prefetch import MOST_CHARS, MOST_STREAMS, Ahead, mapped
+from pincite.documents.prefetch import MOST_STREAMS, PART_CHARS, WAITING_PARTS, mapped, read_ahead
 from pincite.types import Document
 
 LONG = 60.0  # seconds: only a fault makes a test wait for them
 
 
 def long_document(number: int) -> Document:
-    return Document(f"https://e.example/{number}", "", "x" * MOST_CHARS)
+    return Document(f"https://e.example/{number}", "", "x" * PART_CHARS)
 
 
 @pytest.mark.parametrize("n_readers", [1, 3])
 def test_order_is_kept(n_readers: int) -> None:
     streams = ((n, range(n, n + 50)) for n in range(200))
-    found = [(name, list(items)) for name, items in Ahead(streams, n_readers)]
+    found = [(name, list(items)) for name, items in read_ahead(streams, n_readers)]
     assert found == [(n, list(range(n, n + 50))) for n in range(200)]
-    assert list(Ahead([])) == []
+    assert list(read_ahead([])) == []
 
 
 def test_an_error_comes_after_what_was_read_and_costs_its_stream() -> None:
@@ -32,7 +32,7 @@ def test_an_error_comes_after_what_was_read_and_costs_its_stream() -> None:
         raise OSError("the disk")
 
     found: list[object] = []
-    for _, items in Ahead([("a", breaking()), ("b", iter([2]))]):
+    for _, items in read_ahead([("a", breaking()), ("b", iter([2]))]):
         try:
             found.extend(items)
         except OSError as error:
@@ -45,49 +45,39 @@ def test_an_error_between_streams_comes_behind_them() -> None:
         yield "a", [1]
         raise OSError("the archive")
 
-    found = iter(Ahead(streams()))
+    found = read_ahead(streams())
     assert [list(items) for _, items in [next(found)]] == [[1]]
     with pytest.raises(OSError, match="the archive"):
         next(found)
 
 
 def test_no_more_than_it_may_hold() -> None:
-    numbers, second, ended = count(1), threading.Event(), threading.Event()
+    numbers, enough, ended = count(1), threading.Event(), threading.Event()
+    most = WAITING_PARTS + 1  # and one in hand
 
     def long_ones() -> Iterator[Document]:
         try:
             for _ in range(100):
                 number = next(numbers)
-                if number == 2:
-                    second.set()
+                if number == most:
+                    enough.set()
                 yield long_document(number)
         finally:
             ended.set()
 
-    with closing(iter(Ahead([("a", long_ones())], 1))) as streams:
+    with closing(read_ahead([("a", long_ones())], 1)) as streams:
         next(streams)
-        assert second.wait(LONG)  # the first is held, and the second in hand
+        assert enough.wait(LONG)
     assert ended.wait(LONG)
-    assert next(numbers) == 3
+    assert next(numbers) == most + 1
 
 
-def test_no_stream_is_begun_while_enough_waits() -> None:
-    begun: list[int] = []
-    first = threading.Event()
-
-    def one(number: int) -> Iterator[Document]:
-        begun.append(number)
-        yield long_document(number)
-        first.set()  # it is held, and this thread asks for the next stream
-
-    streams = iter(Ahead(((n, one(n)) for n in range(2 * MOST_STREAMS)), 1))
-    name, _ = next(streams)
-    assert first.wait(LONG)
-    assert (name, begun) == (0, [0])
-    assert [number for number, _ in streams] == list(range(1, 2 * MOST_STREAMS))  # unread, passed
+def test_a_stream_that_is_not_exhausted_is_passed_over() -> None:
+    streams = ((n, map(long_document, range(n + 5))) for n in range(2 * MOST_STREAMS))
+    assert [number for number, _ in read_ahead(streams, 2)] == list(range(2 * MOST_STREAMS))
 
 
-def test_who_stops_early_stops_the_readers() -> None:
+def test_stopping_early_stops_the_readers() -> None:
     ended = threading.Event()
 
     def endless() -> Iterator[int]:
@@ -96,7 +86,7 @@ def test_who_stops_early_stops_the_readers() -> None:
         finally:
             ended.set()
 
-    with closing(iter(Ahead([("a", endless())], 1))) as streams:
+    with closing(read_ahead([("a", endless())], 1)) as streams:
         _, items = next(streams)
         assert next(items) == 0
     assert ended.wait(LONG)
@@ -120,6 +110,6 @@ def test_items_are_read_in_order_and_few_at_once(
         return number
 
     streams = ((n, mapped(read, range(n, n + 20))) for n in range(8))
-    found = [list(items) for _, items in Ahead(streams, 4)]
+    found = [list(items) for _, items in read_ahead(streams, 4)]
     assert found == [list(range(n, n + 20)) for n in range(8)]
     assert 1 <= most <= n_readers

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from pincite.documents.prefetch import Ahead
+from pincite.documents.prefetch import WAITING_PARTS, in_parts, read_ahead
 from pincite.errors import InputError, PinciteError, StaleCorpus
 from pincite.protocols import Encoder, Floats
 
@@ -24,9 +24,6 @@ T = TypeVar("T")
 Where = Literal["local", "ray"]
 
 RETRIES = 10  # of a task whose worker died; after so many, its input is to blame
-PART_CHARS = 100_000  # characters per part of a stream; the driver commits after four parts
-PART_ITEMS = 64
-WAITING_PARTS = 2  # untaken parts of a stream at which its reader pauses
 ENCODED_TOGETHER = 16  # texts: half a second of one core, against 1 ms for the round trip
 STORE_BYTES = 500_000_000  # of shared memory in a local cluster; Ray's default is 30 % of all
 
@@ -45,7 +42,7 @@ class Parallel:
         self, function: Callable[[Item], Iterable[T]], items: Iterable[Item]
     ) -> Generator[tuple[Item, Iterator[T]], None, None]:
         """Yield each item with the iterator of `function`, which ends or raises as it does here."""
-        return iter(Ahead((item, function(item)) for item in items))
+        return read_ahead((item, function(item)) for item in items)
 
 
 @contextmanager
@@ -183,18 +180,7 @@ def _called(function: Callable[[Item], T], item: Item) -> T:
 
 
 def _parts(function: Callable[[Item], Iterable[T]], item: Item) -> Iterator[list[T]]:
-    part, n_chars = list[T](), 0
-    try:
-        for found in function(item):
-            part.append(found)
-            n_chars += len(getattr(found, "text", ""))
-            if n_chars >= PART_CHARS or len(part) >= PART_ITEMS:
-                yield part
-                part, n_chars = [], 0
-    except Exception:  # as in one process, keep what came before the error
-        yield part
-        raise
-    yield part
+    yield from in_parts(function(item))
 
 
 class SpreadEncoder:

@@ -319,7 +319,7 @@ def _entry(reference: Reference) -> Entry:
         "PMID": _valid(_PMID, meta.get("pmid", "")) or pmid_of_url(document.url),
         "PMCID": _valid(_PMC, meta.get("pmc", "")) or pmc_of_url(document.url),
         "URL": line(document.url) if is_web else "",
-        "language": meta.get("article_language", "").split(SEPARATOR)[0] or document.language,
+        "language": document.language,
         "genre": meta.get("publication_type"),
         "keyword": SEPARATOR.join(dict.fromkeys(word for word in keywords if word)),
         "abstract": line(document.text) if meta.get("coverage") == "abstract" else "",
