@@ -176,14 +176,9 @@ class Fetched:
 
     url: str  # as cited
     final_url: str  # after redirects
-    status: int
     content_type: str | None
     body: bytes
     fetched: str  # ISO timestamp, UTC, of the request
-    last_modified: str | None = None  # as reported by the server
-    redirects: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()  # for the user: "a redirect left https for http: …"
-    cached: bool = False
 
 
 class WebResult(NamedTuple):

@@ -29,7 +29,7 @@ def judge(path: Path, n: int) -> None:
 
 
 def test_an_empty_cache_is_shown_and_not_made(home: Path) -> None:
-    assert "pages: 0" in run("cache", "show").stdout
+    assert "pages and failures: 0" in run("cache", "show").stdout
     run("cache", "clear")
     run("cache", "clear", "--judgements")
     assert not (home / "cache").exists()
@@ -40,13 +40,13 @@ def test_shown_and_cleared(home: Path) -> None:
     (home / "pincite.toml").write_text("web.cache = 'mine.sqlite'")
     judge(home / "cache" / "judgements.sqlite", 5)
     shown = run("cache", "show").stdout
-    assert "pages: 2 · failures: 1 · robots.txt: 1 · out of date: 3" in shown
+    assert "pages and failures: 4" in shown
     assert "pairs of claim and passage: 5" in shown
     for days, n in (("30", 2), ("2.5", 1)):
         assert f"{n} addresses removed" in run("cache", "clear", "--older-than", days).stderr
     assert "5 judged pairs removed" in run("cache", "clear", "--judgements").stderr
-    assert "pages: 1" in run("cache", "show").stdout
+    assert "pages and failures: 1" in run("cache", "show").stdout
     assert "1 addresses removed" in run("cache", "clear").stderr
     shown = run("cache", "show").stdout
-    assert "pages: 0" in shown
+    assert "pages and failures: 0" in shown
     assert "pairs of claim and passage: 0" in shown

@@ -248,7 +248,7 @@ def test_a_manifest_alone_brings_its_files_and_texts(
     undated = document(corpus, expected[2])
     assert (undated.published, undated.meta) == (None, {"date": "14.5.2019"})
     said = " ".join(f"{one.url} {one.detail}" for one in outcome.unread)
-    for word in ("HTTP 404", "names no file", "outside the folder", "14.5.2019", "object"):
+    for word in ("HTTP 404", "no other file", "outside the folder", "14.5.2019", "object"):
         assert word in said
 
 
@@ -271,7 +271,7 @@ def test_a_row_may_describe_a_page_that_states_its_address(
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"name,size\na,1\n", "no column is named url, file or text"),
+        (b"name,size\na,1\n", "expected a column named url, file or text"),
         (b"url,text\nhttps://e.org/a,one,two\n", "3 cells, the header names 2"),
         (b"url,text\n,\n", ""),
         ("url\ttext\nhttps://e.org/a\tÄnderung im März\n".encode("utf-16"), ""),

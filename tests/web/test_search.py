@@ -78,7 +78,10 @@ def test_words_without_operators_are_sent(zoo: Zoo, cache: FetchCache) -> None:
         (reply(b"[" * 50_000), "answers as SearXNG does"),
         (reply(b'{"results": "many"}'), "answers as SearXNG does"),
         (reply(b"\xff" * 3_000_000), "limit"),
-        (reply(b"", "302 Found", Location="http://inner.test:port/search?format=json"), "leads"),
+        (
+            reply(b"", "302 Found", Location="http://inner.test:port/search?format=json"),
+            "redirects",
+        ),
     ],
 )
 def test_a_failure_is_a_warning_without_the_claim(

@@ -20,12 +20,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        if self.path == "/down":
-            self.send_response(302)
-            self.send_header("Location", f"http://good.test:{PLAIN[0]}/")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-            return
         body = f"{self.headers['host']} {NAMES[-1:]}".encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
@@ -37,13 +31,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 NAMES: list[str] = []  # that clients asked for in the handshake
-PLAIN: list[int] = []  # port of the server without TLS
-
-
-def _serve(server: http.server.ThreadingHTTPServer) -> None:
-    server.daemon_threads = True
-    server.handle_error = lambda *_: None  # type: ignore[method-assign]
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
 
 
 @pytest.fixture(scope="module")
@@ -57,20 +44,18 @@ def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     context.sni_callback = lambda _socket, name, _context: NAMES.append(name)
-    plain = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    PLAIN.append(plain.server_port)
     server.socket = context.wrap_socket(server.socket, server_side=True)
-    for each in (plain, server):
-        _serve(each)
+    server.daemon_threads = True
+    server.handle_error = lambda *_: None  # type: ignore[method-assign]
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     yield server.server_port, certificate
-    for each in (plain, server):
-        each.shutdown()
-        each.server_close()
+    server.shutdown()
+    server.server_close()
 
 
 def client(port: int, certificate: Path | None) -> WebClient:
-    rules = WebRules(online=True, pause=0.0, first_wait=0.0, ports=(port, *PLAIN))
+    rules = WebRules(online=True, pause=0.0, first_wait=0.0, ports=(port,))
     trust = ssl.create_default_context(cafile=str(certificate)) if certificate else None
     return WebClient(rules, resolve=lambda *_: ["127.0.0.1"], allow={"127.0.0.1"}, trust=trust)
 
@@ -93,15 +78,7 @@ def test_a_certificate_of_another_name(secure: tuple[int, Path], host: str) -> N
         web.get(f"https://{host}:{port}/")
 
 
-def test_a_certificate_that_nobody_signed(secure: tuple[int, Path]) -> None:
+def test_a_self_signed_certificate(secure: tuple[int, Path]) -> None:
     port, _ = secure
     with client(port, None) as web, pytest.raises(UntrustedHost, match=r"self.signed"):
         web.get(f"https://good.test:{port}/")
-
-
-def test_a_redirect_that_leaves_https_is_told(secure: tuple[int, Path]) -> None:
-    port, certificate = secure
-    with client(port, certificate) as web:
-        found = web.get(f"https://good.test:{port}/down")
-    assert found.status == 200
-    assert found.notes == (f"a redirect left https for http: http://good.test:{PLAIN[0]}/",)

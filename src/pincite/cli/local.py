@@ -6,7 +6,6 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -198,22 +197,16 @@ def cache() -> None:
 @cache.command("show")
 @options.config_option
 def show_cache(config: Path | None) -> None:
-    """Print how much is kept, where, and since when."""
+    """Print how much is kept, and where."""
     from pincite.llm.calls import ReplyCache
     from pincite.models.verifier import LogitCache
     from pincite.runtime import judgements_file, replies_file
     from pincite.web.cache import holdings
 
     pages, judged = options.load_settings({"config": config}).web.cache_file, judgements_file()
-    held = holdings(pages)
-    click.echo(f"fetched pages   {held.n_bytes / MEGABYTE:.1f} MB in {pages}")
-    click.echo(
-        f"                pages: {held.n_pages} · failures: {held.n_failures} · "
-        f"robots.txt: {held.n_robots} · out of date: {held.n_expired}"
-    )
-    if held.oldest and held.newest:
-        first, last = (datetime.fromtimestamp(t, UTC).date() for t in (held.oldest, held.newest))
-        click.echo(f"                from {first} to {last}")
+    n_bytes, n_pages = holdings(pages)
+    click.echo(f"fetched pages   {n_bytes / MEGABYTE:.1f} MB in {pages}")
+    click.echo(f"                pages and failures: {n_pages}")
     judged_bytes = judged.stat().st_size if judged.exists() else 0
     n_pairs = _count(LogitCache, judged, lambda file: file.n_kept())
     click.echo(f"judged pairs    {judged_bytes / MEGABYTE:.1f} MB in {judged}")
@@ -248,9 +241,9 @@ def clear(older_than: float | None, judgements: bool, config: Path | None) -> No
         options.say(f"{n_replies} replies of language models removed")
         return
     pages = options.load_settings({"config": config}).web.cache_file
-    before = cache.holdings(pages).n_bytes
+    before, _ = cache.holdings(pages)
     n = cache.prune(pages, -1 if older_than is None else older_than)
-    freed = max(0, before - cache.holdings(pages).n_bytes) / MEGABYTE
+    freed = max(0, before - cache.holdings(pages)[0]) / MEGABYTE
     options.say(f"{n} addresses removed, {freed:.1f} MB freed")
 
 

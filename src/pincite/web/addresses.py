@@ -11,7 +11,6 @@ import socket
 import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from functools import cache
 from urllib.parse import quote, unquote, urlsplit
 
 from pincite.errors import NoSuchHost, UnsafeAddress
@@ -25,38 +24,15 @@ MAX_URL = 4_000  # characters; servers refuse longer ones
 RESOLVERS = threading.BoundedSemaphore(64)  # concurrent look-ups; a stuck one cannot be cancelled
 
 # Addresses outside the public internet: IANA's special-purpose registries (RFC 6890 and updates),
-# written out because `ipaddress.is_global` differs between Python releases.
-_CLOSED_V4 = {
-    "0.0.0.0/8": "this network",
-    "10.0.0.0/8": "a private network",
-    "100.64.0.0/10": "a provider's inner network",
-    "127.0.0.0/8": "this machine",
-    "168.63.129.16/32": "a cloud's metadata",
-    "169.254.0.0/16": "a link-local address or a cloud's metadata",
-    "172.16.0.0/12": "a private network",
-    "192.0.0.0/24": "a reserved address",
-    "192.0.2.0/24": "an example address",
-    "192.31.196.0/24": "a reserved address",
-    "192.52.193.0/24": "a reserved address",
-    "192.88.99.0/24": "a 6to4 relay",
-    "192.168.0.0/16": "a private network",
-    "192.175.48.0/24": "a reserved address",
-    "198.18.0.0/15": "a network for benchmarks",
-    "198.51.100.0/24": "an example address",
-    "203.0.113.0/24": "an example address",
-    "224.0.0.0/4": "a multicast address",
-    "240.0.0.0/4": "a reserved or broadcast address",
-}
-# Only 2000::/3 is allocated in IPv6. This excludes ::1, mapped IPv4, NAT64's 64:ff9b::/96, fc00::/7
-# with fd00:ec2::254, fe80::/10 and ff00::/8.
-_GLOBAL_V6 = "2000::/3"
-_CLOSED_V6 = {
-    "2001::/23": "a reserved address (Teredo, ORCHID, benchmarks)",
-    "2001:db8::/32": "an example address",
-    "2002::/16": "a 6to4 address",
-    "2620:4f:8000::/48": "a reserved address",
-    "3fff::/20": "an example address",
-}
+# multicast and Azure's metadata; written out because `ipaddress.is_global` differs between Python
+# releases. Only 2000::/3 is allocated in IPv6.
+_CLOSED = """
+0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 168.63.129.16/32 169.254.0.0/16 172.16.0.0/12
+192.0.0.0/24 192.0.2.0/24 192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16
+192.175.48.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4
+::/3 4000::/2 8000::/1 2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20
+"""
+_CLOSED_NETWORKS = tuple(map(ipaddress.ip_network, _CLOSED.split()))
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 _ENDS_IN_NUMBER = re.compile(r"(?:^|\.)(?:\d+|0x[0-9a-f]*)\.?$")
 
@@ -96,20 +72,22 @@ def target_of(url: str, ports: Collection[int] = PORTS) -> Target:
     if len(url) > MAX_URL:
         raise UnsafeAddress(f"{shown} has {len(url)} characters, the limit is {MAX_URL}.", url)
     if any(ord(c) < 0x21 or c in "\\\x7f" for c in url.strip()):
-        raise UnsafeAddress(f"{shown!r} holds blanks, backslashes or control characters.", url)
+        raise UnsafeAddress(f"{shown!r} contains blanks, backslashes or control characters.", url)
     try:
         parts = urlsplit(url.strip())
         scheme, host, port = parts.scheme.lower(), parts.hostname or "", parts.port
     except ValueError as error:
-        raise UnsafeAddress(f"{shown!r} is no address: {error}.", url) from error
+        raise UnsafeAddress(f"{shown!r} is not an address: {error}.", url) from error
     if scheme not in DEFAULT_PORTS:
-        raise UnsafeAddress(f"{shown} is no http or https address.", url)
+        raise UnsafeAddress(f"{shown} is not an http or https address.", url)
     if "@" in parts.netloc:
-        raise UnsafeAddress(f"{shown.replace(parts.netloc, '…')} holds a user or password.", url)
+        raise UnsafeAddress(
+            f"{shown.replace(parts.netloc, '…')} contains a user name or password.", url
+        )
     port = DEFAULT_PORTS[scheme] if port is None else port
     if port not in ports:
         allowed = ", ".join(map(str, sorted(ports)))
-        raise UnsafeAddress(f"{shown} asks for port {port}; allowed: {allowed}.", url)
+        raise UnsafeAddress(f"{shown} has port {port}; allowed: {allowed}.", url)
     host = _host(host, shown, url)
     path = _escaped(parts.path) or "/"
     path += f"?{_escaped(parts.query)}" if parts.query else ""
@@ -117,19 +95,14 @@ def target_of(url: str, ports: Collection[int] = PORTS) -> Target:
     return Target(f"{scheme}://{bare.authority}{path}", scheme, host, port, path)
 
 
-def closed(address: Address, allow: Collection[str] = ()) -> str:
-    """The reason why an address is not allowed; empty if it is.
+def is_public(address: Address) -> bool:
+    """Whether an address belongs to the public internet.
 
-    >>> closed(ipaddress.ip_address("169.254.169.254")), closed(ipaddress.ip_address("8.8.8.8"))
-    ("a link-local address or a cloud's metadata", '')
+    >>> [is_public(ipaddress.ip_address(text)) for text in ("169.254.169.254", "8.8.8.8", "::1")]
+    [False, True, False]
     """
-    if str(address) in allow:
-        return ""
-    if isinstance(address, ipaddress.IPv6Address):
-        if address.scope_id is not None or address not in _network(_GLOBAL_V6):
-            return "no address of the public IPv6 internet"
-        return next((why for net, why in _CLOSED_V6.items() if address in _network(net)), "")
-    return next((why for net, why in _CLOSED_V4.items() if address in _network(net)), "")
+    has_scope = isinstance(address, ipaddress.IPv6Address) and address.scope_id is not None
+    return not has_scope and not any(address in network for network in _CLOSED_NETWORKS)
 
 
 def safe_addresses(
@@ -148,9 +121,9 @@ def safe_addresses(
             address = ipaddress.ip_address(answer)
         except ValueError as error:
             raise UnsafeAddress(f"{target.host} resolves to {answer!r}.", target.url) from error
-        if why := closed(address, allow):
-            what = f"{target.host} is {address}" if answer != target.host else target.host
-            raise UnsafeAddress(f"{what}: {why}, not the public web.", target.url)
+        if str(address) not in allow and not is_public(address):
+            what = f"{target.host} ({address})" if answer != target.host else target.host
+            raise UnsafeAddress(f"{what} is not an address of the public web.", target.url)
         found.append(str(address))
     if not found:
         raise NoSuchHost(f"{target.host} has no address.", target.url, of_host=True)
@@ -198,17 +171,17 @@ def _host(host: str, shown: str, url: str) -> str:
     if ":" in host:
         address = _literal(host)
         if not isinstance(address, ipaddress.IPv6Address) or address.scope_id is not None:
-            raise UnsafeAddress(f"{shown}: {host!r} is no public IPv6 address.", url)
+            raise UnsafeAddress(f"{shown}: {host!r} is not a public IPv6 address.", url)
         return str(address)
     host = _ascii(unquote(host), shown, url).lower().removesuffix(".")
     if not host or len(host) > 253:
-        raise UnsafeAddress(f"{shown} names no host.", url)
+        raise UnsafeAddress(f"{shown} has no host.", url)
     if _literal(host):
         return host
     if _ENDS_IN_NUMBER.search(host):
         raise UnsafeAddress(f"{shown}: {host!r} is an unusual spelling of a number.", url)
     if not all(map(_LABEL.fullmatch, host.split("."))):
-        raise UnsafeAddress(f"{shown}: {host!r} is no host name.", url)
+        raise UnsafeAddress(f"{shown}: {host!r} is not a host name.", url)
     return host
 
 
@@ -220,7 +193,7 @@ def _ascii(host: str, shown: str, url: str) -> str:
     try:
         return idna.encode(host, uts46=True).decode("ascii")
     except (idna.IDNAError, UnicodeError) as error:
-        raise UnsafeAddress(f"{shown}: {host!r} is no host name ({error}).", url) from error
+        raise UnsafeAddress(f"{shown}: {host!r} is not a host name ({error}).", url) from error
 
 
 def _literal(host: str) -> Address | None:
@@ -232,11 +205,6 @@ def _literal(host: str) -> Address | None:
 
 def _escaped(text: str) -> str:
     return quote(text, safe="/%:;=@!$&'()*+,?~[]|-._", errors="replace")
-
-
-@cache
-def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
-    return ipaddress.ip_network(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,8 +228,6 @@ class WebRules:
     idle_seconds: float = 15.0  # without a byte
     seconds: float = 60.0  # total, from name resolution to the last byte
     body_bytes: int = 10_000_000  # after decompression: a long PDF; most pages have 100 kB
-    header_bytes: int = 32_000
-    headers: int = 200
     # Days that the cache keeps pages and failures.
     keep_days: float = 30.0
     keep_failures_days: float = 1.0

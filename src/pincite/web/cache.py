@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pincite.errors import ConfigError, PinciteWarning
 
@@ -28,7 +27,6 @@ CREATE TABLE IF NOT EXISTS pages (
     expires REAL NOT NULL, body BLOB);
 """
 AT_ONCE = 200  # pages removed per transaction, which takes some milliseconds
-FREED_AT_ONCE = 500  # pages of the file, 4 kB each, freed per transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +38,6 @@ class Kept:
     status: int | None
     headers: dict[str, str]
     body: bytes | None
-    redirects: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
     reason: str = ""
     detail: str = ""
     fetched: float = 0.0  # seconds since 1970
@@ -108,9 +104,9 @@ class FetchCache(AbstractContextManager["FetchCache"]):
             body = None if packed is None else gzip.decompress(packed)
         except (OSError, EOFError, zlib.error):
             return None
-        known: dict[str, Any] = json.loads(reply)
-        known |= {name: tuple(known[name]) for name in ("redirects", "notes")}
-        return Kept(url, body=body, reason=reason, fetched=fetched, expires=expires, **known)
+        known = json.loads(reply)
+        facts = {name: known[name] for name in ("final_url", "status", "headers", "detail")}
+        return Kept(url, body=body, reason=reason, fetched=fetched, expires=expires, **facts)
 
     def put(self, kept: Kept) -> None:
         """Store a page, replacing any earlier version; ignores a full or read-only disk."""
@@ -134,38 +130,18 @@ class FetchCache(AbstractContextManager["FetchCache"]):
         self.close()
 
 
-@dataclass(frozen=True, slots=True)
-class Holdings:
-    """Statistics of a cache."""
-
-    n_bytes: int  # size of the file and its log on disk
-    n_pages: int
-    n_failures: int
-    n_robots: int  # robots.txt files, not included in the counts above
-    n_expired: int  # of all entries: fetched again on the next use
-    oldest: float | None  # seconds since 1970, of the request; None for an empty cache
-    newest: float | None
-
-
-def holdings(path: Path) -> Holdings:
-    """Read a cache's statistics; a missing file counts as empty.
+def holdings(path: Path) -> tuple[int, int]:
+    """The bytes of a cache's file and log, and the number of its entries; a missing file is empty.
 
     Raises:
         ConfigError: it is not a cache of this version, or cannot be read.
     """
     if not path.exists():
-        return Holdings(0, 0, 0, 0, 0, None, None)
+        return 0, 0
     with _opened(path) as db:
-        row = db.execute(
-            "SELECT count(*) FILTER (WHERE reason = '' AND NOT robots), "
-            "count(*) FILTER (WHERE reason != '' AND NOT robots), count(*) FILTER (WHERE robots), "
-            "count(*) FILTER (WHERE expires <= ?), min(fetched), max(fetched) "
-            "FROM (SELECT *, url LIKE '%://%/robots.txt' AND url NOT LIKE '%://%/%/%' AS robots "
-            "FROM pages)",
-            (time.time(),),
-        ).fetchone()
-    beside = (path, path.with_name(path.name + "-wal"))
-    return Holdings(sum(file.stat().st_size for file in beside if file.exists()), *row)
+        (n_entries,) = db.execute("SELECT count(*) FROM pages").fetchone()
+    log = path.with_name(path.name + "-wal")
+    return sum(file.stat().st_size for file in (path, log) if file.exists()), n_entries
 
 
 def prune(path: Path, older_than_days: float) -> int:
@@ -184,17 +160,10 @@ def prune(path: Path, older_than_days: float) -> int:
             found = db.execute(f"DELETE FROM pages WHERE url IN ({old})", (before, AT_ONCE))  # noqa: S608
             some = found.rowcount
             removed += some
-        free, was_free = _n_free(db), None
-        while free and free != was_free:
-            db.execute(f"PRAGMA incremental_vacuum({FREED_AT_ONCE})").fetchall()
-            free, was_free = _n_free(db), free
+        db.executescript("PRAGMA incremental_vacuum")  # `execute` frees a single page
         # Best effort: busy readers keep the log for now, and it is reused.
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     return removed
-
-
-def _n_free(db: sqlite3.Connection) -> int:
-    return int(db.execute("PRAGMA freelist_count").fetchone()[0])
 
 
 @contextmanager
@@ -203,7 +172,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         with closing(sqlite3.connect(path, timeout=30, isolation_level=None)) as db:
             (layout,) = db.execute("PRAGMA user_version").fetchone()
             if layout != LAYOUT:
-                raise ConfigError(f"{path} is no cache of fetched pages of this version.")
+                raise ConfigError(f"{path} is not a cache of fetched pages of this version.")
             yield db
     except sqlite3.Error as error:
         raise ConfigError(

@@ -61,8 +61,7 @@ class Response:
     url: str
     headers: Mapping[str, str]  # names in lower case; repeated ones are joined by ", "
     body: bytes
-    redirects: tuple[str, ...] = ()  # addresses requested before the final one, in order
-    notes: tuple[str, ...] = ()  # for people: "left https for http"
+    redirected: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -128,27 +127,24 @@ class WebClient:
         """
         if not self.rules.online:
             what = f"{url} is not fetched: nothing leaves this machine unless you allow it."
-            raise FetchingIsOff(f"{what} Give --online, or set web.online.", url)
+            raise FetchingIsOff(f"{what} Use --online, or set web.online.", url)
         target = target_of(url, self.rules.ports)
         sent = {"accept": accept} | {name.lower(): v for name, v in (headers or {}).items()}
         passed: list[str] = []
-        notes: list[str] = []
         while True:
             if check:
                 check(target)
             reply = self._persistently(target, sent, pause)
             following = self._following(target, reply)
             if not following:
-                return Response(
-                    reply.status, target.url, reply.headers, reply.body, tuple(passed), tuple(notes)
-                )
+                return Response(reply.status, target.url, reply.headers, reply.body, bool(passed))
             passed.append(target.url)
             if following.url in passed:
-                raise RedirectedTooOften(f"{url} leads in a circle, by {following.url}.", url)
+                raise RedirectedTooOften(
+                    f"{url} redirects in a circle, through {following.url}.", url
+                )
             if len(passed) > (limit := self.rules.redirects):
-                raise RedirectedTooOften(f"{url} leads on more than {limit} times.", url)
-            if target.scheme == "https" and following.scheme == "http":
-                notes.append(f"a redirect left https for http: {following.url}")
+                raise RedirectedTooOften(f"{url} redirects more than {limit} times.", url)
             if following.host != target.host:
                 sent = {name: value for name, value in sent.items() if name in _CARRIED}
             target = following
@@ -188,7 +184,7 @@ class WebClient:
             joined = urljoin(target.url, location.replace(" ", "%20"))
             return target_of(joined, self.rules.ports)
         except ValueError as error:
-            raise UnsafeAddress(f"{target.url} leads to {location!r}.", target.url) from error
+            raise UnsafeAddress(f"{target.url} redirects to {location!r}.", target.url) from error
 
     def _persistently(self, target: Target, headers: dict[str, str], pause: bool) -> "Reply":
         wait = self.rules.first_wait
@@ -208,15 +204,15 @@ class WebClient:
             else:
                 if reply.status not in PASSING:
                     return reply
-                asked = seconds_to_wait(reply.headers.get("retry-after", ""))
-                if asked and asked > self.rules.longest_wait:
-                    what = f"{target.host} answers {reply.status} and asks to wait {asked:.0f} s."
+                seconds = seconds_to_wait(reply.headers.get("retry-after", ""))
+                if seconds and seconds > self.rules.longest_wait:
+                    what = f"{target.host} answers {reply.status} and asks to wait {seconds:.0f} s."
                     busy = HostBusy(what, target.url, reply.status, of_host=True)
-                    _remember(lane, busy, asked)
+                    _remember(lane, busy, seconds)
                     raise busy
                 if last:
                     return reply
-                lane.free_at = max(lane.free_at, time.monotonic() + max(asked or 0.0, wait))
+                lane.free_at = max(lane.free_at, time.monotonic() + max(seconds or 0.0, wait))
             wait = min(2 * wait, self.rules.longest_wait)
         raise AssertionError("the last attempt returns or raises")
 

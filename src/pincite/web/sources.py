@@ -162,7 +162,7 @@ class WebSources:
         for key in keys:
             kept = self._cache.get(key)
             if kept and kept.fresh:
-                self._done(found, key, _outcome(key, kept, cached=True), "kept", len(keys))
+                self._done(found, key, _outcome(key, kept), "kept", len(keys))
                 continue
             try:
                 host = target_of(key, self._client.rules.ports).host
@@ -242,18 +242,18 @@ class WebSources:
         self._cache.put(kept)
         if kept.status == TOO_MANY:
             self._refusing.add(host)
-        return _outcome(key, kept, cached=False)
+        return _outcome(key, kept)
 
     def _kept(self, key: str, response: Response, stale: Kept | None) -> Kept:
         seconds = self._client.rules.keep_days * DAY
         if response.status == 304 and stale and stale.body is not None:
             return stale.lasting(seconds)
-        failed = of_reply(key, response.status, response.url, bool(response.redirects))
+        failed = of_reply(key, response.status, response.url, response.redirected)
         if failed:
             return self._kept_failure(failed, response.url, response.status)
         headers = {name: v for name, v in response.headers.items() if name in _KEPT_HEADERS}
-        whole = (response.url, response.status, headers, response.body)
-        return Kept(key, *whole, response.redirects, response.notes).lasting(seconds)
+        kept = Kept(key, response.url, response.status, headers, response.body)
+        return kept.lasting(seconds)
 
     def _kept_failure(self, failed: Unchecked, final_url: str, status: int | None) -> Kept:
         seconds = self._client.rules.keep_failures_days * DAY
@@ -313,7 +313,6 @@ def read_fetched(outcome: Outcome, limits: Limits = DEFAULT_LIMITS) -> Document 
         url=outcome.url,
         content_type=outcome.content_type,
         fetched=outcome.fetched,
-        status=outcome.status,
         limits=limits,
     )
 
@@ -329,20 +328,15 @@ def _conditions(stale: Kept | None) -> dict[str, str]:
     return {names[name]: v for name, v in stale.headers.items() if name in names}
 
 
-def _outcome(key: str, kept: Kept, *, cached: bool) -> Outcome:
+def _outcome(key: str, kept: Kept) -> Outcome:
     if kept.reason:
         return Unchecked(key, Reason(kept.reason), kept.detail)
     return Fetched(
         key,
         kept.final_url,
-        kept.status or 0,
         kept.headers.get("content-type"),
         kept.body or b"",
         datetime.fromtimestamp(kept.fetched, UTC).isoformat(timespec="seconds"),
-        kept.headers.get("last-modified"),
-        kept.redirects,
-        kept.notes,
-        cached,
     )
 
 

@@ -29,7 +29,6 @@ from pincite.errors import (
     BadEncoding,
     BodyCut,
     BodyTooLarge,
-    FetchError,
     FetchStopped,
     FetchTimedOut,
     HostUnreachable,
@@ -40,14 +39,12 @@ from pincite.web.addresses import Target, WebRules, proxy_of
 ACCEPTED = "gzip, deflate"
 _GZIP = b"\x1f\x8b"
 MAX_MEMBERS = 100  # of a gzip body; the data after each is copied
-ERROR_BYTES = 100_000  # of an error page: the status is enough
-OVERHEAD = 1 << 18  # bytes beyond the body: headers, chunk sizes, the excess of the last read
 _BROKEN = httpcore2.NetworkError, httpcore2.RemoteProtocolError
 ADDRESSES = 4  # tried per host, in order
 
 
 class Reply(NamedTuple):
-    """Status, headers with lower-case names, and the decompressed body."""
+    """Status, headers with lower-case names, and the decompressed body; none for errors."""
 
     status: int
     headers: dict[str, str]
@@ -124,31 +121,18 @@ class Wire:
         sent = [(name.encode(), v.encode("latin-1", "replace")) for name, v in headers.items()]
         request = httpcore2.Request("GET", url, headers=sent, extensions={"timeout": times})
         response = pool.handle_request(request)
-        self._network.expect_body()
+        received: dict[str, str] = {}
         try:
-            received = self._headers(target, response.headers)
-            body = self._body(target, response, received)
+            for raw_name, raw_value in response.headers:
+                name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+                before = f"{received[name]}, " if name in received else ""
+                received[name] = before + value.strip()
+            body = self._body(target, response, received) if response.status < 300 else b""
         finally:
             response.close()
         return Reply(response.status, received, body)
 
-    def _headers(self, target: Target, pairs: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
-        size = sum(len(name) + len(value) for name, value in pairs)
-        if size > self._rules.header_bytes or len(pairs) > self._rules.headers:
-            what = f"{target.url} sent {len(pairs)} headers with {size:,} bytes"
-            raise BodyTooLarge(
-                f"{what}; allowed: {self._rules.headers}, {self._rules.header_bytes:,}.", target.url
-            )
-        found: dict[str, str] = {}
-        for raw_name, raw_value in pairs:
-            name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1").strip()
-            found[name] = f"{found[name]}, {value}" if name in found else value
-        return found
-
     def _body(self, target: Target, response: httpcore2.Response, headers: dict[str, str]) -> bytes:
-        """Read and decompress the body; for errors and redirects, only the raw beginning."""
-        if response.status >= 300:
-            return _beginning(response.iter_stream())
         url, limit, body = target.url, self._rules.body_bytes, bytearray()
         allowed = f"the limit is {limit / 1e6:g} MB"
         length = headers.get("content-length", "")
@@ -163,7 +147,7 @@ class Wire:
         except _BROKEN as error:
             if self._network.left <= 0:  # raises if the run was stopped, which shuts connections
                 raise
-            raise BodyCut(f"{url} broke off ({_told(error)}).", url) from error
+            raise BodyCut(f"{url} broke off ({_printable(error)}).", url) from error
         encoding = headers.get("content-encoding", "")
         return unpacked(bytes(body), encoding, url, limit)
 
@@ -177,7 +161,7 @@ def unpacked(data: bytes, encoding: str, url: str, limit: int) -> bytes:
     names = [name.strip().lower() for name in encoding.split(",")]
     names = [name for name in names if name and name != "identity"]
     if len(names) > 1 or any(name not in ("gzip", "x-gzip", "deflate") for name in names):
-        raise BadEncoding(f"{url} is packed as {encoding!r}, which was not asked for.", url)
+        raise BadEncoding(f"{url} is packed as {encoding!r}, which was not requested.", url)
     if not names or not data:
         return data
     wbits = 31
@@ -201,41 +185,30 @@ def unpacked(data: bytes, encoding: str, url: str, limit: int) -> bytes:
     raise BadEncoding(f"{url} has more than {MAX_MEMBERS} gzip members.", url)
 
 
-def _beginning(pieces: Iterable[bytes]) -> bytes:
-    """Read the available part of a body that is not needed, ignoring errors."""
-    parts, size = [], 0
-    with contextlib.suppress(*_BROKEN):
-        for piece in pieces:
-            parts.append(piece)
-            size += len(piece)
-            if size > ERROR_BYTES:
-                break
-    return b"".join(parts)[:ERROR_BYTES]
-
-
 @contextlib.contextmanager
 def _typed(target: Target, rules: WebRules, network: "_Network") -> Iterator[None]:
-    """Convert the library's errors, adding the address where it is missing."""
+    """Convert the library's errors."""
     url = target.url
     try:
         yield
-    except FetchError as error:
-        error.url = error.url or url
-        raise
     except httpcore2.ConnectTimeout as error:
         seconds = min(rules.connect_seconds, rules.seconds)
-        what = f"{target.host} took no connection within {seconds:g} s."
+        what = f"{target.host} accepted no connection within {seconds:g} s."
         raise FetchTimedOut(what, url, of_host=True) from error
     except httpcore2.TimeoutException as error:
         over = network.left <= 0
-        why = f"was not done within {rules.seconds:g}" if over else f"paused {rules.idle_seconds:g}"
+        why = (
+            f"took more than {rules.seconds:g}"
+            if over
+            else f"sent nothing for {rules.idle_seconds:g}"
+        )
         raise FetchTimedOut(f"{url} {why} s.", url) from error
     except httpcore2.ConnectError as error:
         if isinstance(error.__context__, ssl.SSLCertVerificationError):
             what = f"{target.host}: {error.__context__.verify_message}."
             raise UntrustedHost(what, url, of_host=True) from error
         raise HostUnreachable(
-            f"{target.host} takes no connection ({_told(error)}).", url, of_host=True
+            f"{target.host} accepts no connection ({_printable(error)}).", url, of_host=True
         ) from error
     except (
         httpcore2.NetworkError,
@@ -246,10 +219,10 @@ def _typed(target: Target, rules: WebRules, network: "_Network") -> Iterator[Non
         _ = network.left  # raises if the run was stopped
         if getattr(error.__context__, "error_status_hint", None) == 431:
             raise BodyTooLarge(f"{url} sent headers without end.", url) from error
-        raise HostUnreachable(f"{url} gave no HTTP reply ({_told(error)}).", url) from error
+        raise HostUnreachable(f"{url} sent no HTTP reply ({_printable(error)}).", url) from error
 
 
-def _told(error: BaseException) -> str:
+def _printable(error: BaseException) -> str:
     line = " ".join("".join(c if c.isprintable() else " " for c in str(error)).split())
     return line[:200] or type(error).__name__
 
@@ -260,7 +233,7 @@ def _certificates() -> ssl.SSLContext:
 
 
 class _Network(httpcore2.NetworkBackend):
-    """Connects every name to the given addresses, and bounds a request's time and bytes."""
+    """Connects every name to the given addresses, and bounds a request's time."""
 
     def __init__(self, rules: WebRules, stopped: threading.Event) -> None:
         self.sockets: set[socket.socket] = set()
@@ -268,16 +241,12 @@ class _Network(httpcore2.NetworkBackend):
         self._rules, self._stopped = rules, stopped
         self._below = httpcore2.SyncBackend()
         self._addresses: Sequence[str] = ()
-        self._end, self._bytes = 0.0, 0
+        self._end = 0.0
 
     def begin(self, addresses: Sequence[str]) -> None:
         """Start a request; `addresses` is empty behind a proxy."""
         self._addresses = addresses[:ADDRESSES]
-        self._end, self._bytes = time.monotonic() + self._rules.seconds, OVERHEAD
-
-    def expect_body(self) -> None:
-        """Add the body's limit, once the headers are complete."""
-        self._bytes += self._rules.body_bytes
+        self._end = time.monotonic() + self._rules.seconds
 
     @property
     def left(self) -> float:
@@ -295,12 +264,6 @@ class _Network(httpcore2.NetworkBackend):
         if left <= 0:
             raise httpcore2.ReadTimeout("time is over")
         return min(left, timeout) if timeout else left
-
-    def count(self, size: int) -> None:
-        """Count received bytes; catches endless headers, and bodies in tiny chunks."""
-        self._bytes -= size
-        if self._bytes < 0:
-            raise BodyTooLarge("The reply does not end.")
 
     def connect_tcp(
         self,
@@ -326,9 +289,7 @@ class _Stream(httpcore2.NetworkStream):
         network.sockets.add(stream.get_extra_info("socket"))
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        data = self._stream.read(max_bytes, self._network.bounded(timeout))
-        self._network.count(len(data))
-        return data
+        return self._stream.read(max_bytes, self._network.bounded(timeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._stream.write(buffer, self._network.bounded(timeout))
