@@ -1,13 +1,12 @@
 """What a language model is given of short and long documents: never more than the budget."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import pytest
 from documents.conftest import paragraph_lines, pdf
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models.chat_server import Server, good, refusal, serving
+from models.chat_server import Server, good, serving
 from tokenizers import Tokenizer
 
 from pincite.documents.read import read_bytes
@@ -132,31 +131,3 @@ def test_an_excerpt_is_in_the_order_of_the_text_and_shows_its_gaps() -> None:
     ranked = (cut[-1], cut[0])
     (shown,) = within_budget([Reference(1, "1", found.document, 0.0, ranked)], 500)
     assert f"{cut[0].text.replace('[8, 9]', '(8, 9)')}\n[…]\n{cut[-1].text}" in shown
-
-
-def test_summaries_within_the_budget(
-    library: list[Document], server: Server, count: Tokenizer
-) -> None:
-    """Of a long document eight passages; what says nothing is left out, what fails stays."""
-
-    def by_prompt(prompt: str):  # type: ignore[no-untyped-def]
-        if "Passage:" not in prompt:
-            return good("It does [1].")
-        if "given to 3 adults" in prompt:
-            return refusal(400, "no")
-        return good("It fell by 2.2." if "2.2" in prompt else "It fell." if SAID[:40] in prompt
-                    else "None.")  # fmt: skip
-
-    server.by_prompt = by_prompt
-    finder = LiteratureFinder(Finds(library[:5]), lambda urls: by_url(library, urls), limit=5)
-    found = numbered(finder.find(QUESTION))
-    asked = replace(writer(server, 1_000), summaries=2)
-    assert [piece.failure for piece in asked.write(QUESTION, found)] == [""]
-    assert 3 + 1 < len(server.asked) <= 8 + 8 + 3 + 1  # what two passages have alike is asked once
-    for sent in server.asked:
-        messages = [message["content"] for message in sent["messages"]]
-        assert sum(len(each.ids) for each in count.encode_batch(messages)) <= 1_000
-    said = server.asked[-1]["messages"][-1]["content"]
-    assert "It fell by 2.2." in said
-    assert "given to 3 adults" in said
-    assert "given to 4 adults" not in said

@@ -35,7 +35,7 @@ from pincite.verbs.ask.report import AnswerReport, Checked
 @click.option("--template", type=options.FilePath, help="Jinja2 template for --markdown.")
 @options.quiet_option
 @options.setting_options(
-    *("chat.url", "chat.model", "ask.repair", "ask.summaries", "ask.documents", "ask.sentences"),
+    *("chat.url", "chat.model", "ask.repair", "ask.documents", "ask.sentences"),
     *("ask.include_retracted", "retrieval.fusion", "language"),
     *("models", "judge", "budget", "filters"),
 )
@@ -71,8 +71,6 @@ def command(
             raise click.UsageError(f"{pmids} has {wrong}; expected PMIDs.")
         given["where"] = (*given["where"], f"pmid in {', '.join(listed)}")
     settings = options.load_settings(given)
-    if given.get("summaries") and settings.ask.answer != "model":
-        raise click.UsageError("--summaries needs --llm.")
     questions = options.text_or_lines(question, file, "QUESTION")
     corpora = [*corpus] or settings.library.places
     if not corpora:

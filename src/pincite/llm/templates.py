@@ -33,7 +33,6 @@ VARIABLES: Mapping[str, frozenset[str]] = {
         {"statement", "evidence_item", "language", "analysis", "options", "labels"}
     ),
     "answer_question": frozenset({"question", "abstracts", "language"}),  # of `ask`
-    "summarise_passage": frozenset({"question", "evidence_item", "language"}),
     "rewrite_sentence": frozenset({"statement", "evidence_item", "language"}),
     "judge_source": frozenset({"statement", "context", "sources", "language"}),  # second opinion
 }

@@ -258,7 +258,6 @@ class AskSettings:
     repair: Annotated[bool, "Rewrite or remove unsupported sentences."] = False
     prompt_tokens: Annotated[int, _Million, "Longest prompt, in tokens."] = 6000
     answer_tokens: Annotated[int, _Million, "Longest answer, in tokens."] = 1000  # as Verif.ai
-    summaries: Annotated[bool, "Let the model summarise each passage first; needs --llm."] = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from pincite import containment
@@ -46,39 +46,24 @@ MOST_SHOWN = 3  # names before "et al.", as in the BMJ
 MOST_WORDS = 6  # in a person's name; anything longer is a group or a sentence
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A person; or, if `whole`, a name kept verbatim in `family`."""
-
-    family: str
-    given: str = ""
-    suffix: str = ""
-    whole: bool = False  # a group, or a name that cannot be split
+CslName: TypeAlias = dict[str, str]  # family, given and suffix; or literal for a name kept whole
 
 
-@dataclass(frozen=True, slots=True)
-class Authors:
-    """Author names, in order."""
+def authors_of(meta: Mapping[str, str]) -> tuple[list[CslName], bool]:
+    """Parse the authors that the metadata names; also returns whether there are more ("et al.").
 
-    names: tuple[Name, ...]
-    more: bool = False  # the metadata ends with "et al."
-
-
-def authors_of(meta: Mapping[str, str]) -> Authors:
-    """Parse the authors that the metadata names.
-
-    >>> authors_of({"author": "I. Holm and P. van Berg et al."}).names[1]
-    Name(family='van Berg', given='P.', suffix='', whole=False)
+    >>> authors_of({"author": "I. Holm and P. van Berg et al."})
+    ([{'family': 'Holm', 'given': 'I.'}, {'family': 'van Berg', 'given': 'P.'}], True)
     """
     stated = meta.get("authors") or meta.get("author") or ""
     text = _ET_AL.sub("", stated)
     groups = frozenset(_SEMICOLON.split(meta.get("groups", "")))
-    names = tuple(
-        Name(part, whole=True) if part in groups else _name(part)
+    names = [
+        {"literal": part} if part in groups else _name(part)
         for part in map(str.strip, _split(text))
         if any(c.isalnum() for c in part)
-    )
-    return Authors(names, text != stated)
+    ]
+    return names, text != stated
 
 
 def first_of(meta: Mapping[str, str]) -> str:
@@ -87,18 +72,20 @@ def first_of(meta: Mapping[str, str]) -> str:
     >>> first_of({"authors": "Holm, Ida Marie; Berg, Per; Dam, Bo; Lund, Eva"})
     'Holm IM, Berg P, Dam B, et al.'
     """
-    authors = authors_of(meta)
-    shown = [_short(name) for name in authors.names[:MOST_SHOWN]]
-    if authors.more or len(authors.names) > MOST_SHOWN:
+    names, more = authors_of(meta)
+    shown = [_short(name) for name in names[:MOST_SHOWN]]
+    if more or len(names) > MOST_SHOWN:
         shown.append("et al.")
     return ", ".join(shown)
 
 
-def _short(name: Name) -> str:
-    initials = "".join(word[0] for word in re.findall(r"[^\W\d_]+", name.given))
-    if name.given.isalpha() and name.given.isupper() and len(name.given) <= MOST_INITIALS:
-        initials = name.given  # "IM" is not one name that begins with I
-    return " ".join(part for part in (name.family, initials, name.suffix) if part)
+def _short(name: CslName) -> str:
+    given = name.get("given", "")
+    initials = "".join(word[0] for word in re.findall(r"[^\W\d_]+", given))
+    if given.isalpha() and given.isupper() and len(given) <= MOST_INITIALS:
+        initials = given  # "IM" is not one name that begins with I
+    parts = (name.get("literal") or name["family"], initials, name.get("suffix"))
+    return " ".join(part for part in parts if part)
 
 
 def _split(text: str) -> Sequence[str]:
@@ -106,42 +93,35 @@ def _split(text: str) -> Sequence[str]:
         return _SEMICOLON.split(text)
     if _is_group(text):
         return [text]
-    parts = _AND.split(text)
-    last_first = len(parts) == 1 and not _are_names(_COMMA.split(text))
-    return parts if last_first else [name for part in parts for name in _listed(part)]
+    names = list[str]()
+    for part in _AND.split(text):
+        pieces = _COMMA.split(part.strip(", "))
+        # Commas separate names, or the parts of one: "Holm, Ida".
+        names += pieces if all(" " in piece for piece in pieces) else [part]
+    return names
 
 
-def _listed(part: str) -> Sequence[str]:
-    pieces = _COMMA.split(part.strip(", "))
-    return pieces if _are_names(pieces) else [part]
-
-
-def _are_names(pieces: Sequence[str]) -> bool:
-    """Whether commas separate names, and not the parts of one ("Holm, Ida")."""
-    return all(" " in piece.strip() for piece in pieces)
-
-
-def _name(text: str) -> Name:
+def _name(text: str) -> CslName:
     if "," in text:
         family, *rest = (part for part in _COMMA.split(text) if part)
         suffix = rest.pop() if len(rest) > 1 and _SUFFIX.fullmatch(rest[-1]) else ""
-        return Name(family, " ".join(rest), suffix)
+        return _csl_name(family, " ".join(rest), suffix)
     words = text.split()
     is_latin = all("LATIN" in unicodedata.name(c, "") for c in text if c.isalpha())
     if len(words) == 1 or len(words) > MOST_WORDS or not is_latin or _is_group(text):
-        return Name(text, whole=True)
+        return {"literal": text}
     if match := _INITIALS.fullmatch(text):
-        return Name(match["family"], match["given"])
-    return _western(words)
-
-
-def _western(words: Sequence[str]) -> Name:
-    suffix = words[-1] if len(words) > 2 and _SUFFIX.fullmatch(words[-1]) else ""
-    words = words[:-1] if suffix else words
+        return _csl_name(match["family"], match["given"])
+    suffix = words.pop() if len(words) > 2 and _SUFFIX.fullmatch(words[-1]) else ""
     start = len(words) - 1
     while start > 1 and words[start - 1] in _PARTICLES:
         start -= 1
-    return Name(" ".join(words[start:]), " ".join(words[:start]), suffix)
+    return _csl_name(" ".join(words[start:]), " ".join(words[:start]), suffix)
+
+
+def _csl_name(family: str, given: str, suffix: str = "") -> CslName:
+    name = {"family": family, "given": given, "suffix": suffix}
+    return {part: text for part, text in name.items() if text}
 
 
 def _is_group(text: str) -> bool:
@@ -188,14 +168,14 @@ class Entry:
         return str(self.item.get(name, ""))
 
     @property
-    def authors(self) -> list[dict[str, str]]:
-        found: list[dict[str, str]] = self.item.get("author", [])
-        return found
+    def authors(self) -> Sequence[CslName]:
+        authors: list[CslName] = self.item.get("author", [])
+        return authors
 
     @property
-    def date(self) -> list[int]:
-        found: list[int] = self.item.get("issued", {"date-parts": [[]]})["date-parts"][0]
-        return found
+    def date(self) -> Sequence[int]:
+        date: list[int] = self.item.get("issued", {"date-parts": [[]]})["date-parts"][0]
+        return date
 
 
 def entries(references: Sequence[Reference]) -> list[Entry]:
@@ -281,13 +261,6 @@ def links(meta: Mapping[str, str]) -> list[tuple[str, str]]:
     return found
 
 
-def retraction_note(reference: Reference) -> str:
-    """Say that a source was retracted, and by which notice; empty if not known to be."""
-    mark = RETRACTIONS[reference.retraction]
-    notices = line(reference.document.meta.get("notices", ""))
-    return f"{mark}: {notices}" if mark and notices else mark
-
-
 def _valid(pattern: re.Pattern[str], text: str) -> str:
     return text if pattern.fullmatch(text) else ""
 
@@ -300,12 +273,13 @@ def _entry(reference: Reference) -> Entry:
     if meta.get("journal") or meta.get("book"):
         kind = "article-journal" if meta.get("journal") else "chapter"
     keywords = f"{meta.get('keywords', '')}{SEPARATOR}{meta.get('mesh', '')}".split(SEPARATOR)
-    authors, date = authors_of(meta), cited_date(document.published, meta)
-    note = retraction_note(reference)
+    (authors, more), date = authors_of(meta), cited_date(document.published, meta)
+    mark, notices = RETRACTIONS[reference.retraction], meta.get("notices", "")
+    note = f"{mark}: {notices}" if mark and notices else mark
     fields = {
         "type": kind,
         "title": line(document.title) or line(reference.ref_id),
-        "author": [_csl_name(name) for name in authors.names],
+        "author": authors,
         "container-title": meta.get("journal") or meta.get("book") or meta.get("site"),
         "container-title-short": meta.get("journal_abbreviation"),
         "issued": {"date-parts": [list(date)]} if date else {},
@@ -324,17 +298,10 @@ def _entry(reference: Reference) -> Entry:
         "keyword": SEPARATOR.join(dict.fromkeys(word for word in keywords if word)),
         "abstract": line(document.text) if meta.get("coverage") == "abstract" else "",
         "status": "retracted" if reference.retraction is Retraction.YES else "",
-        "note": " ".join(filter(None, (note, MORE_AUTHORS if authors.more else ""))),
+        "note": " ".join(filter(None, (note, MORE_AUTHORS if more else ""))),
     }
     item = {name: value for name, value in fields.items() if value}
-    return Entry(item, note, authors.more)
-
-
-def _csl_name(name: Name) -> dict[str, str]:
-    if name.whole:
-        return {"literal": name.family}
-    parts = {"family": name.family, "given": name.given, "suffix": name.suffix}
-    return {part: value for part, value in parts.items() if value}
+    return Entry(item, note, more)
 
 
 # ── Keys ─────────────────────────────────────────────────────────────────────────────────────────
@@ -477,7 +444,7 @@ def protected(title: str) -> str:
     return " ".join(words)
 
 
-def _bibtex_name(name: Mapping[str, str]) -> str:
+def _bibtex_name(name: CslName) -> str:
     if not name.get("given"):
         return f"{{{latex(name.get('literal') or name['family'])}}}"
     parts = (name.get(part, "") for part in ("family", "suffix", "given"))
@@ -529,13 +496,6 @@ def _ris(entry: Entry) -> str:
     return "\r\n".join((f"TY  - {_RIS[entry.text('type')]}", *lines, "ER  - ", "", ""))
 
 
-def _inverted(name: Mapping[str, str]) -> str:
+def _inverted(name: CslName) -> str:
     parts = (name.get(part, "") for part in ("literal", "family", "given", "suffix"))
     return ", ".join(part for part in parts if part)
-
-
-FORMATS: Mapping[str, Callable[[Sequence[Reference]], str]] = {
-    "bibtex": to_bibtex,
-    "ris": to_ris,
-    "csl": to_csl,
-}

@@ -107,7 +107,6 @@ def asking(settings: Settings, corpus: runtime.Places, *, keep: bool = True) -> 
                 chosen.prompt_tokens,
                 chosen.answer_tokens,
                 settings.chat.temperature,
-                settings.chat.at_once if chosen.summaries else 0,
             )
         else:
             encoder = stored.encoder or runtime.encoder(settings)

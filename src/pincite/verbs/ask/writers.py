@@ -1,22 +1,19 @@
 """Answers written by a language model from the references."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from pincite.completions import Completion, Prompt
 from pincite.errors import ServerError
-from pincite.llm.calls import CHAT_TOKENS, Calls, all_at_once, tokens_of
+from pincite.llm.calls import CHAT_TOKENS, Calls, tokens_of
 from pincite.llm.templates import Templates
 from pincite.text.passages import passages
 from pincite.text.prompt_quoting import abstract
-from pincite.types import Failed, Span
-from pincite.verbs.ask.report import WHOLE, Reference
+from pincite.types import Span
+from pincite.verbs.ask.report import Reference
 
-STEP, SUMMARISE = "answer_question", "summarise_passage"
-SUMMARY_TOKENS, NOTHING = 150, "NONE"  # of a summary; its text if nothing is relevant
-SUMMARISED = 8  # passages of a long document; each one is a call
+STEP = "answer_question"
 LEAST = 400  # minimum tokens per reference: an abstract, or two passages
 MOST_CHARS = 8  # per token of running text
 BETWEEN, GAP = "\n\n", "\n[…]\n"  # between references; in place of omitted text
@@ -41,7 +38,6 @@ class ModelWriter:
     prompt_tokens: int = 6000  # of the whole prompt
     reply_tokens: int = 1000
     temperature: float = 0.0
-    summaries: int = 0  # passages summarised concurrently before writing; 0: no summaries
 
     @property
     def fingerprint(self) -> str:
@@ -49,8 +45,6 @@ class ModelWriter:
 
     def write(self, question: str, references: Sequence[Reference]) -> Iterator[Written]:
         """Stream the reply; the last item says whether it was cut or failed."""
-        if self.summaries:
-            references = self._summarised(question, references)
         prompt = self.prompt(question, references)
         if prompt is None:
             yield Written(
@@ -78,51 +72,6 @@ class ModelWriter:
             return None
         system, user = self.templates.filled(STEP, question=question, abstracts=BETWEEN.join(given))
         return Prompt(user, system, self.reply_tokens, self.temperature)
-
-    def _summarised(self, question: str, references: Sequence[Reference]) -> Sequence[Reference]:
-        """Replace the references' texts by the model's summaries of their passages.
-
-        References without anything relevant are dropped, unless none has anything.
-        """
-        texts = [(r.number, text) for r in references for text in _to_summarise(r)]
-        tasks = [partial(self._summary, question, text) for _, text in texts]
-        said = all_at_once(tasks, self.summaries, self.calls)
-        if self.calls.stopped:
-            raise KeyboardInterrupt
-        found = dict[int, list[str]]()
-        for (number, _), summary in zip(texts, said, strict=True):
-            found.setdefault(number, []).extend([summary] if summary else [])
-        short = [
-            replace(r, document=replace(r.document, text=GAP.join(found[r.number])), passages=())
-            for r in references
-            if found.get(r.number)
-        ]
-        return short or references
-
-    def _summary(self, question: str, text: str) -> str:
-        """Summarise a text: empty if nothing is relevant, the text itself if the model fails."""
-        system, user = self.templates.filled(SUMMARISE, question=question, evidence_item=text)
-        if tokens_of(system + user) + CHAT_TOKENS > self.prompt_tokens:
-            return text
-
-        def read(reply: Completion) -> str | None:
-            said = " ".join(reply.text.split())
-            return said if reply.complete and said else None
-
-        prompt = Prompt(user, system, SUMMARY_TOKENS)
-        said = self.calls.read(SUMMARISE, prompt, {"question": question}, read)
-        if isinstance(said, Failed):
-            return text
-        return "" if said.strip(" .\"'*").upper() == NOTHING else said
-
-
-def _to_summarise(reference: Reference) -> list[str]:
-    """Return a short text as a whole; of a long one, the best passages in text order."""
-    document = reference.document
-    if len(document.text) <= WHOLE:
-        return [document.text] if document.text.strip() else []
-    best = (reference.passages or passages(document))[:SUMMARISED]
-    return [passage.text for passage in sorted(best, key=lambda each: each.span)]
 
 
 def within_budget(references: Sequence[Reference], tokens: int) -> list[str]:
