@@ -27,8 +27,7 @@ from pincite.verbs.ask.pipeline import (
     LiteratureFinder,
     numbered,
 )
-from pincite.verbs.ask.pipeline import Found as Found_
-from pincite.verbs.ask.report import Checked, Reference, Searched
+from pincite.verbs.ask.report import Answer, Checked, Reference, Searched
 from pincite.verbs.ask.writers import Written
 
 
@@ -129,6 +128,7 @@ def check(verifier: CrossEncoderVerifier, text: str, *pmids: int) -> list[Checke
 
 
 QUESTION = "Does velorin reduce the number of migraine days?"
+ANSWER = Answer(QUESTION, "", (), (), "scripted", Searched("d", len(PAPERS), "weighted"))
 
 
 def test_an_extracted_answer_quotes_its_sources_word_for_word(
@@ -179,7 +179,7 @@ def test_of_a_long_document_the_nearest_passages_are_quoted(
         def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
             return [[Hit(passages(long)[0], 1.0, 1)] for _ in queries]
 
-    (found,) = LiteratureFinder(Finds(), lambda urls: [long for _ in urls]).find(QUESTION)
+    ((found,), _) = LiteratureFinder(Finds(), lambda urls: [long for _ in urls]).find(QUESTION)
     texts = [passage.text for passage in found.passages]
     assert said in texts[1]  # behind the one that was found
     ((quote, *_), _) = extractor(verifier, -99.0).quotes(QUESTION, numbered([found]))
@@ -224,8 +224,8 @@ def test_marks_of_a_paper_are_text_in_a_copy(verifier: CrossEncoderVerifier) -> 
     given = numbered([FoundDocument(paper(n, "Velorin", said), (), 6.0) for n in (21, 22, 23)])
 
     class Found(LiteratureFinder):
-        def found(self, question: str) -> Found_:
-            return Found_(tuple(FoundDocument(r.document, (), 6.0) for r in given))
+        def find(self, question: str) -> tuple[list[FoundDocument], list[FoundDocument]]:
+            return [FoundDocument(r.document, (), 6.0) for r in given], []
 
     finder = Found(None, None, list, None)  # type: ignore[arg-type]
     plan = AskPipeline(
@@ -254,7 +254,7 @@ def test_filters_leave_papers_out_before_ranking(
 ) -> None:
     chosen = Filters(where=(condition("retracted != yes"),))
     finder = finder_of(corpus, verifier, chosen)
-    assert "13" not in {d.document.meta["pmid"] for d in finder.find(QUESTION)}
+    assert "13" not in {d.document.meta["pmid"] for d in finder.find(QUESTION)[0]}
 
 
 def test_what_an_abstract_says_is_supported_and_its_contrary_is_not(
@@ -385,9 +385,7 @@ def test_repair_strikes_out_and_drops_in_sight(
         ]
     )
     plan = pipeline(corpus, verifier, writer, repairer=Repairer())
-    before = writer.write(QUESTION, [])
-    text = "".join(piece.text for piece in before)
-    answer = plan.check(QUESTION, text, references(11))
+    answer = plan.check(ANSWER, "".join(writer.pieces), references(11), Written())
     assert answer.text == "Velorin reduced migraine days in adults [1]."
     assert [change.after for change in answer.changes] == ["", ""]
     assert [change.why for change in answer.changes] == [
@@ -403,11 +401,10 @@ def test_a_model_that_copies_a_papers_marks_names_none_of_ours(
     paper_ = paper(16, "Velorin", "As others saw, velorin halved the number of bad days [1, 7].")
     given = [*references(12), replace(references(11)[0], number=2, document=paper_)]
     plan = pipeline(corpus, verifier)
-    copied, cited = plan.check(
-        QUESTION,
-        "Velorin halved the number of bad days [1, 7]. Velorin halved the number of bad days [2].",
-        given,
-    ).sentences
+    text = (
+        "Velorin halved the number of bad days [1, 7]. Velorin halved the number of bad days [2]."
+    )
+    copied, cited = plan.check(ANSWER, text, given, Written()).sentences
     assert (copied.sentence.text, copied.standing) == (
         "Velorin halved the number of bad days (1, 7).",
         Standing.UNCITED,
@@ -419,5 +416,5 @@ def test_phrases_and_whole_questions_come_before_likeness(
     corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier, tmp_path: Path
 ) -> None:
     finder = replace(finder_of(corpus, verifier), include_retracted=True)
-    first = finder.find('"free of migraine" in trials of velorin')[0]
+    first = finder.find('"free of migraine" in trials of velorin')[0][0]
     assert first.document.meta["pmid"] == "13"

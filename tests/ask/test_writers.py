@@ -85,7 +85,7 @@ def test_the_budget_holds_on_the_wire(
     assert len(library) == 40
     assert len(library[1].text) > 1_000_000
     finder = LiteratureFinder(Finds(library), lambda urls: by_url(library, urls), limit=40)
-    found = numbered(finder.find(QUESTION))
+    found = numbered(finder.find(QUESTION)[0])
     for budget in (1_000, 2_500, 6_000, 20_000):
         assert [piece.failure for piece in writer(server, budget).write(QUESTION, found)] == [""]
         messages = [message["content"] for message in server.asked[-1]["messages"]]

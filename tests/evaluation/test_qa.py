@@ -111,7 +111,7 @@ def test_measures_by_hand() -> None:
 def test_systems(pipeline: AskPipeline) -> None:
     finders = qa.finders(pipeline.finder)
     assert tuple(finders) == qa.SYSTEMS
-    tops = {name: each.find(QUESTIONS[1].text)[0].document.url for name, each in finders.items()}
+    tops = {name: each.find(QUESTIONS[1].text)[0][0].document.url for name, each in finders.items()}
     assert tops["lexical"] == URLS[0]
     assert tops["dense"] == URLS[2]
     assert tops["reranked"] == tops["ask"] == URLS[1]

@@ -173,7 +173,7 @@ def run_of(
 ) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for number, question in enumerate(questions, 1):
-        found[question.question_id] = [f.document.url for f in finder.find(question.text)]
+        found[question.question_id] = [f.document.url for f in finder.find(question.text)[0]]
         tell(name, number, len(questions))
     return found
 

@@ -21,7 +21,7 @@ from pincite.retrieval.fusion import kept
 from pincite.text import citation_marks
 from pincite.text import words as wording
 from pincite.text.passages import passages
-from pincite.types import Document, Failed, Hit, Passage, Span
+from pincite.types import Document, Hit, Passage, Span
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer, copied
 from pincite.verbs.ask.extract import Extractor
 from pincite.verbs.ask.questions import plainer, unanswered_terms
@@ -60,35 +60,32 @@ class AskPipeline:
             on_draft: called, besides `on_sentence`, with sentences waiting to be verified.
         """
 
-        def failed(why: Failed) -> Answer:
-            by = self.writer.fingerprint
-            return Answer(question, "", (), (), by, self.searched, failure=fault(why))
-
         def answered(text: str) -> Answer:
-            return containment.attempted(lambda: self._ask(text, on_sentence, on_draft), failed)
+            return containment.attempted(
+                lambda: self._ask(text, on_sentence, on_draft),
+                lambda why: replace(self._empty(text), failure=fault(why)),
+            )
 
-        answer = answered(question)
-        plain = plainer(question)
+        answer, plain = answered(question), plainer(question)
         if answer.abstained_coded and plain != question:
             again = answered(plain)
             answer = answer if again.abstained_coded else replace(again, question=question)
         return answer
 
+    def _empty(self, question: str) -> Answer:
+        return Answer(question, "", (), (), self.writer.fingerprint, self.searched)
+
     def _ask(
         self, question: str, on_sentence: OnSentence | None, on_draft: OnDraft | None
     ) -> Answer:
-        found = self.finder.found(question) if re.search(r"\w", question) else Found(())
-        references = numbered(found.documents)
-        best = max((each.relevance for each in found.documents), default=None)
-        read = "\n".join(f"{r.document.title}\n{r.document.text}" for r in references)
-        absent = containment.attempted(lambda: unanswered_terms(question, read), lambda _: [])
-        left_out = [each for each in found.left_out if each.relevance >= self.least_relevance]
-        silent = Answer(
-            question=question,
-            text="",
-            sentences=(),
-            references=(),
-            by=self.writer.fingerprint,
+        found, retracted = self.finder.find(question) if re.search(r"\w", question) else ([], [])
+        references = numbered(found)
+        best = max((each.relevance for each in found), default=None)
+        texts = "\n".join(f"{r.document.title}\n{r.document.text}" for r in references)
+        absent = containment.attempted(lambda: unanswered_terms(question, texts), lambda _: [])
+        left_out = [each for each in retracted if each.relevance >= self.least_relevance]
+        silent = replace(
+            self._empty(question),
             searched=replace(
                 self.searched,
                 found=tuple(r.ref_id for r in references),
@@ -109,19 +106,13 @@ class AskPipeline:
                 code = "nothing_relevant"
             return replace(silent, abstained_coded=(Note(code),))
         if isinstance(self.writer, Extractor):
-            return self._extracted(self.writer, silent, references, on_sentence)
-        text, ending = self._written(self.writer, question, references, on_sentence, on_draft)
+            return self._extract(self.writer, silent, references, on_sentence)
+        text, ending = self._write(self.writer, question, references, on_sentence, on_draft)
         if not text.strip() and not ending.failure:
             return silent
-        return self._finished(silent, text, ending, references)
+        return self.check(silent, text, references, ending)
 
-    def check(self, question: str, text: str, references: Sequence[Reference]) -> Answer:
-        """Verify, and repair, an answer written elsewhere."""
-        searched = replace(self.searched, found=tuple(r.ref_id for r in references))
-        answer = Answer(question, "", (), (), self.writer.fingerprint, searched)
-        return self._finished(answer, text, Written(), references)
-
-    def _extracted(
+    def _extract(
         self,
         writer: Extractor,
         silent: Answer,
@@ -133,14 +124,14 @@ class AskPipeline:
         silent = replace(silent, failure="; ".join(dict.fromkeys(map(fault, failures))))
         if not quotes:
             return silent
-        named = [references[quote.source].number for quote in quotes]
-        ordered, new = renumbered(references, named)
+        cited = [references[quote.source].number for quote in quotes]
+        ordered, new = renumbered(references, cited)
         text, sentences = citation_marks.quoted(
-            [(quote.text, new[number]) for quote, number in zip(quotes, named, strict=True)]
+            [(quote.text, new[number]) for quote, number in zip(quotes, cited, strict=True)]
         )
         checked = [
             copied(sentence, ordered[new[number] - 1], quote.span, quote.answers)
-            for sentence, quote, number in zip(sentences, quotes, named, strict=True)
+            for sentence, quote, number in zip(sentences, quotes, cited, strict=True)
         ]
         if on_sentence:
             for each in checked:
@@ -153,7 +144,7 @@ class AskPipeline:
             references=tuple(ordered),
         )
 
-    def _written(
+    def _write(
         self,
         writer: ModelWriter,
         question: str,
@@ -162,39 +153,40 @@ class AskPipeline:
         on_draft: OnDraft | None,
     ) -> tuple[str, Written]:
         """Return the text and how it ended; finished sentences are verified meanwhile."""
-        text, ending, n_told = "", Written(), 0
+        text, ending, n_verified = "", Written(), 0
 
-        def tell_new(*, last: bool) -> None:
-            nonlocal n_told
-            written = text if last else citation_marks.settled(text)
-            whole, ordered = in_order(written, references)
+        def verify_new(*, last: bool) -> None:
+            nonlocal n_verified
+            if on_sentence is None:
+                return
+            whole, ordered = in_order(text if last else citation_marks.settled(text), references)
             sentences = citation_marks.cited_sentences(whole, self.language)
             if on_draft:
-                on_draft(n_told, [sentence.text for sentence in sentences[n_told:]])
+                on_draft(n_verified, [sentence.text for sentence in sentences[n_verified:]])
             # The last sentence may still grow; with `neighbours`, the one before depends on it.
-            ready = sentences if last else sentences[: -1 - self.checker.neighbours]
-            if on_sentence and len(ready) > n_told:
-                known = sentences if last else sentences[:-1]
-                for checked in self.checker.checked(known, ordered)[n_told : len(ready)]:
+            n_ready = len(sentences if last else sentences[: -1 - self.checker.neighbours])
+            if n_ready > n_verified:
+                complete = sentences if last else sentences[:-1]
+                for checked in self.checker.checked(complete, ordered)[n_verified:n_ready]:
                     on_sentence(checked)
-                n_told = len(ready)
+                n_verified = n_ready
 
         try:
             for piece in writer.write(question, references):
                 text += piece.text
                 if piece.cut or piece.failure:
                     ending = piece
-                if on_sentence and any(mark in piece.text for mark in ".!?])\n "):
-                    tell_new(last=False)
+                if any(mark in piece.text for mark in ".!?])\n "):
+                    verify_new(last=False)
         except KeyboardInterrupt:
             ending = Written(cut=True, failure="the run was stopped", stopped=True)
-        if on_sentence:
-            tell_new(last=True)
+        verify_new(last=True)
         return text, ending
 
-    def _finished(
-        self, silent: Answer, text: str, ending: Written, references: Sequence[Reference]
+    def check(
+        self, silent: Answer, text: str, references: Sequence[Reference], ending: Written
     ) -> Answer:
+        """Verify, and repair, a written answer; `silent` is what is known without it."""
         text, references = in_order(text.strip(), references)
         sentences = citation_marks.cited_sentences(text, self.language)
         answer = replace(
@@ -260,14 +252,6 @@ class FoundDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What was found for a question, best first."""
-
-    documents: tuple[FoundDocument, ...]
-    left_out: tuple[FoundDocument, ...] = ()  # retracted documents that would have been included
-
-
-@dataclass(frozen=True, slots=True)
 class LiteratureFinder:
     """Finds documents for a question by words and meaning, exact matches first.
 
@@ -283,11 +267,8 @@ class LiteratureFinder:
     exact_first: bool = True
     include_retracted: bool = False
 
-    def find(self, question: str) -> list[FoundDocument]:
-        return list(self.found(question).documents)
-
-    def found(self, question: str) -> Found:
-        """As `find`, with what was left out."""
+    def find(self, question: str) -> tuple[list[FoundDocument], list[FoundDocument]]:
+        """Return the documents, best first, and the retracted ones that were left out."""
         (hits,) = self.search.retrieve([question], self.passages)
         if self.exact_first:
             hits = exact_matches_first(question, hits)
@@ -309,17 +290,18 @@ class LiteratureFinder:
                 (retracted if left_out else sound).append(found)
             if len(sound) == self.limit:
                 break
-        return Found(self._with_passages(question, sound), tuple(retracted))
+        return self._with_passages(question, sound), retracted
 
-    def _with_passages(
-        self, question: str, found: Sequence[FoundDocument]
-    ) -> tuple[FoundDocument, ...]:
+    def _with_passages(self, question: str, found: Sequence[FoundDocument]) -> list[FoundDocument]:
+        def by_words(document: Document) -> list[Passage]:
+            ranked = sorted(passages(document), key=lambda p: -wording.shared(question, p.text))
+            return ranked[:RANKED]
+
         long = [each.document for each in found if len(each.document.text) > WHOLE]
         urls = [document.url for document in long]
         nearest = self.nearest(question, urls, RANKED) if self.nearest else [[] for _ in long]
         more = {
-            document.url: near
-            or containment.attempted(partial(_by_words, question, document), lambda _: [])
+            document.url: near or containment.attempted(partial(by_words, document), lambda _: [])
             for document, near in zip(long, nearest, strict=True)
         }
 
@@ -329,12 +311,7 @@ class LiteratureFinder:
                 by_span.setdefault(passage.span, passage)
             return replace(each, passages=tuple(by_span.values()))
 
-        return tuple(map(merged, found))
-
-
-def _by_words(question: str, document: Document) -> list[Passage]:
-    by_words = sorted(passages(document), key=lambda p: -wording.shared(question, p.text))
-    return by_words[:RANKED]
+        return list(map(merged, found))
 
 
 def exact_matches_first(question: str, hits: Sequence[Hit]) -> list[Hit]:
