@@ -19,12 +19,11 @@ from pincite.wiki.wafer import (
     Provenance,
     WaferRecord,
     build,
-    card,
     claim_of,
     is_featured,
-    part_of,
     read_records,
     records_in,
+    split_of,
 )
 
 LINE: dict[str, Any] = {
@@ -173,17 +172,7 @@ def test_text_after_begins_behind_the_clause_and_ends_with_a_whole_word() -> Non
     assert len(claim.after) <= MAX_AFTER
 
 
-@pytest.mark.parametrize(
-    "tag",
-    [
-        "{{failed verification|date=May 2020}}",
-        "{{FV}}",
-        "{{Not in citation given}}",
-        "{{Failed_verification}}",
-        "{{not in source}}",
-        "{{Fails verification}}",
-    ],
-)
+@pytest.mark.parametrize("tag", ["{{failed verification|date=May 2020}}", "{{FV}}"])
 def test_a_tagged_citation_has_a_record_of_its_own(tag: str) -> None:
     source = f"It seats 900.<ref>http://a.example/</ref><ref>http://b.example/x</ref>{tag}"
     kept, failed = records_in(parse_article(source, "Alba"))
@@ -192,17 +181,13 @@ def test_a_tagged_citation_has_a_record_of_its_own(tag: str) -> None:
     assert failed.outputs[0].answer == "{Failed verification}"
     assert failed.input == kept.input
     assert failed.id != kept.id
+    assert WaferRecord("r", "It.[CIT]", failed.outputs).failed  # as in SIDE's own files
 
 
 def test_a_tag_in_the_sentence_marks_all_its_citations() -> None:
     tag = "{{failed verification span|text=It seats 900.}}"
     records = list(records_in(parse_article(f"{tag}<ref>http://a.example/</ref>", "Alba")))
     assert [record.failed for record in records] == [True]
-
-
-def test_the_released_files_mark_failures_in_the_answer() -> None:
-    page = Provenance("http://a.example/")
-    assert WaferRecord("r", "It.[CIT]", (Output("{Failed verification}", (page,)),)).failed
 
 
 @pytest.mark.parametrize(
@@ -235,7 +220,7 @@ TEXT = " ".join(f"Sentence number {n} says that the hall seats nine hundred." fo
 def title_in(part: str, number: int = 0) -> str:
     """A title whose hash puts its article into this part."""
     names = (f"Hall {n}" for n in range(10_000))
-    wanted = (n for n in names if part_of(n, held_out=0.5, evaluation_only=False) == part)
+    wanted = (n for n in names if split_of(n, held_out=0.5, evaluation_only=False) == part)
     return [next(wanted) for _ in range(number + 1)][-1]
 
 
@@ -254,8 +239,8 @@ def of(folder: Path, split: str) -> list[WaferRecord]:
     return list(read_records(folder / f"{split}.jsonl.gz"))
 
 
-def test_no_article_and_no_page_is_in_two_parts(tmp_path: Path) -> None:
-    train, dev, test = (title_in(part) for part in ("train", "dev", "test"))
+def test_no_article_and_no_page_is_in_two_splits(tmp_path: Path) -> None:
+    train, dev, test = (title_in(split) for split in ("train", "dev", "test"))
     articles = [
         article_of(train, "http://a.example/", "http://b.example/", "http://c.example/"),
         article_of(dev, "http://b.example/", "https://www.c.example"),
@@ -270,9 +255,8 @@ def test_no_article_and_no_page_is_in_two_parts(tmp_path: Path) -> None:
         "fail-dev": [],
         "fail-test": [],
     }
-    assert counts["left_out"] == {"no stored page": 0, "page cited in another part": 3}
-    left = of(tmp_path / "out", "left-out")
-    assert [r.extra["left_out"] for r in left] == ["page cited in another part"] * 3
+    assert counts["page_in_another_split"] == 3
+    assert json.loads((tmp_path / "out" / "counts.json").read_text()) == counts
     assert not (tmp_path / "out" / "corpus.jsonl.gz").exists()
 
 
@@ -289,13 +273,13 @@ def test_featured_and_tagged_articles_are_for_evaluation_only(tmp_path: Path) ->
 
 
 def test_the_split_depends_on_the_title_alone() -> None:
-    parts = [part_of(f"T{n}", held_out=0.2, evaluation_only=False) for n in range(2_000)]
+    parts = [split_of(f"T{n}", held_out=0.2, evaluation_only=False) for n in range(2_000)]
     assert 0.17 < 1 - parts.count("train") / 2_000 < 0.23
     assert 0.8 < parts.count("dev") / parts.count("test") < 1.25
-    assert part_of("ada_Lovelace ", held_out=0.2, evaluation_only=False) == part_of(
+    assert split_of("ada_Lovelace ", held_out=0.2, evaluation_only=False) == split_of(
         "Ada Lovelace", held_out=0.2, evaluation_only=False
     )
-    never = {part_of(f"T{n}", held_out=0.2, evaluation_only=True) for n in range(200)}
+    never = {split_of(f"T{n}", held_out=0.2, evaluation_only=True) for n in range(200)}
     assert never == {"dev", "test"}
 
 
@@ -310,32 +294,10 @@ def test_pages_are_aligned_in_passages_and_written_once(tmp_path: Path) -> None:
     assert len(output.provenance) == len({p.chunk_id for p in output.provenance}) > 2
     assert " ".join(p.text or "" for p in output.provenance) == TEXT
     assert second.outputs == first.outputs
-    (left,) = of(tmp_path / "out", "left-out")
-    assert left.extra["left_out"] == "no stored page"
     with gzip.open(tmp_path / "out" / "corpus.jsonl.gz", "rt") as lines:
         (stored,) = map(json.loads, lines)
     assert (stored["url"], stored["text"]) == ("https://a.example/", TEXT)
-    assert counts["pages"] == 1
-    assert counts["left_out"]["no stored page"] == 1
-
-
-def test_claims_repeated_word_for_word_are_counted(tmp_path: Path) -> None:
-    train, test = title_in("train"), title_in("test")
-    same = "The hall seats 900.<ref>http://{}.example/</ref>"
-    articles = [parse_article(same.format(n), title) for n, title in enumerate((train, test))]
-    counts = build(articles, tmp_path / "out", held_out=0.5)
-    assert counts["splits"]["train"]["also_in_evaluation"] == 1
-    assert "1 claims\n  of train stand word for word" in (tmp_path / "out/README.md").read_text()
-
-
-def test_the_card_counts_what_is_there(tmp_path: Path) -> None:
-    build([article_of(title_in("dev"), "http://a.example/")], tmp_path / "out", held_out=0.5)
-    written = (tmp_path / "out" / "README.md").read_text()
-    assert "| dev | 1 | 1 | 0 | 1 | 0 |" in written
-    assert "50 % of articles" in written
-    counts = json.loads((tmp_path / "out" / "counts.json").read_text())
-    assert card(counts) == written
-    assert max(map(len, written.splitlines())) < 140
+    assert (counts["pages"], counts["without_page"]) == (1, 1)
 
 
 def test_nothing_is_there_until_all_is_there(tmp_path: Path) -> None:

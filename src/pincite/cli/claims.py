@@ -95,8 +95,8 @@ def _collect(
             return next(filter(None, (place(url) for place in places)), None)
 
         wanted = find if places else None
-        wafer.build(articles, out, wanted, held_out=held_out, tell=display)
-    click.echo((out / wafer.CARD).read_text(encoding="utf-8"))
+        counts = wafer.build(articles, out, wanted, held_out=held_out, tell=display)
+    options.print_json(counts)
 
 
 def _finder(folder: Path | str, stack: ExitStack) -> Callable[[str], Document | None]:

@@ -5,9 +5,9 @@ A record is a line of JSON, a claim in its context and its true sources:
  "output": [{"answer": url, "provenance": [{"url": …}]}], "meta": {…}}
 
 A collection is built as SIDE built WAFER: citations whose page is stored, split by article;
-featured articles for evaluation only; those tagged {{failed verification}} in separate files. No
-article is in two splits. Nor is a cited page: a record whose page is cited in a split of higher
-rank (test, dev, train) is dropped. The folder appears only when it is complete.
+featured articles for evaluation only; those tagged {{failed verification}} in separate files. A
+record whose page is cited in a split of higher rank (test, dev, train) is dropped. The folder
+appears only when it is complete.
 """
 
 import gzip
@@ -114,20 +114,24 @@ def read_records(
     Raises:
         InputError: the file is missing or a line is invalid; states file, line and field.
     """
-    path = Path(path)
-    number = 0
+    path, number = Path(path), 0
+    opened = gzip.open if path.suffix == ".gz" else open
     try:
-        with _open(path, "rt") as lines:
+        with cast("IO[str]", opened(path, "rt", encoding="utf-8")) as lines:
             for number, line in enumerate(lines, 1):
                 if not line.strip():
                     continue
                 try:
-                    record = _record(line)
+                    record = _parse(line)
                 except (ValueError, RecursionError) as error:
-                    what = InputError(f"{path}, line {number}: {_why(error)}. {_EXPECTED}")
+                    what = str(error)
+                    if isinstance(error, ValidationError):
+                        first = error.errors()[0]
+                        what = f"field {'.'.join(map(str, first['loc']))}: {first['msg']}"
+                    bad = InputError(f"{path}, line {number}: {what}. {_EXPECTED}")
                     if on_bad is None:
-                        raise what from error
-                    on_bad(what)
+                        raise bad from error
+                    on_bad(bad)
                     continue
                 yield record
     except FileNotFoundError:
@@ -138,51 +142,33 @@ def read_records(
         raise InputError(message) from error
 
 
-def _record(line: str) -> WaferRecord:
-    given = json.loads(line)
-    if not isinstance(given, dict) or not isinstance(given.get("meta") or {}, dict):
+def _parse(line: str) -> WaferRecord:
+    row = json.loads(line)
+    if not isinstance(row, dict) or not isinstance(row.get("meta") or {}, dict):
         message = "not an object"
         raise ValueError(message)
-    meta = dict(given.get("meta") or {})
+    meta = dict(row.get("meta") or {})
     known = {name: meta.pop(name) for name in _META if meta.get(name) is not None}
-    fields = {
-        "id": given.get("id"),
-        "input": given.get("input"),
-        "outputs": given.get("output") or (),
-    }
+    fields = {"id": row.get("id"), "input": row.get("input"), "outputs": row.get("output") or ()}
     return _RECORD.validate_python({**fields, **known, "extra": meta})
-
-
-def _why(error: Exception) -> str:
-    if not isinstance(error, ValidationError):
-        return str(error)
-    first = error.errors()[0]
-    return f"field {'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
 def to_line(record: WaferRecord) -> str:
     known = {name: getattr(record, name) for name in _META}
-    meta = {name: value for name, value in known.items() if value not in (None, False, ())}
-    outputs = [
-        {"answer": o.answer, "provenance": [_filled(asdict(page)) for page in o.provenance]}
-        for o in record.outputs
-    ]
     line = {
         "id": record.id,
         "input": record.input,
-        "output": outputs,
-        "meta": {**meta, **record.extra},
+        "output": [
+            {"answer": o.answer, "provenance": [_filled(asdict(page)) for page in o.provenance]}
+            for o in record.outputs
+        ],
+        "meta": {k: v for k, v in known.items() if v not in (None, False, ())} | record.extra,
     }
     return json.dumps(line, ensure_ascii=False, default=sorted)  # a set of sentences, sorted
 
 
 def _filled(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def _open(path: Path, mode: str) -> IO[str]:
-    opened = gzip.open if path.suffix == ".gz" else open
-    return cast("IO[str]", opened(path, mode, encoding="utf-8"))
 
 
 def claim_of(record: WaferRecord) -> Claim:
@@ -208,9 +194,8 @@ def claim_of(record: WaferRecord) -> Claim:
     spans = sentences(text)
     last = spans[-1].start if spans else 0
     path = tuple(filter(None, (p.strip(" .:") for p in _HEADINGS.split(_SECTION.sub("", section)))))
-    return Claim(
-        record.id, text[last:].strip(), title, path, text[:last].strip(), after=after.strip()
-    )
+    before, words = text[:last].strip(), text[last:].strip()
+    return Claim(record.id, words, title, path, before, after=after.strip())
 
 
 def records_in(article: Article) -> Iterator[WaferRecord]:
@@ -227,7 +212,7 @@ def records_in(article: Article) -> Iterator[WaferRecord]:
         others = [c for c in claim.citations if c not in tagged]
         for citations, failed in ((others, False), (tagged, True)):
             if any(c.url for c in citations):
-                yield _of_claim(claim, citations, article.language, featured, failed)
+                yield _record_of(claim, citations, article.language, featured, failed)
 
 
 def is_featured(article: Article) -> bool:
@@ -238,16 +223,15 @@ def is_featured(article: Article) -> bool:
     return any(names.get(name, name) in _FEATURED_NAMES for name in used)
 
 
-def _of_claim(
+def _record_of(
     claim: Claim, citations: Sequence[Citation], language: str, featured: bool, failed: bool
 ) -> WaferRecord:
     urls = dict.fromkeys(c.url for c in citations if c.url)
     before = [span.of(claim.before) for span in sentences(claim.before, language)]
-    given = [Output(FAILED_ANSWER if failed else url, (Provenance(url),)) for url in urls]
     return WaferRecord(
         f"{claim.claim_id}-failed" if failed else claim.claim_id,
         claim.context,
-        tuple(given),
+        tuple(Output(FAILED_ANSWER if failed else url, (Provenance(url),)) for url in urls),
         wikipedia_title=claim.title,
         sentences=(*before, claim.words + CITATION),
         featured=featured,
@@ -256,28 +240,18 @@ def _of_claim(
     )
 
 
-# ── a collection ──────────────────────
+# ── Collections ──────────────────────
 
 SPLITS = ("train", "dev", "fail-dev", "test", "fail-test")
 _RANKS = {"train": 0, "dev": 1, "fail-dev": 1, "test": 2, "fail-test": 2}
-LEFT_OUT, PAGES, CARD, COUNTS = "left-out", "corpus", "README.md", "counts.json"
-NO_PAGE, SHARED = "no stored page", "page cited in another part"
-_PAGES_REMEMBERED = 256  # articles cite some pages repeatedly
+PAGES, COUNTS = "corpus.jsonl.gz", "counts.json"
+_CACHED_PAGES = 256  # articles cite some pages repeatedly
 
 Find: TypeAlias = Callable[[str], Document | None]  # the stored page at an address
 Tell: TypeAlias = Callable[[str, int, int | None], None]
 
 
-@dataclass(slots=True)
-class _Seen:
-    """Facts about the evaluation splits that are needed to write the others."""
-
-    cited: dict[bytes, int] = field(default_factory=dict)  # page → the highest rank that cites it
-    claims: set[bytes] = field(default_factory=set)
-    pages: set[str] = field(default_factory=set)  # ids of the pages written so far
-
-
-def part_of(title: str, *, held_out: float, evaluation_only: bool) -> str:
+def split_of(title: str, *, held_out: float, evaluation_only: bool) -> str:
     """Assign a split from the article's title alone: the same in every run and dump.
 
     `held_out` is the share of articles in dev and test together. With `evaluation_only` the split
@@ -314,175 +288,94 @@ def build(
         raise InputError(f"{folder} is not empty. Expected a new folder for the collection.")
     part = folder.with_name(f"{folder.name}.part")
     part.mkdir(parents=True, exist_ok=True)
-    seen = _Seen()
-    counts = _sorted(articles, part, find, seen, held_out, tell)
-    counts["splits"] = {split: _filtered(part, split, seen, tell) for split in SPLITS}
-    lost = sum(found.pop("left_out") for found in counts["splits"].values())
-    counts["left_out"][SHARED] = lost
-    counts |= {"pages": len(seen.pages), "held_out": held_out, "aligned": find is not None}
-    (part / COUNTS).write_text(json.dumps(counts, indent=1) + "\n", encoding="utf-8")
-    (part / CARD).write_text(card(counts), encoding="utf-8")
-    part.replace(folder)
-    return counts
-
-
-def _sorted(
-    articles: Iterable[Article],
-    part: Path,
-    find: Find | None,
-    seen: _Seen,
-    held_out: float,
-    tell: Tell,
-) -> dict[str, Any]:
-    """First pass: write each record to its split, unfiltered, and the pages."""
     counts: Counter[str] = Counter()
-    pages = lru_cache(_PAGES_REMEMBERED)(find) if find else None
+    ranks: dict[bytes, int] = {}  # page → the highest rank of a split that cites it
     with ExitStack() as stack:
-        files = {name: _writer(stack, part / f"{name}.all.gz") for name in SPLITS}
-        files[LEFT_OUT] = _writer(stack, part / f"{LEFT_OUT}.jsonl.gz")
-        if find:
-            files[PAGES] = _writer(stack, part / f"{PAGES}.jsonl.gz")
+        files = {split: _writer(stack, part / f"{split}.all.gz") for split in SPLITS}
+        align = _aligner(lru_cache(_CACHED_PAGES)(find), stack, part, counts) if find else None
         for number, article in enumerate(articles, 1):
             records = list(records_in(article))
             only = any(r.featured or r.failed_verification for r in records)
-            split = part_of(article.title, held_out=held_out, evaluation_only=only)
-            counts["claims"] += len(article.claims)
+            split = split_of(article.title, held_out=held_out, evaluation_only=only)
             for record in records:
-                counts["records"] += 1
-                found = _aligned(record, pages, seen, files.get(PAGES))
+                found = align(record) if align else record
                 if found is None:
-                    counts["no page"] += 1
-                    files[LEFT_OUT].write(_left_out(record, NO_PAGE))
+                    counts["without_page"] += 1
                     continue
                 name = f"fail-{split}" if record.failed_verification else split
-                if rank := _RANKS[name]:
-                    for key in _cited(found):
-                        seen.cited[key] = max(rank, seen.cited.get(key, 0))
-                    seen.claims.add(_claimed(found))
+                for key in _page_keys(found):
+                    ranks[key] = max(_RANKS[name], ranks.get(key, 0))
                 files[name].write(to_line(found) + "\n")
+            counts["articles"], counts["claims"] = number, counts["claims"] + len(article.claims)
             tell("articles", number, None)
-            counts["articles"] = number
-    return {
-        "articles": counts["articles"],
-        "claims": counts["claims"],
-        "records": counts["records"],
-        "left_out": {NO_PAGE: counts["no page"]},
-    }
+    splits = {split: _without_shared(part, split, ranks, counts, tell) for split in SPLITS}
+    result: dict[str, Any] = {**counts, "held_out": held_out, "splits": splits}
+    (part / COUNTS).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    part.replace(folder)
+    return result
 
 
-def _aligned(
-    record: WaferRecord, find: Find | None, seen: _Seen, written: IO[str] | None
-) -> WaferRecord | None:
-    if find is None:
-        return record
-    outputs = []
-    for output in record.outputs:
-        page = find(output.provenance[0].url)
-        cut = passages(page) if page else []
-        if page and cut:
-            if written and page.doc_id not in seen.pages:
-                seen.pages.add(page.doc_id)
-                written.write(json.dumps(_page(page), ensure_ascii=False) + "\n")
-            texts = (Provenance(p.url, p.passage_id, p.title, p.text) for p in cut)
-            outputs.append(Output(output.answer, tuple(texts)))
-    return replace(record, outputs=tuple(outputs)) if outputs else None
+def _aligner(
+    find: Find, stack: ExitStack, part: Path, counts: Counter[str]
+) -> Callable[[WaferRecord], WaferRecord | None]:
+    """Return a function that adds the passages of cited pages to a record, and stores the pages.
+
+    It returns None if no cited page is found.
+    """
+    pages = _writer(stack, part / PAGES)
+    written: set[str] = set()
+
+    def align(record: WaferRecord) -> WaferRecord | None:
+        outputs = []
+        for output in record.outputs:
+            page = find(output.provenance[0].url)
+            cut = passages(page) if page else []
+            if page and cut:
+                if page.doc_id not in written:
+                    written.add(page.doc_id)
+                    counts["pages"] += 1
+                    fields = ("url", "title", "text", "kind", "published", "fetched", "language")
+                    row = page.meta | _filled({name: getattr(page, name) for name in fields})
+                    pages.write(json.dumps(row, ensure_ascii=False) + "\n")
+                texts = (Provenance(p.url, p.passage_id, p.title, p.text) for p in cut)
+                outputs.append(Output(output.answer, tuple(texts)))
+        return replace(record, outputs=tuple(outputs)) if outputs else None
+
+    return align
 
 
-def _page(page: Document) -> dict[str, Any]:
-    fields = ("url", "title", "text", "kind", "published", "fetched", "language")
-    return {**page.meta, **_filled({name: getattr(page, name) for name in fields})}
-
-
-def _filtered(part: Path, split: str, seen: _Seen, tell: Tell) -> dict[str, int]:
-    """Second pass: drop records whose page is cited in a split of higher rank."""
-    counts: Counter[str] = Counter()
+def _without_shared(
+    part: Path, split: str, ranks: Mapping[bytes, int], counts: Counter[str], tell: Tell
+) -> dict[str, int]:
+    """Drop records whose page is cited in a split of higher rank; return the split's counts."""
     articles: set[bytes] = set()
+    n_records = n_featured = 0
     unfiltered = part / f"{split}.all.gz"
     with ExitStack() as stack:
         kept = _writer(stack, part / f"{split}.jsonl.gz")
-        lost = _writer(stack, part / f"{LEFT_OUT}.jsonl.gz", "ab")
         for number, record in enumerate(read_records(unfiltered), 1):
             tell(split, number, None)
-            if any(seen.cited.get(key, 0) > _RANKS[split] for key in _cited(record)):
-                counts["left_out"] += 1
-                lost.write(_left_out(record, SHARED))
+            if any(ranks[key] > _RANKS[split] for key in _page_keys(record)):
+                counts["page_in_another_split"] += 1
                 continue
             kept.write(to_line(record) + "\n")
             articles.add(_digest(record.wikipedia_title or ""))
-            counts["records"] += 1
-            counts["featured"] += record.featured
-            counts["citations"] += len(record.outputs)
-            texts = (p.text for output in record.outputs for p in output.provenance)
-            counts["passages"] += sum(text is not None for text in texts)
-            counts["also_in_evaluation"] += split == "train" and _claimed(record) in seen.claims
+            n_records += 1
+            n_featured += record.featured
     unfiltered.unlink()
-    names = ("records", "featured", "citations", "passages", "also_in_evaluation", "left_out")
-    return {"articles": len(articles), **{name: counts[name] for name in names}}
+    return {"articles": len(articles), "records": n_records, "featured": n_featured}
 
 
-def _cited(record: WaferRecord) -> Iterator[bytes]:
-    return (_digest(loose_key(url)) for url in record.urls)
-
-
-def _claimed(record: WaferRecord) -> bytes:
-    return _digest(record.sentences[-1] if record.sentences else record.input)
+def _page_keys(record: WaferRecord) -> list[bytes]:
+    return [_digest(loose_key(url)) for url in record.urls]
 
 
 def _digest(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
-def _left_out(record: WaferRecord, why: str) -> str:
-    return to_line(replace(record, extra={**record.extra, "left_out": why})) + "\n"
-
-
-def _writer(stack: ExitStack, path: Path, mode: str = "wb") -> IO[str]:
+def _writer(stack: ExitStack, path: Path) -> IO[str]:
     """Open a gzipped text file for writing; the same content gives the same bytes."""
-    raw = stack.enter_context(path.open(mode))
+    raw = stack.enter_context(path.open("wb"))
     packed = stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0))
     return stack.enter_context(io.TextIOWrapper(packed, encoding="utf-8"))
-
-
-_CARD = """# A WAFER-like collection
-
-Claims of Wikipedia articles with the pages that they cite, made by `pincite claims --out` as WAFER
-was made (Petroni et al. 2023).
-
-| split | records | articles | in featured articles | citations | passages |
-|---|---|---|---|---|---|
-{rows}
-
-{articles} articles with {claims} claims gave {records} records with an address. {aligned}
-Left out, with the reason in `meta.left_out` (`left-out.jsonl.gz`): {left_out}.
-
-* **Splits** are by article, from a hash of its title; {share} % of articles are in dev and test.
-  Featured articles and those with a tagged citation are never in train. No page is cited in two
-  parts: test goes before dev, dev before train, and the other record is left out. {repeated} claims
-  of train stand word for word in dev or test.
-* **`fail-dev`, `fail-test`**: citations tagged {{{{failed verification}}}}; their answer is
-  `{{Failed verification}}`. Others were not tagged, which does not mean that they were checked.
-* **Fields**: `input` is `title [SEP] section [SEP] text [CIT] text after`. `output[].provenance[]`
-  has `url` and, where a page was stored, `chunk_id`, `title` and `text` of each of its passages of
-  about 100 words. `meta.featured` and `meta.failed_verification` are absent where false.
-* **Licence**: the text of Wikipedia is CC BY-SA. The pages belong to their publishers: do not pass
-  them on without their permission.
-
-    pincite eval wafer FOLDER --split test
-"""
-
-
-def card(counts: Mapping[str, Any]) -> str:
-    names: Sequence[str] = ("records", "articles", "featured", "citations", "passages")
-    splits = counts["splits"].items()
-    rows = [f"| {s} | " + " | ".join(f"{one[n]:,}" for n in names) + " |" for s, one in splits]
-    aligned = f"{counts['pages']:,} stored pages were found for them (`corpus.jsonl.gz`)."
-    return _CARD.format(
-        rows="\n".join(rows),
-        articles=f"{counts['articles']:,}",
-        claims=f"{counts['claims']:,}",
-        records=f"{counts['records']:,}",
-        aligned=aligned if counts["aligned"] else "They were not aligned with pages.",
-        left_out=", ".join(f"{n:,} ({why})" for why, n in counts["left_out"].items()),
-        share=f"{100 * counts['held_out']:g}",
-        repeated=counts["splits"]["train"]["also_in_evaluation"],
-    )
