@@ -60,26 +60,6 @@ def test_a_title_online(home: Wiki) -> None:
     assert home.headers[0]["user-agent"].startswith("Pincite/")
 
 
-def test_an_article_from_the_wikis_html(home: Wiki) -> None:
-    home.html["11"] = (
-        '<p>The bridge opened in 1911.<sup class="reference" id="cite_ref-1">'
-        '<a href="#cite_note-1">[1]</a></sup></p><ol class="references"><li id="cite_note-1">'
-        '<span class="reference-text"><a class="external" href="https://varde.example/bridge">'
-        "The bridge</a></span></li></ol>"
-    )
-    asked = ("verify", "Varde Bridge", "--online", "--sources", "pages", "--json", "-")
-    report = json.loads(run(*asked, "--article-markup", "html").stdout)
-    (finding,) = report["findings"]
-    assert finding["claim"] == "The bridge opened in 1911."
-    assert finding["citations"][0]["url"] == "https://varde.example/bridge"
-    assert report["revision_id"] == "11"
-    assert report["settings"]["verify.article_markup"] == "html"
-    home.html.clear()
-    report = json.loads(run(*asked, "--article-markup", "html").stdout)
-    assert report["counts"]["claims"] == 2
-    assert "gives no HTML of revision 11: HTTP 404" in report["warnings"][0]
-
-
 def test_offline_nothing_is_asked(home: Wiki) -> None:
     done = run("verify", "Joe Hipp", code=2)
     assert f"would be fetched from {home.url}/w/api.php" in done.stderr

@@ -50,18 +50,13 @@ class Wiki:
     """What the server knows, what it is to answer first, and what it was asked."""
 
     pages: list[WikiPage] = field(default_factory=list)
-    moved: dict[str, str] = field(default_factory=dict)
-    deleted: set[str] = field(default_factory=set)
     category: dict[str, list[str]] = field(default_factory=dict)
     first: list[Canned] = field(default_factory=list)  # used up before the wiki itself answers
     asked: list[dict[str, str]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     sites: dict[str, bytes] = field(default_factory=dict)  # pages that articles cite, by path
-    html: dict[str, str] = field(default_factory=dict)  # of revisions, by id
     url: str = ""
     language: str = "en"
-    busy: int = 0
-    most_busy: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def titled(self, title: str) -> WikiPage | None:
@@ -69,7 +64,7 @@ class Wiki:
         return next((page for page in self.pages if page.title == name), None)
 
     def answer(self, asked: dict[str, str]) -> dict[str, Any]:
-        lists = {"categorymembers": self._members, "logevents": self._log}
+        lists = {"categorymembers": self._members}
         lists |= {"prefixsearch": self._near, "search": self._near}
         return (lists.get(asked.get("list", "")) or self._query)(asked)
 
@@ -142,15 +137,6 @@ class Wiki:
             reply["continue"] = {"cmcontinue": str(start + PER_REPLY), "continue": "-||"}
         return reply
 
-    def _log(self, asked: dict[str, str]) -> dict[str, Any]:
-        title, events = asked["letitle"], []
-        if title in self.moved:
-            params = {"target_title": self.moved[title]}
-            events.append({"type": "move", "timestamp": "2025-02-03T00:00:00Z", "params": params})
-        if title in self.deleted:
-            events.append({"type": "delete", "action": "delete", "timestamp": "2025-04-05T00:00Z"})
-        return {"batchcomplete": True, "query": {"logevents": events}}
-
     def _near(self, asked: dict[str, str]) -> dict[str, Any]:
         begin = (asked.get("pssearch") or asked.get("srsearch") or "")[:3].lower()
         rows = [{"title": p.title} for p in self.pages if p.title.lower().startswith(begin)]
@@ -167,21 +153,12 @@ class _Handler(BaseHTTPRequestHandler):
         with wiki.lock:
             wiki.asked.append(asked | {"path": parts.path})
             wiki.headers.append({k.lower(): v for k, v in self.headers.items()})
-            wiki.busy += 1
-            wiki.most_busy = max(wiki.most_busy, wiki.busy)
             canned = wiki.first.pop(0) if wiki.first else None
-        try:
-            reply = canned or self._own(parts.path, asked)
-            time.sleep(reply.pause)
-        finally:
-            with wiki.lock:  # before the client hears, which may ask again at once
-                wiki.busy -= 1
+        reply = canned or self._own(parts.path, asked)
+        time.sleep(reply.pause)
         self._send(reply)
 
     def _own(self, path: str, asked: dict[str, str]) -> Canned:
-        if path.startswith("/w/rest.php/v1/revision/"):
-            found = self.wiki.html.get(path.split("/")[-2])
-            return Canned(200, found.encode()) if found else Canned(404, b"{}")
         if path in self.wiki.sites:
             return Canned(200, self.wiki.sites[path], {"Content-Type": "text/html"})
         if path != "/w/api.php":

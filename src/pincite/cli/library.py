@@ -103,9 +103,7 @@ def source() -> None:
 
 def _ref_options(command: options.Command) -> options.Command:
     for option in (
-        options.setting_options(
-            "web.online", "web.contact", "verify.wiki", "verify.article_markup"
-        ),
+        options.setting_options("web.online", "web.contact", "verify.wiki"),
         click.option(
             "--report", type=options.FilePath, help="Report (verify --json) that REF is cited in."
         ),

@@ -61,7 +61,7 @@ GROUPS = {
     "search": ("web.online", "web.contact", "web.search_url", "library.reliability"),
     "web": (
         *("web.online", "web.contact", "web.search_url", "library.reliability", "web.wayback"),
-        *("verify.wiki", "verify.article_markup"),
+        "verify.wiki",
     ),
     "judge": ("judge.url", "judge.model", "judge.every"),
     "budget": ("budget.max_calls", "budget.max_tokens", "budget.max_cost"),

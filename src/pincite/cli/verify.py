@@ -256,7 +256,7 @@ class Batch:
         """Check the articles of a file or a category; Ctrl-C still leaves a work-list."""
         from pincite.library import web_pages
         from pincite.verbs.verify import articles, build, estimate
-        from pincite.wiki.api import Page, Refused
+        from pincite.wiki.api import Page, article_of
 
         with (
             web_pages.open_web(self.settings.web) as web,
@@ -270,7 +270,7 @@ class Batch:
                     return folder.is_done(_name(site.host, revision_id))
 
                 def report(page: Page) -> Report | str:
-                    article = wikis.article(page)
+                    article = article_of(page)
                     # The first article represents the others.
                     if not self.quiet and not folder.n_checked and _asks_others(self.settings):
                         for line in estimate.lines(run.estimate(article), self.settings):
@@ -281,7 +281,7 @@ class Batch:
                     for number, address in enumerate(addresses, 1):
                         page = articles.page_of(wikis, address, is_done)
                         head = f"{number}/{len(addresses)}"
-                        if isinstance(page, Refused):
+                        if isinstance(page, Exception):
                             options.say(f"{head} {page}", self.quiet)
                             folder.not_checked(str(address), str(page))
                         elif page is not None:
@@ -331,14 +331,14 @@ class Batch:
     def estimate(self, titles: Path | None, category: str | None) -> "Estimate":
         from pincite.library import web_pages
         from pincite.verbs.verify import articles, estimate
-        from pincite.wiki.api import Page
+        from pincite.wiki.api import Page, article_of
 
         with web_pages.open_web(self.settings.web) as web:
             wikis, addresses = self._listed(web, titles, category)
             n = min(SAMPLED, len(addresses))
             chosen = [addresses[i * len(addresses) // n] for i in range(n)]
             pages = [articles.page_of(wikis, address, lambda *_: False) for address in chosen]
-            found = [wikis.article(page) for page in pages if isinstance(page, Page)]
+            found = [article_of(page) for page in pages if isinstance(page, Page)]
         if not found:
             why = f": {pages[0]}" if pages else ", since the list names none"
             raise InputError(f"none of {len(chosen)} articles could be read{why}")
@@ -362,7 +362,7 @@ class Batch:
         from pincite.verbs.verify import articles
 
         lines = options.read_lines(titles) if titles else []
-        wikis = articles.connect(web, self.settings, lambda line: options.say(line, self.quiet))
+        wikis = articles.Wikis(web, lambda line: options.say(line, self.quiet))
         return wikis, articles.list_articles(wikis, self.settings, lines, category)
 
 

@@ -43,7 +43,6 @@ PRIVATE = frozenset(
 POLITENESS = frozenset({"web.pause", "web.at_once", "web.cache_days", "web.wayback_pause"})
 
 Probabilities = Literal["logprobs", "estimate"]
-Markup = Literal["wikitext", "html"]
 Interpreter = Literal["rules", "model"]
 Judge = Literal["verifier", "model"]
 Finder = Literal["hybrid", "words", "windows"]
@@ -152,7 +151,6 @@ class VerifySettings:
     suggest: Annotated[Literal["failing", "all"], "Claims to suggest sources for."] = "failing"
     uncited: Annotated[bool, "Also find sentences that lack a citation."] = False
     wiki: Annotated[str, "Address of the wiki of titles; empty: Wikipedia."] = ""
-    article_markup: Annotated[Markup, "Read articles of wikis as wikitext or HTML."] = "wikitext"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,20 @@
 """Client for the MediaWiki API: one revision of a page, and lists of pages.
 
-An address resolves to a revision id, because the text of a title changes, or to a `Refused` with
-the reason. Redirects, moves and protection are reported in `Page.notes`. The caller provides the
-HTTP client (`Web`, see `web.fetch`); this module opens no connection.
+An address resolves to a revision id, because the text of a title changes. Redirects, moves and
+protection are reported in `Page.notes`. The caller provides the HTTP client (`Web`, see
+`web.fetch`), which makes one request at a time to a host, and retries 429 and 5xx.
 
 Etiquette: https://www.mediawiki.org/wiki/API:Etiquette and /wiki/Manual:Maxlag_parameter. With
 `maxlag=5` a wiki with lagging replicas returns an error with status 200, so those retries happen
-here. The HTTP client retries 429 and 5xx.
+here.
 """
 
 import json
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 from urllib.parse import quote_plus, urlencode
 
@@ -31,7 +29,6 @@ ATTEMPTS = 5
 FIRST_WAIT = 5.0  # seconds, doubled each time; Wikimedia's `Retry-After` for maxlag
 LONGEST_WAIT = 120.0  # give up if the wiki asks for more
 MAX_CONTINUED = 1000  # requests per listing: 500,000 members of a category
-_BUSY = (429, 500, 502, 503, 504)
 _REASONS = {  # transient errors, to retry later
     "maxlag": "lags behind",
     "ratelimited": "asks for fewer requests",
@@ -39,7 +36,6 @@ _REASONS = {  # transient errors, to retry later
 }
 MAX_CHOICES = 20  # listed of a disambiguation page
 NEAREST = 5  # titles suggested for a missing one
-_WIKITEXT = ("wikitext", "")
 # The first link in a line of a disambiguation page is the article it is about.
 _CHOICE = re.compile(r"^[*#:]+[^\[\n]*\[\[:?([^\]\[|#\n]+)", re.MULTILINE)
 TITLES_AT_ONCE = 50  # the limit for clients without a bot account
@@ -66,7 +62,11 @@ class Web(Protocol):
 
 
 class WikiError(PinciteError):
-    """The wiki failed to answer; `code` is `not_mediawiki`, `busy`, or the wiki's own code."""
+    """There is no article, or the wiki failed to answer.
+
+    `code` is "missing", "missing_revision", "hidden", "invalid", "disambiguation", "interwiki",
+    "not_wikitext", "not_mediawiki", "busy", "refused", or the wiki's own code.
+    """
 
     exit_code = 9
 
@@ -75,15 +75,14 @@ class WikiError(PinciteError):
         self.code = code
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ActionApi:
-    """The Action API of one wiki. Requests are serial."""
+    """The Action API of one wiki."""
 
     site: Site
     web: Web
     sleep: Callable[[float], None] = time.sleep
     tell: Callable[[str], None] = lambda message: None  # called with messages about waits
-    _turn: threading.Lock = field(default_factory=threading.Lock)
 
     def query(self, **parameters: object) -> dict[str, Any]:
         """Send one query; parameters with None are omitted.
@@ -94,69 +93,44 @@ class ActionApi:
         given = {key: str(value) for key, value in parameters.items() if value is not None}
         fixed = {"format": "json", "formatversion": "2", "maxlag": str(MAXLAG)}
         url = f"{self.site.api}?{urlencode({'action': 'query', **given, **fixed})}"
-        with self._turn:
-            return self._asked(url)
-
-    def pages_of(self, **parameters: object) -> Iterator[dict[str, Any]]:
-        more: dict[str, object] = {}
-        for _ in range(MAX_CONTINUED):
-            reply = self.query(**{**parameters, **more})
-            yield reply
-            more = reply.get("continue") or {}
-            if not isinstance(more, dict) or not more:
-                return
-        message = f"{self.site.host} sends a listing without end; gave up."
-        raise WikiError(message, "endless")
-
-    def html(self, revision_id: str) -> str:
-        url = f"{self.site.base}{self.site.scripts}/rest.php/v1/revision/{revision_id}/html"
-        with self._turn:
-            reply = self._got(url, "text/html")
-        if reply.status != 200:
-            message = f"{self.site.host} gives no HTML of revision {revision_id}: {_status(reply)}"
-            raise WikiError(message, "no_html")
-        return reply.body.decode("utf-8", "replace")
-
-    def _asked(self, url: str) -> dict[str, Any]:
+        host = self.site.host
         for attempt in range(ATTEMPTS):
-            reply = self._got(url, "application/json")
+            try:
+                reply = self.web.get(url, accept="application/json")
+            except FetchError as error:
+                error.args = (f"while requesting an article from {host}: {error}",)
+                raise
             parsed = self._parsed(reply)
-            error = parsed.get("error")
-            if not isinstance(error, dict):
+            failure = parsed.get("error")
+            if not isinstance(failure, dict):
                 return parsed
-            code, info = str(error.get("code", "unknown")), str(error.get("info", ""))
-            if code not in _REASONS or attempt == ATTEMPTS - 1:
-                raise self._error(code, info)
-            self._wait(reply, attempt, _REASONS[code])
-        raise AssertionError
-
-    def _got(self, url: str, accept: str) -> Reply:
-        try:
-            return self.web.get(url, accept=accept)
-        except FetchError as error:
-            error.args = (f"while requesting an article from {self.site.host}: {error}",)
-            raise
-
-    def _wait(self, reply: Reply, attempt: int, why: str) -> None:
-        asked = seconds_to_wait(reply.headers.get("retry-after", ""))
-        seconds = FIRST_WAIT * 2**attempt if asked is None else asked
-        if seconds > LONGEST_WAIT:
-            message = (
-                f"{self.site.host} {why} and asks to wait {seconds:.0f} seconds. Try again later; "
-                "finished work is kept."
-            )
-            raise WikiError(message, "busy")
-        self.tell(f"{self.site.host} {why}; waiting {seconds:.0f} s")
-        self.sleep(seconds)
+            code = str(failure.get("code", "unknown"))
+            info = re.sub(r"\s+", " ", str(failure.get("info", "")))[:300]
+            if code == "readapidenied":
+                raise WikiError(f"{host} can only be read by its members. {info}", code)
+            if code not in _REASONS:
+                raise WikiError(f"{host} answered with an error: {code}: {info}", code)
+            why = _REASONS[code]
+            if attempt == ATTEMPTS - 1:
+                break
+            stated = seconds_to_wait(reply.headers.get("retry-after", ""))
+            seconds = FIRST_WAIT * 2**attempt if stated is None else stated
+            if seconds > LONGEST_WAIT:
+                message = f"{host} {why} and asks to wait {seconds:.0f} seconds. Try again later."
+                raise WikiError(message, "busy")
+            self.tell(f"{host} {why}; waiting {seconds:.0f} s")
+            self.sleep(seconds)
+        message = f"{host} {why} after {ATTEMPTS} attempts: {info} Try again later."
+        raise WikiError(message, code)
 
     def _parsed(self, reply: Reply) -> dict[str, Any]:
+        kind = reply.headers.get("content-type", "no type").partition(";")[0]
+        status = f"HTTP {reply.status}, {kind}, {len(reply.body)} bytes"
         if reply.status in (401, 403, 451):
-            message = (
-                f"{self.site.api} refuses: {_status(reply)}. Setting a contact address may help."
-            )
+            message = f"{self.site.api} refuses: {status}. Setting a contact address may help."
             raise WikiError(message, "refused")
-        if reply.status in _BUSY:
-            raise WikiError(f"{self.site.host} is busy: {_status(reply)}. Try again later.", "busy")
+        if reply.status in (429, 500, 502, 503, 504):
+            raise WikiError(f"{self.site.host} is busy: {status}. Try again later.", "busy")
         try:
             parsed = json.loads(reply.body)
         except (ValueError, RecursionError):
@@ -164,42 +138,24 @@ class ActionApi:
         known = {"query", "batchcomplete", "error", "continue"}
         if reply.status != 200 or not isinstance(parsed, dict) or not known & parsed.keys():
             message = (
-                f"{self.site.api} is not a MediaWiki API ({_status(reply)}). Expected a "
-                "wiki's address; if its scripts are elsewhere, set wiki to their folder."
+                f"{self.site.api} is not a MediaWiki API ({status}). Expected a wiki's address; "
+                "if its scripts are elsewhere, set wiki to their folder."
             )
             raise WikiError(message, "not_mediawiki")
         return parsed
 
-    def _error(self, code: str, info: str) -> WikiError:
-        said = re.sub(r"\s+", " ", info)[:300]
-        if code in _REASONS:
-            message = f"{self.site.host} {_REASONS[code]} after {ATTEMPTS} attempts: "
-            return WikiError(f"{message}{said} Try again later.", code)
-        if code == "readapidenied":
-            message = f"{self.site.host} can only be read by its members. {said}"
-            return WikiError(message, code)
-        return WikiError(f"{self.site.host} answered with an error: {code}: {said}", code)
+
+@contextmanager
+def _expected_form(api: ActionApi) -> Iterator[None]:
+    """Convert errors in reading unexpected JSON to WikiError."""
+    try:
+        yield
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
+        message = f"{api.site.api} answers in an unexpected form: {error!r}"
+        raise WikiError(message[:300], "not_mediawiki") from error
 
 
-def _status(reply: Reply) -> str:
-    kind = reply.headers.get("content-type", "no type").partition(";")[0]
-    return f"HTTP {reply.status}, {kind}, {len(reply.body)} bytes"
-
-
-# ── one page ──────────────────────
-
-
-class NoPage(StrEnum):
-    """Why an address has no article."""
-
-    MISSING = "missing"  # no page has this title or id
-    MISSING_REVISION = "missing_revision"  # no such revision, or its page was deleted
-    HIDDEN = "hidden"  # the text of this revision was deleted
-    INVALID = "invalid"  # no page can have this title
-    DISAMBIGUATION = "disambiguation"  # a list of articles
-    INTERWIKI = "interwiki"  # leads to another wiki
-    NOT_WIKITEXT = "not_wikitext"  # a script, a data item
-    WIKI = "wiki"  # the wiki failed to answer: see `Refused.code`
+# ── One page ──────────────────────
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,64 +171,26 @@ class Page:
     language: str
     notes: tuple[str, ...] = ()
 
-    @property
-    def url(self) -> str:
-        return self.site.revision(self.revision_id)
 
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """Why there is no article, with similar titles or the pages of a disambiguation."""
-
-    address: ArticleAddress
-    reason: NoPage
-    message: str
-    choices: tuple[str, ...] = ()
-    code: str = ""  # for `NoPage.WIKI`: the code of the `WikiError`
-
-    def __str__(self) -> str:
-        if not self.choices:
-            return self.message
-        lead = "It lists" if self.reason is NoPage.DISAMBIGUATION else "Near it"
-        return f"{self.message} {lead}: {'; '.join(self.choices)}."
-
-
-def fetch_page(api: ActionApi, address: ArticleAddress) -> Page | Refused:
-    """Fetch the article at an address, or return why there is none.
-
-    Raises:
-        FetchError: there was no reply.
-    """
-    try:
-        with known_form(api):
-            return _fetched(api, address)
-    except WikiError as error:
-        return Refused(address, NoPage.WIKI, str(error), code=error.code)
-
-
-@contextmanager
-def known_form(api: ActionApi) -> Iterator[None]:
-    """Convert errors in reading unexpected JSON to WikiError."""
-    try:
-        yield
-    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
-        message = f"{api.site.api} answers in an unexpected form: {error!r}"
-        raise WikiError(message[:300], "not_mediawiki") from error
-
-
-def article_of(page: Page, html: str | None = None) -> Article:
+def article_of(page: Page) -> Article:
     article = parse_article(
-        page.wikitext if html is None else html,
+        page.wikitext,
         page.title,
-        markup="wikitext" if html is None else "html",
         revision_id=page.revision_id,
         timestamp=page.timestamp,
         language=page.language,
     )
-    return replace(article, url=page.url, warnings=(*page.notes, *article.warnings))
+    url = page.site.revision(page.revision_id)
+    return replace(article, url=url, warnings=(*page.notes, *article.warnings))
 
 
-def _fetched(api: ActionApi, address: ArticleAddress) -> Page | Refused:
+def fetch_page(api: ActionApi, address: ArticleAddress) -> Page:
+    """Fetch the article at an address.
+
+    Raises:
+        WikiError: there is no article; the message lists similar titles, or a disambiguation's.
+        FetchError: there was no reply.
+    """
     if address.revision_id:  # a revision is meant literally; a title or id may redirect
         named: dict[str, object] = {"revids": address.revision_id}
     elif address.page_id:
@@ -289,56 +207,64 @@ def _fetched(api: ActionApi, address: ArticleAddress) -> Page | Refused:
         siprop="general",
         **named,
     )
-    query = reply.get("query") or {}
-    if not isinstance(query, dict):
-        raise WikiError(f"{api.site.host} answers in an unknown form.", "not_mediawiki")
+    with _expected_form(api):
+        query = reply.get("query") or {}
+        return _page(api, address, query, _existing_page(api, address, query))
+
+
+def _existing_page(
+    api: ActionApi, address: ArticleAddress, query: dict[str, Any]
+) -> dict[str, Any]:
+    host = api.site.host
     if query.get("badrevids"):
         message = (
-            f"there is no revision {address.revision_id} on {address.site.host}: the number is "
-            "wrong, or its page was deleted."
+            f"there is no revision {address.revision_id} on {host}: the number is wrong, or its "
+            "page was deleted."
         )
-        return Refused(address, NoPage.MISSING_REVISION, message)
+        raise WikiError(message, "missing_revision")
     if query.get("interwiki"):
         link = query["interwiki"][0]
         message = f"{link.get('title', address.title)!r} leads to another wiki, {link.get('iw')!r}."
-        return Refused(address, NoPage.INTERWIKI, f"{message} Give its address there.")
-    pages = query.get("pages")
-    if not isinstance(pages, list) or not pages or not isinstance(pages[0], dict):
-        if address.page_id:
-            return _missing(api, address, {})
-        raise WikiError(f"{api.site.host} gives no page for {address}.", "not_mediawiki")
-    page = pages[0]
+        raise WikiError(f"{message} Give its address there.", "interwiki")
+    pages = query.get("pages") or ([{"missing": True}] if address.page_id else [])
+    if not pages:
+        raise WikiError(f"{host} gives no page for {address}.", "not_mediawiki")
+    page: dict[str, Any] = pages[0]
     if page.get("invalid"):
         why = str(page.get("invalidreason") or "the title is invalid")
-        message = f"{api.site.host} has no page for {address.title!r}: {why}"
-        return Refused(address, NoPage.INVALID, message)
+        raise WikiError(f"{host} has no page for {address.title!r}: {why}", "invalid")
     if page.get("missing"):
-        return _missing(api, address, page)
-    return _read(api, address, query, page)
+        title = str(page.get("title") or address.title or "")
+        if not title:
+            raise WikiError(f"{host} has no page with the id {address.page_id}.", "missing")
+        message = f"{host} has no page {title!r}."
+        raise WikiError(message + _listed("Similar titles", nearest(api, title)), "missing")
+    return page
 
 
-def _read(
+def _page(
     api: ActionApi, address: ArticleAddress, query: dict[str, Any], page: dict[str, Any]
-) -> Page | Refused:
-    title = str(page.get("title", ""))
+) -> Page:
+    title, host = str(page.get("title", "")), api.site.host
     revision = (page.get("revisions") or [{}])[0]
     slot = (revision.get("slots") or {}).get("main", revision)
     if revision.get("texthidden") or slot.get("texthidden"):
         message = f"revision {revision.get('revid')} of {title!r} was deleted by administrators."
-        return Refused(address, NoPage.HIDDEN, message)
-    model = str(slot.get("contentmodel", ""))
-    if model not in _WIKITEXT:
-        message = f"{title!r} holds {model}, not an article's text."
-        return Refused(address, NoPage.NOT_WIKITEXT, message)
+        raise WikiError(message, "hidden")
+    if (model := str(slot.get("contentmodel", ""))) not in ("wikitext", ""):
+        raise WikiError(f"{title!r} holds {model}, not an article's text.", "not_wikitext")
     if not isinstance(slot.get("content"), str) or not str(revision.get("revid", "")).isdecimal():
-        raise WikiError(f"{api.site.host} gives no text of {title!r}.", "not_mediawiki")
+        raise WikiError(f"{host} gives no text of {title!r}.", "not_mediawiki")
     if "disambiguation" in (page.get("pageprops") or {}):
-        listed = dict.fromkeys(
-            c.strip().replace("_", " ") for c in _CHOICE.findall(slot["content"])
-        )
+        links = (link.strip().replace("_", " ") for link in _CHOICE.findall(slot["content"]))
+        choices = list(dict.fromkeys(links))[:MAX_CHOICES]
         message = f"{title!r} is a disambiguation page, not an article. Choose one."
-        return Refused(address, NoPage.DISAMBIGUATION, message, tuple(listed)[:MAX_CHOICES])
-    current = str(page.get("lastrevid")) == str(revision["revid"])
+        raise WikiError(message + _listed("It lists", choices), "disambiguation")
+    # The language of the page, else of the wiki, as an ISO 639 code without script.
+    general = query.get("general") or {}
+    given = page.get("pagelanguage") or general.get("lang") or api.site.language or "en"
+    code = str(given).lower()
+    language = "en" if code == "simple" or code.startswith("en-") else code.partition("-")[0]
     return Page(
         api.site,
         title,
@@ -346,80 +272,41 @@ def _read(
         str(revision["revid"]),
         str(revision.get("timestamp", "")),
         slot["content"],
-        _language(api.site, query, page),
-        tuple(_notes(address, query, page, current)),
+        language,
+        tuple(_notes(address, query, page, str(revision["revid"]))),
     )
 
 
-def _language(site: Site, query: dict[str, Any], page: dict[str, Any]) -> str:
-    """The language of the page, else of the wiki, as an ISO 639 code without script."""
-    general = query.get("general") or {}
-    given = page.get("pagelanguage") or general.get("lang") or site.language or "en"
-    code = str(given).lower()
-    return "en" if code == "simple" or code.startswith("en-") else code.partition("-")[0]
+def _listed(lead: str, titles: Sequence[str]) -> str:
+    return f" {lead}: {'; '.join(titles)}." if titles else ""
 
 
 def _notes(
-    address: ArticleAddress, query: dict[str, Any], page: dict[str, Any], current: bool
-) -> list[str]:
-    title = str(page.get("title"))
-    notes = [
-        f"{r['from']!r} is a redirect to {r['to']!r}"
-        + (f", section {r['tofragment']!r}" if r.get("tofragment") else "")
-        for r in query.get("redirects") or []
-    ]
-    asked = address.title
-    if address.revision_id and asked and asked[:1].upper() + asked[1:] != title:
-        notes.append(f"revision {address.revision_id} belongs to {title!r}: {asked!r} was moved")
+    address: ArticleAddress, query: dict[str, Any], page: dict[str, Any], revision_id: str
+) -> Iterator[str]:
+    title, wanted = str(page.get("title")), address.title
+    for redirect in query.get("redirects") or []:
+        section = redirect.get("tofragment")
+        note = f"{redirect['from']!r} is a redirect to {redirect['to']!r}"
+        yield note + (f", section {section!r}" if section else "")
+    if address.revision_id and wanted and wanted[:1].upper() + wanted[1:] != title:
+        yield f"revision {address.revision_id} belongs to {title!r}: {wanted!r} was moved"
     if page.get("redirect"):
-        notes.append(f"{title!r} is a redirect: this revision has no claims of its own")
-    levels = sorted(
-        {str(p.get("level")) for p in page.get("protection") or [] if p.get("type") == "edit"}
-    )
-    if levels:
-        notes.append(f"{title!r} is protected: only {', '.join(levels)} may edit it")
-    if not current:
-        notes.append(f"an old revision: the newest is {page.get('lastrevid')}")
-    return notes
-
-
-def _missing(api: ActionApi, address: ArticleAddress, page: dict[str, Any]) -> Refused:
-    """A missing page, with its log entries and similar titles."""
-    title = str(page.get("title") or address.title or "")
-    if not title:
-        message = f"{api.site.host} has no page with the id {address.page_id}."
-        return Refused(address, NoPage.MISSING, message)
-    fate = _fate(api, title)
-    message = f"{api.site.host} has no page {title!r}{fate}."
-    return Refused(address, NoPage.MISSING, message, tuple(nearest(api, title)))
-
-
-def _fate(api: ActionApi, title: str) -> str:
-    """The move or deletion log's entry; empty if there is none."""
-    try:
-        reply = api.query(
-            list="logevents", letitle=title, leprop="type|details|timestamp", lelimit=5
-        )
-    except WikiError:
-        return ""
-    for event in (reply.get("query") or {}).get("logevents") or []:
-        day = str(event.get("timestamp", ""))[:10]
-        target = (event.get("params") or {}).get("target_title")
-        if event.get("type") == "move" and target:
-            return f": it was moved to {target!r} on {day}"
-        if event.get("type") == "delete" and event.get("action", "delete") == "delete":
-            return f": it was deleted on {day}"
-    return ""
+        yield f"{title!r} is a redirect: this revision has no claims of its own"
+    protection = page.get("protection") or []
+    if levels := {str(each.get("level")) for each in protection if each.get("type") == "edit"}:
+        yield f"{title!r} is protected: only {', '.join(sorted(levels))} may edit it"
+    if str(page.get("lastrevid")) != revision_id:
+        yield f"an old revision: the newest is {page.get('lastrevid')}"
 
 
 def nearest(api: ActionApi, title: str) -> list[str]:
-    """Titles with a similar spelling, else with the same beginning."""
-    asked: Sequence[dict[str, object]] = (
+    """Titles with a similar spelling, else those that a search finds."""
+    listings: Sequence[dict[str, object]] = (
         {"list": "prefixsearch", "pssearch": title, "pslimit": NEAREST, "psprofile": "fuzzy"},
-        {"list": "prefixsearch", "pssearch": title.partition(" (")[0], "pslimit": NEAREST},
         {"list": "search", "srsearch": title, "srlimit": NEAREST, "srprop": ""},
     )
-    for parameters in asked:
+    for parameters in listings:
         try:
             query = api.query(**parameters).get("query") or {}
         except WikiError:
@@ -429,7 +316,7 @@ def nearest(api: ActionApi, title: str) -> list[str]:
     return []
 
 
-# ── many pages ──────────────────────
+# ── Many pages ──────────────────────
 
 
 def members(api: ActionApi, category: str) -> list[str]:
@@ -439,27 +326,41 @@ def members(api: ActionApi, category: str) -> list[str]:
         WikiError, FetchError
     """
     found: dict[str, None] = {}
-    listing = api.pages_of(
-        list="categorymembers",
-        cmtitle=f"Category:{category}",
-        cmtype="page",
-        cmnamespace=0,
-        cmlimit=500,
-        cmprop="title",
-    )
-    with known_form(api):
-        for reply in listing:
+    following: dict[str, object] = {}
+    for _ in range(MAX_CONTINUED):
+        reply = api.query(
+            list="categorymembers",
+            cmtitle=f"Category:{category}",
+            cmtype="page",
+            cmnamespace=0,
+            cmlimit=500,
+            cmprop="title",
+            **following,
+        )
+        with _expected_form(api):
             rows = (reply.get("query") or {}).get("categorymembers") or []
             found |= dict.fromkeys(str(row["title"]) for row in rows)
-    return list(found)
+            following = dict(reply.get("continue") or {})
+        if not following:
+            return list(found)
+    raise WikiError(f"{api.site.host} sends a listing without end; gave up.", "endless")
 
 
 def latest(api: ActionApi, titles: Sequence[str]) -> dict[str, str | None]:
     """The newest revision id of each title, after redirects; None if there is no page."""
     found: dict[str, str | None] = {}
-    for asked in _portions(titles):
-        with known_form(api):
-            found |= _latest(api, asked)
+    for portion in _portions(titles):
+        reply = api.query(titles="|".join(portion), redirects=1, prop="info")
+        with _expected_form(api):
+            query = reply.get("query") or {}
+            steps = [*(query.get("normalized") or []), *(query.get("redirects") or [])]
+            leads = {str(step["from"]): str(step["to"]) for step in steps}
+            ids = {str(page["title"]): page.get("lastrevid") for page in query.get("pages") or []}
+        for title in portion:
+            name = title
+            for _ in range(4):  # normalised, then redirected; bounded because redirects may loop
+                name = leads.get(name, name)
+            found[title] = str(ids[name]) if ids.get(name) else None
     return found
 
 
@@ -475,20 +376,3 @@ def _portions(titles: Sequence[str]) -> Iterator[list[str]]:
         length += size
     if portion:
         yield portion
-
-
-def _latest(api: ActionApi, titles: Sequence[str]) -> dict[str, str | None]:
-    query = api.query(titles="|".join(titles), redirects=1, prop="info").get("query") or {}
-    leads = {
-        str(step["from"]): str(step["to"])
-        for kind in ("normalized", "redirects")
-        for step in query.get(kind) or []
-    }
-    ids = {str(page["title"]): page.get("lastrevid") for page in query.get("pages") or []}
-    found: dict[str, str | None] = {}
-    for title in titles:
-        name = title
-        for _ in range(4):  # normalised, then redirected; bounded because redirects may loop
-            name = leads.get(name, name)
-        found[title] = str(ids[name]) if ids.get(name) else None
-    return found

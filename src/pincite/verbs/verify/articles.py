@@ -1,7 +1,7 @@
 """Articles from a file or, if the user allows fetching, from a wiki."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pincite.errors import FetchError, FetchingIsOff, InputError
@@ -19,9 +19,7 @@ from pincite.wiki.addresses import (
 )
 from pincite.wiki.api import (
     ActionApi,
-    NoPage,
     Page,
-    Refused,
     Web,
     WikiError,
     article_of,
@@ -72,24 +70,10 @@ class Wikis:
 
     web: Web
     report: Callable[[str], None] = lambda message: None
-    html: bool = False  # read articles from the wiki's HTML instead of its wikitext
     _apis: dict[Site, ActionApi] = field(default_factory=dict)
 
     def api(self, site: Site) -> ActionApi:
         return self._apis.setdefault(site, ActionApi(site, self.web, tell=self.report))
-
-    def page(self, address: ArticleAddress) -> Page | Refused:
-        return fetch_page(self.api(address.site), address)
-
-    def article(self, page: Page) -> Article:
-        """Parse the article. Fall back to wikitext, with a warning, if the wiki serves no HTML."""
-        if not self.html:
-            return article_of(page)
-        try:
-            return article_of(page, self.api(page.site).html(page.revision_id))
-        except WikiError as error:
-            article = article_of(page)
-            return replace(article, warnings=(f"{error}; read as wikitext", *article.warnings))
 
     def category(self, text: str, start: Site) -> list[ArticleAddress]:
         site, name = category_at(text, start)
@@ -118,10 +102,6 @@ class Wikis:
         return list(dict.fromkeys(found))
 
 
-def connect(web: Web, settings: Settings, report: Callable[[str], None]) -> Wikis:
-    return Wikis(web, report, html=settings.verify.article_markup == "html")
-
-
 def fetch_article(text: str, settings: Settings, report: Callable[[str], None]) -> Article:
     """Fetch the article with this title or address. `report` receives its revision.
 
@@ -133,12 +113,12 @@ def fetch_article(text: str, settings: Settings, report: Callable[[str], None]) 
     address = parse_address(text, home(settings))
     require_online(settings, repr(text), address.site)
     with web_pages.open_web(settings.web) as web:
-        wikis = connect(web, settings, report)
-        found = wikis.page(address)
-        if isinstance(found, Refused):
-            raise NoArticle(str(found))
-        report(about(found))
-        return wikis.article(found)
+        try:
+            page = fetch_page(ActionApi(address.site, web, tell=report), address)
+        except WikiError as error:
+            raise NoArticle(str(error)) from error
+        report(about(page))
+        return article_of(page)
 
 
 def open_article(
@@ -199,13 +179,12 @@ def list_articles(
 
 def page_of(
     wikis: Wikis, address: ArticleAddress, is_done: Callable[[Site, str], bool]
-) -> Page | Refused | None:
-    """Fetch one of many articles. Returns None if it is already done, `Refused` if it failed."""
+) -> Page | WikiError | FetchError | None:
+    """Fetch one of many articles. Returns None if it is already done, the error if it failed."""
     if address.revision_id and is_done(address.site, address.revision_id):
         return None
     try:
-        page = wikis.page(address)
-    except FetchError as error:
-        return Refused(address, NoPage.WIKI, str(error), code="no_reply")
-    done = isinstance(page, Page) and is_done(page.site, page.revision_id)
-    return None if done else page
+        page = fetch_page(wikis.api(address.site), address)
+    except (WikiError, FetchError) as error:
+        return error
+    return None if is_done(page.site, page.revision_id) else page
