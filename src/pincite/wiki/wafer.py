@@ -162,7 +162,7 @@ def to_line(record: WaferRecord) -> str:
             {"answer": o.answer, "provenance": [_filled(asdict(page)) for page in o.provenance]}
             for o in record.outputs
         ],
-        "meta": {k: v for k, v in known.items() if v not in (None, False, ())} | record.extra,
+        "meta": {k: v for k, v in known.items() if v not in (None, False, ())} | {**record.extra},
     }
     return json.dumps(line, ensure_ascii=False, default=sorted)  # a set of sentences, sorted
 
@@ -335,7 +335,7 @@ def _aligner(
                     written.add(page.doc_id)
                     counts["pages"] += 1
                     fields = ("url", "title", "text", "kind", "published", "fetched", "language")
-                    row = page.meta | _filled({name: getattr(page, name) for name in fields})
+                    row = {**page.meta, **_filled({name: getattr(page, name) for name in fields})}
                     pages.write(json.dumps(row, ensure_ascii=False) + "\n")
                 texts = (Provenance(p.url, p.passage_id, p.title, p.text) for p in cut)
                 outputs.append(Output(output.answer, tuple(texts)))

@@ -1,11 +1,10 @@
 """Converts wikitext to the flat form: the visible text, and its references.
 
-The tree (`wikitext_tree.py`) handles brackets. Here `_Walker` assigns lines to blocks (paragraph,
-list item, heading, cell), `_Renderer` writes the visible text of each node, and `_Marks` notes what
-is more than text: uses of references, inline tags, and the notes, captions and template parameters
-that become separate blocks. The last part parses references: one can name several works, each
-citation template and each address is a source, and a link to a web archive belongs to the work
-before it.
+`_Walker` assigns lines to blocks (paragraph, list item, heading, cell), `_Renderer` writes the
+visible text of each node, and `_Marks` notes what is more than text: uses of references, inline
+tags, and the notes, captions and template parameters that become separate blocks. The last part
+parses references: one can name several works, each citation template and each address is a source,
+and a link to a web archive belongs to the work before it.
 """
 
 import html
@@ -162,9 +161,9 @@ class _Walker:
     def _begin_cell(self, start: int, end: int, *, heading: bool) -> int:
         """Begin a cell; return the start of its text, after optional attributes."""
         split = _SPLIT.search(self.source, start, end)
-        pipe = self.source.find("|", start, split.start() if split else end)
         self.writer.begin_cell(heading=heading)
-        return pipe + 1 if pipe >= 0 else start
+        pipe = self.source.find("|", start, split.start() if split else end)
+        return max(start, pipe + 1)
 
     def _cell_text(self, node: Node) -> None:
         start, heading = node.start, self.writer.heading_cell
@@ -221,6 +220,7 @@ _LOOK = 200  # characters around a template that show whether it is within a sen
 _TAG_PARAMETERS = frozenset("date reason talk cat data fecha datum дата".split())
 _BEFORE_REMARKS = tuple(".,;:!?)”\"'>}。，、")
 _IN_FLOW = HARVARD | SHORT_CITATIONS | {"r"}
+_NOTES_AND_TAGS = HARVARD | NOTES | TAGS.keys()
 
 
 @dataclass(slots=True)
@@ -243,10 +243,10 @@ class _Marks:
                     self.flat.definitions.works.setdefault(key, work)
             elif node.kind is Kind.TEMPLATE and node.name in NOTES:
                 given = by_name(node, self.source)
-                names: dict[str, str] = {
-                    key: plain(given[key].nodes, self.source)
-                    for key in ("name", "group")
-                    if key in given
+                names = {
+                    key: plain(p.nodes, self.source)
+                    for key, p in given.items()
+                    if key in ("name", "group")
                 }
                 self._define(node, names, given["1"].nodes if "1" in given else [])
             for part in node.parts:
@@ -337,11 +337,7 @@ class _Marks:
         part = node.parts[-1]
         start = self.source[part[0].start : part[0].end].strip().lower() if part else ""
         if not start.startswith(_PICTURE_OPTIONS):
-            self._caption(part)
-
-    def _caption(self, nodes: Sequence[Node]) -> None:
-        if _holds_marks(nodes):
-            self._note(nodes, BlockKind.CAPTION)
+            self._note(part, BlockKind.CAPTION)
 
     def _use(self, out: TextBuilder, use: Use, *, in_text: bool = False) -> None:
         out.mark(use.span, use=len(self.flat.uses), in_text=in_text)
@@ -356,9 +352,8 @@ class _Marks:
 
     def _in_flow(self, name: str, node: Node, out: TextBuilder) -> None:
         if name == "r":
-            for parameter in parameters(node, self.source):
-                if not parameter.named:
-                    self._use(out, Use(node.span, plain(parameter.nodes, self.source)))
+            for parameter in (p for p in parameters(node, self.source) if not p.named):
+                self._use(out, Use(node.span, plain(parameter.nodes, self.source)))
             return
         works = read_short(node, self.source, node.span)
         in_text = name in HARVARD and name not in ("harv", "harvs")
@@ -378,16 +373,18 @@ class _Marks:
             self._use(out, Use(node.span, label, None, sources))
 
     def _note(self, nodes: Sequence[Node], kind: BlockKind = BlockKind.PARAGRAPH) -> None:
-        out = TextBuilder()
-        _Renderer(self.source, out, self).render(nodes)
-        self.aside.append(out.block(kind, section=self.section))
+        """Add a note as a paragraph, or a caption if it has marks."""
+        if kind is BlockKind.PARAGRAPH or _holds_marks(nodes):
+            out = TextBuilder()
+            _Renderer(self.source, out, self).render(nodes)
+            self.aside.append(out.block(kind, section=self.section))
 
     def _gallery(self, node: Node) -> None:
         """Note one caption per line: `File:x.jpg|caption`."""
         caption: list[Node] | None = None
         for child in [*node.parts[0], Node(Kind.NEWLINE, node.end, node.end)]:
             if child.kind is Kind.NEWLINE:
-                self._caption(caption or [])
+                self._note(caption or [], BlockKind.CAPTION)
                 caption = None
             elif caption is not None:
                 caption.append(child)
@@ -402,20 +399,16 @@ def _holds_marks(nodes: Sequence[Node], *, notes: bool = False) -> bool:
 
 
 def _holds_mark(node: Node, notes: bool) -> bool:
-    if node.kind is Kind.EXTENSION and node.name in ("ref", "references"):
-        return node.name == "ref"
-    if node.kind is Kind.TEMPLATE:
-        name = node.name
-        if name in SHORT_CITATIONS or name == "r":
-            return True
-        if not notes and (name in HARVARD or name in NOTES or name in TAGS):
-            return True
-    parts = node.parts
-
-    def inside() -> bool:
-        return any(_holds_mark(child, notes) for part in parts for child in part)
-
-    return bool(parts) and bool(node.once(f"marks {notes}", inside))
+    name, parts = node.name, node.parts
+    if node.kind is Kind.EXTENSION and name in ("ref", "references"):
+        return name == "ref"
+    if node.kind is Kind.TEMPLATE and (name in SHORT_CITATIONS or name == "r"):
+        return True
+    if node.kind is Kind.TEMPLATE and not notes and name in _NOTES_AND_TAGS:
+        return True
+    return bool(parts) and node.once(
+        f"marks {notes}", lambda: any(_holds_marks(part, notes=notes) for part in parts)
+    )
 
 
 # ── what a reader sees ──────────────────────
@@ -439,6 +432,7 @@ STYLES = frozenset(
     "bdi bdo samp strike".split()
 )
 _ITEMS = re.compile(r"(?:ubl|unbulleted list|ublist|vunblist|hlist|flowlist|plainlist|.*\blist\Z)")
+_SPACE = re.compile(r"\s")
 _LONGEST = 500  # characters of an inline template; a longer one contains texts
 _OTHER_WIKI = re.compile(
     r"\s*:?(?:(?:w|wikt|wiktionary|s|wikisource|c|commons|d|m|meta|b|n|q|v|voy|wikipedia|wp|[a-z]{2,3}):(?=\S))?",
@@ -481,11 +475,9 @@ class _Renderer:
                     self.marks.extension(node, self.out)
 
     def _text(self, node: Node) -> None:
-        start = node.start
         at_line_start = not self.out.chars or self.out.chars[-1] == "\n"
-        marker = _LIST_MARKER.match(self.source, start, node.end)
-        if marker and at_line_start and self.out.lines:
-            start = marker.end()
+        marker = _LIST_MARKER.match(self.source, node.start, node.end)
+        start = marker.end() if marker and at_line_start and self.out.lines else node.start
         self.out.literal(self.source[start : node.end], start)
 
     def _tag(self, node: Node) -> None:
@@ -522,10 +514,8 @@ class _Renderer:
         """Render the label: the text after the address, which ends at the first space."""
         self.out.link(node.span)
         for index, child in enumerate(node.parts[0]):
-            space = None
-            if child.kind is Kind.TEXT:
-                space = re.compile(r"\s").search(self.source, child.start, child.end)
-            if space:
+            space = _SPACE.search(self.source, child.start, child.end)
+            if child.kind is Kind.TEXT and space:
                 rest = Node(Kind.TEXT, space.end(), child.end)
                 self.render([rest, *node.parts[0][index + 1 :]])
                 return
@@ -540,7 +530,8 @@ class _Renderer:
             return
         given, used, text = by_name(node, self.source), set[str](), None
         if name in COMPUTED:
-            text = node.once("text", lambda: _computed(name, given, self.source))
+            texts = {key: plain(p.nodes, self.source) for key, p in given.items()}
+            text = node.once("text", lambda: computed(name, texts))
         if pattern := _pattern_of(node):
             used = self._pattern(pattern, node, given)
         elif text is not None:
@@ -557,10 +548,9 @@ class _Renderer:
     def _after_colon(self, node: Node) -> None:
         """{{formatnum:1234}} becomes "1234"."""
         start = self.source.index(":", node.start) + 1
-        for child in node.parts[0]:
-            if child.end > start and child.kind is Kind.TEXT:
-                child = Node(Kind.TEXT, max(child.start, start), child.end)
-            self.render([child] if child.end > start else [])
+        for child in (child for child in node.parts[0] if child.end > start):
+            text = child.kind is Kind.TEXT
+            self.node(Node(Kind.TEXT, max(child.start, start), child.end) if text else child)
 
     def _pattern(self, pattern: str, node: Node, given: dict[str, Parameter]) -> set[str]:
         used: set[str] = set()
@@ -589,17 +579,13 @@ class _Renderer:
         return {p.name for p in shown}
 
 
-def _computed(name: str, given: Mapping[str, Parameter], source: str) -> str | None:
-    return computed(name, {key: plain(p.nodes, source) for key, p in given.items()})
-
-
 def _pattern_of(node: Node) -> str | None:
     """The pattern of a known template; the local wiki's definition takes precedence."""
     shown = node.edition.shown.get(node.name)
     if shown or node.name in COMPUTED:
         return shown
-    tells = node.name.startswith("lang-") or node.name.endswith(" span")
-    return PATTERNS.get(node.name) or ("{1}" if tells else None)
+    is_wrapper = node.name.startswith("lang-") or node.name.endswith(" span")
+    return PATTERNS.get(node.name) or ("{1}" if is_wrapper else None)
 
 
 def plain(nodes: Sequence[Node], source: str) -> str:
@@ -609,7 +595,7 @@ def plain(nodes: Sequence[Node], source: str) -> str:
     return "".join(out.chars).strip()
 
 
-# ── what a reference says ──────────────────────
+# ── What a reference says ──────────────────────
 
 _ARCHIVE = re.compile(
     r"https?://(?:web\.archive\.org|archive\.(?:is|today|org/web|ph|fo|li)|(?:www\.)?webcitation\.org)/",
@@ -618,6 +604,7 @@ _ARCHIVE = re.compile(
 _WEB = re.compile(r"https?://", re.IGNORECASE)
 _STAMP = re.compile(r"\d{8,14}\Z")  # of the Wayback Machine: year to second
 _MANY = re.compile(r"[1-9]a1\Z")
+_WORKS = ("work", "website", "journal", "newspaper", "publisher")
 _BARE = re.compile(r"(?<![\w./@])www\.[\w-]+\.[^\s<>\[\]{}|\"]+", re.IGNORECASE)
 _IN_TEXT = {
     "isbn": re.compile(r"\bISBN[ :]*((?:97[89][- ]?)?[\d][\d -]{7,14}[\dXx])"),
@@ -634,30 +621,30 @@ def read_sources(nodes: Sequence[Node], source: str, span: Span) -> tuple[Source
     text = plain(nodes, source)
     tags = tuple(dict.fromkeys(_tags(nodes, source)))
     found: list[Source] = []
-    for node in sorted(_works(nodes, source), key=_says_dead):  # these last: they repeat an address
-        for made in _read(node, source, span):
-            place = _archived_by(node, made, found)
+    for node in sorted(_works(nodes, source), key=_is_dead_link):  # last: they repeat an address
+        for work in _read(node, source, span):
+            place = _archived_by(node, work, found)
+            known = {w.fields.get(key) for w in found for key in ("url", "archive-url")}
             if place is not None:
-                known = ("archive-url", "archive-date")
-                copy = {"archive-url": made.fields["url"]}
-                copy |= {key: made.fields[key] for key in known if key in made.fields}
+                copy = {"archive-url": work.fields["url"]}
+                copy |= {
+                    k: v for k, v in work.fields.items() if k in ("archive-url", "archive-date")
+                }
                 found[place] = replace(found[place], fields=copy | dict(found[place].fields))
-            elif not (_says_dead(node) and made.fields.get("url") in _urls_of(found)):
-                found.append(made)
-    if not found and nodes:
-        found.append(_free_text(nodes, source, text, span))
+            elif not (_is_dead_link(node) and work.fields.get("url") in known):
+                found.append(work)
+    if not found and nodes:  # {{Greenwood&Earnshaw2nd}} is known by its name only
+        own = next((n for n in nodes if n.kind is Kind.TEMPLATE and n.name not in TAGS), None)
+        name = own.local if own and not text else ""
+        found = [Source(span, f"{{{{{name}}}}}", name) if name else Source(span, text)]
     if len(found) == 1 and found[0].template is None and text:
         found = [replace(found[0], text=text, fields=_identifiers(text) | dict(found[0].fields))]
     return tuple(replace(each, tags=tags) for each in found)
 
 
-def _says_dead(node: Node) -> bool:
+def _is_dead_link(node: Node) -> bool:
     """Whether it is {{toter Link|url=…}} or similar: a tag that may be the only sign of a work."""
     return node.kind is Kind.TEMPLATE and TAGS.get(node.name) == "dead link"
-
-
-def _urls_of(works: Sequence[Source]) -> set[str | None]:
-    return {work.fields.get(key) for work in works for key in ("url", "archive-url")}
 
 
 def read_short(node: Node, source: str, span: Span) -> tuple[Source, ...]:
@@ -675,20 +662,18 @@ def read_short(node: Node, source: str, span: Span) -> tuple[Source, ...]:
 
 def _one_of_many(given: Mapping[str, str], number: str) -> dict[str, str]:
     mine = {key[1:]: value for key, value in given.items() if key.startswith(number) and value}
-    names = [mine[f"a{i}"] for i in range(1, 5) if f"a{i}" in mine]
-    words = [*names, mine.get("y", "")]
+    words = [mine[f"a{i}"] for i in range(1, 5) if f"a{i}" in mine] + [mine.get("y", "")]
     pages = {key: mine[key] for key in ("p", "pp", "loc") if key in mine}
     return {str(i): word for i, word in enumerate(words, 1)} | pages
 
 
 def _short(given: Mapping[str, str], name: str, span: Span) -> Source:
     words = [given[key] for key in map(str, range(1, 7)) if given.get(key)]
-    shown = " ".join(words)
-    if page := given.get("p") or given.get("pp") or given.get("loc"):
-        shown += f", {page}"
+    page = given.get("p") or given.get("pp") or given.get("loc")
     key = short_key(words[:-1], words[-1]) if words else ""
     if given.get("ref"):
         key = short_key([given["ref"].removeprefix("CITEREF")], "")
+    shown = " ".join(words) + (f", {page}" if page else "")
     return Source(span, shown, name, given, short_key=key)
 
 
@@ -696,9 +681,17 @@ def read_template(node: Node, source: str, span: Span) -> Source:
     """Parse a citation template, with parameters in plain text by English names."""
     given = {key: _value(key, p, source) for key, p in by_name(node, source).items()}
     given = translated(given) if node.edition.parameters else given
-    if node.name in ARCHIVES:
-        given = _of_archive(given)
-    return Source(span, describe(given), node.local, given)
+    url, stamp = given.get("url", ""), given.get("date", "")
+    if node.name in ARCHIVES and url and not _ARCHIVE.match(url) and _STAMP.match(stamp):
+        # {{wayback|url=http://a.example|date=20130501000000}}
+        day = f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]}"
+        given |= {"archive-url": f"{WAYBACK}{stamp}/{url}", "archive-date": day, "date": ""}
+    people = given.get("last") or given.get("last1") or given.get("author") or given.get("author1")
+    date = given.get("date") or given.get("year")
+    titles = [given.get("chapter"), given.get("title")]
+    work = next(filter(None, map(given.get, _WORKS)), None)
+    text = ". ".join(part for part in (people, date, *titles, work) if part)
+    return Source(span, text, node.local, given)
 
 
 def _value(name: str, parameter: Parameter, source: str) -> str:
@@ -711,53 +704,22 @@ def _value(name: str, parameter: Parameter, source: str) -> str:
     return text
 
 
-def _of_archive(given: Mapping[str, str]) -> dict[str, str]:
-    """{{wayback|url=http://a.example|date=20130501000000}} with the address of the copy."""
-    url, stamp = given.get("url", ""), given.get("date", "")
-    if not url or _ARCHIVE.match(url) or not _STAMP.match(stamp):
-        return dict(given)
-    copy = f"{WAYBACK}{stamp}/{url}"
-    day = f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]}"
-    return {**given, "archive-url": copy, "archive-date": day, "date": ""}
-
-
-def describe(given: Mapping[str, str]) -> str:
-    people = given.get("last") or given.get("last1") or given.get("author") or given.get("author1")
-    date = given.get("date") or given.get("year")
-    titles = [given[key] for key in ("chapter", "title") if given.get(key)]
-    works = [
-        given[k] for k in ("work", "website", "journal", "newspaper", "publisher") if given.get(k)
-    ]
-    return ". ".join(part for part in (people, date, *titles, *works[:1]) if part)
-
-
-def _free_text(nodes: Sequence[Node], source: str, text: str, span: Span) -> Source:
-    """Content without template or address; {{Greenwood&Earnshaw2nd}} is known by name only."""
-    own = next((n for n in nodes if n.kind is Kind.TEMPLATE), None)
-    name = own.local if own and not text else ""
-    if not name or (own and own.name in TAGS):
-        return Source(span, text)
-    return Source(span, f"{{{{{name}}}}}", name)
-
-
 def _works(nodes: Sequence[Node], source: str) -> Iterator[Node]:
     for node in nodes:
         if node.kind in (Kind.EXTERNAL, Kind.URL):
             yield node
-        elif node.kind is Kind.TEMPLATE:
-            name = node.name
-            if (
-                is_citation(name)
-                or name in HARVARD | SHORT_CITATIONS
-                or any(p.name == "url" for p in parameters(node, source))
-            ):
+            continue
+        parts = node.parts
+        if node.kind is Kind.TEMPLATE:
+            short = node.name in HARVARD | SHORT_CITATIONS
+            addressed = any(p.name == "url" for p in parameters(node, source))
+            if short or addressed or is_citation(node.name):
                 yield node
-            elif name not in TAGS:
-                yield from (n for part in node.parts[1:] for n in _works(part, source))
-            elif _says_dead(node):  # es: {{enlace roto|1={{cita web|…}}|2=http://…}}
-                yield from (n for part in node.parts[1:2] for n in _works(part, source))
-        else:
-            yield from (n for part in node.parts for n in _works(part, source))
+                continue
+            parts = parts[1:]
+            if node.name in TAGS:  # es: {{enlace roto|1={{cita web|…}}|2=http://…}}
+                parts = parts[:1] if _is_dead_link(node) else []
+        yield from (n for part in parts for n in _works(part, source))
 
 
 def _read(node: Node, source: str, span: Span) -> tuple[Source, ...]:
@@ -777,13 +739,13 @@ def _address(node: Node, source: str) -> str:
     return f"https:{address}" if address.startswith("//") else address
 
 
-def _archived_by(node: Node, made: Source, works: Sequence[Source]) -> int | None:
-    """The index of the work, usually the last, of which `made` is only an archive link."""
-    url = made.fields.get("url", "")
-    if node.name in ARCHIVES and "archive-url" in made.fields:  # it states its original
+def _archived_by(node: Node, link: Source, works: Sequence[Source]) -> int | None:
+    """The index of the work, usually the last, that `link` is only an archive link of."""
+    url = link.fields.get("url", "")
+    if node.name in ARCHIVES and "archive-url" in link.fields:  # it states its original
         return next((n for n, w in enumerate(works) if w.fields.get("url", url) == url), None)
     last = works[-1] if works and url else None
-    linked = bool(_ARCHIVE.match(url)) and made.template is None
+    linked = bool(_ARCHIVE.match(url)) and link.template is None
     copies = last and (node.name in ARCHIVES or (linked and last.short_key is None))
     return len(works) - 1 if copies else None
 

@@ -1,12 +1,9 @@
 """Parses wikitext into a tree of nodes with exact offsets, in one pass.
 
-mwparserfromhell is not used because it keeps no offsets; it also retries every opening bracket, so
-a hostile page can block it for minutes. The tests compare the two on references, templates and
-links.
-
-As in MediaWiki, a first pass cuts out comments and extension tags before any bracket is parsed.
-Brackets that never close become text again. Lines (lists, tables, headings) are parsed in
-`wikitext.py`.
+mwparserfromhell keeps no offsets and retries every opening bracket, so that a hostile page can
+block it for minutes; the tests compare the two. As in MediaWiki, a first pass cuts out comments and
+extension tags before any bracket is parsed. Brackets that never close become text again. Lines
+(lists, tables, headings) are parsed in `wikitext.py`.
 """
 
 import html
@@ -100,7 +97,7 @@ class Node:
         return self.known[key]
 
 
-# ── parameters of templates ──────────────────────
+# ── Parameters of templates ──────────────────────
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +170,7 @@ def by_name(node: Node, source: str) -> dict[str, Parameter]:
     return found
 
 
-# ── what the parser must not look into, and which tag closes which extension ──────────────────────
+# ── What the parser must not look into, and which tag closes which extension ──────────────────────
 
 
 @dataclass(slots=True)
@@ -184,16 +181,6 @@ class Opening:
     end: int
     attributes: dict[str, str]
     close_at: int | None = None
-
-
-@dataclass(slots=True)
-class Protected:
-    """Ranges hidden from the parser, by position in the source, mostly of an opening `<`."""
-
-    opaque: dict[int, Node] = field(default_factory=dict)  # comments, nowiki, math, …
-    extensions: dict[int, Opening] = field(default_factory=dict)
-    closers: dict[int, int] = field(default_factory=dict)  # closing tags: start → end
-    warnings: list[str] = field(default_factory=list)
 
 
 def read_attributes(text: str) -> dict[str, str]:
@@ -215,23 +202,24 @@ def _address_in(text: str) -> str:
     return text if "(" in text else text.rstrip(")")
 
 
-class _Scan:
-    """Finds comments, verbatim tags and the pairs of extension tags."""
+class _Protected:
+    """Finds ranges hidden from the parser: comments, verbatim tags and pairs of extension tags."""
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self.found = Protected()
+        # By position in the source, mostly of an opening `<`.
+        self.opaque: dict[int, Node] = {}  # comments, nowiki, math, …
+        self.extensions: dict[int, Opening] = {}
+        self.closers: dict[int, int] = {}  # closing tags: start → end
+        self.warnings: list[str] = []
         self.open: dict[str, int] = {}  # extensions without their closing tag so far
         self.never: set[str] = set()  # verbatim tags with no closing tag further on
         self.closed: int | None = None  # the last <ref … />, if nothing was opened since
-
-    def run(self) -> Protected:
         position = 0
-        while (tag := _SPECIAL.search(self.source, position)) is not None:
+        while (tag := _SPECIAL.search(source, position)) is not None:
             position = self._special(tag)
         for name in list(self.open):
-            self._unclosed(name, len(self.source))
-        return self.found
+            self._unclosed(name, len(source))
 
     def _special(self, tag: re.Match[str]) -> int:
         start, end = tag.span()
@@ -240,9 +228,13 @@ class _Scan:
         if tag["closer"]:
             self._close("ref", start, end)
         elif tag[2] is None:
-            return self._comment(start)
+            end = self.source.find("-->", start) + 3
+            if end < 3:  # as in MediaWiki, an unclosed comment runs to the end of the page
+                end = len(self.source)
+                self.warnings.append(f"unclosed comment at character {start}")
+            self.opaque[start] = Node(Kind.NOTHING, start, end)
         elif (name := tag[2].lower()) in _HERE:
-            self.found.opaque[start] = Node(Kind.NOTHING, start, end)
+            self.opaque[start] = Node(Kind.NOTHING, start, end)
         elif name not in _EXTENSIONS:
             return end if tag[1] or tag[3].endswith("/") else self._verbatim(tag, name)
         elif tag[1]:
@@ -253,19 +245,10 @@ class _Scan:
             self._open(name, start, end, read_attributes(tag[3]))
         return end
 
-    def _comment(self, start: int) -> int:
-        end = self.source.find("-->", start) + 3
-        if end < 3:  # as in MediaWiki, an unclosed comment runs to the end of the page
-            end = len(self.source)
-            self.found.warnings.append(f"unclosed comment at character {start}")
-        self.found.opaque[start] = Node(Kind.NOTHING, start, end)
-        return end
-
     def _open(self, name: str, start: int, end: int, attributes: dict[str, str]) -> None:
         self.closed = None
         if name in self.open:
-            before = self.open[name]
-            opening = self.found.extensions[before]
+            opening = self.extensions[self.open[name]]
             if not self.source[opening.end : start].strip():  # <ref name=a<ref>, <ref><ref>
                 opening.end = end
                 opening.attributes |= attributes
@@ -281,7 +264,7 @@ class _Scan:
                 self._close(name, start, end)
                 return
             self._unclosed(name, start)
-        self.found.extensions[start] = Opening(name, end, attributes)
+        self.extensions[start] = Opening(name, end, attributes)
         self.open[name] = start
 
     def _itself(self, name: str, start: int, end: int, text: str) -> None:
@@ -289,15 +272,15 @@ class _Scan:
         if name == "ref" and not attributes and name in self.open:
             self._close(name, start, end)  # <ref>…<ref/> where </ref> was meant
             return
-        self.found.extensions[start] = Opening(name, end, attributes)
+        self.extensions[start] = Opening(name, end, attributes)
         self.closed = start if name == "ref" and name not in self.open else None
 
     def _close(self, name: str, start: int, end: int) -> None:
-        self.found.closers[start] = end
+        self.closers[start] = end
         if name in self.open:
-            self.found.extensions[self.open.pop(name)].close_at = start
+            self.extensions[self.open.pop(name)].close_at = start
         elif name == "ref" and self.closed is not None:
-            opening = self.found.extensions[self.closed]
+            opening = self.extensions[self.closed]
             if self._citation_end(opening.end, start) is not None:
                 opening.close_at = start  # <ref name=a />{{cite web|…}}</ref>
         self.closed = None
@@ -321,11 +304,11 @@ class _Scan:
         The text after it stays text.
         """
         start = self.open.pop(name)
-        opening = self.found.extensions[start]
+        opening = self.extensions[start]
         if name == "ref" and (end := self._citation_end(opening.end, limit)) is not None:
             opening.close_at = end
-            self.found.closers.setdefault(end, end)
-        self.found.warnings.append(f"unclosed <{name}> at character {start}")
+            self.closers.setdefault(end, end)
+        self.warnings.append(f"unclosed <{name}> at character {start}")
 
     def _citation_end(self, start: int, limit: int) -> int | None:
         """The end of the template or address that begins at `start`; None if there is none."""
@@ -351,13 +334,12 @@ class _Scan:
             self.never.add(name)
             return tag.end()
         kind = Kind.VERBATIM if name in _VISIBLE else Kind.NOTHING
-        content = Span(tag.end(), closing.start())
-        inner = Node(Kind.TEXT, *content)
-        self.found.opaque[tag.start()] = Node(kind, tag.start(), closing.end(), name, [[inner]])
+        inner = Node(Kind.TEXT, tag.end(), closing.start())
+        self.opaque[tag.start()] = Node(kind, tag.start(), closing.end(), name, [[inner]])
         return closing.end()
 
 
-# ── the parser ──────────────────────
+# ── The parser ──────────────────────
 
 
 @dataclass(slots=True)
@@ -376,16 +358,16 @@ class _Frame:
 
 def parse(source: str, edition: Edition = ENGLISH) -> tuple[list[Node], list[str]]:
     """Parse `source`; return the nodes, which cover it completely, and warnings."""
-    parser = _Parser(source, _Scan(source).run(), edition)
+    parser = _Parser(source, edition)
     return parser.run(), parser.warnings
 
 
 class _Parser:
-    def __init__(self, source: str, protected: Protected, edition: Edition) -> None:
+    def __init__(self, source: str, edition: Edition) -> None:
         self.source = source
         self.edition = edition
-        self.protected = protected
-        self.warnings = protected.warnings
+        self.protected = _Protected(source)
+        self.warnings = self.protected.warnings
         self.stack = [_Frame(Kind.TEXT, 0, 0)]
 
     def run(self) -> list[Node]:
@@ -443,11 +425,10 @@ class _Parser:
         return self._append(Node(Kind.TAG, start, found.end(), name, [], attributes))
 
     def _open_extension(self, start: int, opening: Opening) -> int:
-        name, end = opening.name, opening.end
-        attributes, close_at = opening.attributes, opening.close_at
-        if close_at is None or len(self.stack) > MAX_DEPTH:
-            return self._append(Node(Kind.EXTENSION, start, end, name, [[]], attributes))
-        self.stack.append(_Frame(Kind.EXTENSION, start, end - start, name, attributes, close_at))
+        end, known = opening.end, (opening.name, opening.attributes)
+        if opening.close_at is None or len(self.stack) > MAX_DEPTH:
+            return self._append(Node(Kind.EXTENSION, start, end, known[0], [[]], known[1]))
+        self.stack.append(_Frame(Kind.EXTENSION, start, end - start, *known, opening.close_at))
         return end
 
     def _close_extension(self, start: int, end: int) -> int:
