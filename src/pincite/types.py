@@ -402,9 +402,6 @@ class Article:
     warnings: tuple[str, ...] = ()
     url: str | None = None  # of this exact revision, if it came from a wiki
     markup: Literal["wikitext", "html"] = "wikitext"  # of the source
-    unread: Literal["too_long", "not_a_page"] | None = (
-        None  # why there are no claims; `warnings` has the text
-    )
 
 
 # ── Judgements ───────────────────────────────────────────────────────────────────────────────────

@@ -1,28 +1,26 @@
 """Reads a file or text into articles with claims, citations and exact spans.
 
-The format is detected from the content: MediaWiki dump, HTML, JSON lines, or wikitext. expat reads
-dumps of any size page by page and fetches nothing; a dump must begin with its root element, so it
-cannot declare entities. A faulty page affects only itself.
+The format is detected from the content: MediaWiki dump, HTML or wikitext. expat reads dumps of any
+size page by page and fetches nothing; a dump must begin with its root element, so it cannot declare
+entities.
 """
 
 import bz2
-import difflib
 import gzip
 import io
-import json
 import re
 import sys
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, Literal, cast
+from typing import IO, Literal, cast
 from xml.parsers import expat
 
 from pincite.documents.text import code_of, detect
 from pincite.errors import InputError
 from pincite.text.sentences import n_words
-from pincite.types import Article
+from pincite.types import Article, Claim
 from pincite.wiki.claims import VALUES, attach_tags, claims_of
 from pincite.wiki.flat import BlockKind, Flat
 from pincite.wiki.html import page_language, page_title, read_html, revision_of
@@ -34,9 +32,7 @@ from pincite.wiki.wikitext import read_wikitext
 # ($wgMaxArticleSize). Reading time grows with the length, whatever the content.
 MAX_PAGE = 20_000_000
 MAX_WIKITEXT = 2 * 1024 * 1024
-MAX_LINE = 40_000_000  # of one JSON line: escapes can double a page
 MAX_DEPTH = 100  # nesting depth of elements in a dump; MediaWiki writes five
-MAX_TITLES = 50_000  # titles kept that begin like the requested one, for suggestions
 MAX_WARNINGS = 100  # limits the report of a page full of broken brackets
 _CHUNK = 1 << 16  # bytes of a dump that are read at a time
 _THE = re.compile(r"\bthe\b", re.IGNORECASE)
@@ -45,7 +41,6 @@ _HEAD = 4096  # bytes examined to detect the format
 _COMMENTS = rb"\s*+(?:(?><!--.*?-->)\s*+)*+"
 _DUMP = re.compile(rb"\s*+(?:<\?xml[^>]*\?>)?" + _COMMENTS + rb"<mediawiki\b", re.DOTALL)
 _HTML = re.compile(_COMMENTS + rb"<(?:!doctype html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
-_JSONL = re.compile(rb"\s*\{\s*\"")
 
 Markup = Literal["wikitext", "html"]
 
@@ -63,10 +58,9 @@ class PageText:
     namespace: int = 0
     redirect: str | None = None  # title of the redirect's target
     deleted: bool = False  # the revision's text was deleted by administrators
-    problem: str = ""  # why there is no page at this place in the file
 
 
-# ── articles ──────────────────────
+# ── Articles ──────────────────────
 
 
 def read_articles(
@@ -78,10 +72,9 @@ def read_articles(
 ) -> Iterator[Article]:
     """Read the articles of a file; "-" is standard input.
 
-    A dump (plain, .bz2, .gz) gives the page `title`, or every article that is not a redirect. So do
-    JSON lines with `title`, `wikitext`, `revid` and `timestamp`. Wikitext and HTML give one
-    article. `title` and `language` override what the page or file name states. For `otherwise` see
-    `parse_page`.
+    A dump (plain, .bz2, .gz) gives the page `title`, or every article that is not a redirect;
+    wikitext and HTML give one article. `title` and `language` override what the page or file name
+    states. For `otherwise` see `parse_page`.
 
     Raises:
         InputError: the file or title does not exist, or nothing in the file can be read.
@@ -126,7 +119,7 @@ def parse_page(page: PageText, otherwise: str = "en") -> Article:
     """Parse a page from a file.
 
     Its language is the stated one, else the detected one, else `otherwise`. An article that is too
-    long, or not a page, has no claims; see `unread`.
+    long has no claims and a warning.
     """
     source, limit = page.source, MAX_PAGE if page.markup == "html" else MAX_WIKITEXT
     article = Article(
@@ -138,11 +131,9 @@ def parse_page(page: PageText, otherwise: str = "en") -> Article:
         page.language or otherwise,
         markup=page.markup,
     )
-    if page.problem:
-        return replace(article, warnings=(page.problem,), unread="not_a_page")
     if len(source) > limit:
         warning = f"the page has {len(source):,} characters and is not read; the limit is {limit:,}"
-        return replace(article, warnings=(warning,), unread="too_long")
+        return replace(article, warnings=(warning,))
     flat, language = _read(page, otherwise)
     attach_tags(flat)
     cited, missing = resolve(flat.uses, flat.definitions)
@@ -181,22 +172,21 @@ def _read(page: PageText, otherwise: str) -> tuple[Flat, str]:
     return flat, known
 
 
-def _without_claim(flat: Flat, claims: list[Any]) -> Iterator[str]:
+def _without_claim(flat: Flat, claims: list[Claim]) -> Iterator[str]:
     """Warnings for references without a claim: in headings, and beside no text."""
-    met = {citation.span for claim in claims for citation in claim.citations}
+    cited = {citation.span for claim in claims for citation in claim.citations}
     in_values = {mark.use for block in flat.blocks if block.kind in VALUES for mark in block.marks}
-    n_values = 0
-    for n, use in enumerate(flat.uses):
-        if use.span not in met and n in in_values:
-            n_values += 1
-        elif use.span not in met:
-            yield f"no claim is made for the reference at character {use.span.start}"
-    if n_values:
+    without = [n for n, use in enumerate(flat.uses) if use.span not in cited]
+    for n in without:
+        if n not in in_values:
+            start = flat.uses[n].span.start
+            yield f"no claim is made for the reference at character {start}"
+    if n_values := sum(n in in_values for n in without):
         kind = "references in table cells and infobox values that are no sentences"
         yield f"{kind}, without a claim: {n_values}"
 
 
-# ── files ──────────────────────
+# ── Files ──────────────────────
 
 
 def read_pages_of(path: str | Path, title: str | None) -> Iterator[PageText]:
@@ -212,8 +202,6 @@ def read_pages_of(path: str | Path, title: str | None) -> Iterator[PageText]:
             head = stream.peek(_HEAD)[:_HEAD]
             if _DUMP.match(head):
                 yield from _articles_of_dump(stream, name, title)
-            elif _JSONL.match(head):
-                yield from _json_lines(stream, name, title)
             else:
                 source = stream.read(4 * MAX_PAGE + 1).decode("utf-8-sig")
                 stem = "" if str(path) == "-" else Path(path).name.split(".")[0].replace("_", " ")
@@ -235,7 +223,7 @@ def _opened(path: str | Path, name: str) -> IO[bytes]:
         reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
         message = (
             f"{name} cannot be opened: {reason}. Expected an article as wikitext or HTML, a "
-            "MediaWiki dump, JSON lines, or - for standard input. Check the path."
+            "MediaWiki dump, or - for standard input. Check the path."
         )
         raise InputError(message) from error
 
@@ -256,7 +244,7 @@ def _page_of(source: str, name: str, title: str | None, stem: str, is_html: obje
     if len(source) > MAX_PAGE:
         message = (
             f"{name} has {len(source):,} characters; a page may have {MAX_PAGE:,}. Expected one "
-            "article. Split the file, or give a dump or JSON lines."
+            "article. Split the file, or give a dump."
         )
         raise InputError(message)
     if not is_html:
@@ -265,45 +253,7 @@ def _page_of(source: str, name: str, title: str | None, stem: str, is_html: obje
     return PageText(source, known, "html", revision_of(source), language=page_language(source))
 
 
-def _json_lines(stream: io.BufferedReader, name: str, title: str | None) -> Iterator[PageText]:
-    """Yield the pages of JSON lines; after the first page a bad line affects only itself."""
-    wanted, number = normal_title(title) if title else None, 0
-    while line := stream.readline(MAX_LINE):
-        number += 1
-        if not line.strip():
-            continue
-        page = _json_page(line, f"{name}, line {number}")
-        if page.problem and number == 1:
-            raise InputError(page.problem)
-        if wanted is None or page.title == wanted:
-            yield page
-            if wanted:
-                return
-    if wanted:
-        raise InputError(f"{name} has no article called {wanted!r}. Expected the exact title.")
-
-
-def _json_page(line: bytes, where: str) -> PageText:
-    try:
-        given: Any = json.loads(line)
-        source, title = given["wikitext"], given["title"]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        problem = f"{where}: {error!r}. Expected a JSON object with 'title' and 'wikitext'."
-        return PageText("", where, problem=problem)
-    if not isinstance(source, str) or not isinstance(title, str):
-        problem = f"{where}: 'title' and 'wikitext' must be text. Check how the file was made."
-        return PageText("", where, problem=problem)
-    revision, timestamp, language = map(given.get, ("revid", "timestamp", "language"))
-    return PageText(
-        source,
-        title,
-        revision_id=None if revision is None else str(revision),
-        timestamp=timestamp if isinstance(timestamp, str) else None,
-        language=language if isinstance(language, str) else None,
-    )
-
-
-# ── dumps ──────────────────────
+# ── Dumps ──────────────────────
 
 
 def normal_title(title: str) -> str:
@@ -318,36 +268,25 @@ def normal_title(title: str) -> str:
 
 def _articles_of_dump(stream: IO[bytes], name: str, title: str | None) -> Iterator[PageText]:
     wanted = normal_title(title) if title else ""
-    similar: list[str] = []
     for page in _dump_pages(stream, name):
         if not wanted and not (page.namespace or page.redirect or page.deleted):
             yield page
+        elif wanted == page.title and page.deleted:
+            raise InputError(
+                f"The text of the latest revision of {page.title!r} in {name} was deleted. "
+                "Ask for another article, or use a later dump."
+            )
+        elif wanted == page.title and page.redirect:
+            raise InputError(
+                f"{page.title!r} in {name} is a redirect and has no claims. Expected an article. "
+                f"Ask for {page.redirect!r}."
+            )
         elif wanted == page.title:
-            yield _wanted(page, name)
+            yield page
             return
-        elif wanted and page.title[:2].lower() == wanted[:2].lower() and len(similar) < MAX_TITLES:
-            similar.append(page.title)
     if wanted:
-        close = difflib.get_close_matches(wanted, similar, n=3, cutoff=0.6)
-        hint = f"Close titles: {', '.join(close)}." if close else "Titles are case-sensitive."
-        message = f"{name} has no page called {wanted!r}. Expected the exact title. {hint}"
+        message = f"{name} has no page called {wanted!r}. Expected the exact title, with its case."
         raise InputError(message)
-
-
-def _wanted(page: PageText, name: str) -> PageText:
-    if page.deleted:
-        message = (
-            f"The text of the latest revision of {page.title!r} in {name} was deleted. "
-            "Ask for another article, or use a later dump."
-        )
-        raise InputError(message)
-    if page.redirect:
-        message = (
-            f"{page.title!r} in {name} is a redirect and has no claims. Expected an article. "
-            f"Ask for {page.redirect!r}."
-        )
-        raise InputError(message)
-    return page
 
 
 def _dump_pages(stream: IO[bytes], name: str) -> Iterator[PageText]:
