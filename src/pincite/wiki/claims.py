@@ -8,6 +8,7 @@ or the text that introduces the block. Headings make no claims.
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,9 +23,9 @@ MAX_AFTER = 500  # characters of following text: SIDE gives it a fifth of its en
 MAX_LABELLED = 12  # words; a longer cell is a statement that needs no row label
 MIN_STATEMENT = 4  # minimum words of a statement without a full stop or verb
 MIN_LEAD = 6  # minimum words of a statement before a colon, unlike "These are:"
+NEEDED = "citation needed"
 _OPENING_DEBRIS = " \n,;:.!?)]}–—·•…/、，。；：！？）」』】》"
 _CLOSING_DEBRIS = " \n,;:–—·•/([{、，；：（「『【《"
-NEEDED = "citation needed"
 _CLOSED = " \n,;:.!?)]”»…、，。；：！？）」』】》"  # characters that end a clause after its mark
 _ORIGINS = {
     BlockKind.ITEM: "list",
@@ -85,7 +86,7 @@ def claims_of(
     """Return the claims of `blocks` in source order; `cited[i]` belongs to reference use i."""
     page = _Page(title, language, source, cited)
     claims: list[Claim] = []
-    seen: dict[str, int] = {}
+    seen: Counter[str] = Counter()
     previous: Block | None = None
     for block in blocks:
         if block.kind is BlockKind.HEADING:
@@ -97,9 +98,9 @@ def claims_of(
             previous = block
     claims.sort(key=lambda claim: claim.span or Span(0, 0))  # notes and captions are out of order
     for n, claim in enumerate(claims):  # repeated sentences under the same heading get `…-2`
-        count = seen[claim.claim_id] = seen.get(claim.claim_id, 0) + 1
-        if count > 1:
-            claims[n] = replace(claim, claim_id=f"{claim.claim_id}-{count}")
+        seen[claim.claim_id] += 1
+        if seen[claim.claim_id] > 1:
+            claims[n] = replace(claim, claim_id=f"{claim.claim_id}-{seen[claim.claim_id]}")
     return claims
 
 
@@ -116,10 +117,10 @@ def attach_tags(flat: Flat) -> None:
 
 def _block_claims(block: Block, previous: Block | None, page: _Page) -> Iterator[Claim]:
     reader = _Wordings(block, previous, page)
-    made = _with_loose_tags([_Group(marks) for marks in _groups(block)], reader)
-    reader.marks = [group.start for group, _ in made]
+    groups = _with_loose_tags([_Group(marks) for marks in _groups(block)], reader)
+    reader.marks = [group.start for group, _ in groups]
     worded: dict[Span, tuple[_Wording, list[int], list[str]]] = {}
-    for group, tags in made:
+    for group, tags in groups:
         if wording := reader.word(group):
             # Two fragments of one clause became the same claim, so they are merged.
             known, uses, every = worded.get(wording.span, (wording, [], []))
@@ -128,7 +129,7 @@ def _block_claims(block: Block, previous: Block | None, page: _Page) -> Iterator
     title = _IN_BRACKETS.sub("", page.title)
     for wording, uses, every in worded.values():
         start, end = wording.borrowed or (0, 0)
-        between = made[bisect_right(reader.marks, start) : bisect_right(reader.marks, end)]
+        between = groups[bisect_right(reader.marks, start) : bisect_right(reader.marks, end)]
         before = [use for group, _ in between for use in group.uses]
         citations = tuple(citation for use in uses for citation in page.cited[use])
         every += [tag for citation in citations for tag in citation.tags]
@@ -156,8 +157,8 @@ def _block_claims(block: Block, previous: Block | None, page: _Page) -> Iterator
 def _unread(block: Block, wording: _Wording, source: str) -> tuple[str, ...]:
     if UNREAD not in wording.text:
         return ()
-    found = re.finditer(re.escape(UNREAD), block.text)
-    spans = dict.fromkeys(block.span(*mark.span()) for mark in found)
+    places = re.finditer(re.escape(UNREAD), block.text)
+    spans = dict.fromkeys(block.span(*place.span()) for place in places)
     inside = (span.of(source) for span in spans if span.overlaps(wording.span))
     return tuple(text[:MAX_UNREAD] for text in inside if text.startswith("{{"))
 
@@ -180,21 +181,20 @@ def _with_loose_tags(
     A reference makes a claim, and so does "citation needed". A tag such as "by whom" within a
     sentence goes to the next claim in the sentence, or else to the last one.
     """
-    made: list[tuple[_Group, list[str]]] = []
+    found: list[tuple[_Group, list[str]]] = []
     loose: list[tuple[str, Span | None]] = []
     for group in groups:
         home = reader.sentence(group.start)
+        last = found[-1][1] if found and reader.sentence(found[-1][0].start) == home else []
         if not group.uses and NEEDED not in group.tags:
-            if made and reader.sentence(made[-1][0].start) == home:
-                made[-1][1].extend(group.tags)  # unless a later claim in the sentence takes it
+            last.extend(group.tags)  # unless a later claim in the sentence takes it
             loose.extend((tag, home) for tag in group.tags)
             continue
         here = [tag for tag, where in loose if where == home]
-        if here and made and reader.sentence(made[-1][0].start) == home:
-            del made[-1][1][-len(here) :]
-        made.append((group, [*here, *group.tags]))
+        del last[max(0, len(last) - len(here)) :]
+        found.append((group, [*here, *group.tags]))
         loose.clear()
-    return made
+    return found
 
 
 class _Wordings:
@@ -273,12 +273,9 @@ class _Wordings:
         note's label, "a.", is not a row.
         """
         block, sentence = self.block, home.of(self.block.text)
-        if (
-            block.kind is BlockKind.CELL
-            and len(block.row) > 2
-            and n_words(sentence) <= MAX_LABELLED
-        ):
-            return f"{block.row} — "
+        if block.kind is BlockKind.CELL:
+            labelled = len(block.row) > 2 and n_words(sentence) <= MAX_LABELLED
+            return f"{block.row} — " if labelled else ""
         if block.kind is not BlockKind.ITEM or sentence.endswith((":", "：")):
             return ""
         if standing(sentence, self.page.language) is not Standing.FRAGMENT:
@@ -315,7 +312,7 @@ class _Wordings:
 
     def _nothing_before(self, group: _Group) -> _Wording | None:
         """Word a mark that opens its block: from what follows, or what introduces the block."""
-        block = self.block
+        block, previous = self.block, self.previous
         index = bisect_right(self.starts, group.end - 1)
         if index < len(self.found):
             home = self.found[index]
@@ -323,12 +320,14 @@ class _Wordings:
         if block.kind in VALUES:
             return None
         if block.lead and block.lead_span:
-            return _alone(block.lead, block.lead_span)
-        if self.previous is None:
+            text, span = block.lead, block.lead_span
+        elif previous is not None:
+            # A mark on a line of its own refers to the last sentence of the block before.
+            home = _last_sentence(previous.text, self.page.language)
+            text, span = home.of(previous.text), previous.span(*home)
+        else:
             return None
-        # A mark on a line of its own refers to the last sentence of the block before.
-        home = _last_sentence(self.previous.text, self.page.language)
-        return _alone(home.of(self.previous.text), self.previous.span(*home))
+        return _Wording(text, "", span, text, Span(0, len(text)))
 
 
 _JOINING = re.compile(r"[^\w]*(?:(?:and|but|while|where)\b)?[^\w]*", re.IGNORECASE)
@@ -361,10 +360,6 @@ def _own_words(sentence: str, judged: str, part: Span, own: Span) -> tuple[str, 
     return judged, part, Span(own.start, min(own.end, part.end)).moved(-part.start)
 
 
-def _alone(text: str, span: Span) -> _Wording:
-    return _Wording(text, "", span, text, Span(0, len(text)))
-
-
 def sentences_of(block: Block, language: str) -> list[Span]:
     """The sentences of a block that contain words; never ends one in a link or at a title's "?"."""
     found: list[Span] = []
@@ -378,8 +373,6 @@ def sentences_of(block: Block, language: str) -> list[Span]:
 
 def _in_title(block: Block, left: Span, right: Span) -> bool:
     """Whether `left` ends within a link, or at the end of a link such as [[What Is It?]]."""
-    if not block.links and not block.styles:
-        return False
     before, after = block.ends[left.end - 1], block.starts[right.start]
     n = bisect_left(block.links, (before, 0)) - 1
     if n >= 0 and after < block.links[n].end:

@@ -1,8 +1,7 @@
 """The flat form: an article as blocks of plain text that map each character to the source.
 
 Wikitext and HTML are both converted to it, so sentences, claims and references never deal with
-markup. This module folds white space, tracks the origin of each character, and cleans up after
-removed templates and tags.
+markup. White space is folded, and what removed templates leave behind is cleaned up.
 """
 
 import re
@@ -10,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import accumulate, compress
 
 from pincite.types import Span
 from pincite.wiki.references import Definitions, Use
@@ -142,12 +142,7 @@ class TextBuilder:
             self._put(char, span.start, span.end)
 
     def mark(
-        self,
-        span: Span,
-        use: int | None = None,
-        tag: str | None = None,
-        *,
-        in_text: bool = False,
+        self, span: Span, use: int | None = None, tag: str | None = None, *, in_text: bool = False
     ) -> None:
         self.marks.append(Mark(len(self.chars), span, use, in_text, tag))
 
@@ -187,24 +182,17 @@ class TextBuilder:
 
     def _put(self, char: str, start: int, end: int) -> None:
         if char.isspace():
-            self._put_space("\n" if self.lines and char == "\n" else " ", start, end)
-            return
-        if self.marks and self.marks[-1].position == len(self.chars) > 0:
+            char = "\n" if self.lines and char == "\n" else " "
+            if self.chars and self.chars[-1] in " \n":
+                self.chars[-1] = char if char == "\n" else self.chars[-1]
+                return
+        elif self.marks and self.marks[-1].position == len(self.chars) > 0:
             before, mark = self.chars[-1], self.marks[-1].span
             words = before.lower() != before.upper() and char.lower() != char.upper()  # not Chinese
             if words or (before in ".!?" and char.isupper()):  # `one.<ref/>Two` becomes "one. Two"
-                self._put_space(" ", mark.start, mark.end)
+                self._put(" ", mark.start, mark.end)
         # The sentence splitter, in Rust, rejects lone surrogates.
         self.chars.append("\ufffd" if "\ud800" <= char <= "\udfff" else char)
-        self.starts.append(start)
-        self.ends.append(end)
-
-    def _put_space(self, char: str, start: int, end: int) -> None:
-        if self.chars and self.chars[-1] in " \n":
-            if char == "\n":
-                self.chars[-1] = char
-            return
-        self.chars.append(char)
         self.starts.append(start)
         self.ends.append(end)
 
@@ -217,16 +205,13 @@ class TextBuilder:
         gone = [(0, lead), (max(lead, len(text.rstrip())), len(text))]
         for start, end in (*gone, *(found.span() for found in DEBRIS.finditer(text))):
             kept[start:end] = [False] * (end - start)
-        before = [0]  # before[i]: kept characters among the first i
-        for keep in kept:
-            before.append(before[-1] + keep)
+        before = list(accumulate(kept, initial=0))  # before[i]: kept characters among the first i
         marks = tuple(replace(m, position=before[m.position]) for m in self.marks)
-        chosen = [i for i, keep in enumerate(kept) if keep]
         return Block(
             kind,
-            "".join(text[i] for i in chosen),
-            [self.starts[i] for i in chosen],
-            [self.ends[i] for i in chosen],
+            "".join(compress(text, kept)),
+            list(compress(self.starts, kept)),
+            list(compress(self.ends, kept)),
             marks,
             links=tuple(self.links),
             styles=tuple(self.styles),
@@ -273,7 +258,10 @@ class Writer:
         if self.kind is BlockKind.ITEM:  # introduced by its parent, or the paragraph before
             while self.items and self.items[-1][0] >= self.depth:
                 self.items.pop()
-            lead, span = _lead_of(self.items[-1][1] if self.items else self.lead)
+            parent, lead, span = self.items[-1][1] if self.items else self.lead, "", None
+            if parent and parent.text:
+                start = max(0, len(parent.text) - MAX_LEAD)
+                lead, span = parent.text[start:], parent.span(start, len(parent.text))
             block = self.out.block(BlockKind.ITEM, section=self.section, lead=lead, lead_span=span)
             if block.text:
                 self.items.append((self.depth, block))
@@ -321,10 +309,3 @@ class Writer:
     def begin_cell(self, *, heading: bool) -> None:
         self.flush(BlockKind.CELL)
         self.heading_cell = heading
-
-
-def _lead_of(block: Block | None) -> tuple[str, Span | None]:
-    if block is None or not block.text:
-        return "", None
-    start = max(0, len(block.text) - MAX_LEAD)
-    return block.text[start:], block.span(start, len(block.text))

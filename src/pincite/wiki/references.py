@@ -102,40 +102,30 @@ def resolve(
     missing: list[str] = []
     for number, use in enumerate(uses, 1):
         sources = definitions.find(use)
-        if not sources:
-            missing.append(
-                f"reference {use.name!r} is used but not defined"
-                if use.name
-                else f"the reference at character {use.span.start} is empty"
-            )
-            sources = (Source(use.span),)
-        cited = [_work(source, definitions, missing) for source in sources]
-        resolved.append(
-            [
-                _citation(use, f"r{number}" + (f".{part}" if part > 1 else ""), source)
-                for part, source in enumerate(cited, 1)
-            ]
-        )
+        if not sources and use.name:
+            missing.append(f"reference {use.name!r} is used but not defined")
+        elif not sources:
+            missing.append(f"the reference at character {use.span.start} is empty")
+        citations: list[Citation] = []
+        for part, source in enumerate(sources or (Source(use.span),), 1):
+            citation_id = f"r{number}.{part}" if part > 1 else f"r{number}"
+            citations.append(_citation(use, citation_id, _work(source, definitions, missing)))
+        resolved.append(citations)
     return resolved, missing
 
 
 def _work(source: Source, definitions: Definitions, missing: list[str]) -> Source:
     if source.short_key is None:
         return source
-    key = source.short_key
-    work = definitions.works.get(key) or definitions.works.get(key.replace(" ", ""))
+    key, works = source.short_key, definitions.works
+    work = works.get(key) or works.get(key.replace(" ", ""))
     if work is None:
         missing.append(f"no full citation for the short one {source.text!r}")
         return source
     pages = {key: source.fields[key] for key in ("p", "pp", "loc") if source.fields.get(key)}
     fields = {k: v for k, v in work.fields.items() if k not in ("page", "pages", "at")} | pages
-    return replace(
-        work,
-        text=f"{source.text}: {work.text}",
-        template=source.template,
-        fields=fields,
-        tags=source.tags + work.tags,
-    )
+    text, tags = f"{source.text}: {work.text}", source.tags + work.tags
+    return replace(work, text=text, template=source.template, fields=fields, tags=tags)
 
 
 def _citation(use: Use, citation_id: str, source: Source) -> Citation:
@@ -155,7 +145,7 @@ def _citation(use: Use, citation_id: str, source: Source) -> Citation:
     )
 
 
-# ── what a citation template says ──────────────────────
+# ── Parameters of citation templates ──────────────────────
 
 
 def known_fields(given: Mapping[str, str]) -> dict[str, Any]:

@@ -104,8 +104,18 @@ def uncited(article: Article) -> list[Uncited]:
     Sentences tagged "citation needed" are always included, and come first.
     """
     living = about_living(article)
-    open_ = (each for each in prose(article) if each.sourced is Sourced.UNCITED)
-    found = [need for each in open_ if (need := _need(each, living=living))]
+    found = []
+    for sentence in prose(article):
+        if sentence.sourced is not Sourced.UNCITED:
+            continue
+        claim, threshold = sentence.claim, citation_need.threshold()
+        need = citation_need.need(claim.text, place_of(sentence, living=living))
+        probable = need.probability >= threshold
+        tagged = (Note("need_tagged"),) if NEEDED in claim.tags else ()
+        quoted = sentence.exempt is Exempt.LEAD and need.quotes  # WP:LEADCITE excepts quotations
+        if tagged or (probable and (sentence.exempt is None or quoted)):
+            reasons = (*tagged, *(need.reasons if probable else ()))
+            found.append(Uncited(claim, round(need.probability, 4), reasons))
     return sorted(found, key=lambda each: (NEEDED not in each.claim.tags, -each.probability))
 
 
@@ -123,19 +133,6 @@ def prose(article: Article) -> list[Sentence]:
 def place_of(sentence: Sentence, *, living: bool) -> citation_need.Place:
     claim = sentence.claim
     return citation_need.Place(claim.section, sentence.opens, claim.origin == "list", living)
-
-
-def _need(sentence: Sentence, *, living: bool) -> Uncited | None:
-    claim = sentence.claim
-    need = citation_need.need(claim.text, place_of(sentence, living=living))
-    probable = need.probability >= citation_need.threshold()
-    tagged = (Note("need_tagged"),) if NEEDED in claim.tags else ()
-    quoted = sentence.exempt is Exempt.LEAD and need.quotes  # WP:LEADCITE excepts quotations
-    exempt = sentence.exempt is not None and not quoted
-    if not tagged and (exempt or not probable):
-        return None
-    reasons = (*tagged, *(need.reasons if probable else ()))
-    return Uncited(claim, round(need.probability, 4), reasons)
 
 
 def about_living(article: Article) -> bool:
@@ -231,12 +228,8 @@ class _Page:
 
 def _is_sentence(block: Block, text: str, language: str) -> bool:
     letters = sum(char.isalpha() or char.isspace() for char in text)
-    if (
-        _TEX.search(text)
-        or len(text) > MAX_CHARS
-        or n_words(text) < MIN_WORDS
-        or letters < _LETTERS * len(text)
-    ):
+    too_short, too_long = n_words(text) < MIN_WORDS, len(text) > MAX_CHARS
+    if _TEX.search(text) or too_short or too_long or letters < _LETTERS * len(text):
         return False
     if not text.rstrip("\"”'’)»").endswith((".", "!", "?", "。", "！", "？")):
         return False
@@ -254,20 +247,15 @@ def _covered_lists(blocks: Sequence[Block]) -> set[int]:
     """Indices of list items covered by a reference at the list's end or in its lead-in."""
     covered: set[int] = set()
     lead: Block | None = None
-    runs = groupby(range(len(blocks)), key=lambda n: blocks[n].kind)
-    for kind, numbers in runs:
+    for kind, numbers in groupby(range(len(blocks)), key=lambda n: blocks[n].kind):
         run = list(numbers)
         if kind is not BlockKind.ITEM:
             lead = blocks[run[-1]]
             continue
         citing = [n for n in run if _cites(blocks[n])]
-        uses = [mark.position for mark in lead.marks if mark.use is not None] if lead else []
-        introduced = (
-            lead
-            and lead.text.rstrip().endswith(":")
-            and uses
-            and not has_words(lead.text[uses[-1] :])
-        )
+        opens = lead if lead and lead.text.rstrip().endswith(":") else None
+        uses = [mark.position for mark in opens.marks if mark.use is not None] if opens else []
+        introduced = opens and uses and not has_words(opens.text[uses[-1] :])
         if introduced or (len(run) > 1 and citing == [run[-1]]):
             covered.update(run)
         parents = {blocks[n].text for n in citing if blocks[n].text.rstrip().endswith(":")}
