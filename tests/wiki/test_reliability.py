@@ -28,7 +28,6 @@ ROW = {
         {"notice_id": "300", "notice_title": "RfC: is it?", "rfc": True},
         {"notice_id": "400", "notice_title": "A question"},
     ],
-    "discussion": {"rsn": ["WP:Reliable sources/Noticeboard/Archive 1#A [b]"], "other": []},
 }
 
 
@@ -52,13 +51,11 @@ def test_a_row_of_the_wiki(tmp_path: Path) -> None:
     )
 
 
-def test_links_without_a_formal_discussion(tmp_path: Path) -> None:
-    plain = {"id": "A B", "status": "gr", "domain": "a.org", "discussion": ROW["discussion"]}
-    bare = {"id": "C D", "status": "gr", "domain": "c.org"}
-    found = read_list(written(tmp_path, plain, bare), wikipedia("de"))
-    archive = "https://de.wikipedia.org/wiki/WP:Reliable_sources/Noticeboard/Archive_1"
-    assert found.entries[0].link == f"{archive}#A_%5Bb%5D"
-    assert str(found.entries[1].link).endswith("Perennial_sources#C_D")
+def test_a_row_without_a_discussion_links_to_itself(tmp_path: Path) -> None:
+    row = {"id": "C [D]", "status": "gr", "domain": "c.org"}
+    (entry,) = read_list(written(tmp_path, row), wikipedia("de")).entries
+    page = "https://de.wikipedia.org/wiki/Wikipedia:Reliable_sources/Perennial_sources"
+    assert entry.link == f"{page}#C_%5BD%5D"
 
 
 def test_our_own_form(tmp_path: Path) -> None:
@@ -103,11 +100,6 @@ def test_what_is_no_list(tmp_path: Path, content: bytes, says: str) -> None:
     path.write_bytes(content)
     with pytest.raises(InputError, match=says):
         read_list(path)
-
-
-def test_no_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="No such file"):
-        read_list(tmp_path / "nothing")
 
 
 SHARED = Path(os.environ.get("PINCITE_SHARED", "/nowhere"), "data", "wikipedia")

@@ -1,8 +1,7 @@
 """Parses article addresses: a title, a wikilink or a URL. Makes no request.
 
-Every form becomes an `ArticleAddress`: a wiki, and a title, a page id or a revision id. Only the
-wiki knows whether the page exists (`api.py`). A mobile host is mapped to the desktop host; an
-interwiki prefix selects another wiki; a fragment names a section.
+A mobile host is mapped to the desktop host; an interwiki prefix selects another wiki; a fragment
+names a section.
 """
 
 import re
@@ -27,11 +26,6 @@ _SPECIAL_ID = re.compile(
     r"|diff/(?:(?:\d+|prev|cur|next)/)?(?P<diff>\d+)(?:/(?:prev|next))?",
     re.IGNORECASE,
 )
-_REST = re.compile(
-    r"/api/rest_v1/page/[a-z-]+/(?P<title>[^/]+)(?:/(?P<rev>\d+)(?:/[^/]*)?)?"
-    r"|(?P<script>/.*)?/rest\.php/v\d/(?:page/(?P<page>[^/]+)|revision/(?P<revision>\d+))(?:/.*)?"
-)
-
 _WIKIS = TABLE["wikimedia"]
 WIKIMEDIA, LANGUAGES, VARIANTS, SPECIAL = (
     frozenset(_WIKIS[name].split()) for name in ("domains", "languages", "variants", "special")
@@ -139,21 +133,15 @@ def parse_address(text: str, home: Site) -> ArticleAddress:
     text = text.strip()
     if not text or len(text) > MAX_ADDRESS:
         raise InputError(f"an address of {len(text)} characters; expected 1 to {MAX_ADDRESS}.")
-    if link := _LINK.fullmatch(text):
-        return _titled(link["target"], home)
-    if scheme := _SCHEME.match(text):
+    link = _LINK.fullmatch(text)
+    if not link and (scheme := _SCHEME.match(text)):
         if scheme[0].lower() not in ("http:", "https:"):
             raise InputError(f"{_shown(text)} is not a web address. Expected http:// or https://.")
         return _of_url(text, home)
-    if text.startswith("//") or _BARE_HOST.match(text):
+    if not link and (text.startswith("//") or _BARE_HOST.match(text)):
         return _of_url("https://" + text.removeprefix("//"), home)
-    return _titled(text, home)
-
-
-def _titled(text: str, site: Site) -> ArticleAddress:
-    name, _, section = text.partition("#")
-    name = name.strip().removeprefix(":")
-    site, name = _past_prefixes(name, site)
+    name, _, section = (link["target"] if link else text).partition("#")
+    site, name = _past_prefixes(name.strip().removeprefix(":"), home)
     return _special(ArticleAddress(site, normal(name), section=section.replace("_", " ").strip()))
 
 
@@ -207,8 +195,6 @@ def _of_url(url: str, home: Site) -> ArticleAddress:
     query = dict(parse_qsl(parts.query, max_num_fields=100))
     path = unquote(parts.path, errors="replace")
     site, name = _site_and_name(parts, path, home)
-    if rest := _REST.fullmatch(path):
-        return _of_rest(rest, site)
     title = query.get("title") or name
     found = _by_id(query)
     if not found and not title:
@@ -224,25 +210,17 @@ def _of_url(url: str, home: Site) -> ArticleAddress:
 
 
 def _by_id(query: dict[str, str]) -> dict[str, str]:
-    found = {}
-    for key in ("oldid", "curid"):
-        if value := query.get(key):
-            if not _ID.fullmatch(value):
-                raise InputError(f"{key} is {_shown(value)}; expected a number.")
-            found[key] = value
+    """The page or revision id in a query; the revision wins, and of a diff the newer one."""
+    found = {key: value for key in ("oldid", "curid") if (value := query.get(key))}
+    for key, value in found.items():
+        if not _ID.fullmatch(value):
+            raise InputError(f"{key} is {_shown(value)}; expected a number.")
     diff = query.get("diff", "")
     if _ID.fullmatch(diff):
-        found["oldid"] = diff
-    elif diff in ("cur", "0"):
+        return {"oldid": diff}
+    if diff in ("cur", "0"):
         found.pop("oldid", None)
     return {"oldid": found["oldid"]} if "oldid" in found else found
-
-
-def _of_rest(found: re.Match[str], site: Site) -> ArticleAddress:
-    if found["script"] is not None and not site.is_wikimedia:
-        site = replace(site, scripts=found["script"])
-    title = found["title"] or found["page"]
-    return ArticleAddress(site, normal(title) if title else None, found["rev"] or found["revision"])
 
 
 def _site_and_name(parts: SplitResult, path: str, home: Site) -> tuple[Site, str]:
@@ -310,7 +288,7 @@ def _shown(text: str) -> str:
     return repr(text if len(text) <= 100 else text[:100] + "…")
 
 
-# ── lists ──────────────────────
+# ── Lists ──────────────────────
 
 
 def category_at(text: str, home: Site) -> tuple[Site, str]:
@@ -335,12 +313,12 @@ def addresses_in(lines: Sequence[str], home: Site) -> list[ArticleAddress]:
     """Parse a list of articles, one per line, without duplicates; `*` and `#` may lead lines.
 
     Raises:
-        InputError: a line is no address; names it.
+        InputError: a line is not an address; names it.
     """
-    found: dict[ArticleAddress, None] = {}
+    found: list[ArticleAddress] = []
     for number, line in enumerate(lines, 1):
         try:
-            found[parse_address(re.sub(r"^[*#:;]+\s*", "", line), home)] = None
+            found.append(parse_address(re.sub(r"^[*#:;]+\s*", "", line), home))
         except InputError as error:
             raise InputError(f"title {number} of the list: {error}") from error
-    return list(found)
+    return list(dict.fromkeys(found))

@@ -144,22 +144,18 @@ def _scope(row: Mapping[str, Any], name: str) -> str:
     qualifier = str(row.get("content_qualifier") or "").strip()
     if qualifier:
         return qualifier.strip("()") if qualifier.count("(") == 1 else qualifier
-    source = re.sub(r"\s*\(.*\)$", "", str(row.get("name") or ""))
-    plain = re.sub(r"\s*\(.*\)$", "", name)
+    source, plain = (re.sub(r"\s*\(.*\)$", "", text) for text in (str(row.get("name") or ""), name))
     return plain.removeprefix(source).strip() if source and plain.startswith(source) else ""
 
 
 def _discussion(row: Mapping[str, Any], name: str, site: Site) -> str:
-    """The newest formal discussion, else the newest on the noticeboard, else the row itself."""
-    archive = "Wikipedia:Reliable sources/Noticeboard/Archive "
-    formal = [n for n in row.get("rsnl") or () if str(n.get("notice_id", "")).isdecimal()]
-    formal.sort(key=lambda n: (bool(n.get("rfc")), int(n["notice_id"])))
-    listed = row.get("discussion") or {}
-    other = [*(listed.get("other") or ()), *(listed.get("rsn") or ())]
-    if formal:
-        page, section = f"{archive}{formal[-1]['notice_id']}", str(formal[-1]["notice_title"])
-    elif other:
-        page, _, section = str(other[-1]).partition("#")
+    """The newest discussion on the noticeboard, else the row itself."""
+    notices = [n for n in row.get("rsnl") or () if str(n.get("notice_id", "")).isdecimal()]
+    notices.sort(key=lambda n: (bool(n.get("rfc")), int(n["notice_id"])))
+    if notices:
+        newest = notices[-1]
+        page = f"Wikipedia:Reliable sources/Noticeboard/Archive {newest['notice_id']}"
+        section = str(newest["notice_title"])
     else:
         page, section = "Wikipedia:Reliable sources/Perennial sources", name
     anchor = section.strip().replace(" ", "_")

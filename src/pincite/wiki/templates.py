@@ -2,15 +2,13 @@
 
 `templates.toml` lists them by language. All other modules use English names only: local templates
 and parameters are mapped to their English equivalents. Patterns state what a template shows; rules
-compute measures, dates, figures and ships from parameters. A rule that fails returns None, and its
-template counts as unknown.
+compute it. A rule that fails returns None, and its template counts as unknown.
 """
 
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -27,7 +25,7 @@ _SUBSTITUTED = ("template:", "safesubst:", "subst:", "подст:")
 Parameters: TypeAlias = Mapping[str, str]
 
 
-# ── languages ──────────────────────
+# ── Languages ──────────────────────
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,7 @@ def template_name(raw: str) -> str:
     return name.strip()
 
 
-# ── kinds of templates ──────────────────────
+# ── Kinds of templates ──────────────────────
 
 PATTERNS = {name: shown for shown, names in TABLE["shown"].items() for name in names}
 TAGS = {
@@ -114,7 +112,7 @@ def is_silent(name: str) -> bool:
     return name in _SILENT or name.startswith(_SILENT_PREFIXES) or name.endswith(_SILENT_SUFFIXES)
 
 
-# ── text that is worked out ──────────────────────
+# ── Computed text ──────────────────────
 
 _SHIPS = {prefix.lower(): prefix for prefix in TABLE["ships"]["prefixes"]}
 _BETWEEN, _UNITS, _RUPEES = (TABLE["convert"][k] for k in ("between", "units", "rupees"))
@@ -122,6 +120,7 @@ _COMPOUND = frozenset({"ft", "foot", "feet", "lb", "st", "mi", "yd"})  # 5 ft 6 
 _SMALLER = (["in"], ["inch"], ["oz"], ["lb"], ["ft"], ["yd"], ["chain"])
 _MIXED = re.compile(r"(\d)\+(\d+/\d)")  # 6+1/2
 _NUMBER = re.compile(r"[-+−]?[.\d]")
+_DECIMAL = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")
 _PLACES = 10  # decimals at most
 
 
@@ -188,12 +187,6 @@ def value(given: Parameters) -> str:
     return f"{given.get('p', '')}{text}{given.get('s', '')} {unit}".strip()
 
 
-def height(given: Parameters) -> str:
-    """{{height|m=1.8}} becomes "1.8 m", {{height|ft=5|in=11}} "5 ft 11 in"."""
-    units = ("m", "cm", "ft", "in", "kg", "g", "st", "lb", "oz")
-    return " ".join(f"{given[unit]} {unit}" for unit in units if given.get(unit))
-
-
 def joined(given: Parameters) -> str:
     """{{gaps|384|400|u=km}} becomes "384400 km"."""
     text = given.get("lhs", "") + "".join(positional(given))
@@ -203,23 +196,23 @@ def joined(given: Parameters) -> str:
 
 def percentage(given: Parameters) -> str | None:
     """{{percentage|45|120|1}} becomes "37.5%"; the default whole is 100."""
-    values = [_decimal(value) for value in positional(given)]
-    if not values or None in values[:2]:
+    part, whole, places = (*_numbers(given), 0.0, 0.0, 0.0)[:3]
+    if not _numbers(given) or not 0 <= places <= _PLACES:
         return None
-    part, whole, places = [*values, *(None, None)][:3]
-    share = 100 * part / whole if part is not None and whole else part
-    if share is None or not 0 <= (places or 0) <= _PLACES:
-        return None
-    text = f"{share:.{int(places or 0)}f}"
+    text = f"{100 * part / whole if whole else part:.{int(places)}f}"
     return (text.rstrip("0").rstrip(".") if "." in text else text) + "%"
 
 
 def rounded(given: Parameters) -> str | None:
     """{{rnd|3.14159|2}} becomes "3.14"."""
-    number, places = ([_decimal(value) for value in positional(given)] + [None, None])[:2]
-    if number is None or not 0 <= (places or 0) <= _PLACES:
-        return None
-    return f"{number:.{int(places or 0)}f}"
+    number, places = (*_numbers(given), 0.0, 0.0)[:2]
+    return f"{number:.{int(places)}f}" if _numbers(given) and 0 <= places <= _PLACES else None
+
+
+def _numbers(given: Parameters) -> list[float]:
+    """The positional parameters as numbers; empty unless all are."""
+    texts = [text.strip().replace(",", "").replace("−", "-") for text in positional(given)]
+    return [float(text) for text in texts] if all(map(_DECIMAL.fullmatch, texts)) else []
 
 
 def ordinal(given: Parameters) -> str | None:
@@ -246,20 +239,11 @@ def rupees(given: Parameters) -> str | None:
 
 def years(given: Parameters) -> str | None:
     """{{age|1801|5|2|1870|3|1}} becomes "68"; None without an end date."""
-    found = _days(given)
-    if found is None:
+    values = [value.strip() for value in positional(given)][:6]
+    if len(values) < 6 or not all(value.isdecimal() and len(value) < 5 for value in values):
         return None
-    (y, m, d), (y2, m2, d2) = found
-    return str(y2 - y - ((m2, d2) < (m, d)))
-
-
-def days(given: Parameters) -> str | None:
-    """{{age in days|2001|1|1|2001|2|1}} becomes "31"."""
-    found = _days(given)
-    try:
-        return None if found is None else str((date(*found[1]) - date(*found[0])).days)
-    except ValueError:
-        return None
+    year, month, day_, year2, month2, day2 = map(int, values)
+    return str(year2 - year - ((month2, day2) < (month, day_)))
 
 
 def ship(given: Parameters, name: str = "") -> str | None:
@@ -308,24 +292,11 @@ def _date(parts: Sequence[str], given: Parameters) -> str:
     return f"{month} {parts[2]}, {parts[0]}"
 
 
-def _decimal(text: str) -> float | None:
-    plain = text.strip().replace(",", "").replace("−", "-")
-    return float(plain) if re.fullmatch(r"-?\d{1,15}(?:\.\d{1,15})?", plain) else None
-
-
-def _days(given: Parameters) -> tuple[tuple[int, int, int], tuple[int, int, int]] | None:
-    values = [value.strip() for value in positional(given)][:6]
-    if len(values) < 6 or not all(value.isdecimal() and len(value) < 5 for value in values):
-        return None
-    first, second = tuple(map(int, values[:3])), tuple(map(int, values[3:]))
-    return (first[0], first[1], first[2]), (second[0], second[1], second[2])
-
-
 RULES: Mapping[str, Callable[..., str | None]] = {
     rule.__name__: rule
     for rule in (
-        *(convert, day, as_of, fraction, value, height, joined, percentage, rounded, ordinal),
-        *(amount, rupees, years, days, ship, ship_class, answer),
+        *(convert, day, as_of, fraction, value, joined, percentage, rounded, ordinal),
+        *(amount, rupees, years, ship, ship_class, answer),
     )
 }
 COMPUTED = {name: RULES[rule] for rule, names in TABLE["computed"].items() for name in names}
