@@ -1,6 +1,5 @@
 """Templates, parameters and languages of other Wikipedias, in small pieces."""
 
-import json
 from collections import Counter
 from pathlib import Path
 
@@ -182,7 +181,6 @@ def page(wikitext: str, attribute: str = "") -> str:
     [
         (page("x y z", ' xml:lang="nl"'), "nl"),
         (page("x y z"), "en"),
-        (json.dumps({"title": "A", "wikitext": "x", "language": "pl"}), "pl"),
         ('<!DOCTYPE html><html class="a" lang="fr-CA"><body><p>x y z</p></body></html>', "fr"),
         (f"<html><body><p>{GERMAN}</p></body></html>", "de"),
         (GERMAN, "de"),

@@ -121,8 +121,6 @@ class Run:
         )
 
     def report_on(self, page: PageText) -> Report | str:
-        if page.problem:
-            return page.problem
         return containment.attempted(
             lambda: self.verify(parse_page(page, self.settings.language)), could_not_be_checked
         )
