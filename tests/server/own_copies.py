@@ -51,10 +51,10 @@ def hand_in(
     **fields: str,
 ) -> Any:
     parts = {"file": (file[0], io.BytesIO(file[1]))} if file else {}
-    data = {"claim_id": at[0], "citation_id": at[1], **fields}
+    query = {"claim": at[0], "citation": at[1]}
     there = f"/api/v1/jobs/{job_id}/copies"
     # Without a file the library would send no multipart form.
-    return client.post(there, data=data, files=parts or {"file": ("", b"")})
+    return client.post(there, params=query, data=fields, files=parts or {"file": ("", b"")})
 
 
 def page_of(job_id: str, at: tuple[str, str]) -> str:

@@ -54,7 +54,7 @@ def test_the_language_is_the_chosen_or_the_browsers() -> None:
     assert asked(**{"accept-language": "fr, de-AT;q=0.8, en;q=0.5"}) == "de"
     assert asked(**{"accept-language": "en-GB, de"}) == "en"
     assert asked(**{"accept-language": "de", "cookie": "pincite_language=en"}) == "en"
-    assert asked(**{"accept-language": "de;q=x, ;;, *", "cookie": "pincite_language=xx"}) == "en"
+    assert asked(**{"accept-language": "fr;q=x, ;;, *", "cookie": "pincite_language=xx"}) == "en"
 
 
 # ── Words ────────────────────────────────────────────────────────────────────────────────────────

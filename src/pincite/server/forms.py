@@ -19,6 +19,7 @@ from pincite.server.jobs import Job
 from pincite.server.problems import Problem
 from pincite.server.rendering import language_of, translations
 from pincite.server.requests import Body
+from pincite.server.routing import FORMS, media_type
 from pincite.server.site import Site
 from pincite.server.tables import Kind
 from pincite.settings import SHORT, Settings
@@ -36,8 +37,7 @@ async def _read(request: Request) -> FormData:
     Raises:
         Problem: 422, the body is not a form.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind not in ("application/x-www-form-urlencoded", "multipart/form-data"):
+    if media_type(request) not in FORMS:
         raise Problem(422, "invalid_request", "Expected a form.")
     n_bytes = int(request.app.state.site.server.body_megabytes * 1e6)
     return await request.form(max_files=10, max_fields=MAX_FIELDS, max_part_size=n_bytes)

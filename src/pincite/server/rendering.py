@@ -8,9 +8,9 @@ Besides the names of `verbs.verify.render`, templates can use `_("…")`, `ngett
 for notes. Pass only our own texts to `_`, never text from outside: its result is not escaped.
 """
 
-import contextlib
 import gettext
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -51,18 +51,11 @@ def translations(language: str) -> gettext.NullTranslations:
 
 
 def language_of(request: Request) -> str:
-    """The language that the visitor chose, else the browser's preferred one that we support."""
+    """The language that the visitor chose, else the first of the browser's that we support."""
+    accepted = request.headers.get("accept-language", "").lower().split(",")
+    codes = [re.split("[-;]", each.strip())[0] for each in accepted]
     chosen = request.cookies.get(LANGUAGE, "")
-    if chosen in LANGUAGES:
-        return chosen
-    found: list[tuple[float, str]] = []
-    for part in request.headers.get("accept-language", "")[:500].split(","):
-        name, _, weight = part.strip().partition(";")
-        language = name.partition("-")[0].lower()
-        with contextlib.suppress(ValueError):
-            found.append((float(weight.strip().removeprefix("q=") or 1), language))
-    known = [each for each in found if each[0] > 0 and each[1] in LANGUAGES]
-    return max(known, key=lambda each: each[0])[1] if known else "en"
+    return next((each for each in (chosen, *codes) if each in LANGUAGES), "en")
 
 
 # ── Static files ─────────────────────────────────────────────────────────────────────────────────

@@ -132,9 +132,8 @@ class GuardedRoute(APIRoute):
                 if not is_public(check):
                     await run_sync(check, request)
             n_bytes = _length(request)
-            kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-            is_form = kind == "application/x-www-form-urlencoded"
-            most = PUBLIC_BYTES if public else URLENCODED_BYTES if is_form else None
+            kind = media_type(request)
+            most = PUBLIC_BYTES if public else URLENCODED_BYTES if kind == FORMS[0] else None
             if most and n_bytes is None:
                 raise Problem(411, "length_required", "Send a Content-Length.")
             if most and n_bytes and n_bytes > most:
@@ -154,6 +153,11 @@ class GuardedRoute(APIRoute):
                     raise Problem(400, "incomplete", "The body ended too early.") from error
 
         return guarded
+
+
+def media_type(request: Request) -> str:
+    """The content type without parameters, in lower case."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 class Router(APIRouter):
@@ -246,7 +250,7 @@ async def csrf_checked(request: Request) -> None:
     if not token:
         return  # no login, or local mode: SecurityMiddleware has checked the Origin
     given = request.headers.get(CSRF_HEADER)
-    if given is None and _is_form(request):
+    if given is None and media_type(request) in FORMS:
         form: FormData = await request.form()
         given = cast(str | None, form.get(CSRF_FIELD))
     check_token(given, csrf_of(token))
@@ -273,7 +277,3 @@ def csrf_for(request: Request) -> str:
     """The CSRF token for a page's forms; empty without a session."""
     token = request.cookies.get(cookie_name(request.app.state.site.server))
     return csrf_of(token) if token else ""
-
-
-def _is_form(request: Request) -> bool:
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower() in FORMS

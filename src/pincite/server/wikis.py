@@ -52,16 +52,18 @@ class Wikis:
         if scope["type"] != "http" or not (origin := self._origin(request)):
             await self._app(scope, receive, send)
             return
-        allowed = _methods(scope["path"])
+        path = scope["path"]
+        allowed = next((methods for each, methods in ALLOWED if each.fullmatch(path)), frozenset())
         if scope["method"] == "OPTIONS":
             await _preflight(request, allowed)(scope, receive, _answering(send, origin))
         elif scope["method"] not in allowed:
             refused = Problem(403, "not_for_wikis", "Wiki pages may not request this.")
             await response(request, refused)(scope, receive, _answering(send, origin))
         else:
-            asked = {**scope, "headers": _without_cookies(scope["headers"])}
-            asked["state"] = {**scope.get("state", {}), OF_A_WIKI: True}
-            await self._app(asked, receive, _answering(send, origin))
+            headers = [each for each in scope["headers"] if each[0] != b"cookie"]
+            state = {**scope.get("state", {}), OF_A_WIKI: True}
+            scope = {**scope, "headers": headers, "state": state}
+            await self._app(scope, receive, _answering(send, origin))
 
     def _origin(self, request: Request) -> str:
         given = request.headers.getlist("origin")
@@ -90,10 +92,6 @@ def browser_token(folder: Path) -> str:
     return path.read_text(encoding="ascii").strip()
 
 
-def _methods(path: str) -> frozenset[str]:
-    return next((methods for pattern, methods in ALLOWED if pattern.fullmatch(path)), frozenset())
-
-
 def _preflight(request: Request, allowed: frozenset[str]) -> Response:
     if request.headers.get("access-control-request-method", "") not in allowed:
         return Response(status_code=403)
@@ -120,7 +118,3 @@ def _answering(send: Send, origin: str) -> Send:
         await send(message)
 
     return sent
-
-
-def _without_cookies(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    return [(name, value) for name, value in headers if name != b"cookie"]

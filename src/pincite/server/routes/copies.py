@@ -43,13 +43,11 @@ READERS = anyio.CapacityLimiter(2)  # files read at once; others wait
 Sha256 = Annotated[str, InPath(pattern="^[0-9a-f]{64}$")]
 FORM = form_schema(
     {
-        "claim_id": {"type": "string", "description": "Of the report."},
-        "citation_id": {"type": "string", "description": "Of that claim."},
         "file": FILE,
         "text": {"type": "string", "description": "Up to 2 MB."},
         "pages": {"type": "string", "description": "Printed on its first and last page: 120-135."},
     },
-    ["claim_id", "citation_id"],
+    [],
     "Either `file` or `text`.",
 )
 
@@ -82,12 +80,15 @@ class CopyList(BaseModel):
     openapi_extra=FORM,
     responses={507: {"description": "The server's disk is nearly full (`disk_full`)."}},
 )
-async def add_copy(job_id: str, request: Request, who: Runner, site: Stores) -> CopyBody:
-    """Hand in your own copy of a cited source, as a file or as text.
+async def add_copy(
+    job_id: str, claim: str, citation: str, request: Request, who: Runner, site: Stores
+) -> CopyBody:
+    """Hand in your own copy of the source of a claim's citation, as a file or as text.
 
     Your later jobs read it first. Nobody else can read it: results quote at most 300 characters.
     """
-    return CopyBody.model_validate(await handed_in(site, job_id, who, request))
+    stored = await handed_in(site, job_id, who, request, claim, citation)
+    return CopyBody.model_validate(stored)
 
 
 @api.get("/copies", operation_id="list_copies")
@@ -109,15 +110,9 @@ def delete_copy(sha256: Sha256, who: Runner, site: Stores) -> None:
 
 
 async def handed_in(
-    site: Site,
-    job_id: str,
-    who: Identity,
-    request: Request,
-    cited: tuple[str, str] | None = None,
+    site: Site, job_id: str, who: Identity, request: Request, claim: str, citation: str
 ) -> OwnCopy:
-    """Store the copy in a request's form.
-
-    `cited` has the ids of the claim and its citation; if None, they are form fields.
+    """Store the copy in a request's form, for the citation of a claim of a job.
 
     Raises:
         Problem: no such job or citation, not a form, no file, impossible page numbers, or an
@@ -128,9 +123,7 @@ async def handed_in(
     upload_id = ""
     try:
         async with form_of(request, who, site, {"text": TEXT_BYTES}) as (upload_id, form):
-            fields = form.fields
-            cited = cited or (fields.get("claim_id", ""), fields.get("citation_id", ""))
-            source = _source(site, job, *cited)
+            source = _source(site, job, claim, citation)
             folder = site.library.uploads.at(upload_id)
             return await run_sync(_kept, site, who, source, form, folder, limiter=READERS)
     finally:
@@ -138,14 +131,14 @@ async def handed_in(
             await run_sync(site.library.uploads.remove, upload_id)
 
 
-def _source(site: Site, job: Job, claim_id: str, citation_id: str) -> Named:
+def _source(site: Site, job: Job, claim: str, citation: str) -> Named:
     """The source of a citation; 404 if there is no such finding, 422 if it cannot be identified."""
     verified = verified_in(site, job)
     citations = [
         each.citation
         for finding in (verified.report.findings if verified else ())
         for each in finding.citations
-        if (finding.claim.claim_id, each.citation.citation_id) == (claim_id, citation_id)
+        if (finding.claim.claim_id, each.citation.citation_id) == (claim, citation)
     ]
     if not citations:
         raise not_found("The report has no such citation.")
@@ -193,7 +186,7 @@ async def hand_in(
 ) -> Response:
     """Store a copy, and show the finding with what was read, or with the error."""
     try:
-        stored = await handed_in(site, job_id, who, request, (claim, citation))
+        stored = await handed_in(site, job_id, who, request, claim, citation)
     except Problem as problem:
         if problem.status != 422:
             raise
