@@ -117,12 +117,3 @@ def test_ray_writes_the_same(run: Run, dump: Path, more: list[str]) -> None:
 )
 def test_what_does_not_go_together(run: Run, dump: Path, arguments: list[str], said: str) -> None:
     assert said in run("verify", *arguments, code=2).output
-
-
-def test_a_line_that_is_no_page_costs_itself(run: Run, dump: Path) -> None:
-    lines = [{"title": f"Bridge {n}", "wikitext": text(n), "revid": n} for n in (1, 2)]
-    Path("pages.jsonl").write_text("\n".join([json.dumps(lines[0]), "{", json.dumps(lines[1])]))
-    found = checked(run, "out", dump="pages.jsonl")
-    assert {"pages.1.json", "pages.2.json"} <= set(found)
-    (problem,) = (row for row in json.loads(found["worklist.json"])["articles"] if row["problem"])
-    assert "line 2" in problem["problem"]
