@@ -43,9 +43,10 @@ from pincite.judgement.contradictions import contradiction
 from pincite.models import calibration, weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.retrieval import cascade
-from pincite.text import names, perturbations, quantities
+from pincite.text import names, quantities
 from pincite.text import words as wording
 from pincite.text.passages import cited_passages
+from pincite.training import perturbations
 from pincite.training.groups import half_of, is_held_back, read_set
 from pincite.training.recipe import SetRecipe, read_recipe
 from pincite.types import Claim, Document, Passage
@@ -121,7 +122,7 @@ def extended(rows: list[LabelledClaim]) -> list[LabelledClaim]:
         other = chance.choice(rows).evidence
         made["any"].append(replace(row, evidence=other, label="nei"))
         for kind in KINDS:
-            swap = perturbations.swap_of(kind, row.claim, known, chance)
+            swap = perturbations.perturb(kind, row.claim, known, chance)
             if swap and absent(kind, swap.text, row.evidence):
                 # Where the evidence has the true figure it says otherwise; else it may say nothing.
                 stated = kind in ("number", "date") and not quantities.unstated(

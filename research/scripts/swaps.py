@@ -15,7 +15,7 @@ from pincite.evaluation.claims import BATCH_ROWS, CutRow, all_evidence
 from pincite.judgement import aggregation
 from pincite.protocols import Verifier
 from pincite.text import figures, words
-from pincite.text.perturbations import KINDS, Swap, swap_of
+from pincite.training.perturbations import KINDS, Perturbation, perturb
 from pincite.types import Evidence, Label
 
 SEED = 20
@@ -27,7 +27,7 @@ class Changed:
     """A supported row and its claim changed in one place."""
 
     row: CutRow
-    swap: Swap
+    swap: Perturbation
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +148,11 @@ def _share(n_hits: int, n: int) -> float | None:
 def _of_kind(
     kind: str, rows: Sequence[CutRow], pool: Sequence[str], chance: random.Random
 ) -> list[Changed]:
-    made = [(row, swap_of(kind, row.row.claim, pool, chance)) for row in rows]
+    made = [(row, perturb(kind, row.row.claim, pool, chance)) for row in rows]
     return [Changed(row, swap) for row, swap in made if swap and not _may_be_true(row, swap)]
 
 
-def _may_be_true(row: CutRow, swap: Swap) -> bool:
+def _may_be_true(row: CutRow, swap: Perturbation) -> bool:
     """Whether what was put in stands in the evidence (or in the claim itself)."""
     claim, evidence = row.row.claim, row.row.evidence
     if swap.kind == "negation":

@@ -19,8 +19,9 @@ from pincite.corpus.protocol import Corpus
 from pincite.documents.jsonl import LabelledClaim, read_labelled
 from pincite.errors import InputError
 from pincite.protocols import Encoder
-from pincite.text import perturbations, words
+from pincite.text import words
 from pincite.text.passages import cited_passages, windows
+from pincite.training import perturbations
 from pincite.training.recipe import GROUPS, MAX_BAD, EncoderRecipe, Extra, Recipe, SetRecipe
 from pincite.types import Document, Passage, Span
 
@@ -315,7 +316,7 @@ def made_claims(
     chance.shuffle(kinds)
     made: list[tuple[str, str]] = []
     for kind in kinds:
-        swap = perturbations.swap_of(kind, row.claim, names, chance, row.evidence)
+        swap = perturbations.perturb(kind, row.claim, names, chance, row.evidence)
         if swap and (kind == "negation" or swap.text not in row.evidence):
             made.append((swap.text, _label_of(swap, row)))
             break
@@ -324,7 +325,7 @@ def made_claims(
     return tuple(made)
 
 
-def _label_of(swap: perturbations.Swap, row: LabelledClaim) -> str:
+def _label_of(swap: perturbations.Perturbation, row: LabelledClaim) -> str:
     """Refuted if the evidence states the original value, otherwise not supported.
 
     Another name need not exclude the first: two towns may have voted for it.

@@ -22,11 +22,11 @@ from pincite.documents.jsonl import LabelledClaim
 from pincite.errors import InputError
 from pincite.models import calibration, weights
 from pincite.models.verifier import CrossEncoderVerifier
-from pincite.text import perturbations, words
+from pincite.text import words
 from pincite.text.passages import passages
 from pincite.text.sentences import whole_sentences
 from pincite.training import groups as grouped
-from pincite.training import network
+from pincite.training import network, perturbations
 from pincite.training import verifier as trainer
 from pincite.training.export import export
 from pincite.training.objective import AS_BEFORE, Objective
@@ -108,7 +108,7 @@ def _made(
         tried = [*perturbations.KINDS, *perturbations.HARD_KINDS]
         chance.shuffle(tried)
         changed = (
-            perturbations.swap_of(kind, claim, names, chance, passage.text) for kind in tried
+            perturbations.perturb(kind, claim, names, chance, passage.text) for kind in tried
         )
         text = next((x.text for x in changed if x and x.text not in passage.text), "")
         return LabelledClaim(f"made-{number}", text, passage.text, "not_support") if text else None

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.text.perturbations import HARD_KINDS, KINDS, negated, swap_of
+from pincite.training.perturbations import HARD_KINDS, KINDS, negated, perturb
 
 
 def swapped(
     kind: str, claim: str, names: tuple[str, ...] = (), n: int = 60, evidence: str = ""
 ) -> set[str]:
     """What comes of a claim whatever chance decides."""
-    found = (swap_of(kind, claim, names, random.Random(seed), evidence) for seed in range(n))
+    found = (perturb(kind, claim, names, random.Random(seed), evidence) for seed in range(n))
     return {swap.text for swap in found if swap}
 
 
@@ -116,7 +116,7 @@ def test_a_swap_is_another_text_that_differs_in_its_span_only(
     kind: str, claim: str, seed: int
 ) -> None:
     evidence = "Aaby Brenn counted 12 mills in 1799, 30 % of them in Skov."
-    swap = swap_of(kind, claim, ["Skov", "Aaby Brenn"], random.Random(seed), evidence)
+    swap = perturb(kind, claim, ["Skov", "Aaby Brenn"], random.Random(seed), evidence)
     if swap is None:
         return
     assert swap.text != claim
@@ -125,4 +125,4 @@ def test_a_swap_is_another_text_that_differs_in_its_span_only(
     assert 0 <= start < end <= len(claim)
     assert swap.text.startswith(claim[:start])
     assert swap.text.endswith(claim[end:])
-    assert swap == swap_of(kind, claim, ["Skov", "Aaby Brenn"], random.Random(seed), evidence)
+    assert swap == perturb(kind, claim, ["Skov", "Aaby Brenn"], random.Random(seed), evidence)
