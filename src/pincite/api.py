@@ -206,7 +206,7 @@ def check(
         build_check.checking(
             settings,
             _corpora(corpus, settings),
-            tell=lambda *n: tell("judging passages", *n),
+            on_calls=lambda *n: tell("judging passages", *n),
             fetching=lambda now: tell("fetching pages", now.n_done, now.n_urls),
         ) as run,
     ):

@@ -108,8 +108,6 @@ class Heard:
     """All that one session heard."""
 
     tools: Any
-    resources: Any
-    read: dict[str, Any]
     instructions: str | None
     results: dict[str, Any]
     progress: dict[str, list[tuple[float, float | None, str | None]]]
@@ -117,14 +115,10 @@ class Heard:
 
 async def session(transport: str, place: Path, folder: Path) -> Heard:
     heard = Heard()
-    heard.results, heard.progress, heard.read = {}, {}, {}
+    heard.results, heard.progress = {}, {}
     async with connected(transport, options(place), folder) as client:
         heard.instructions = client.instructions
         heard.tools = (await client.list_tools()).tools
-        heard.resources = (await client.list_resources()).resources
-        for resource in heard.resources:
-            (content,) = (await client.read_resource(resource.uri)).contents
-            heard.read[str(resource.uri)] = json.loads(content.text)
         for name, (tool, arguments) in calls(place).items():
             steps = heard.progress.setdefault(name, [])
 
@@ -183,12 +177,10 @@ def test_no_tool_has_an_argument_about_the_network_or_settings(heard: Heard) -> 
     }
 
 
-def test_corpora_are_resources(heard: Heard) -> None:
-    listed = heard.read["pincite://corpora"]
-    assert [each["name"] for each in listed] == ["county", "marsh"]
-    assert all(each["n_documents"] > 3 for each in listed)
-    assert heard.read["pincite://corpora/marsh"] == listed[1]
-    assert found(heard, "corpora") == {"corpora": listed}
+def test_corpora_are_listed(heard: Heard) -> None:
+    corpora = found(heard, "corpora")["corpora"]
+    assert [each["name"] for each in corpora] == ["county", "marsh"]
+    assert all(each["n_documents"] > 3 for each in corpora)
 
 
 # ── The tools ────────────────────────────────────────────────────────────────────────────────────

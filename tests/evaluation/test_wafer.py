@@ -10,7 +10,6 @@ from click.testing import CliRunner
 from evaluation.invented import BRIDGE, FILLER, WordVerifier
 from support.wafer_files import write_records
 
-from pincite.adapters.ir_datasets import Wafer
 from pincite.cli import cli
 from pincite.errors import InputError
 from pincite.evaluation.wafer import contrasted, in_context, measured, open_collection
@@ -147,19 +146,3 @@ def test_a_collection_without_pages_as_a_user_meets_it(
     found = json.loads(CliRunner().invoke(cli, [*command, "--json"]).output)
     assert found["failed_verification"]["systems"]["URL depth"]["auroc"] == 1.0
     assert (found["n"], found["n_failed"]) == (6, 3)
-
-
-def test_a_collection_has_the_iterators_of_ir_datasets(tmp_path: Path) -> None:
-    write_records([GOOD[0], OTHER], tmp_path / "dev.jsonl")
-    write_records(BAD, tmp_path / "fail-dev.jsonl")
-    page = {"url": "https://c.example/", "title": "C", "text": BRIDGE}
-    (tmp_path / "corpus.jsonl").write_text(json.dumps(page))
-    wafer = Wafer(tmp_path, "dev")
-    assert [(doc.doc_id, doc.title) for doc in wafer.docs_iter()] == [("https://c.example/", "C")]
-    queries = list(wafer.queries_iter())
-    assert [query.query_id for query in queries] == ["0", "20"]
-    assert queries[0].text == BRIDGE_CLAIM
-    assert [tuple(qrel) for qrel in wafer.qrels_iter()] == [
-        ("0", "https://a.example/news/2011/0", 1, "0"),
-        ("20", "https://c.example/", 1, "0"),
-    ]

@@ -5,12 +5,10 @@ import os
 import signal
 import sqlite3
 import stat
-import threading
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -23,11 +21,9 @@ from support.laws import FakeEncoder
 from pincite.cli import cli
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.maintenance import verify
-from pincite.errors import CorpusError, FetchError, FetchingIsOff, InputError
-from pincite.library.package import MANIFEST, STORE, download, pack, unpack
+from pincite.errors import CorpusError, InputError
+from pincite.library.package import MANIFEST, STORE, pack, unpack
 from pincite.types import Document
-from pincite.web.addresses import WebRules
-from pincite.web.fetch import WebClient
 
 DOCUMENTS = [
     Document(f"https://a.example/{n}", f"Bridge {n}", f"The bridge {n} opened in {1900 + n}. " * 40)
@@ -265,42 +261,7 @@ def test_ctrl_c_leaves_nothing(packed: Path, corpus: Path, tmp_path: Path) -> No
     assert {path.name for path in tmp_path.iterdir()} == {"out"}
 
 
-# ── From the web, and from the command line ──────────────────────────────────────────────────────
-
-
-@pytest.fixture
-def address(packed: Path) -> Iterator[str]:
-    class Site(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            found = self.path == "/kb.pincite"
-            self.send_response(200 if found else 404)
-            self.end_headers()
-            self.wfile.write(packed.read_bytes() if found else b"none")
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Site) as http:
-        thread = threading.Thread(target=http.serve_forever, args=(0.02,))
-        thread.start()
-        yield f"http://127.0.0.1:{http.server_port}"
-        http.shutdown()
-        thread.join()
-
-
-def test_a_package_of_the_web(address: str, packed: Path, tmp_path: Path) -> None:
-    port = int(address.rpartition(":")[2])
-    rules = WebRules(online=True, ports=(port,), pause=0, first_wait=0.01)
-    with WebClient(rules, allow={"127.0.0.1"}) as client:
-        download(client, f"{address}/kb.pincite", tmp_path / "file")
-        with pytest.raises(FetchError, match="answered 404"):
-            download(client, f"{address}/none", tmp_path / "none")
-    assert (tmp_path / "file").read_bytes() == packed.read_bytes()
-
-
-def test_commands(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
-) -> None:
+def test_commands(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
 
@@ -314,7 +275,3 @@ def test_commands(
     again = json.loads(run("unpack", "kb.pincite", "new", "--json", "-q"))
     assert again == about
     assert run("verify", "new", "-q") == ""
-    with pytest.raises(FetchingIsOff, match="--online"):
-        CliRunner().invoke(
-            cli, ["corpus", "unpack", f"{address}/kb.pincite", "other"], catch_exceptions=False
-        )

@@ -411,7 +411,7 @@ def test_what_is_deleted_in_a_batch_that_was_kept(
     corpus: EmbeddedCorpus, files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "BATCH_CHARS", 1)
-    monkeypatch.setattr(module, "LEAVING_AT_ONCE", 1)
+    monkeypatch.setattr(module, "WITHDRAWN_AT_ONCE", 1)
     outcome = run(corpus, tmp_path, *files)
     assert texts(corpus) == FINAL
     assert [url[-2] for url in outcome.removed] == ["4", "3"]

@@ -404,30 +404,19 @@ def pack(folder: Path, file: Path, as_json: bool, quiet: bool) -> None:
 
 
 @command.command("unpack")
-@click.argument("file")
+@click.argument("file", type=options.FilePath)
 @click.argument("folder", type=options.FilePath)
 @options.json_option
 @options.quiet_option
-@options.setting_options("web.online")
-def unpack(file: str, folder: Path, as_json: bool, quiet: bool, **given: Any) -> None:
+def unpack(file: Path, folder: Path, as_json: bool, quiet: bool) -> None:
     """Make a corpus in FOLDER, which is new or empty, from FILE, written by `corpus pack`.
 
-    With --online, FILE may be an http address. All checksums are verified first; then the indexes
-    are rebuilt.
+    All checksums are verified first; then the indexes are rebuilt.
     """
-    from tempfile import TemporaryDirectory
-
     from pincite.library import package
-    from pincite.web.fetch import WebClient
 
-    settings = options.load_settings(given)
-    with options.progress(quiet) as display, TemporaryDirectory() as scratch:
-        source = Path(file)
-        if file.startswith(("http://", "https://")):
-            source = Path(scratch) / "package"
-            with WebClient(settings.web.rules) as client:
-                package.download(client, file, source)
-        about = package.unpack(source, folder, display)
+    with options.progress(quiet) as display:
+        about = package.unpack(file, folder, display)
     if as_json:
         options.print_json(about)
     documents = _documents(about.n_documents)

@@ -13,7 +13,7 @@ from pincite.models import weights
 from pincite.report.cells import one_line
 from pincite.settings import schema
 from pincite.training import recipe as recipes
-from pincite.training.recipe import MAX_BAD, Run
+from pincite.training.recipe import Run
 
 Train = Callable[[Callable[..., None], Callable[[str], None], Callable[..., None]], Path]
 EXPORT = "pincite train export {model} OUT"
@@ -34,8 +34,6 @@ def run_options(
                      # click takes an explicit default of None for a value
                      **({"default": base, "show_default": True} if base else {"required": True})),
         click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto"),
-        click.option("--max-bad-rows", "max_bad", default=MAX_BAD, show_default=True,
-                     help="Bad rows of a file to skip before giving up."),
         click.option("--threads", default=0, help="Threads; 0: all cores. [0]"),
         *([click.option("--dense/--no-dense", default=True,
                         help="Search negatives by meaning too.")] if dense else []),
@@ -70,31 +68,13 @@ def command() -> None:
     multiple=True,
     help="Your own rows, as pincite feedback export writes them. Repeatable.",
 )
-@click.option(
-    "--extra-visits",
-    "visits",
-    type=click.IntRange(1),
-    default=recipes.Extra().visits,
-    show_default=True,
-    help="How often each of your rows is seen.",
-)
-@click.option(
-    "--extra-weight",
-    "weight",
-    type=click.FloatRange(0, min_open=True),
-    default=recipes.Extra().weight,
-    show_default=True,
-    help="Weight of their loss.",
-)
-def verifier(
-    recipe: Path, quiet: bool, files: tuple[Path, ...], visits: int, weight: float, **given: Any
-) -> None:
+def verifier(recipe: Path, quiet: bool, files: tuple[Path, ...], **given: Any) -> None:
     """Train on DATA: a folder with a file NAME.jsonl.gz for each set of the recipe."""
     wanted = recipes.read_recipe(recipe)
     shell.require("train")
     from pincite.training.verifier import train_verifier
 
-    run = Run(recipe=wanted, extra=recipes.Extra(files, visits, weight), **given)
+    run = Run(recipe=wanted, extra=recipes.Extra(files), **given)
     _train(lambda *told: train_verifier(run, *told), run.folder, quiet, EXPORT)
 
 

@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from http import HTTPStatus
 from itertools import islice
 from pathlib import Path
 from typing import IO
@@ -28,9 +27,8 @@ from pincite.corpus.generation import Generation, check_format, current_name, po
 from pincite.corpus.maintenance import flaws
 from pincite.corpus.protocol import Corpus
 from pincite.corpus.store import Store
-from pincite.errors import CorpusError, FetchError, InputError
+from pincite.errors import CorpusError, InputError
 from pincite.text.passages import passages
-from pincite.web.fetch import WebClient
 
 FORMAT = "1"
 MANIFEST, STORE = "manifest.json", "store.sqlite"
@@ -107,14 +105,6 @@ def unpack(file: Path, folder: Path, tell: Tell = silent) -> Package:
 def _check_empty(folder: Path) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise CorpusError(f"{folder} is there already. Choose a new or an empty folder.")
-
-
-def download(client: WebClient, url: str, file: Path) -> None:
-    """Download a package; raises `FetchError`, also if it exceeds the client's size limit."""
-    reply = client.get(url, accept="application/zip, application/octet-stream")
-    if reply.status != HTTPStatus.OK:
-        raise FetchError(f"{url} answered {reply.status}. Expected a package.", url, reply.status)
-    file.write_bytes(reply.body)
 
 
 def _about(store: Store) -> Package:

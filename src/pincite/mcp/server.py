@@ -1,4 +1,4 @@
-"""The MCP server with its tools and resources. No other module imports the SDK."""
+"""The MCP server with its tools. No other module imports the SDK."""
 
 import asyncio
 import contextlib
@@ -11,14 +11,12 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from importlib.metadata import version
 from tempfile import TemporaryDirectory
 from typing import Any
-from urllib.parse import quote
 
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ResourceError, ToolError
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import ToolAnnotations
 
@@ -167,18 +165,6 @@ def _tool(run: Callable[..., Any], workers: Workers) -> Callable[..., Any]:
     return call
 
 
-async def _listed(workers: Workers, name: str | None) -> str:
-    async def tell(*step: object) -> None:
-        """Ignore progress."""
-
-    try:
-        corpora = (await workers.call("list_corpora", {}, tell))["corpora"]
-    except PinciteError as error:
-        raise ResourceError(str(error)) from error
-    found = corpora if name is None else next(c for c in corpora if c["name"] == name)
-    return json.dumps(found, ensure_ascii=False)
-
-
 def server(served: work.Served, at_once: int, *, quiet: bool) -> MCPServer:
     workers = Workers(served, at_once)
 
@@ -203,13 +189,6 @@ def server(served: work.Served, at_once: int, *, quiet: bool) -> MCPServer:
     hints = ToolAnnotations(read_only_hint=True, open_world_hint=online)
     for run in work.TOOLS.values():
         found.add_tool(_tool(run, workers), annotations=hints, structured_output=True)
-    for corpus in (None, *served.corpora):
-        found.resource(
-            "pincite://corpora" + (f"/{quote(corpus, safe='')}" if corpus else ""),
-            name=corpus or "corpora",
-            description=f"Size of the corpus {corpus!r}" if corpus else "All corpora, with sizes",
-            mime_type="application/json",
-        )(partial(_listed, workers, corpus))
     return found
 
 
