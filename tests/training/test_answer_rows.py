@@ -1,4 +1,4 @@
-"""Reports of `ask` as rows to learn from: what is kept, put right, left out, and kept apart."""
+"""Reports of `ask` as rows to learn from, and rows as lessons."""
 
 import json
 from collections.abc import Sequence
@@ -85,8 +85,8 @@ def write(path: Path, *answers: Answer) -> Path:
     return path
 
 
-def built(tmp_path: Path, *answers: Answer, **given: Any) -> RowMaker:
-    found = RowMaker(**given)
+def built(tmp_path: Path, *answers: Answer) -> RowMaker:
+    found = RowMaker()
     found.add(write(tmp_path / "answers.json", *answers))
     return found
 
@@ -110,27 +110,19 @@ def test_what_is_no_paper_is_cited_by_its_place(tmp_path: Path) -> None:
     ("given", "why"),
     [
         ({"wrong": ["New ones need none."]}, "not verified"),
-        ({"text": "Oil helps [1]. It costs little."}, "not verified"),
+        ({"text": "Oil helps [1]. It costs little."}, "no reference"),
         ({"text": "Oil helps [1]. It costs little [1, 9]."}, "not verified"),
         ({"cut": True}, "to the end"),
         ({"failure": "the server went away"}, "to the end"),
         ({"papers": [paper(11, retracted="yes"), paper(12)]}, "retracted"),
-        ({"by": "extract"}, "quoted"),
     ],
 )
 def test_what_makes_no_row(tmp_path: Path, given: dict[str, Any], why: str) -> None:
-    found = built(tmp_path, answer(**given), extracts=False)
+    found = built(tmp_path, answer(**given))
     assert found.rows == []
     ((told, n),) = found.left_out.items()
     assert why in told
     assert n == 1
-
-
-def test_with_a_lower_share_only_the_sentences_go(tmp_path: Path) -> None:
-    mixed = answer(wrong=["New ones need none."])
-    (row,) = built(tmp_path, mixed, least_verified=0.5).rows
-    assert row["answer"] == "Oil helped the old mills (PUBMED:11)."
-    assert built(tmp_path, mixed, least_verified=0.6).rows == []
 
 
 def test_a_long_document_gives_what_was_quoted(tmp_path: Path) -> None:
@@ -142,24 +134,19 @@ def test_a_long_document_gives_what_was_quoted(tmp_path: Path) -> None:
     assert "Mill 500 " not in text
 
 
-def test_nothing_stands_in_two_parts(tmp_path: Path) -> None:
-    """Questions that differ share references in pairs; one is asked twice, of other papers."""
-    answers = [
-        answer("It does [1].", f"Question {n}?", papers=[paper(1 + n // 2)]) for n in range(120)
-    ]
-    answers.append(answer("It does [1].", "QUESTION  3", papers=[paper(999)]))
+def test_no_question_is_in_two_parts(tmp_path: Path) -> None:
+    answers = [answer("It does [1].", f"Question {n}?") for n in range(120)]
+    answers.append(answer("It does [2].", "QUESTION  3"))
     found = built(tmp_path, *answers, answers[0])
-    parts = found.parts()
-    assert sum(map(len, parts.values())) == 121
     assert found.left_out == {"given twice": 1}
-    assert len(parts["train"]) > len(parts["dev"]) + len(parts["test"]) > 0
-    cited = [{each for row in rows for each in row["meta"]["cited"]} for rows in parts.values()]
-    assert sum(map(len, cited)) == len(set().union(*cited))
-    (own,) = (rows for rows in parts.values() if any("999" in row["meta"]["cited"] for row in rows))
-    assert any(row["question"] == "Question 3?" for row in own)
-    card = json.loads(found.files()["card.json"])
-    assert sum(card["rows"].values()) == 121
-    assert card["written_by"] == {"m": 121}
+    files = found.files()
+    parts = [files[f"{part}.jsonl"].splitlines() for part in ("train", "dev", "test")]
+    assert sum(map(len, parts)) == 121
+    assert len(parts[0]) > len(parts[1]) + len(parts[2]) > 0
+    (own,) = (lines for lines in parts if any("QUESTION  3" in line for line in lines))
+    assert any('"Question 3?"' in line for line in own)
+    card = json.loads(files["card.json"])
+    assert (sum(card["rows"].values()), card["answers_read"]) == (121, 122)
 
 
 @pytest.fixture
@@ -174,32 +161,6 @@ def run(*arguments: str) -> str:
     done = CliRunner().invoke(cli, arguments, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.output
-
-
-def test_corrections_take_the_place_of_what_they_correct(home: Path) -> None:
-    wrong = ["New ones need none."]
-    other, third, gone = answer("Mills [1].", "Two?"), answer("It does [1].", "Three?"), "None [1]."
-    write(home / "a.json", answer(wrong=wrong), other, third, answer(gone, "Four?"))
-    run("feedback", "a.json", "--item", "1.s2", "--down", "--correction", "New ones need some.")
-    run("feedback", "a.json", "--item", "2", "--down", "--correction", "No mill does [2].")
-    run("feedback", "a.json", "--item", "3.s1/r1", "--label", "refute")
-    run("feedback", "a.json", "--item", "4", "--down")
-    told = run("train", "rows", "a.json", "--out", "rows")
-    assert "2 rows of 4 answers" in told
-    assert "1 called wrong" in told
-    found = [row for part in ("train", "dev", "test") for row in rows(home / f"rows/{part}.jsonl")]
-    assert {row["question"]: row["answer"] for row in found} == {
-        "Does oil help mills?": "Oil helped the old mills (PUBMED:11). "
-        "New ones need some. (PUBMED:11, PUBMED:12)",
-        "Two?": "No mill does (PUBMED:12).",
-    }
-    card = json.loads((home / "rows/card.json").read_text())
-    assert (card["corrected"], card["verified_by"]) == (2, {"words": 2})
-    assert (home / "rows/README.md").exists()
-
-
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def test_every_row_is_learnt_from(home: Path) -> None:
@@ -300,7 +261,7 @@ def test_what_is_cut_is_never_cited_and_always_counted(n_shown: int) -> None:
     # The best of those that are not cited stay.
     best = {"101", "103", "104"} & set(shown_in(lesson))
     assert best == set(["101", "103", "104"][: n_shown - 3])
-    assert (one.n_abstracts_cut, one.n_cut) == (6 - n_shown, int(n_shown < 6))
+    assert one.n_cut == int(n_shown < 6)
 
 
 def test_a_row_whose_cited_abstracts_do_not_fit_is_left_out_and_counted() -> None:
@@ -336,10 +297,9 @@ def test_bad_rows_are_counted_with_their_reason(change: dict[str, Any], why: str
     assert count == 1
 
 
-def test_an_answer_without_references_is_learnt_and_counted() -> None:
+def test_an_answer_without_references_is_learnt() -> None:
     one = maker()
     one.add(replace(ROW, answer="The abstracts do not say."))
-    assert one.n_without_reference == 1
     assert len(one.lessons) == 1
 
 

@@ -13,7 +13,7 @@ from pincite.documents.jsonl import LabelledClaim
 from pincite.errors import InputError
 from pincite.text import words as wording
 from pincite.training import groups as g
-from pincite.training.recipe import GROUPS, Extra, Recipe, SetRecipe
+from pincite.training.recipe import GROUPS, Recipe, Run, SetRecipe
 
 Rows = Callable[..., list[dict[str, Any]]]
 Write = Callable[[Path, list[Any]], Path]
@@ -149,7 +149,7 @@ def test_a_set_is_sampled_by_the_seed(tmp_path: Path, rows_of: Rows, write: Writ
     write(tmp_path / "towns.jsonl.gz", rows_of(9))
 
     def ids(n: int, seed: int) -> list[str]:
-        found = g.read_set(tmp_path, SetRecipe("towns", rows=n), seed, 0)
+        found = g.read_set(tmp_path, SetRecipe("towns", rows=n), seed)
         return [row.row_id for row in found.rows]
 
     assert len(ids(4, 1)) == 4
@@ -158,25 +158,26 @@ def test_a_set_is_sampled_by_the_seed(tmp_path: Path, rows_of: Rows, write: Writ
 
 
 def test_bad_rows_are_told_with_their_line_and_skipped_up_to_a_limit(
-    tmp_path: Path, rows_of: Rows, write: Write
+    tmp_path: Path, rows_of: Rows, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good = rows_of(2)
     write(tmp_path / "towns.jsonl", [good[0], "{broken", good[1], {"id": "no claim"}])
-    reading = g.read_set(tmp_path, SetRecipe("towns"), 1, max_bad=2)
+    reading = g.read_set(tmp_path, SetRecipe("towns"), 1)
     assert len(reading.rows) == 2
     assert len(reading.bad) == 2
     assert f"{tmp_path / 'towns.jsonl'} line 2" in reading.bad[0]
     assert "line 4" in reading.bad[1]
-    with pytest.raises(InputError, match=r"more than 1 bad rows; the last: .*line 4.*--max-bad"):
-        g.read_set(tmp_path, SetRecipe("towns"), 1, max_bad=1)
+    monkeypatch.setattr(g, "MAX_BAD", 1)
+    with pytest.raises(InputError, match=r"more than 1 bad rows; the last: .*line 4"):
+        g.read_set(tmp_path, SetRecipe("towns"), 1)
 
 
 def test_a_missing_or_empty_file_is_named(tmp_path: Path, write: Write) -> None:
     with pytest.raises(InputError, match=r"has no towns\.jsonl\.gz"):
-        g.read_set(tmp_path, SetRecipe("towns"), 1, 0)
+        g.read_set(tmp_path, SetRecipe("towns"), 1)
     write(tmp_path / "towns.jsonl", [])
     with pytest.raises(InputError, match="no usable rows"):
-        g.read_set(tmp_path, SetRecipe("towns"), 1, 0)
+        g.read_set(tmp_path, SetRecipe("towns"), 1)
 
 
 def claims(n: int) -> list[LabelledClaim]:
@@ -233,7 +234,9 @@ def test_groups_have_negatives_of_other_documents_only(
     run, told = tmp_path / "run", set[str]()
     warned: list[str] = []
     run.mkdir()
-    groups = g.prepared(data, FILES, encoder, run, lambda what, *_: told.add(what), warned.append)
+    groups = g.prepared(
+        Run(data, run, FILES, "base"), encoder, lambda what, *_: told.add(what), warned.append
+    )
     assert told == {"indexing evidence", "searching negatives", "cutting evidence"}
     assert len(warned) == 1
     assert "line 13" in warned[0]
@@ -250,12 +253,12 @@ def test_groups_have_negatives_of_other_documents_only(
 def test_groups_are_made_once(data: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     run.mkdir()
-    groups = g.prepared(data, FILES, None, run, silent, silent)
+    groups = g.prepared(Run(data, run, FILES, "base"), None, silent, silent)
     (data / "towns.jsonl.gz").unlink()
-    assert g.prepared(data, FILES, None, run, silent, silent) == groups
+    assert g.prepared(Run(data, run, FILES, "base"), None, silent, silent) == groups
     (run / GROUPS).unlink()
     with pytest.raises(InputError, match="towns"):
-        g.prepared(data, FILES, None, run, silent, silent)
+        g.prepared(Run(data, run, FILES, "base"), None, silent, silent)
 
 
 def rows(*pairs: tuple[str, str]) -> list[LabelledClaim]:
@@ -284,17 +287,17 @@ def test_rows_of_ones_own_come_after_the_recipes(
 ) -> None:
     own = tmp_path / "feedback.jsonl"
     write(own, [*rows_of(4, seed=9), "not json"])
-    extra, warned = Extra((own,), visits=3, weight=2.0), list[str]()
+    warned = list[str]()
     plain, more = tmp_path / "plain", tmp_path / "more"
     plain.mkdir()
     more.mkdir()
-    before = g.prepared(data, FILES, None, plain, silent, silent)
-    read = g.read_own(extra, FILES.seed, warned.append, 20)
-    after = g.prepared(data, FILES, None, more, silent, silent, own=read)
+    before = g.prepared(Run(data, plain, FILES, "base"), None, silent, silent)
+    read = g.read_own([own], FILES.seed, warned.append)
+    after = g.prepared(Run(data, more, FILES, "base"), None, silent, silent, read)
     assert after[: len(before)] == before
     added = after[len(before) :]
-    assert len(added) == 12
-    assert {(group.set_name, group.weight) for group in added} == {("own rows 1", 2.0)}
+    assert len(added) == 8
+    assert {(group.set_name, group.weight) for group in added} == {("own rows 1", 1.5)}
     assert "line 5" in warned[0]
     assert g.read_groups(more / GROUPS) == after
 
@@ -304,7 +307,7 @@ def test_rows_of_ones_own_come_after_the_recipes(
     [
         (None, "cannot be read"),
         ([], "has no usable rows"),
-        ([{"statement": "It is.", "label": "confirmed"}] * 2, "more than 1 bad rows"),
+        ([{"statement": "It is.", "label": "confirmed"}] * 21, "more than 20 bad rows"),
     ],
     ids=["missing", "empty", "another export"],
 )
@@ -315,6 +318,6 @@ def test_a_bad_file_of_ones_own_is_named_with_what_was_expected(
     if rows is not None:
         write(path, rows)
     with pytest.raises(InputError, match=message) as caught:
-        g.read_own(Extra((path,)), 13, silent, 1)
+        g.read_own([path], 13, silent)
     assert "pincite feedback export --format claims" in str(caught.value)
     assert str(path) in str(caught.value)

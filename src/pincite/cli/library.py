@@ -372,7 +372,7 @@ def export(form: str, output: Path, config: Path | None) -> None:
     claims    for eval claims, train verifier and learn; --down alone makes no row
     scifact   SciFact's claims, and its corpus as OUTPUT.corpus.jsonl
     readings  for eval check
-    answers   answers and their sentences with corrections, for train rows
+    answers   answers and their sentences with corrections
     """
     from pincite.library import feedback
 

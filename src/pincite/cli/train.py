@@ -74,7 +74,7 @@ def verifier(recipe: Path, quiet: bool, files: tuple[Path, ...], **given: Any) -
     shell.require("train")
     from pincite.training.verifier import train_verifier
 
-    run = Run(recipe=wanted, extra=recipes.Extra(files), **given)
+    run = Run(recipe=wanted, extra=files, **given)
     _train(lambda *told: train_verifier(run, *told), run.folder, quiet, EXPORT)
 
 
@@ -115,27 +115,15 @@ def answerer(recipe: Path, quiet: bool, qlora: bool, **given: Any) -> None:
     show_default=True,
     help="Folder for the rows and their card.",
 )
-@click.option(
-    "--least-verified",
-    type=click.FloatRange(0, 1),
-    default=1.0,
-    show_default=True,
-    help="Least share of verified sentences in an answer; the others are removed from it.",
-)
-@click.option("--extracts/--no-extracts", default=True, help="Use answers without a model too.")
-@options.config_option
-def rows(reports: tuple[Path, ...], out: Path, config: Path | None, **given: Any) -> None:
+def rows(reports: tuple[Path, ...], out: Path) -> None:
     """Turn verified answers into rows for `train answerer`: the REPORTS of pincite ask --json.
 
-    OUT gets train.jsonl, dev.jsonl, test.jsonl and a card. No question or set of references is in
-    two of them. Corrections from pincite feedback replace what they correct; answers that were
-    marked as wrong are left out.
+    OUT gets train.jsonl, dev.jsonl, test.jsonl (80, 10, 10 % of the questions) and a card. An
+    answer is used if each of its sentences is supported by each of its references.
     """
-    from pincite.library.feedback import Opinions, file_of
     from pincite.training.answer_rows import RowMaker
 
-    with Opinions(file_of(options.load_settings({"config": config}).library.feedback_file)) as kept:
-        made = RowMaker(kept.all(), **given)
+    made = RowMaker()
     for path in reports:
         made.add(path)
     out.mkdir(parents=True, exist_ok=True)

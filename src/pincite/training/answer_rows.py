@@ -1,9 +1,8 @@
 """Build the rows that `train answerer` learns from, and turn them into lessons.
 
 As in Verif.ai's PQAref (Košprdić et al. 2024, §II-B), a row is a question, the references found for
-it in prompt order, and an answer that cites them by id. `RowMaker` makes rows from answers of
-`ask`: it keeps the sentences that all their references support, or that a user wrote.
-`LessonMaker` makes prompts and replies from rows.
+it in prompt order, and an answer that cites them by id. `RowMaker` makes rows from verified answers
+of `ask`, `LessonMaker` prompts and replies from rows.
 """
 
 import gzip
@@ -14,157 +13,85 @@ import re
 import zlib
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pincite.errors import InputError
-from pincite.judgement.references import Retraction, Standing, Support
-from pincite.library.feedback import DOWN, UP, Opinion
+from pincite.judgement.references import Retraction, Support
 from pincite.llm.templates import Templates
 from pincite.text import citation_marks
 from pincite.text.passages import passages
 from pincite.text.prompt_quoting import abstract
 from pincite.types import Span
-from pincite.verbs.ask.report import EXTRACT, WHOLE, Answer, AnswerReport, Checked, Reference
+from pincite.verbs.ask.report import WHOLE, Answer, AnswerReport, Reference
 from pincite.verbs.ask.writers import excerpt
 
 PARTS = {"test": 0.1, "dev": 0.2, "train": 1.0}  # cumulative shares of the questions: 10, 10, 80 %
 _SUPPORT = {Support.SUPPORTS, Support.VERBATIM}
-README = """# Questions, references, answers
-
-Made by `pincite train rows` from answers of `pincite ask`, for `pincite train answerer`.
-A user corrected the answer, or the verifier, which makes mistakes, judged every sentence to be
-supported by each of its references. No question and no set of references, given or cited, is in two
-parts. The texts are the sources' own: their licences apply.
-
-    {}
-"""
 
 
 @dataclass(slots=True)
 class RowMaker:
     """Makes rows from answers, and counts what it leaves out by reason."""
 
-    opinions: Sequence[Opinion] = ()  # oldest first: the last one on an item counts
-    least_verified: float = 1.0  # minimum share of verified sentences in an answer
-    extracts: bool = True  # whether to use extractive answers
     rows: list[dict[str, Any]] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
-    verifiers: Counter[str] = field(default_factory=Counter)  # answers judged by each
     n_answers: int = 0
-    _known: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, path: Path) -> None:
         """Make rows from a report of `ask --json`; raises InputError if it is not one."""
-        report = AnswerReport.from_file(path)
-        result = hashlib.sha256(path.read_bytes()).hexdigest()[:16]  # like `feedback.opinion`
-        opinions = {each.item_id: each for each in self.opinions if each.result == result}
-        for number, answer in enumerate(report.answers, 1):
+        for answer in AnswerReport.from_file(path).answers:
             self.n_answers += 1
-            made = self._row(answer, str(number), opinions)
-            if not isinstance(made, str) and (_plain(made), made["answer"]) in self._known:
-                made = "given twice"
-            if isinstance(made, str):
-                self.left_out[made] += 1
-                continue
-            self._known.add((_plain(made), made["answer"]))
-            self.verifiers[report.versions.get("verifier", "unknown")] += 1
-            self.rows.append(made)
-
-    def _row(
-        self, answer: Answer, item: str, opinions: Mapping[str, Opinion]
-    ) -> dict[str, Any] | str:
-        """Return the row, or why there is none."""
-        on_all = opinions.get(item)
-        if on_all and on_all.correction:
-            return _row_of(answer, on_all.correction, 1)
-        if answer.abstained or not answer.complete:
-            return "not answered, or not written and checked to the end"
-        if on_all and on_all.given == DOWN:
-            return "called wrong by a user"
-        if answer.by == EXTRACT and not self.extracts:
-            return "quoted, not written by a model"
-        text, n_kept, n_corrected = _good_sentences(answer, item, opinions)
-        if not text or n_kept < self.least_verified * len(answer.sentences):
-            return "with too many sentences that are not verified"
-        return _row_of(answer, text, n_corrected)
-
-    def parts(self) -> dict[str, list[dict[str, Any]]]:
-        """Split the rows into train, dev and test, keeping rows with shared contents together.
-
-        Rows that share a question or references are in the same part.
-
-        A hash of the question decides the part, so adding rows does not move existing ones unless a
-        new row connects two questions.
-        """
-        found: dict[str, list[dict[str, Any]]] = {part: [] for part in reversed(PARTS)}
-        for rows in _joined(self.rows):
-            digest = hashlib.sha256(min(_plain(row) for row in rows).encode()).digest()
-            drawn = int.from_bytes(digest[:8]) / 2**64
-            found[next(part for part, share in PARTS.items() if drawn < share)] += rows
-        return found
+            row = _row_of(answer)
+            if isinstance(row, str):
+                self.left_out[row] += 1
+            elif row in self.rows:
+                self.left_out["given twice"] += 1
+            else:
+                self.rows.append(row)
 
     def files(self) -> dict[str, str]:
-        """Return each file's name and content: the three parts, card.json and README.md."""
-        parts = self.parts()
+        """Return the name and content of each file: the three parts, and card.json.
+
+        A hash of the question decides the part, so adding rows does not move others.
+        """
+        lines: dict[str, list[str]] = {part: [] for part in reversed(PARTS)}
+        for row in self.rows:
+            plain = " ".join(row["question"].casefold().split()).rstrip(" ?.!")
+            drawn = int.from_bytes(hashlib.sha256(plain.encode()).digest()[:8]) / 2**64
+            part = next(part for part, share in PARTS.items() if drawn < share)
+            lines[part].append(json.dumps(row, ensure_ascii=False) + "\n")
         card = {
             "kind": "answers with references",
-            "rows": {part: len(rows) for part, rows in parts.items()},
-            "questions": {part: len(set(map(_plain, rows))) for part, rows in parts.items()},
+            "rows": {part: len(of_part) for part, of_part in lines.items()},
             "answers_read": self.n_answers,
             "left_out": dict(sorted(self.left_out.items())),
-            "least_verified": self.least_verified,
-            "references": sum(len(row["abstracts"]) for row in self.rows),
-            "cited": sum(len(row["meta"]["cited"]) for row in self.rows),
-            "corrected": sum(row["meta"]["corrected"] > 0 for row in self.rows),
-            "written_by": dict(Counter(row["meta"]["by"] for row in self.rows)),
-            "verified_by": dict(self.verifiers),
         }
-        text = json.dumps(card, indent=1, ensure_ascii=False) + "\n"
-        about = README.format(text.replace("\n", "\n    ").rstrip())
-        return {"card.json": text, "README.md": about} | {
-            f"{part}.jsonl": "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-            for part, rows in parts.items()
-        }
+        files = {f"{part}.jsonl": "".join(of_part) for part, of_part in lines.items()}
+        return files | {"card.json": json.dumps(card, indent=1) + "\n"}
 
 
-def _good_sentences(
-    answer: Answer, item: str, opinions: Mapping[str, Opinion]
-) -> tuple[str, int, int]:
-    """Return the answer's good sentences, their number, and how many of them a user wrote."""
-    text, at, n_kept, n_corrected = "", 0, 0, 0
-    for number, checked in enumerate(answer.sentences, 1):
-        span, name = checked.sentence.span, f"{item}.s{number}"
-        gap, at = answer.text[at : span.start], span.end
-        correction = opinions[name].correction if name in opinions else ""
-        verified = checked.standing in (Standing.SUPPORTED, Standing.VERBATIM) and all(
-            each.support in _SUPPORT for each in checked.verdicts
-        )
-        items = [name, *(f"{name}/r{each.number}" for each in checked.verdicts)]
-        doubted = any(x in opinions and opinions[x].given not in (UP, "support") for x in items)
-        if correction or (verified and not doubted):
-            own = correction or span.of(answer.text)
-            text += gap + (own if citation_marks.marks(own) else own + _inherited_marks(checked))
-            n_kept, n_corrected = n_kept + 1, n_corrected + bool(correction)
-    return text.strip(), n_kept, n_corrected
+def _row_of(answer: Answer) -> dict[str, Any] | str:
+    """Return the answer as a row, with marks replaced by ids; or why it cannot be one.
 
-
-def _inherited_marks(checked: Checked) -> str:
-    numbers = dict.fromkeys(str(each.number) for each in checked.verdicts if each.number)
-    return f" [{', '.join(numbers)}]" if numbers else ""
-
-
-def _row_of(answer: Answer, text: str, n_corrected: int) -> dict[str, Any] | str:
-    """Return the row for an answer with this text, marks replaced by ids; or why there is none."""
+    Each of its sentences must be supported by each of its references.
+    """
+    if answer.abstained or not answer.complete:
+        return "not answered, or not written and checked to the end"
+    if not all(each.support in _SUPPORT for s in answer.sentences for each in s.verdicts):
+        return "with a sentence that is not verified"
+    text = _with_all_marks(answer)
+    if not text:
+        return "with a sentence that has no reference"
     found = answer.searched.found
     order = {ref_id: place for place, ref_id in enumerate(found)}
     given = [each for each in answer.references if each.document.text.strip()]
     given.sort(key=lambda each: (order.get(each.ref_id, len(found)), each.number))
     known = {each.ref_id: each.number for each in given}
     places = {each.number: place for place, each in enumerate(given)}
-    parts, at, cited = [], 0, dict[str, None]()
+    parts, at = [], 0
     for mark in citation_marks.marks(text):
         named = [places.get(citation_marks.resolved(each, known) or 0) for each in mark.ids]
         its = [given[place] for place in named if place is not None]
@@ -177,16 +104,28 @@ def _row_of(answer: Answer, text: str, n_corrected: int) -> dict[str, Any] | str
         else:
             written = f"[{', '.join(str(places[each.number] + 1) for each in its)}]"
         parts += [text[at : mark.span.start], written]
-        at, cited = mark.span.end, cited | dict.fromkeys(each.ref_id for each in its)
-    if not cited:
-        return "without a reference"
+        at = mark.span.end
     abstracts = [
         {"id": each.ref_id, "title": each.document.title, "text": _text(each, answer)}
         for each in given
     ]
-    meta = {"by": answer.by, "corrected": n_corrected, "cited": [*cited]}
     whole = "".join([*parts, text[at:]])
-    return {"question": answer.question, "abstracts": abstracts, "answer": whole, "meta": meta}
+    return {"question": answer.question, "abstracts": abstracts, "answer": whole}
+
+
+def _with_all_marks(answer: Answer) -> str:
+    """Return the text with the marks that sentences inherit; "" if a sentence has no reference."""
+    parts, at = [], 0
+    for checked in answer.sentences:
+        span = checked.sentence.span
+        own = span.of(answer.text)
+        numbers = dict.fromkeys(str(each.number) for each in checked.verdicts if each.number)
+        if not numbers:
+            return ""
+        marks = "" if citation_marks.marks(own) else f" [{', '.join(numbers)}]"
+        parts += [answer.text[at : span.start], own, marks]
+        at = span.end
+    return "".join(parts).strip()
 
 
 def _text(reference: Reference, answer: Answer) -> str:
@@ -202,30 +141,6 @@ def _text(reference: Reference, answer: Answer) -> str:
             chosen.append(span)
             left -= len(span.of(document.text))
     return excerpt(document.text, sorted(chosen or quoted[:1]))
-
-
-def _plain(row: Mapping[str, Any]) -> str:
-    return " ".join(row["question"].casefold().split()).rstrip(" ?.!")
-
-
-def _joined(rows: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Group rows connected by a question, or by the references given or cited."""
-    group, first = list(range(len(rows))), dict[Hashable, int]()
-
-    def root(row: int) -> int:
-        while group[row] != row:
-            row = group[row]
-        return row
-
-    for number, row in enumerate(rows):
-        given = frozenset(each["id"] for each in row["abstracts"])
-        for key in (_plain(row), ("given", given), ("cited", frozenset(row["meta"]["cited"]))):
-            one, other = sorted((root(number), root(first.setdefault(key, number))))
-            group[other] = one
-    found: dict[int, list[dict[str, Any]]] = {}
-    for number, row in enumerate(rows):
-        found.setdefault(root(number), []).append(row)
-    return list(found.values())
 
 
 # From rows to lessons. An answer that cites what it was not given would teach the model to invent,
@@ -285,9 +200,7 @@ class LessonMaker:
     lessons: list[Lesson] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
     n_rows: int = 0
-    n_cut: int = 0  # rows that lost abstracts
-    n_abstracts_cut: int = 0
-    n_without_reference: int = 0
+    n_cut: int = 0  # rows that lost abstracts, none of them cited
 
     def add(self, row: Row) -> None:
         self.n_rows += 1
@@ -297,8 +210,6 @@ class LessonMaker:
             self.dropped[why or "whose answer and cited abstracts need more than max_tokens"] += 1
             return
         self.lessons.append(lesson)
-        self.n_without_reference += not cited_places(row)
-        self.n_abstracts_cut += len(row.abstracts) - n_shown
         self.n_cut += len(row.abstracts) > n_shown
 
     def _fitted(self, row: Row) -> tuple[Lesson | None, int]:
@@ -321,27 +232,6 @@ class LessonMaker:
         if not n_fitting:
             return None, 0
         return shown(n_fitting - 1), len(needed) + n_fitting - 1
-
-    def counts(self) -> dict[str, Any]:
-        return {
-            "read": self.n_rows,
-            "left_out": dict(sorted(self.dropped.items())),
-            "with_abstracts_cut": self.n_cut,
-            "abstracts_cut": self.n_abstracts_cut,
-            "without_reference": self.n_without_reference,
-        }
-
-    def summary(self, n_used: int) -> Iterator[str]:
-        yield f"{n_used} of {self.n_rows} rows are used."
-        for why, count in sorted(self.dropped.items()):
-            yield f"left out: {count} {why}"
-        if self.n_cut:
-            yield (
-                f"cut to max_tokens: {self.n_abstracts_cut} abstracts of {self.n_cut} rows, none "
-                "of them cited"
-            )
-        if self.n_without_reference:
-            yield f"{self.n_without_reference} answers have no reference."
 
 
 def lesson_of(row: Row, places: Sequence[int], templates: Templates) -> Lesson:

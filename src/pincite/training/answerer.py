@@ -9,7 +9,6 @@ import json
 import random
 import shutil
 import warnings
-from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,7 +24,7 @@ from pincite.training.answer_rows import Lesson, LessonMaker, read_rows
 from pincite.training.encoder import progress_callback, resume, trainer_arguments
 from pincite.training.groups import Tell, Warn
 from pincite.training.network import write_card
-from pincite.training.recipe import MODEL, AnswererRecipe, Run, begun
+from pincite.training.recipe import MAX_BAD, MODEL, AnswererRecipe, Run, begun
 from pincite.training.verifier import Progress
 
 LESSONS = "lessons.jsonl"
@@ -92,7 +91,7 @@ def train_answerer(run: Run[AnswererRecipe], tell: Tell, warn: Warn, progress: P
     with durable.replacing(run.folder / MODEL) as part:
         trainer.model.save_pretrained(part, save_embedding_layers=False)
         tokenizer.save_pretrained(part)
-        _write_cards(part, {"kind": "answerer", "base": run.base, **about, "recipe": kept})
+        write_card(part, {"kind": "answerer", "base": run.base, **about, "recipe": kept})
     return run.folder / MODEL
 
 
@@ -143,10 +142,9 @@ def prepared(
 
     def skip(error: InputError) -> None:
         bad.append(error)
-        if len(bad) > run.max_bad:
+        if len(bad) > MAX_BAD:
             raise InputError(
-                f"More than {run.max_bad} lines or files cannot be used; the last: {error} Fix "
-                "them, or raise --max-bad-rows."
+                f"More than {MAX_BAD} lines or files cannot be used; the last: {error}"
             ) from error
         warn(f"skipped: {error}")
 
@@ -155,12 +153,7 @@ def prepared(
     maker = LessonMaker(
         templates, n_tokens, recipe.max_tokens, recipe.seed, special_tokens(tokenizer)
     )
-    files = [run.data]
-    if not run.data.is_file():
-        files = [p for p in sorted(run.data.glob("*.jsonl*")) if p.suffix in (".jsonl", ".gz")]
-    if not files:
-        raise InputError(f"{run.data} is no file, and no folder of .jsonl or .jsonl.gz files.")
-    for path in files:
+    for path in _files_of(run.data):
         for row in read_rows(path, skip):
             maker.add(row)
             if maker.n_rows % TOLD_EVERY == 0:
@@ -168,15 +161,27 @@ def prepared(
     lessons = list(maker.lessons)
     random.Random(f"{recipe.seed} rows").shuffle(lessons)  # noqa: S311 - a sample, not a secret
     lessons = lessons[: recipe.rows or None]
-    for line in maker.summary(len(lessons)):
-        warn(line)
+    warn(f"{len(lessons)} of {maker.n_rows} rows are used.")
+    for why, count in sorted(maker.dropped.items()):
+        warn(f"left out: {count} {why}")
+    if maker.n_cut:
+        warn(f"{maker.n_cut} rows lost abstracts that they do not cite, to fit into max_tokens.")
     if not lessons:
         raise InputError(f"{run.data} has no row that can be learnt from; see what was left out.")
-    rows = {**maker.counts(), "unreadable": len(bad), "learnt_from": len(lessons)}
+    rows = {"read": maker.n_rows, "left_out": maker.dropped, "with_abstracts_cut": maker.n_cut}
+    rows |= {"unreadable": len(bad), "learnt_from": len(lessons)}
     about = {"data": run.data.name, "prompts": templates.fingerprint, "rows": rows}
     durable.write_text(run.folder / COUNTS, json.dumps(about, indent=1) + "\n")
     durable.write_text(kept, "".join(json.dumps(asdict(lesson)) + "\n" for lesson in lessons))
     return lessons
+
+
+def _files_of(data: Path) -> list[Path]:
+    if data.is_file():
+        return [data]
+    if files := [p for p in sorted(data.glob("*.jsonl*")) if p.suffix in (".jsonl", ".gz")]:
+        return files
+    raise InputError(f"{data} is neither a file nor a folder of .jsonl or .jsonl.gz files.")
 
 
 def special_tokens(tokenizer: Any) -> frozenset[str]:
@@ -284,29 +289,4 @@ def export(
     for path in trained.iterdir():
         if not (merge and path.name.startswith("adapter_")):
             shutil.copyfile(path, out / path.name)  # with merge: the tokenizer and its template
-    _write_cards(out, card)
-
-
-def _write_cards(folder: Path, card: dict[str, Any]) -> None:
-    write_card(folder, card)
-    (folder / "README.md").write_text(readme(card), "utf-8")
-
-
-def readme(card: Mapping[str, Any]) -> str:
-    merged = bool(card.get("merged"))
-    return f"""---
-base_model: {card["base"]}
-library_name: {"transformers" if merged else "peft"}
-pipeline_tag: text-generation
-tags: [pincite, {"merged" if merged else "lora"}]
----
-
-# An answerer
-
-{"A model" if merged else "An adapter for a model"} that answers a question from the abstracts that
-it is given, with a reference behind each statement. Made by `pincite train answerer`. What it
-writes may be wrong: `pincite ask` checks every sentence against its references. The base's licence
-applies too.
-
-    {json.dumps(card, indent=1, ensure_ascii=False).replace(chr(10), chr(10) + "    ")}
-"""
+    write_card(out, card)

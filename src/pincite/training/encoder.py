@@ -129,7 +129,7 @@ def prepared(run: Run[EncoderRecipe], tell: Tell, warn: Warn) -> list[Pair]:
     kept, recipe = run.folder / PAIRS, run.recipe
     if kept.exists():
         return [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
-    readings = grouped.read_sets(run.data, recipe, warn, run.max_bad, read_either)
+    readings = grouped.read_sets(run.data, recipe, warn, read_either)
     sought = ("support", "partial", "refute") if recipe.refuted else ("support", "partial")
     rows = [
         row

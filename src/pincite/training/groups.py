@@ -22,7 +22,16 @@ from pincite.protocols import Encoder
 from pincite.text import words
 from pincite.text.passages import cited_passages, windows
 from pincite.training import perturbations
-from pincite.training.recipe import GROUPS, MAX_BAD, EncoderRecipe, Extra, Recipe, SetRecipe
+from pincite.training.recipe import (
+    EXTRA_VISITS,
+    EXTRA_WEIGHT,
+    GROUPS,
+    MAX_BAD,
+    EncoderRecipe,
+    Recipe,
+    Run,
+    SetRecipe,
+)
 from pincite.types import Document, Passage, Span
 
 # A retrieved passage or a changed claim may be refuted or just not mentioned: not supported.
@@ -68,38 +77,32 @@ class Reading:
 OwnRows = Sequence[tuple[SetRecipe, Reading]]
 
 
-def prepared(  # noqa: PLR0913 - each from its own place
-    data: Path,
-    recipe: Recipe,
-    encoder: Encoder | None,
-    folder: Path,
-    tell: Tell,
-    warn: Warn,
-    max_bad: int = MAX_BAD,
-    own: OwnRows = (),
+def prepared(
+    run: Run[Recipe], encoder: Encoder | None, tell: Tell, warn: Warn, own: OwnRows = ()
 ) -> list[Group]:
-    """Load the groups saved in a run's folder, or make them from `data` and save them.
+    """Load the groups saved in the run's folder, or make them from its data and save them.
 
     Groups of `own` rows come after the recipe's and do not change them.
 
     Raises:
-        InputError: A file is missing, or has more than `max_bad` malformed rows.
+        InputError: A file is missing, or has more than MAX_BAD malformed rows.
     """
-    if (folder / GROUPS).exists():
-        return read_groups(folder / GROUPS)
-    readings = read_sets(data, recipe, warn, max_bad)
+    recipe, saved = run.recipe, run.folder / GROUPS
+    if saved.exists():
+        return read_groups(saved)
+    readings = read_sets(run.data, recipe, warn)
     searched = [row for each in recipe.sets if each.retrieve for row in readings[each.name].rows]
     found: dict[str, list[str]] = {}
     if searched and recipe.negatives:
         evidences = [row.evidence for row in searched]
-        with indexed(folder / "evidence", evidences, encoder, tell) as corpus:
+        with indexed(run.folder / "evidence", evidences, encoder, tell) as corpus:
             found = negatives(corpus, searched, encoder is not None, tell)
     groups: list[Group] = []
     all_sets = [*((wanted, readings[wanted.name]) for wanted in recipe.sets), *own]
     for n, (wanted, reading) in enumerate(all_sets, 1):
         groups += groups_of(reading.rows, wanted, recipe, lambda row: found.get(row.claim, ()))
         tell("cutting evidence", n, len(all_sets))
-    write_groups(folder / GROUPS, groups)
+    write_groups(saved, groups)
     return groups
 
 
@@ -110,30 +113,29 @@ def read_sets(
     data: Path,
     recipe: Recipe | EncoderRecipe,
     warn: Warn,
-    max_bad: int,
     read: Read = read_labelled,
 ) -> dict[str, Reading]:
     """Read the recipe's sets by name; warns of skipped rows.
 
     Raises:
-        InputError: A file is missing, or has more than `max_bad` malformed rows.
+        InputError: A file is missing, or has more than MAX_BAD malformed rows.
     """
-    readings = {each.name: read_set(data, each, recipe.seed, max_bad, read) for each in recipe.sets}
+    readings = {each.name: read_set(data, each, recipe.seed, read) for each in recipe.sets}
     _warn_of_bad(readings.values(), warn)
     return readings
 
 
-def read_own(extra: Extra, seed: int, warn: Warn, max_bad: int) -> OwnRows:
-    """Read the user's rows, one set per file.
+def read_own(files: Sequence[Path], seed: int, warn: Warn) -> OwnRows:
+    """Read the user's rows, one numbered set per file: moving a file does not change the run.
 
     Raises:
-        InputError: A file cannot be read, has no rows, or more than `max_bad` malformed ones.
+        InputError: A file cannot be read, has no rows, or more than MAX_BAD malformed ones.
     """
+    own = []
     try:
-        own = [
-            (wanted, _read_file(path, wanted, seed, max_bad, read_labelled))
-            for path, wanted in zip(extra.files, extra.sets, strict=True)
-        ]
+        for number, path in enumerate(files, 1):
+            wanted = SetRecipe(f"own rows {number}", visits=EXTRA_VISITS, weight=EXTRA_WEIGHT)
+            own.append((wanted, _read_file(path, wanted, seed, read_labelled)))
     except InputError as error:
         raise InputError(
             "A file of --extra cannot be used; expected what `pincite feedback export --format "
@@ -149,13 +151,11 @@ def _warn_of_bad(readings: Iterable[Reading], warn: Warn) -> None:
             warn(f"skipped: {message}")
 
 
-def read_set(
-    folder: Path, wanted: SetRecipe, seed: int, max_bad: int, read: Read = read_labelled
-) -> Reading:
+def read_set(folder: Path, wanted: SetRecipe, seed: int, read: Read = read_labelled) -> Reading:
     """Read the sampled rows of one set, in an order set by the seed; `read` parses the format.
 
     Raises:
-        InputError: The file is missing or unreadable, has no rows, or more than `max_bad` malformed
+        InputError: The file is missing or unreadable, has no rows, or more than MAX_BAD malformed
             ones.
     """
     path = next(
@@ -163,18 +163,17 @@ def read_set(
     )
     if path is None:
         raise InputError(f"{folder} has no {wanted.name}.jsonl.gz, which the recipe names.")
-    return _read_file(path, wanted, seed, max_bad, read)
+    return _read_file(path, wanted, seed, read)
 
 
-def _read_file(path: Path, wanted: SetRecipe, seed: int, max_bad: int, read: Read) -> Reading:
+def _read_file(path: Path, wanted: SetRecipe, seed: int, read: Read) -> Reading:
     bad: list[str] = []
 
     def note(error: InputError) -> None:
         bad.append(str(error))
-        if len(bad) > max_bad:
+        if len(bad) > MAX_BAD:
             raise InputError(
-                f"{path} has more than {max_bad} bad rows; the last: {error} Fix the file, or "
-                "raise --max-bad-rows."
+                f"{path} has more than {MAX_BAD} bad rows; the last: {error}"
             ) from error
 
     rows = list(read(path, note))

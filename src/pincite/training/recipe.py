@@ -8,7 +8,7 @@ and a different one is rejected.
 import hashlib
 import json
 import tomllib
-from dataclasses import asdict, field
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
@@ -23,6 +23,8 @@ SHIPPED = Path(__file__).parent / "verifier.toml"
 ENCODER = Path(__file__).parent / "encoder.toml"
 ANSWERER = Path(__file__).parent / "answerer.toml"
 MAX_BAD = 20  # malformed rows skipped per file before the run is rejected
+# Of the user's rows: those of the small clean sets of the shipped recipe.
+EXTRA_VISITS, EXTRA_WEIGHT = 2, 1.5
 GROUPS = "groups.jsonl"  # in a run's folder
 STATE = "state.safetensors"
 RECORD = "run.json"
@@ -48,26 +50,6 @@ class SetRecipe:
     retrieve: bool = False  # search its evidence for negatives
     held_back: bool = False  # never train on a fifth of its claims: `groups.is_held_back`
     window_words: Count = 0  # of its passages; 0: the recipe's
-
-
-@dataclass(frozen=True, slots=True)
-class Extra:
-    """The user's rows, as `pincite feedback export` writes them.
-
-    Visits and weight default to those of the small clean sets of the shipped recipe.
-    """
-
-    files: tuple[Path, ...] = ()
-    visits: int = 2
-    weight: float = 1.5
-
-    @property
-    def sets(self) -> tuple[SetRecipe, ...]:
-        """One set per file, numbered, so that moving a file does not change the run."""
-        return tuple(
-            SetRecipe(f"own rows {n}", visits=self.visits, weight=self.weight)
-            for n in range(1, len(self.files) + 1)
-        )
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)
@@ -194,8 +176,7 @@ class Run(Generic[R]):
     dense: bool = True  # find negatives by meaning too, not only by words
     device: str = "auto"  # or cpu, cuda
     threads: int = 0  # 0: all cores
-    max_bad: int = MAX_BAD
-    extra: Extra = field(default_factory=Extra)  # for a verifier only
+    extra: tuple[Path, ...] = ()  # for a verifier: files of the user's rows
 
 
 def begun(run: Run[R]) -> str:
@@ -262,9 +243,7 @@ def _inputs(run: Run[R]) -> dict[str, Any]:
     inputs |= {f"recipe.{key}": value for key, value in asdict(run.recipe).items()}
     # By content: an export of feedback grows under the same name.
     inputs["extra rows"] = [
-        f"sha256 {hashlib.sha256(path.read_bytes()).hexdigest()[:16]}, "
-        f"visits {run.extra.visits}, weight {float(run.extra.weight)}"
-        for path in run.extra.files
+        f"sha256 {hashlib.sha256(path.read_bytes()).hexdigest()[:16]}" for path in run.extra
     ]
     # Round trip through JSON to compare equal with the record.
     found: dict[str, Any] = json.loads(json.dumps(inputs))

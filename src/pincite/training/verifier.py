@@ -47,7 +47,7 @@ def train_verifier(run: Run[Recipe], tell: Tell, warn: Warn, progress: Progress)
         MissingModel: The base, teacher or encoder cannot be found.
     """
     # Before the run is recorded, so that a bad file can be fixed and the command repeated.
-    own = grouped.read_own(run.extra, run.recipe.seed, warn, run.max_bad)
+    own = grouped.read_own(run.extra, run.recipe.seed, warn)
     device = begun(run)
     model, tokenizer = network.load(run.base)
     teacher = None
@@ -58,9 +58,7 @@ def train_verifier(run: Run[Recipe], tell: Tell, warn: Warn, progress: Progress)
     encoder = None
     if run.dense and not (run.folder / GROUPS).exists():
         encoder = OnnxEncoder(weights.locate(weights.ENCODER), threads=run.threads)
-    groups = grouped.prepared(
-        run.data, run.recipe, encoder, run.folder, tell, warn, run.max_bad, own
-    )
+    groups = grouped.prepared(run, encoder, tell, warn, own)
     train(groups, run.recipe, model.to(device), tokenizer, run.folder, teacher, progress)
     n_own = sum(len(reading.rows) for _, reading in own) + network.own_rows(Path(run.base))
     network.write_model(model, tokenizer, run.folder / MODEL, network.own_card(n_own))

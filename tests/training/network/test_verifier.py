@@ -349,7 +349,7 @@ def run(tmp_path: Path) -> Run[Recipe]:
 
 def test_the_same_run_goes_on_also_elsewhere(run: Run[Recipe]) -> None:
     record(run)
-    record(replace(run, device="cuda", threads=3, max_bad=1))
+    record(replace(run, device="cuda", threads=3))
     kept = json.loads((run.folder / RECORD).read_text())
     assert kept["recipe.strategy"] == "hard_em"
     assert kept["base"] == "base"
@@ -483,10 +483,9 @@ def test_a_trained_model_can_be_base_and_teacher_of_the_next(
     [
         (["--base", "no/such/folder"], 6, "folder cannot be loaded as a Hugging Face encoder"),
         (["--teacher", "data"], 6, "data holds no trained verifier"),
-        (["--max-bad-rows", "0"], 3, "more than 0 bad rows"),
         (["--recipe", "none.toml"], 2, "none.toml cannot be read as a recipe"),
     ],
-    ids=["base", "teacher", "bad rows", "recipe"],
+    ids=["base", "teacher", "recipe"],
 )
 def test_what_is_wrong_is_one_message(
     home: Path, train: Callable[..., str], more: list[str], code: int, message: str
@@ -506,7 +505,7 @@ def test_rows_of_ones_own_are_counted_in_the_card_and_kept_to(
     assert weights.read_card(home / "out")["own_rows"] == 5
     assert "My own" not in (home / "out" / "pincite.json").read_text()
     write(home / "moved.jsonl", rows_of(6, seed=9))
-    for more in (["--extra", "moved.jsonl"], [], ["--extra", "moved.jsonl", "--extra-visits", 5]):
+    for more in (["--extra", "moved.jsonl"], []):
         assert "extra rows was ['sha256 " in train("--run", "run", *more, code=2)
 
 
