@@ -224,7 +224,9 @@ def result_page(
         copies = site.own.of(look.who.account_id).all()
         copy = next((each for each in reversed(copies) if each.sha256 == sha256), None)
     values |= {"copy": copy, "refused": refused}
-    return page(request, "verified.html", look.who, status=422 if refused else 200, **values)
+    # For a script that opens a finding, render only its part of the page.
+    name = "finding.html" if request.headers.get("hx-target") == "finding" else "verified.html"
+    return page(request, name, look.who, status=422 if refused else 200, **values)
 
 
 def _threshold(request: Request) -> float | None:
