@@ -26,7 +26,6 @@ HTML = b"\n <!-- note --><!DOCTYPE html><html><body>x</body></html>"
         (b"\x89PNG\r\n", "https://e.org/a", "text/html", Format.UNSUPPORTED),
         (b"PK\3\4", "https://e.org/a.docx", None, Format.UNSUPPORTED),
         (b"PK\3\4...word/document.xml", "https://e.org/a", "text/html", Format.DOCX),
-        (b"\0\0\0\x20ftypmp42", "https://e.org/a", None, Format.UNSUPPORTED),
         (b"<svg xmlns='x'>", "https://e.org/a", "image/svg+xml", Format.UNSUPPORTED),
         (b"{}", "https://e.org/a", "application/json", Format.UNSUPPORTED),
         (b"a,b", "https://e.org/a.csv", None, Format.UNSUPPORTED),

@@ -22,9 +22,7 @@ from pincite.types import Document, Reason, Unchecked
 
 GOOD = "The old bridge at Varde was opened in 1931.\n"
 RANDOM = random.Random(7)
-SMALL = Limits(
-    max_bytes=3_000_000, seconds=5, pdf_memory=200_000_000
-)  # so that bombs need not be large to be bombs
+SMALL = Limits(max_bytes=3_000_000, seconds=5)  # so that bombs need not be large to be bombs
 
 WORDS = b"word " * 30
 LAUGHS = b'<!DOCTYPE l [<!ENTITY a "ha">' + b"".join(
@@ -258,5 +256,5 @@ def test_a_file_of_broken_lines_is_given_up(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("megabytes", "reason"), [(200, Unchecked), (1_000, Document)])
 def test_forms_within_forms_of_a_pdf_have_a_limit_of_memory(megabytes: int, reason: type) -> None:
-    limits = Limits(pdf_memory=megabytes * 1_000_000, seconds=60)
+    limits = Limits(memory=megabytes * 1_000_000, seconds=60)
     assert isinstance(read_bytes(nested_forms(5, 9), url="u", limits=limits), reason)

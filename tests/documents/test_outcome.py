@@ -202,26 +202,6 @@ def test_a_real_page_like_them_is_read(words: tuple[str, ...], extra: str) -> No
     assert words[1].split(".")[0] in document(outcome(*words, extra=extra)).text
 
 
-BANNERS = [
-    '<div id="wm-ipp-base"><p>25 captures</p><p>05 Jan 2013 - 12 May 2021</p></div>',
-    '<div id="wm-ipp-print">The Wayback Machine - https://web.archive.org/web/2013/http://e.org/</div>',
-    "<p>The Wayback Machine - https://web.archive.org/web/20130105000000/http://e.org/a</p>",
-    "<p>This is an archived copy of http://e.org/a, captured on 5 January 2013.</p>",
-    "<p>You are viewing an archived web page, collected at the request of Varde Library.</p>",
-    "<p>This snapshot, taken on 05/01/2013, shows web content acquired for preservation.</p>",
-    '<div id="_wb_plain_banner">This is an archived page from Saturday, 5 January 2013.</div>',
-    "<p>12 captures</p><p>05 Jan 2013 - 12 May 2021</p><p>About this capture</p>",
-]
-
-
-@pytest.mark.parametrize("banner", BANNERS)
-def test_the_banner_of_a_web_archive_is_no_text(banner: str) -> None:
-    source = page("The mill", MILL, "It burnt down in 1944 and was never built again by anybody.")
-    source = source.replace(b"<body>", b"<body>" + banner.encode())
-    text = document(read_bytes(source, url="u", content_type="text/html")).text
-    assert not [w for w in "captur archive Wayback snapshot 2013".split() if w in text]
-
-
 def test_a_page_about_archives_keeps_its_lines() -> None:
     line = "The Wayback Machine was opened to the public in October 2001."
     assert line in document(outcome("Archives", "Share", "History", line, MILL)).text

@@ -79,7 +79,6 @@ def test_reasons(make_pdf: Callable[..., bytes], locked: bytes) -> None:
     assert reason(read(locked)) is Reason.ENCRYPTED
     assert reason(read(make_pdf([[], []]))) is Reason.EMPTY
     assert reason(read(b"%PDF-1.7 but no more")) is Reason.UNDECODABLE
-    assert reason(read(whole, Limits(pdf_pages=1))) is Reason.TOO_LARGE
     assert reason(read(whole, Limits(max_chars=20))) is Reason.TOO_LARGE
 
 

@@ -116,25 +116,6 @@ def test_offline_only_what_is_kept(zoo: Zoo, cache: FetchCache) -> None:
         assert isinstance(WebSources(web, cache).fetch(urls)[1], Fetched)
 
 
-def test_a_stale_page_is_asked_for_by_its_mark(zoo: Zoo, cache: FetchCache) -> None:
-    url = zoo.add(
-        Page("marked", reply(ETag='"v1"', Last_Modified="Mon, 01 Jan 2024 00:00:00 GMT"), None)
-    )
-    with client(zoo, keep_days=0.0) as web:
-        (first,) = WebSources(web, cache).fetch([url])
-    zoo.pages["marked.test", "/2019/05/a-bridge.html"] = reply(b"", "304 Not Modified")
-    with client(zoo) as web:
-        (second,) = WebSources(web, cache).fetch([url])
-        (third,) = WebSources(web, cache).fetch([url])
-    assert zoo.headers[-1]["if-none-match"] == '"v1"'
-    assert zoo.headers[-1]["if-modified-since"].startswith("Mon, 01 Jan")
-    assert isinstance(first, Fetched)
-    assert isinstance(second, Fetched)
-    assert isinstance(third, Fetched)
-    assert first.body == second.body == third.body == GOOD
-    assert len(zoo.headers) == 3  # robots.txt, and the page twice
-
-
 @pytest.mark.parametrize(("status", "hours"), [("404 No", 24), ("403 No", 1), ("503 No", 1)])
 def test_failures_are_kept_for_a_shorter_time(
     status: str, hours: int, zoo: Zoo, cache: FetchCache

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, unquote_to_bytes, urljoin, urlsplit
 
 from pincite.documents import jsonl, read, warc
-from pincite.documents.body import DEFAULT_LIMITS, Limits, too_large
+from pincite.documents.body import DEFAULT_LIMITS, MAX_REFUSED_IN_A_ROW, Limits, too_large
 from pincite.documents.text import code_of, decoded, one_line
 from pincite.errors import InputError
 from pincite.text.hosts import original_of
@@ -220,15 +220,18 @@ def rows(
 
     `called` maps the manifest's file names to files stored under other names.
     """
+    n_bad = 0
     for n, (number, record, broken) in enumerate(_records(path, limits)):
-        if n == MAX_ROWS:
+        if n == MAX_ROWS or n_bad == MAX_REFUSED_IN_A_ROW:
             yield Problem(path.name, number, f"{n:,} rows; the rest is not read")
             return
         try:
             if broken:
                 raise ValueError(broken)
             yield _entry(record, path.parent, called or {}, number)
+            n_bad = 0
         except ValueError as error:
+            n_bad += 1
             yield Problem(path.name, number, str(error))
 
 

@@ -30,7 +30,7 @@ from pincite.documents import outcome
 from pincite.documents.body import Body
 from pincite.documents.dates import iso_date
 from pincite.documents.outcome import Markup
-from pincite.documents.text import cleaned, code_of, decoded, one_line, without_banner
+from pincite.documents.text import cleaned, code_of, decoded, one_line
 from pincite.documents.xml_records import no_fault_of_memory
 from pincite.text.identifiers import doi_in
 from pincite.text.sentences import n_words
@@ -466,14 +466,13 @@ FULL_TEXT_WORDS = 200
 def read_html(body: Body) -> Document | Unchecked:
     source = decoded(body.data, body.charset, declared_charset(body.data))
     if source is None:
-        return Unchecked(body.url, Reason.UNDECODABLE, "the bytes are no text in any encoding")
+        return Unchecked(body.url, Reason.UNDECODABLE, "the bytes are not text in any encoding")
     page = parsed(source)
     if page is None:
         return Unchecked(body.url, Reason.EMPTY, "the page has no text")
     drop_camouflaged(page)
     join_terms(page)
     seen, names, pieces = visible(page, MAX_ANCHORS)
-    seen = without_banner(seen)
     signs = markup_of(page, title_of(page), seen)
     declared = language_declared(page)
     stated = statements_of(page)
@@ -482,7 +481,6 @@ def read_html(body: Body) -> Document | Unchecked:
     lines = (article.text or "").split("\n") if article else []
     lines = [line.strip("| ") if line.startswith("|") else line for line in lines]
     running = cleaned("\n".join(line for line in lines if not _TABLE_RULE.fullmatch(line)))
-    running = without_banner(running)
     n_article, n_visible = n_words(running), n_words(seen)
     text = seen
     if running and (n_article > FULL_TEXT_WORDS or n_article >= MIN_SHARE * n_visible):

@@ -7,13 +7,11 @@ document gets a fresh worker.
 
 Before each document a worker limits its address space and its processor time, by a system timer
 that ends the process. Elapsed time is not limited, so a busy machine rejects no document. Windows
-has neither limit: there a timer ends the process after a fixed time, backed by a thread that needs
-no GIL, for when a C extension blocks the timer.
+has neither limit: there the parent ends a worker after a fixed time.
 """
 
 import atexit
 import contextlib
-import faulthandler
 import importlib.util
 import json
 import os
@@ -34,7 +32,7 @@ from pincite.types import Document, Reason, Unchecked
 
 Found = Document | Unchecked
 LIMITED = importlib.util.find_spec("resource") is not None  # not on Windows
-# Exit code of a worker that ran out of time: from the system's timer, or from faulthandler.
+# Exit code of a worker that ran out of time: from the system's timer, or ended by the parent.
 _SPENT = -signal.SIGPROF if LIMITED else 1
 _READERS = {
     Format.HTML: ("html", "read_html"),
@@ -46,6 +44,7 @@ _READERS = {
     "jats record": ("papers", "read_jats_record"),
     "pubmed record": ("papers", "read_pubmed_record"),
 }
+UNCOUNTED = 4  # elapsed seconds per processor second, where the latter is not measured
 _ENDING_SECONDS = 5.0  # a worker that closed its pipes needs milliseconds to exit
 _TOGETHER, _TOGETHER_BYTES = 64, 1 << 20
 _LENGTH = struct.Struct(">Q")
@@ -65,7 +64,7 @@ def read(reader: str, body: Body) -> list[Found]:
         return [_found(one) for one in reply["found"][0]]
     if "missing" in reply:
         raise ModuleNotFoundError(reply["missing"], name=reply["name"])
-    return [_refusal(reply, body, reader)]
+    return [_refusal(reply, body)]
 
 
 def read_many(reader: str, items: Iterable[Body | Found]) -> Iterator[Found]:
@@ -107,10 +106,6 @@ def read_here(reader: str, body: Body) -> list[Found]:
     return found if isinstance(found, list) else [found]
 
 
-def memory_of(reader: str, limits: Limits) -> int:
-    return min(limits.memory, limits.pdf_memory) if reader == Format.PDF else limits.memory
-
-
 def write_frame(file: IO[bytes], data: bytes) -> None:
     file.write(_LENGTH.pack(len(data)))
     file.write(data)
@@ -142,14 +137,21 @@ class _Process:
         self._stdout = cast(IO[bytes], self._process.stdout)
         self.n_read = 0
 
-    def ask(self, frames: Sequence[bytes]) -> dict[str, Any]:
-        """Return the reply, or `died` with the exit code if the worker ended."""
+    def ask(self, frames: Sequence[bytes], seconds: float) -> dict[str, Any]:
+        """Return the reply, or `died` with the exit code if the worker ended.
+
+        `seconds` is the processor time allowed for all documents in the request.
+        """
         self.n_read += 1
         reply = None
+        timer = threading.Timer(UNCOUNTED * seconds, self._process.kill)
+        if not LIMITED:
+            timer.start()
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             for frame in frames:
                 write_frame(self._stdin, frame)
             reply = read_frame(self._stdout)
+        timer.cancel()
         if reply is None:  # the pipe is closed, so there is no more to come
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_ENDING_SECONDS)
@@ -186,9 +188,12 @@ class _Pool:
         frames = [json.dumps(request).encode(), *(body.data for body in bodies)]
         with self._lock:
             process = self._idle.pop() if self._idle else _Process()
-        reply = self._reply(process, frames)
+        seconds = bodies[0].limits.seconds * len(bodies)
+        reply = self._reply(process, frames, seconds)
         broke = "memory" in reply or reply.get("died", _SPENT) != _SPENT
-        return self._reply(_Process(), frames) if again and broke and process.n_read > 1 else reply
+        if again and broke and process.n_read > 1:
+            reply = self._reply(_Process(), frames, seconds)
+        return reply
 
     def end(self) -> None:
         with self._lock:
@@ -200,9 +205,9 @@ class _Pool:
         """After a fork, leave the workers to the parent process."""
         self._idle, self._lock = [], threading.Lock()
 
-    def _reply(self, process: _Process, frames: Sequence[bytes]) -> dict[str, Any]:
+    def _reply(self, process: _Process, frames: Sequence[bytes], seconds: float) -> dict[str, Any]:
         try:
-            reply = process.ask(frames)
+            reply = process.ask(frames, seconds)
         except BaseException:  # Ctrl-C: the document is no longer needed
             process.end()
             raise
@@ -226,18 +231,16 @@ def _found(reply: Mapping[str, Any]) -> Found:
     return Document(**reply)
 
 
-def _refusal(reply: Mapping[str, Any], body: Body, reader: str) -> Unchecked:
+def _refusal(reply: Mapping[str, Any], body: Body) -> Unchecked:
     reason, limits = Reason.UNDECODABLE, body.limits
     if "memory" in reply:
         reason = Reason.TOO_LARGE
-        detail = f"reading it took more than {memory_of(reader, limits) / 1e9:g} GB of memory"
+        detail = f"reading it took more than {limits.memory / 1e9:g} GB of memory"
     elif "failed" in reply:
         detail = f"the reader failed: {reply['failed']}"
     elif (code := reply["died"]) == _SPENT:
-        reason, detail = (
-            Reason.TIMED_OUT,
-            f"it was not read in {limits.seconds:g} s of processor time",
-        )
+        reason = Reason.TIMED_OUT
+        detail = f"reading it took more than {limits.seconds:g} s of processor time"
     else:
         how = signal.Signals(-code).name if code < 0 else f"status {code}"
         detail = f"the reader ended with {how}"
@@ -248,8 +251,6 @@ def _refusal(reply: Mapping[str, Any], body: Body, reader: str) -> Unchecked:
 
 # Freed memory seldom returns to the system, so a worker this large is replaced.
 FAT = 600_000_000
-SECOND_CHANCE = 5.0  # seconds until the fallback ends the process
-UNCOUNTED = 4  # elapsed seconds per processor second, where the latter is not measured
 
 resource: Any = import_module("resource") if LIMITED else None
 
@@ -278,7 +279,7 @@ def _answer(request: Mapping[str, Any], bodies: Sequence[bytes]) -> dict[str, An
     found = list[list[dict[str, Any]]]()
     try:
         for known, data in zip(request["bodies"], bodies, strict=True):
-            with _limited(limits, memory_of(reader, limits)):
+            with _limited(limits):
                 documents = read_here(reader, Body(data=data, limits=limits, **known))
                 found.append(
                     [{name: getattr(d, name) for name in d.__dataclass_fields__} for d in documents]
@@ -293,23 +294,12 @@ def _answer(request: Mapping[str, Any], bodies: Sequence[bytes]) -> dict[str, An
 
 
 @contextmanager
-def _limited(limits: Limits, memory: int) -> Iterator[None]:
+def _limited(limits: Limits) -> Iterator[None]:
     """Limit the process's time and memory within the context; exceeding the time ends it."""
     if not LIMITED:
-        allowed = UNCOUNTED * limits.seconds
-        timer = threading.Timer(allowed, os._exit, [1])
-        timer.daemon = True
-        timer.start()
-        # It needs no GIL, which a long search in C holds. But it reads frames that may change
-        # meanwhile, and alone it failed in one run of four. So it comes second.
-        faulthandler.dump_traceback_later(allowed + SECOND_CHANCE, exit=True)
-        try:
-            yield
-        finally:
-            timer.cancel()
-            faulthandler.cancel_dump_traceback_later()
+        yield
         return
-    limit(resource.RLIMIT_AS, memory)
+    limit(resource.RLIMIT_AS, limits.memory)
     signal.setitimer(signal.ITIMER_PROF, limits.seconds)
     try:
         yield
@@ -328,17 +318,11 @@ def limit(what: int, amount: int) -> None:
 
 
 def _bytes_held() -> int:
-    """The process's memory, or its peak where the system does not report it.
-
-    On Linux the peak includes the parent's at the fork. Windows reports nothing.
-    """
-    if not LIMITED:
-        return 0
+    """The process's memory on Linux; 0 on other systems."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         n_pages = int(Path("/proc/self/statm").read_text().split()[1])
         return n_pages * int(resource.getpagesize())
-    most: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * 1024
+    return 0
 
 
 if __name__ == "__main__":

@@ -34,7 +34,6 @@ _INVISIBLE = re.compile(
 )
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _SPACES = re.compile("[ \t\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]+")
-_ODD_SPACE = re.compile("[\t\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _LIGATURES = dict(enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"), start=0xFB00))
 _LIGATURE = re.compile("[\ufb00-\ufb06]")
 # Unicode's stream-safe format (UAX #15, section 13). Without it, normalising takes quadratic time:
@@ -61,25 +60,13 @@ def cleaned(text: str) -> str:
 
 
 def _normalized(text: str) -> str:
-    """Normalise to NFC, with only visible characters, plain spaces and line feeds.
-
-    Texts have few distinct characters, and most have none that change, so checking them first takes
-    a third of the time.
-    """
-    signs = "".join(set(text))
-    if _BREAKS.search(signs):
-        text = _BREAKS.sub("\n", text)
-    if _INVISIBLE.search(signs):
-        text = _INVISIBLE.sub("", text)
-    if not text.isascii():
-        if _SURROGATES.search(signs):
-            text = _SURROGATES.sub("\ufffd", text)
-        if _LIGATURE.search(signs):
-            text = _LIGATURE.sub(lambda match: _LIGATURES[ord(match[0])], text)
-        if _NO_WESTERN_LETTER.search(text):
-            text = _stacked_marks().sub(lambda match: match[0][:MAX_MARKS], text)
-        text = unicodedata.normalize("NFC", text)
-    return _SPACES.sub(" ", text) if _ODD_SPACE.search(signs) else text
+    """Normalise to NFC, with only visible characters, plain spaces and line feeds."""
+    text = _INVISIBLE.sub("", _BREAKS.sub("\n", text))
+    text = _SURROGATES.sub("\ufffd", text)
+    text = _LIGATURE.sub(lambda match: _LIGATURES[ord(match[0])], text)
+    if _NO_WESTERN_LETTER.search(text):
+        text = _stacked_marks().sub(lambda match: match[0][:MAX_MARKS], text)
+    return _SPACES.sub(" ", unicodedata.normalize("NFC", text))
 
 
 def one_line(text: str | None) -> str:
@@ -137,7 +124,7 @@ def _decode(data: bytes, declared: list[str]) -> str | None:
         if data.startswith(mark):
             return data.decode(name, "replace")
     seven_bit = [name for name in declared if name.startswith(_SEVEN_BIT)]
-    for name in (*seven_bit, *_two_byte(data), "utf-8", *declared):
+    for name in (*seven_bit, "utf-8", *declared):
         with contextlib.suppress(UnicodeError):
             return data.decode(name)
     text = data.decode("utf-8", "replace")
@@ -159,17 +146,6 @@ def codec_of(label: str | None) -> str | None:
     found = webencodings.lookup(label) or webencodings.lookup(label.replace("_", "-"))
     name = found.codec_info.name if found else ""
     return {"gbk": "gb18030", "replacement": None, "": None}.get(name, name)
-
-
-def _two_byte(data: bytes) -> tuple[str, ...]:
-    """Detect UTF-16 and its byte order: every other byte of Western text is zero."""
-    head = data[:2000]
-    if len(head) < 8 or head.count(0) < len(head) // 4:
-        return ()
-    even, odd = head[::2].count(0), head[1::2].count(0)
-    if min(even, odd) > len(head) // 20:
-        return ()
-    return ("utf-16-le",) if odd > even else ("utf-16-be",)
 
 
 def _detected(data: bytes) -> str:
@@ -195,7 +171,7 @@ _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n(?:---|\.\.\.)\n", re.DOTALL)
 def read_text(body: Body) -> Document | Unchecked:
     text = decoded(body.data, body.charset)
     if text is not None:
-        text = unwrapped(without_banner(cleaned(text)))  # pages may be stored as plain text, too
+        text = unwrapped(cleaned(text))
     return _document(body, "text", text, {})
 
 
@@ -256,10 +232,10 @@ def _document(
     body: Body, kind: str, raw: str | None, front: dict[str, str]
 ) -> Document | Unchecked:
     if raw is None:
-        return Unchecked(body.url, Reason.UNDECODABLE, "the bytes are no text in any encoding")
+        return Unchecked(body.url, Reason.UNDECODABLE, "the bytes are not text in any encoding")
     text = cleaned(raw)
     if not text:
-        return Unchecked(body.url, Reason.EMPTY, "the file has no words")
+        return Unchecked(body.url, Reason.EMPTY, "the file contains no words")
     stated = re.match(r"\d{4}(-\d\d(-\d\d)?)?", front.get("date", ""))
     return Document(
         url=body.url,
@@ -300,46 +276,6 @@ def _parser() -> Any:
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark").enable(["table", "strikethrough"])
-
-
-# Archive banners in copies that kept the words but not the elements; matched as whole lines.
-_BANNER_LINES = 12
-_BANNER_LINE = re.compile(
-    r"(internet archive )?(the )?wayback machine( ?[-–—] ?https?://\S*)?"
-    r"|https?://(web\.archive\.org/web|archive\.(today|is|ph|li|fo|vn|md))/\S*"
-    r"|[\d,]+ captures?( \d.*)?|\d{1,2} \w{3,9} \d{4} ?[-–] ?\d{1,2} \w{3,9} \d{4}"
-    r"|about this capture|collected by|timestamps"
-    r"|(this is|you are (viewing|looking at)) an? (archived|cached|saved|preserved) "
-    r"(web ?page|web ?site|copy|version|snapshot|capture|page)\b.{0,300}"
-    r"|\W*(the national archives\W+)?(archived content\W+)?this "
-    r"(snapshot|page|website|copy|capture),?( was| is)? "
-    r"(taken|captured|archived|crawled|saved|acquired|preserved) (on|by|from|at)\b.{0,300}"
-    r"|external links, forms,? and search( boxes)? may not (work|function).{0,200}"
-    r"|(archive\.today|archive\.is|archive\.ph|webpage capture|all snapshots( from host.{0,100})?)"
-    r"|(saved from|no other snapshots from this url|history|←prior|next→|webpage screenshot"
-    r"|share|download \.zip|report bug or abuse)"
-    r"|archived (from|by) (the )?(original|\S+ on \d).{0,200}",
-    re.IGNORECASE,
-)
-_BANNER_SIGN = re.compile(
-    r"wayback machine|archiv|captures?\b|snapshot|webpage capture", re.IGNORECASE
-)
-
-
-def without_banner(text: str) -> str:
-    r"""Strip the lines that an archive inserted above a page.
-
-    >>> without_banner("The Wayback Machine - https://web.archive.org/web/2013/\nA mill.")
-    'A mill.'
-    """
-    lines = text.split("\n")
-    top = [line for line in lines[:_BANNER_LINES] if not _BANNER_LINE.fullmatch(line.strip())]
-    if len(top) == min(len(lines), _BANNER_LINES):
-        return text
-    dropped = (line for line in lines[:_BANNER_LINES] if line not in top)
-    if not any(_BANNER_SIGN.search(line) for line in dropped):
-        return text
-    return "\n".join([*top, *lines[_BANNER_LINES:]]).strip("\n")
 
 
 MIN_WORDS = 20  # of shorter texts, names and numbers decide

@@ -21,7 +21,6 @@ Resolve = Callable[[str, int], list[str]]  # host, port → addresses; OSError i
 PORTS = (80, 443, 8080, 8443)
 DEFAULT_PORTS = {"http": 80, "https": 443}
 MAX_URL = 4_000  # characters; servers refuse longer ones
-RESOLVERS = threading.BoundedSemaphore(64)  # concurrent look-ups; a stuck one cannot be cancelled
 
 # Addresses outside the public internet: IANA's special-purpose registries (RFC 6890 and updates),
 # multicast and Azure's metadata; written out because `ipaddress.is_global` differs between Python
@@ -146,20 +145,15 @@ def _answers(target: Target, resolve: Resolve, seconds: float) -> list[str]:
             answers.append(resolve(target.host, target.port))
         except Exception as error:  # from any resolver: passed to the waiting thread
             answers.append(error)
-        finally:
-            RESOLVERS.release()
 
-    why, cause = "too many names are being looked up", None
-    if RESOLVERS.acquire(timeout=seconds):
-        thread = threading.Thread(target=ask, name="resolve", daemon=True)
-        thread.start()
-        thread.join(seconds)
-        answer = answers[0] if answers else None
-        if isinstance(answer, list):
-            return answer
-        cause = answer
-        why = f"no address ({answer})" if answer else f"not resolved within {seconds:g} s"
-    raise NoSuchHost(f"{target.host}: {why}.", target.url, of_host=True) from cause
+    thread = threading.Thread(target=ask, name="resolve", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    answer = answers[0] if answers else None
+    if isinstance(answer, list):
+        return answer
+    why = f"no address ({answer})" if answer else f"not resolved within {seconds:g} s"
+    raise NoSuchHost(f"{target.host}: {why}.", target.url, of_host=True) from answer
 
 
 def _host(host: str, shown: str, url: str) -> str:

@@ -49,7 +49,7 @@ REDIRECTS = (301, 302, 303, 307, 308)
 PASSING = (429, 500, 502, 503, 504, 520, 521, 522, 523, 524)  # 52x: a CDN cannot reach its host
 HOST_FAILURE_SECONDS = 600.0  # how long an unreachable host is not tried again
 # Other headers may be secrets of the original host, so redirects to other hosts drop them.
-_CARRIED = ("accept", "accept-language", "if-none-match", "if-modified-since")
+_CARRIED = ("accept", "accept-language")
 Check = Callable[[Target], None]
 
 

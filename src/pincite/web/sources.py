@@ -118,7 +118,6 @@ _NO_FILE = (BodyTooLarge, BodyCut, BadEncoding, RedirectedTooOften, UnsafeAddres
 ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.5"
 HOUR = DAY / 24
 TOO_MANY = 429  # HTTP status: too many requests
-_KEPT_HEADERS = ("content-type", "etag", "last-modified")
 
 Outcome = Fetched | Unchecked
 State = Literal["asked", "came", "kept", "failed", "sought"]  # sought: looked up in an archive
@@ -226,11 +225,8 @@ class WebSources:
         if host in self._refusing:
             detail = f"{host} answered {TOO_MANY} to another page and is left alone for this run"
             return Unchecked(key, Reason.REFUSED, detail)
-        stale = self._cache.get(key)
         try:
-            response = self._client.get(
-                key, accept=ACCEPT, headers=_conditions(stale), check=self._check_robots
-            )
+            response = self._client.get(key, accept=ACCEPT, check=self._check_robots)
         except FetchStopped:
             raise
         except FetchingIsOff as error:
@@ -238,22 +234,19 @@ class WebSources:
         except FetchError as error:
             kept = self._kept_failure(of_error(key, error), error.url or key, error.status)
         else:
-            kept = self._kept(key, response, stale)
+            kept = self._kept(key, response)
         self._cache.put(kept)
         if kept.status == TOO_MANY:
             self._refusing.add(host)
         return _outcome(key, kept)
 
-    def _kept(self, key: str, response: Response, stale: Kept | None) -> Kept:
-        seconds = self._client.rules.keep_days * DAY
-        if response.status == 304 and stale and stale.body is not None:
-            return stale.lasting(seconds)
+    def _kept(self, key: str, response: Response) -> Kept:
         failed = of_reply(key, response.status, response.url, response.redirected)
         if failed:
             return self._kept_failure(failed, response.url, response.status)
-        headers = {name: v for name, v in response.headers.items() if name in _KEPT_HEADERS}
+        headers = {"content-type": response.headers.get("content-type", "")}
         kept = Kept(key, response.url, response.status, headers, response.body)
-        return kept.lasting(seconds)
+        return kept.lasting(self._client.rules.keep_days * DAY)
 
     def _kept_failure(self, failed: Unchecked, final_url: str, status: int | None) -> Kept:
         seconds = self._client.rules.keep_failures_days * DAY
@@ -321,20 +314,13 @@ def _key(url: str) -> str:
     return url.strip().partition("#")[0]
 
 
-def _conditions(stale: Kept | None) -> dict[str, str]:
-    if not stale or stale.body is None:
-        return {}
-    names = {"etag": "if-none-match", "last-modified": "if-modified-since"}
-    return {names[name]: v for name, v in stale.headers.items() if name in names}
-
-
 def _outcome(key: str, kept: Kept) -> Outcome:
     if kept.reason:
         return Unchecked(key, Reason(kept.reason), kept.detail)
     return Fetched(
         key,
         kept.final_url,
-        kept.headers.get("content-type"),
+        kept.headers.get("content-type") or None,
         kept.body or b"",
         datetime.fromtimestamp(kept.fetched, UTC).isoformat(timespec="seconds"),
     )
