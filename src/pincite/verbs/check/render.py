@@ -111,17 +111,14 @@ def sides(result: ReadingResult) -> list[dict[str, Any]]:
     neutral = [n for n in judged if items[n].passage.doc_id not in deciding]
     if not judged:
         return []
-    return [
-        {**side, "documents": _documents(result, places)}
-        for side, places in zip(_SIDES, (for_it, against, neutral), strict=True)
-    ]
-
-
-def _documents(result: ReadingResult, places: Sequence[int]) -> list[dict[str, Any]]:
-    grouped: dict[str, list[int]] = {}
-    for place in places:
-        grouped.setdefault(result.items[place].passage.doc_id, []).append(place)
-    return [_document(result, of_one) for of_one in grouped.values()]
+    views = []
+    for side, places in zip(_SIDES, (for_it, against, neutral), strict=True):
+        by_document: dict[str, list[int]] = {}
+        for place in places:
+            by_document.setdefault(items[place].passage.doc_id, []).append(place)
+        documents = [_document(result, of_one) for of_one in by_document.values()]
+        views.append({**side, "documents": documents})
+    return views
 
 
 def _document(result: ReadingResult, places: Sequence[int]) -> dict[str, Any]:
@@ -170,20 +167,29 @@ def page_of(item: Weighed) -> PageNumber | None:
 def measures_to_html(result: Mapping[str, Any]) -> str:
     points = [
         {
-            "x": round(one["mean_probability"] * _PLOT, 1),
-            "y": round((1 - one["share_supported"]) * _PLOT, 1),
-            "r": round(3 + 2 * one["n"] ** 0.5, 1),
-            "title": f"{one['mean_probability']:.2f} said, {one['share_supported']:.2f} true, "
-            f"{one['n']} statements",
+            "x": round(point["mean_probability"] * _PLOT, 1),
+            "y": round((1 - point["share_supported"]) * _PLOT, 1),
+            "r": round(3 + 2 * point["n"] ** 0.5, 1),
+            "title": f"{point['mean_probability']:.2f} said, {point['share_supported']:.2f} true, "
+            f"{point['n']} statements",
         }
-        for one in result["reliability"]
+        for point in result["reliability"]
+    ]
+    rows = [
+        {
+            **row,
+            "right": row["said"] == row["label"],
+            "outcome": wording.LABELS[Outcome(row["outcome"])],
+            "degree": wording.signed(row["doc"]),
+        }
+        for row in result["rows"]
     ]
     said = list(next(iter(result["confusion"].values())))
     return templates.page("check_measures.html.j2").render(
         result=result,
         groups={"all": result, **result["by_type"]},
         names={name: name.replace("_", " ") for name in (*result["confusion"], *said)},
-        rows=[_measured(row) for row in result["rows"]],
+        rows=rows,
         said=said,
         points=points,
         side=_PLOT,
@@ -191,21 +197,12 @@ def measures_to_html(result: Mapping[str, Any]) -> str:
     )
 
 
-def _measured(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        **row,
-        "right": row["said"] == row["label"],
-        "outcome": wording.LABELS[Outcome(row["outcome"])],
-        "degree": wording.signed(row["doc"]),
-    }
-
-
 # ── CSV ───────────────────────────────────────────────────────────────────────────────────────────
 
 COLUMNS = (
-    "statement reading_id reading kind origin outcome reading_doc n_texts n_failed side doc "
-    "prob_supported prob_refuted strong_contradiction published url title author publisher quote "
-    "copies failed origin corpus"
+    "statement reading_id reading kind reading_origin outcome reading_doc n_texts n_failed side "
+    "doc prob_supported prob_refuted strong_contradiction published url title author publisher "
+    "quote copies failed origin corpus"
 ).split()
 
 
@@ -222,41 +219,58 @@ def to_csv(report: CheckReport) -> str:
 def rows(report: CheckReport) -> Iterator[list[object]]:
     """Yield the values of `COLUMNS`. A reading without evidence has one row."""
     for check in report.checks:
-        yield from shown(_of_check, check)
+        yield from shown(_check_rows, check)
 
 
-def _of_check(check: Check) -> list[list[object]]:
-    rows = list[list[object]]()
+def _check_rows(check: Check) -> list[list[object]]:
+    rows = list[dict[str, object]]()
     for result in check.results:
         reading, weight = result.reading, result.weight
-        head: list[object] = [check.statement, reading.reading_id, reading.text, reading.kind]
-        head += [reading.origin, weight.outcome, _rounded(weight.doc)]
-        head += [weight.n_texts, weight.n_failed]
-        found = [_of_item(result, n) for n in range(len(result.items))]
+        head = {
+            "statement": check.statement,
+            "reading_id": reading.reading_id,
+            "reading": reading.text,
+            "kind": reading.kind,
+            "reading_origin": reading.origin,
+            "outcome": weight.outcome,
+            "reading_doc": _rounded(weight.doc),
+            "n_texts": weight.n_texts,
+            "n_failed": weight.n_failed,
+        }
+        parts = [_item_values(result, n) for n in range(len(result.items))]
         unused = [(page.url, f"{page.reason}: {page.detail}") for page in result.unread]
         unused += [(page.url, f"{page.bar}: {page.detail}") for page in result.excluded]
-        for url, why in unused:
-            known = {"side": "unused", "url": url, "failed": why, "origin": CopyKind.LIVE}
-            found.append([known.get(column) for column in COLUMNS[len(head) :]])
-        nothing: list[object] = [None] * (len(COLUMNS) - len(head))
-        rows += [[*head, *row] for row in found or [nothing]]
-    return rows
+        parts += [
+            {"side": "unused", "url": url, "failed": why, "origin": CopyKind.LIVE}
+            for url, why in unused
+        ]
+        rows += [head | part for part in parts or [{}]]
+    return [[row.get(column) for column in COLUMNS] for row in rows]
 
 
-def _of_item(result: ReadingResult, place: int) -> list[object]:
-    """Return the columns from `side` on."""
+def _item_values(result: ReadingResult, place: int) -> dict[str, object]:
     item = result.items[place]
-    passage, outcome, meta = item.passage, item.outcome, item.meta
-    row: list[object] = [item.side, _rounded(item.doc)]
+    passage, outcome = item.passage, item.outcome
+    values = {
+        "side": item.side,
+        "doc": _rounded(item.doc),
+        "strong_contradiction": place in result.weight.contradictions,
+        "published": item.published,
+        "url": passage.url,
+        "title": passage.title,
+        "author": item.meta.get("author"),
+        "publisher": item.meta.get("publisher"),
+        "copies": " ".join(item.copies),
+        "origin": item.origin,
+        "corpus": item.corpus or None,
+    }
     if isinstance(outcome, Failed):
-        row += [None, None]
-    else:
-        row += [_rounded(outcome.prob_supported), _rounded(outcome.prob_refuted)]
-    row += [place in result.weight.contradictions, item.published, passage.url, passage.title]
-    row += [meta.get("author"), meta.get("publisher")]
-    failed = f"{outcome.step}: {outcome.detail}" if isinstance(outcome, Failed) else None
-    row.append(None if isinstance(outcome, Failed) else outcome.quoted or None)
-    return [*row, " ".join(item.copies), failed, item.origin, item.corpus or None]
+        return values | {"failed": f"{outcome.step}: {outcome.detail}"}
+    return values | {
+        "prob_supported": _rounded(outcome.prob_supported),
+        "prob_refuted": _rounded(outcome.prob_refuted),
+        "quote": outcome.quoted or None,
+    }
 
 
 def _rounded(value: float | None) -> float | None:
@@ -284,20 +298,18 @@ def to_claimreview(report: CheckReport) -> str:
 
 def _reviews(check: Check, report: CheckReport, number: int) -> list[dict[str, Any]]:
     return [
-        _review(result, report)
-        | _published(report, f"reading-{number}-{result.reading.reading_id[1:]}")
+        _review(result, report, f"reading-{number}-{result.reading.reading_id[1:]}")
         for result in check.results
         if confirmation.rank(result.weight.outcome) is not None
     ]
 
 
-_NAMES = ("claimreview.author", "claimreview.author_url", "claimreview.url")
+_PUBLISHER = ("claimreview.author", "claimreview.author_url", "claimreview.url")
 
 
 def lacking(report: CheckReport) -> str:
     """List the unset settings that search engines expect in the document; empty if none."""
-    given = report.settings
-    absent = [name for name in _NAMES if not given.get(name)]
+    absent = [name for name in _PUBLISHER if not report.settings.get(name)]
     if not absent:
         return ""
     return (
@@ -305,27 +317,17 @@ def lacking(report: CheckReport) -> str:
     )
 
 
-def _published(report: CheckReport, anchor: str) -> dict[str, Any]:
-    given = report.settings
-    name, site, page = (str(given.get(name) or "") for name in _NAMES)
-    author = {"name": name} if name else {}
-    author |= {"url": site} if safe_link(site) else {}
-    found: dict[str, Any] = {}
-    if author:
-        found["author"] = {"@type": "Organization", **author}
-    if safe_link(page):
-        found["url"] = page if "#" in page else f"{page}#{anchor}"
-    return found
-
-
-def _review(result: ReadingResult, report: CheckReport) -> dict[str, Any]:
-    outcome = result.weight.outcome
+def _review(result: ReadingResult, report: CheckReport, anchor: str) -> dict[str, Any]:
+    outcome, settings = result.weight.outcome, report.settings
     rank = confirmation.rank(outcome)
     assert rank is not None
-    language = code_of(str(report.settings.get("language") or ""))
-    return {
+    language = code_of(str(settings.get("language") or ""))
+    name, site, page = (str(settings.get(key) or "") for key in _PUBLISHER)
+    author = ({"name": name} if name else {}) | ({"url": site} if safe_link(site) else {})
+    url = page if "#" in page else f"{page}#{anchor}"
+    review = {
         "@type": "ClaimReview",
-        **({"inLanguage": language} if language else {}),
+        "inLanguage": language or None,
         "claimReviewed": one_line(result.reading.text),
         "datePublished": report.created[:10],
         "itemReviewed": {"@type": "Claim", "name": one_line(result.reading.text)},
@@ -339,7 +341,10 @@ def _review(result: ReadingResult, report: CheckReport) -> dict[str, Any]:
         },
         "reviewBody": wording.ADVICE,
         "citation": [_work(item) for item in result.items if item.side in ("for", "against")],
+        "author": {"@type": "Organization", **author} if author else None,
+        "url": url if safe_link(page) else None,
     }
+    return {key: value for key, value in review.items() if value is not None}
 
 
 def _work(item: Weighed) -> dict[str, Any]:
@@ -353,8 +358,6 @@ def _work(item: Weighed) -> dict[str, Any]:
 
 # ── Markdown ──────────────────────────────────────────────────────────────────────────────────────
 
-_NONE = math.nan  # for missing numbers: EvidenceSeeker's filters round every number
-
 
 class _Member(str):
     """A text that also acts as a member of EvidenceSeeker's enumerations, with its `.value`."""
@@ -362,9 +365,9 @@ class _Member(str):
     value: str
 
     def __new__(cls, text: str, value: str) -> "_Member":
-        made = super().__new__(cls, text)
-        made.value = value
-        return made
+        member = super().__new__(cls, text)
+        member.value = value
+        return member
 
 
 class _Lenient(dict[str, Any]):
@@ -386,8 +389,8 @@ def to_markdown(
     report: CheckReport,
     template: Path | None = None,
     *,
-    show_documents: bool = True,
     translation: Mapping[str, str] | None = None,
+    shipped: str = "check.md.j2",
 ) -> str:
     """Render all checks, one after another, with a template that a user can replace.
 
@@ -398,47 +401,36 @@ def to_markdown(
     Raises:
         ConfigError: the template cannot be read or filled in.
     """
-    words = {"translation": _Lenient(translation or {})}
-    return _filled(report, template, words, show_documents=show_documents)
+    texts = _Lenient(translation or {})
+
+    def filled(check: Check) -> str:
+        return templates.markdown(template, _values(check, report, texts), shipped=shipped)
+
+    return "\n".join(shown(filled, check) for check in report.checks)
 
 
 def to_footnotes(report: CheckReport) -> str:
-    return _filled(report, None, {}, shipped="check_footnotes.md.j2")
-
-
-def _filled(
-    report: CheckReport,
-    template: Path | None,
-    more: Mapping[str, object],
-    *,
-    shipped: str = "check.md.j2",
-    show_documents: bool = True,
-) -> str:
-    def filled(check: Check) -> str:
-        values = _values(check, report, show_documents)
-        return templates.markdown(template, {**values, **more}, shipped=shipped)
-
-    return "\n".join(shown(filled, check) for check in report.checks)
+    return to_markdown(report, shipped="check_footnotes.md.j2")
 
 
 def uid_of(statement: str, created: str) -> str:
     return hashlib.sha256(f"{created}\0{statement}".encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _values(check: Check, report: CheckReport, show_documents: bool) -> dict[str, object]:
-    seeds: dict[str, object] = {
+def _values(check: Check, report: CheckReport, translation: "_Lenient") -> dict[str, object]:
+    theirs: dict[str, object] = {
         "statement": check.statement,
         "time": report.created,
         "claims": list(map(_claim, check.results)),
         "feedback": _Lenient(),
-        "translation": _Lenient(),
-        "show_documents": show_documents,
+        "translation": translation,
+        "show_documents": True,
         "confirmation_level": _Levels({str(o): label for o, label in wording.LABELS.items()}),
     }
     uid = uid_of(check.statement, report.created)
     return {
-        **seeds,
-        "evse_result": {**seeds, "uid": uid, "request": check.statement},
+        **theirs,
+        "evse_result": {**theirs, "uid": uid, "request": check.statement},
         "failures": values_of(check.failures),
         "interpreted_by": check.interpreted_by,
         "complete": check.complete,
@@ -473,19 +465,18 @@ def _claim(result: ReadingResult) -> dict[str, object]:
 
 def _as_document(uid: str, item: Weighed) -> dict[str, Any]:
     passage, outcome = item.passage, item.outcome
-    stated = {"title": passage.title, "url": passage.url, "published": item.published}
-    known = {name: value for name, value in stated.items() if value}
-    failed = (
-        {"step": outcome.step, "detail": outcome.detail} if isinstance(outcome, Failed) else None
-    )
+    source = {"title": passage.title, "url": passage.url, "published": item.published}
+    known = {name: value for name, value in source.items() if value}
     return {
-        **stated,
+        **source,
         "uid": uid,
         "text": passage.text,
         "side": item.side,
         "doc": _rounded(item.doc),
         "quote": "" if isinstance(outcome, Failed) else outcome.quoted,
-        "failed": failed,
+        "failed": {"step": outcome.step, "detail": outcome.detail}
+        if isinstance(outcome, Failed)
+        else None,
         "corpus": item.corpus,
         "metadata": _Lenient({**known, "file_name": passage.url.rpartition("/")[2], **item.meta}),
     }
@@ -502,7 +493,8 @@ def _level(outcome: Outcome) -> _Member:
 
 
 def _number(value: float | None) -> float:
-    return _NONE if value is None else value
+    """Return a number for EvidenceSeeker's filters, which round every value."""
+    return math.nan if value is None else value
 
 
 # ── Log ───────────────────────────────────────────────────────────────────────────────────────────
