@@ -11,10 +11,11 @@ from support.laws import FakeEncoder
 
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.judgement.confirmation import Outcome, StatementType
+from pincite.settings import CheckSettings, Settings
 from pincite.types import Document, Failed, Passage, Span
 from pincite.verbs.check import readings
 from pincite.verbs.check.confirm import VerifierJudge
-from pincite.verbs.check.pipeline import CheckPipeline, PassageFinder, WindowFinder, found_in
+from pincite.verbs.check.pipeline import CheckPipeline, PassageFinder, WindowFinder, candidate
 from pincite.verbs.check.report import Reading
 
 TEXT = (
@@ -50,7 +51,7 @@ def test_a_text_that_two_pages_carry_is_found_once_with_both_addresses(
     of_text = [item for item in result.items if "granite" in item.passage.text]
     (item,) = of_text
     assert {item.passage.url, *item.copies} == {"https://a.example/", "https://copy.example/"}
-    every = PassageFinder(corpus.by("hybrid"), corpus.get, count_copies=True)
+    every = PassageFinder(corpus.by("hybrid"), corpus.get, CheckSettings(count_copies=True))
     (found,) = every.find([READING])
     assert len([f for f in found if "granite" in f.passage.text]) == 2
 
@@ -74,16 +75,18 @@ def test_a_passage_that_is_not_in_the_stored_text_is_no_evidence() -> None:
     document = DOCUMENTS[0]
     said = "The harbour bridge was built of steel."
     passage = Passage(document.doc_id, document.url, "", said, Span(0, len(said)))
-    assert "not stand in the stored text" in found_in(document, passage).lost
-    assert found_in(None, passage).lost
+    assert "not stand in the stored text" in candidate(document, passage).lost
+    assert candidate(None, passage).lost
     true = replace(passage, text=TEXT[:12], span=Span(0, 12))
-    assert found_in(document, true).lost == ""
+    assert candidate(document, true).lost == ""
 
 
 @pytest.mark.parametrize(("window", "n_sentences"), [(0, 1), (1, 2), (3, 4), (9, 5)])
 def test_windows_of_sentences(corpus: EmbeddedCorpus, window: int, n_sentences: int) -> None:
     """The nearest sentence is the first of its text: only those behind it are its neighbours."""
-    finder = WindowFinder(corpus.dense(), FakeEncoder(), corpus.get, top_k=1, window=window)
+    finder = WindowFinder(
+        corpus.dense(), FakeEncoder(), corpus.get, CheckSettings(top_k=1, window_size=window)
+    )
     first = "The harbour bridge was built of granite from the quarry above the river."
     ((found,),) = finder.find([replace(READING, text=first)])
     document = next(d for d in DOCUMENTS if d.url == found.passage.url)
@@ -93,9 +96,10 @@ def test_windows_of_sentences(corpus: EmbeddedCorpus, window: int, n_sentences: 
 
 
 def test_overlapping_windows_count_once(corpus: EmbeddedCorpus) -> None:
-    finder = WindowFinder(corpus.dense(), FakeEncoder(), corpus.get, top_k=6, window=3)
+    finder = WindowFinder(corpus.dense(), FakeEncoder(), corpus.get, CheckSettings(top_k=6))
     once = pipeline(corpus, finder=finder).check(READING.text).results[0]
-    each = pipeline(corpus, finder=finder, count_copies=True).check(READING.text).results[0]
+    settings = Settings(check=CheckSettings(count_copies=True))
+    each = pipeline(corpus, finder=finder, settings=settings).check(READING.text).results[0]
     assert len(once.items) == each.weight.n_texts == 6
     pages = {"https://a.example/", "https://copy.example/"}
     assert {item.passage.url for item in once.items} >= pages

@@ -16,7 +16,7 @@ from pincite.judgement.confirmation import Outcome, StatementType, Weighed, from
 from pincite.types import Claim, Evidence, Failed, Passage, Span
 from pincite.verbs.check import render, terminal
 from pincite.verbs.check.confirm import VerifierJudge
-from pincite.verbs.check.pipeline import CheckPipeline, Found, PassageFinder
+from pincite.verbs.check.pipeline import Candidate, CheckPipeline, PassageFinder
 from pincite.verbs.check.report import Check, CheckReport, Interpretation, Reading
 
 BAD = "unlucky"
@@ -33,10 +33,10 @@ class FoundTexts:
     def __init__(self, texts: Sequence[str] = TEXTS, bad: str = "") -> None:
         self.texts, self.bad = texts, bad
 
-    def find(self, readings: Sequence[Reading]) -> list[list[Found]]:
+    def find(self, readings: Sequence[Reading]) -> list[list[Candidate]]:
         if self.bad and any(self.bad in reading.text for reading in readings):
             raise KeyError(self.bad)
-        return [[Found(passage(t, n)) for n, t in enumerate(self.texts)] for _ in readings]
+        return [[Candidate(passage(t, n)) for n, t in enumerate(self.texts)] for _ in readings]
 
 
 class BadVerifier(WordVerifier):

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from pincite import runtime
 from pincite.completions import Usage
 from pincite.corpus.multi_corpus import Corpora
 from pincite.errors import ConfigError
 from pincite.judgement.confirmation import Outcome
-from pincite.judgement.reliability import ReliabilityList
 from pincite.library.exclusions import Exclusions, chosen_list
 from pincite.library.web_pages import web_candidates, web_pages
 from pincite.llm.calls import Calls
@@ -44,6 +44,10 @@ MAX_WORDS = 100  # of a statement: with a passage, the verifier reads some 300 w
 # Estimated size of a call: a text of 250 words with its prompt, and the mean of an analysis of a
 # few sentences and a one-letter choice.
 PROMPT_TOKENS, REPLY_TOKENS = 700, 130
+
+
+def _no_record(event: Mapping[str, Any]) -> None:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +147,10 @@ def checking(
     chosen = settings.check
     with ExitStack() as stack:
         known = read_replies(trace) if trace and trace.is_file() else {}
-        writer = stack.enter_context(TraceWriter(trace)) if trace else None
+        record = stack.enter_context(TraceWriter(trace)).record if trace else _no_record
         stored = stack.enter_context(runtime.open_corpora(settings, corpus)) if corpus else None
         calls = second = None
         if chosen.asks_a_model:
-            record = writer.record if writer else None
             calls = Calls(runtime.clients(settings.chat), settings.budget.limits, known, record)
         languages = None
         judge: VerifierJudge | ModelJudge
@@ -164,21 +167,25 @@ def checking(
         if calls and chosen.interpretation == "model":
             interpreter = ModelInterpreter(calls, prompts, settings, on_calls)
         listed = chosen_list(settings.library.reliability, settings.language)
-        rules = listed.rules if listed else None
-        web = _web(settings, stack, rules, languages, fetching) if online else None
+        web = None
+        if online:
+            pages = stack.enter_context(web_pages(settings.web, fetching))
+            filters = settings.filters
+            candidates = stack.enter_context(
+                web_candidates(settings.web, pages, settings.language, filters.chosen)
+            )
+            assert candidates
+            exclusions = Exclusions(filters.exclude_hosts, listed.rules if listed else None)
+            web = SearchedWeb(candidates, exclusions, chosen, languages)
         pipeline = CheckPipeline(
             finder=_finder(settings, stored) if stored else None,
             judge=judge,
             interpreter=interpreter,
-            language=settings.language,
-            ignored=chosen.ignored_types,
-            threshold=chosen.threshold,
-            count_copies=chosen.count_copies,
+            settings=settings,
             languages=languages,
+            record=record,
             online=web,
         )
-        if writer:
-            pipeline = replace(pipeline, record=writer.record)
         versions = {
             "pincite": version("pincite"),
             "judge": judge.fingerprint,
@@ -191,17 +198,16 @@ def checking(
         if calls:
             versions["prompts"] = prompts.fingerprint
         warnings = tuple(_warnings(settings, languages))
-        if writer:
-            writer.record(
-                {
-                    "event": "run",
-                    "trace_version": VERSION,
-                    "created": datetime.now(UTC).isoformat(timespec="seconds"),
-                    "settings": public_settings(settings),
-                    "versions": versions,
-                    "warnings": texts(warnings),
-                }
-            )
+        record(
+            {
+                "event": "run",
+                "trace_version": VERSION,
+                "created": datetime.now(UTC).isoformat(timespec="seconds"),
+                "settings": public_settings(settings),
+                "versions": versions,
+                "warnings": texts(warnings),
+            }
+        )
         yield CheckRun(
             settings=settings,
             pipeline=pipeline,
@@ -214,49 +220,16 @@ def checking(
         )
 
 
-def _web(
-    settings: Settings,
-    stack: ExitStack,
-    rules: ReliabilityList | None,
-    languages: frozenset[str] | None,
-    fetching: Callable[[FetchStep], None],
-) -> SearchedWeb:
-    pages = stack.enter_context(web_pages(settings.web, fetching))
-    candidates = stack.enter_context(
-        web_candidates(settings.web, pages, settings.language, settings.filters.chosen)
-    )
-    assert candidates
-    return SearchedWeb(
-        candidates,
-        Exclusions(settings.filters.exclude_hosts, rules),
-        settings.check.top_k,
-        settings.check.passage_words,
-        settings.check.count_copies,
-        languages,
-    )
-
-
 def _finder(settings: Settings, corpora: Corpora) -> PassageFinder | WindowFinder:
     # Wikipedia cannot be a source for itself, but it may be one in a knowledge base.
-    hosts = settings.filters.exclude_hosts
-    if settings.check.retrieval == "windows":
-        return WindowFinder(
-            corpora.dense(hosts, settings.filters.chosen),
-            corpora.encoder or runtime.encoder(settings),
-            corpora.get,
-            settings.check.top_k,
-            settings.check.window_size,
-            settings.retrieval.depth,
-        )
-    by_meaning = settings.check.retrieval == "hybrid"
-    return PassageFinder(
-        runtime.search(settings, corpora, hosts, by_meaning=by_meaning),
-        corpora.get,
-        settings.check.top_k,
-        2 * settings.retrieval.depth,
-        settings.check.passage_words,
-        settings.check.count_copies,
-    )
+    hosts, check, depth = settings.filters.exclude_hosts, settings.check, settings.retrieval.depth
+    if check.retrieval == "windows":
+        dense = corpora.dense(hosts, settings.filters.chosen)
+        encoder = corpora.encoder or runtime.encoder(settings)
+        return WindowFinder(dense, encoder, corpora.get, check, depth)
+    by_meaning = check.retrieval == "hybrid"
+    search = runtime.search(settings, corpora, hosts, by_meaning=by_meaning)
+    return PassageFinder(search, corpora.get, check, 2 * depth)
 
 
 def _warnings(settings: Settings, languages: frozenset[str] | None) -> Iterator[Note]:
@@ -274,23 +247,15 @@ def _warnings(settings: Settings, languages: frozenset[str] | None) -> Iterator[
 
 
 def _estimate(settings: Settings, n_sources: int) -> str:
-    """Estimate the calls per statement; empty without a model.
+    """Estimate a model's calls for each reading; empty if no model confirms.
 
     `n_sources` counts corpus and web: each returns up to `top_k` texts.
     """
-    parts = []
-    if settings.check.interpretation == "model":
-        parts.append("6 calls, and 1 more per reading, to be interpreted")
-    if settings.check.confirmation == "model":
-        n_calls = n_sources * settings.check.top_k * 2 * (1 + settings.check.repetitions)
-        n_prompt, n_reply = n_calls * PROMPT_TOKENS, n_calls * REPLY_TOKENS
-        cost = settings.budget.limits.cost_of(n_prompt, n_reply)
-        priced = f", {cost:.4f} at the prices set" if cost else ""
-        parts.append(
-            f"up to {n_calls} calls ({n_prompt + n_reply:,} tokens{priced}) for each reading that "
-            "is judged"
-        )
-    if not parts:
+    check = settings.check
+    if check.confirmation != "model":
         return ""
-    pace = f"{settings.chat.at_once} at once; the time is estimated after the first replies"
-    return f"A statement takes {', and '.join(parts)}: {pace}."
+    n_calls = n_sources * check.top_k * 2 * (1 + check.repetitions)
+    n_prompt, n_reply = n_calls * PROMPT_TOKENS, n_calls * REPLY_TOKENS
+    cost = settings.budget.limits.cost_of(n_prompt, n_reply)
+    priced = f", {cost:.4f} at the prices set" if cost else ""
+    return f"Each reading takes up to {n_calls} calls ({n_prompt + n_reply:,} tokens{priced})."

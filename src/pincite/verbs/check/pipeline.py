@@ -17,7 +17,8 @@ from pincite.library.exclusions import Exclusions
 from pincite.library.web_pages import WebCandidates
 from pincite.protocols import DocumentsOf, Encoder, Retriever
 from pincite.retrieval.copies import grouped
-from pincite.text.passages import WIDE_WORDS, around
+from pincite.settings import CheckSettings, Settings
+from pincite.text.passages import around
 from pincite.text.sentences import sentences
 from pincite.types import (
     Claim,
@@ -41,7 +42,7 @@ CROWDED = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Candidate:
     """A passage with its origin. `lost` says why it cannot be used, or is empty."""
 
     passage: Passage
@@ -55,10 +56,10 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Retrieved:
+class Retrieval:
     """What was found for a reading, including web pages that could not be used."""
 
-    found: tuple[Found, ...] = ()
+    found: tuple[Candidate, ...] = ()
     unread: tuple[Unchecked, ...] = ()
     excluded: tuple[Exclusion, ...] = ()
 
@@ -70,10 +71,7 @@ class CheckPipeline:
     finder: "PassageFinder | WindowFinder | None"  # None: no corpus
     judge: VerifierJudge | ModelJudge
     interpreter: ModelInterpreter | None = None  # None: by rules
-    language: str = "en"  # of the statements
-    ignored: frozenset[StatementType] = frozenset({StatementType.NORMATIVE})
-    threshold: float = confirmation.THRESHOLD
-    count_copies: bool = False  # every passage counts, as in EvidenceSeeker
+    settings: Settings = field(default_factory=Settings)
     languages: frozenset[str] | None = None  # that the judge reads; None: unknown
     record: Callable[[Mapping[str, Any]], None] = lambda event: None
     online: "SearchedWeb | None" = None  # searched for each reading, in addition to the corpus
@@ -87,7 +85,7 @@ class CheckPipeline:
 
         def interpreted() -> Interpretation:
             if self.interpreter is None:
-                return by_rules(statement, self.language)
+                return by_rules(statement, self.settings.language)
             return self.interpreter.interpret(statement)
 
         return containment.attempted(interpreted, as_stated)
@@ -105,12 +103,13 @@ class CheckPipeline:
     def _checked(self, statement: str, interpretation: Interpretation) -> Check:
         readings = codec.values_of(interpretation)
         self.record({"event": "statement", "statement": statement, "interpretation": readings})
-        judged = [r for r in interpretation.readings if r.kind not in self.ignored]
+        ignored = self.settings.check.ignored_types
+        judged = [r for r in interpretation.readings if r.kind not in ignored]
         retrieved = containment.each(self._retrieved, judged, lambda _, why: why)
         pairs = [
             (reading, each)
             for reading, of_reading in zip(judged, retrieved, strict=True)
-            if isinstance(of_reading, Retrieved)
+            if isinstance(of_reading, Retrieval)
             for each in of_reading.found
         ]
         items: dict[Reading, list[Weighed]] = {reading: [] for reading in judged}
@@ -137,7 +136,7 @@ class CheckPipeline:
         return Check(statement, results, interpretation.by, (*interpretation.failures, *lost))
 
     def _result(
-        self, reading: Reading, retrieved: "Retrieved | Failed | None", items: Sequence[Weighed]
+        self, reading: Reading, retrieved: "Retrieval | Failed | None", items: Sequence[Weighed]
     ) -> ReadingResult:
         """Weigh the judged passages of a reading; `retrieved`: None if its type is ignored."""
         if retrieved is None:
@@ -145,23 +144,23 @@ class CheckPipeline:
             return ReadingResult(reading, (), weight)
         if isinstance(retrieved, Failed):
             return failed(reading)
-        ids = _text_ids([item.passage for item in items])
+        ids, check = _text_ids([item.passage for item in items]), self.settings.check
         weighed = tuple(
-            replace(item, text_id=text_id, side=confirmation.side(item.doc, self.threshold))
+            replace(item, text_id=text_id, side=confirmation.side(item.doc, check.threshold))
             for item, text_id in zip(items, ids, strict=True)
         )
-        how: dict[str, Any] = {"reading": reading.text, "each": self.count_copies}
-        weight = confirmation.weighed_together(weighed, self.threshold, **how)
-        years = confirmation.by_year(weighed, self.threshold, **how)
+        how: dict[str, Any] = {"reading": reading.text, "each": check.count_copies}
+        weight = confirmation.weighed_together(weighed, check.threshold, **how)
+        years = confirmation.by_year(weighed, check.threshold, **how)
         return ReadingResult(reading, weighed, weight, years, retrieved.unread, retrieved.excluded)
 
-    def _retrieved(self, readings: Sequence[Reading]) -> list[Retrieved | Failed]:
+    def _retrieved(self, readings: Sequence[Reading]) -> list[Retrieval | Failed]:
         if not readings:
             return []
         stored = self.finder.find(readings) if self.finder else [[] for _ in readings]
         if self.online is None:
-            return [Retrieved(tuple(found)) for found in stored]
-        both = list[Retrieved | Failed]()
+            return [Retrieval(tuple(found)) for found in stored]
+        both = list[Retrieval | Failed]()
         for reading, found in zip(readings, stored, strict=True):
             pages = self.online.find(reading, {each.passage.url for each in found})
             self.record(
@@ -175,7 +174,7 @@ class CheckPipeline:
             both.append(replace(pages, found=(*found, *pages.found)))
         return both
 
-    def _outcomes(self, pairs: Sequence[tuple[Reading, Found]]) -> list[Evidence | Failed]:
+    def _outcomes(self, pairs: Sequence[tuple[Reading, Candidate]]) -> list[Evidence | Failed]:
         failures = [self._unusable(found) for _, found in pairs]
         usable = [
             (reading, found.passage)
@@ -185,7 +184,7 @@ class CheckPipeline:
         answers = iter(containment.each(self.judge.judge, usable, lambda _, why: why))
         return [failure or next(answers) for failure in failures]
 
-    def _unusable(self, found: Found) -> Failed | None:
+    def _unusable(self, found: Candidate) -> Failed | None:
         if found.lost:
             return Failed("source", found.lost)
         if reads(self.languages, found.language):
@@ -219,20 +218,17 @@ class PassageFinder:
 
     search: Retriever
     documents_of: DocumentsOf
-    top_k: int = 8
+    check: CheckSettings = field(default_factory=CheckSettings)
     passages: int = 200  # retrieved by the search
-    words: int = WIDE_WORDS  # of the judged text around the passage
-    count_copies: bool = False
 
-    def find(self, readings: Sequence[Reading]) -> list[list[Found]]:
+    def find(self, readings: Sequence[Reading]) -> list[list[Candidate]]:
         found = self.search.retrieve([reading.text for reading in readings], self.passages)
-        how = self.top_k, self.words, self.count_copies
-        return [distinct_texts(hits, self.documents_of, *how) for hits in found]
+        return [distinct_texts(hits, self.documents_of, self.check) for hits in found]
 
 
 @dataclass(frozen=True, slots=True)
 class WindowFinder:
-    """EvidenceSeeker's retrieval: the nearest sentences, with `window` sentences on either side.
+    """EvidenceSeeker's retrieval: the nearest sentences, with some sentences on either side.
 
     A corpus has vectors of passages only, so sentences are taken from the `depth` nearest ones.
     """
@@ -240,16 +236,15 @@ class WindowFinder:
     dense: Retriever
     encoder: Encoder
     documents_of: DocumentsOf
-    top_k: int = 8
-    window: int = 3
+    check: CheckSettings = field(default_factory=CheckSettings)
     depth: int = 100
 
-    def find(self, readings: Sequence[Reading]) -> list[list[Found]]:
+    def find(self, readings: Sequence[Reading]) -> list[list[Candidate]]:
         texts = [reading.text for reading in readings]
         found = self.dense.retrieve(texts, self.depth)
         return [self._nearest(text, hits) for text, hits in zip(texts, found, strict=True)]
 
-    def _nearest(self, text: str, hits: Sequence[Hit]) -> list[Found]:
+    def _nearest(self, text: str, hits: Sequence[Hit]) -> list[Candidate]:
         places = [
             (hit.passage, span, span.of(hit.passage.text))
             for hit in hits
@@ -262,10 +257,10 @@ class WindowFinder:
         order = sorted(
             range(len(places)), key=lambda n: (-scores[n], places[n][0].passage_id, places[n][1])
         )
-        chosen = [places[n] for n in order[: self.top_k]]
+        chosen = [places[n] for n in order[: self.check.top_k]]
         documents = self.documents_of([passage.url for passage, *_ in chosen])
         return [
-            found_in(document, self._around(document, passage, span))
+            candidate(document, self._around(document, passage, span))
             for (passage, span, _), document in zip(chosen, documents, strict=True)
         ]
 
@@ -277,7 +272,8 @@ class WindowFinder:
         within = [n for n, each in enumerate(spans) if each.overlaps(place)]
         if not within:
             return passage
-        first, last = max(0, within[0] - self.window), within[-1] + self.window
+        first = max(0, within[0] - self.check.window_size)
+        last = within[-1] + self.check.window_size
         wide = Span(spans[first].start, spans[min(last, len(spans) - 1)].end)
         return replace(passage, text=wide.of(document.text), span=wide)
 
@@ -288,57 +284,54 @@ class SearchedWeb:
 
     candidates: WebCandidates
     exclusions: Exclusions
-    top_k: int = 8
-    words: int = WIDE_WORDS
-    count_copies: bool = False
+    check: CheckSettings
     languages: frozenset[str] | None = None  # that the judge reads; None: unknown
 
-    def find(self, reading: Reading, known: Collection[str]) -> Retrieved:
+    def find(self, reading: Reading, known: Collection[str]) -> Retrieval:
         """Return at most `top_k` texts; `known` are addresses already found elsewhere."""
-        came = self.candidates.of(Claim.alone(reading.text), known, self.exclusions)
-        how = self.top_k, self.words, self.count_copies
-        found, unread = list[Found](), list[Unchecked]()
-        for each in distinct_texts(came.hits, self.candidates.get, *how):
+        pages = self.candidates.of(Claim.alone(reading.text), known, self.exclusions)
+        found, unread = list[Candidate](), list[Unchecked]()
+        for each in distinct_texts(pages.hits, self.candidates.get, self.check):
             if reads(self.languages, each.language):
                 found.append(replace(each, origin=CopyKind.LIVE))
             elif each.passage.url not in {page.url for page in unread}:
                 page = Unchecked(each.passage.url, Reason.LANGUAGE, each.language or "")
                 unread.append(page)
-        return Retrieved(tuple(found), (*came.unread, *unread), came.excluded)
+        return Retrieval(tuple(found), (*pages.unread, *unread), pages.excluded)
 
 
 def distinct_texts(
-    hits: Sequence[Hit], documents_of: DocumentsOf, top_k: int, words: int, count_copies: bool
-) -> list[Found]:
+    hits: Sequence[Hit], documents_of: DocumentsOf, check: CheckSettings
+) -> list[Candidate]:
     """Return the first `top_k` texts, dropping passages contained in an earlier one."""
-    groups = [[hit] for hit in hits] if count_copies else grouped(hits)
-    chosen: list[Found] = []
+    groups = [[hit] for hit in hits] if check.count_copies else grouped(hits)
+    chosen: list[Candidate] = []
     # In portions: documents may be long, and the first portion is usually enough.
-    for start in range(0, CROWDED * top_k, top_k):
-        portion = groups[start : start + top_k]
+    for start in range(0, CROWDED * check.top_k, check.top_k):
+        portion = groups[start : start + check.top_k]
         documents = documents_of([group[0].passage.url for group in portion])
         for group, document in zip(portion, documents, strict=True):
-            found = found_in(document, group[0].passage, [hit.passage.url for hit in group[1:]])
+            found = candidate(document, group[0].passage, [hit.passage.url for hit in group[1:]])
             if any(_contains(other.passage, found.passage) for other in chosen):
                 continue
             if document and not found.lost:
-                span = around(document, found.passage.span, words)
+                span = around(document, found.passage.span, check.passage_words)
                 wide = replace(found.passage, text=span.of(document.text), span=span)
                 found = replace(found, passage=wide)
             chosen.append(found)
-            if len(chosen) == top_k:
+            if len(chosen) == check.top_k:
                 return chosen
     return chosen
 
 
-def found_in(document: Document | None, passage: Passage, copies: Sequence[str] = ()) -> Found:
+def candidate(document: Document | None, passage: Passage, copies: Sequence[str] = ()) -> Candidate:
     """Add the document's metadata; the passage is lost unless the stored text has it verbatim."""
     if document is None or passage.span.of(document.text) != passage.text:
-        return Found(passage, lost="the passage does not stand in the stored text")
+        return Candidate(passage, lost="the passage does not stand in the stored text")
     if retraction_of(document) is Retraction.YES:
-        return Found(passage, lost="the source was retracted")
+        return Candidate(passage, lost="the source was retracted")
     others = tuple(url for url in dict.fromkeys(copies) if url != passage.url)
-    return Found(
+    return Candidate(
         passage,
         document.published,
         document.language,

@@ -251,7 +251,7 @@ def _check_rows(check: Check) -> list[list[object]]:
 def _item_values(result: ReadingResult, place: int) -> dict[str, object]:
     item = result.items[place]
     passage, outcome = item.passage, item.outcome
-    values = {
+    values: dict[str, object] = {
         "side": item.side,
         "doc": _rounded(item.doc),
         "strong_contradiction": place in result.weight.contradictions,
