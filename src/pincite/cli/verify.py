@@ -9,8 +9,7 @@ import hashlib
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from pincite.verbs.verify.articles import Wikis
     from pincite.verbs.verify.build import Run
     from pincite.verbs.verify.estimate import Estimate
+    from pincite.verbs.verify.worklist import Row
 
 HOST_WIDTH = 40  # characters of the progress line, so that the bar still fits
 SAMPLED = 5  # articles fetched to estimate a long list
@@ -93,7 +93,9 @@ def command(
     For many articles (--titles, --category, --dump), --out gets a report of each and a work-list,
     the riskiest article first. Run the same command again to continue after an interruption.
     """
-    from pincite.verbs.verify import articles, build, estimate
+    from pincite.library import download
+    from pincite.models import weights
+    from pincite.verbs.verify import articles, build
 
     outputs = options.pop_outputs(given)
     fail_on, limit, excluded = (given.pop(key) for key in ("fail_on", "limit", "show_excluded"))
@@ -110,7 +112,10 @@ def command(
             raise click.UsageError("Expected --out FOLDER, and no ARTICLE beside a list of them.")
         batch = Batch(settings, corpora, sources, out, quiet)
         if dump:
-            batch.check_dump(_local(dump, quiet), on, workers)
+            with options.progress(quiet) as display:
+                cache = weights.cache_folder().parent / "downloads"
+                (local,) = download.local([dump], cache, display).paths
+            batch.check_dump(local, on, workers)
         elif only_estimate:
             _print_estimate(batch.estimate(titles, category), settings, outputs["json"])
         else:
@@ -133,8 +138,7 @@ def command(
             _print_estimate(run.estimate(page), settings, outputs["json"])
             return
         if not quiet and _asks_others(settings):
-            for line in estimate.lines(run.estimate(page), settings):
-                options.say(f"  {line}")
+            _say_estimate(run.estimate(page), settings)
         report = run.verify(page, display, in_passing(display))
     deliver(report, outputs, limit=limit, quiet=quiet, excluded=excluded)
     if report.stopped:
@@ -159,19 +163,18 @@ def _check_dump_options(dump: Any, others: Any, on: str, settings: Settings) -> 
         )
 
 
-def _local(dump: Path | str, quiet: bool) -> Path:
-    from pincite.library import download
-    from pincite.models import weights
-
-    with options.progress(quiet) as display:
-        return download.local([dump], weights.cache_folder().parent / "downloads", display).paths[0]
-
-
 def _asks_others(settings: Settings) -> bool:
     """Whether a run waits for hosts or servers; if not, findings come before an estimate."""
     from pincite.verbs.verify import estimate
 
     return settings.web.online or estimate.asks_a_server(settings)
+
+
+def _say_estimate(plan: "Estimate", settings: Settings) -> None:
+    from pincite.verbs.verify import estimate
+
+    for line in estimate.lines(plan, settings):
+        options.say(f"  {line}")
 
 
 def _print_estimate(plan: "Estimate", settings: Settings, json_path: Path | None) -> None:
@@ -242,56 +245,60 @@ def deliver(
     options.deliver(writers, outputs, show, quiet)
 
 
-@dataclass(frozen=True, slots=True)
 class Batch:
-    """Many articles, how they are checked, and where their reports go."""
+    """Checks many articles; `out` gets a report of each, and a work-list over them."""
 
-    settings: Settings
-    corpora: Sequence[Path | str] | None
-    sources: Path | None
-    out: Path
-    quiet: bool
+    def __init__(
+        self,
+        settings: Settings,
+        corpora: Sequence[Path | str] | None,
+        sources: Path | None,
+        out: Path,
+        quiet: bool,
+    ) -> None:
+        self.settings, self.corpora, self.sources = settings, corpora, sources
+        self.out, self.quiet = out, quiet
+        self._rows: list[Row] = []
 
     def check_list(self, titles: Path | None, category: str | None) -> None:
         """Check the articles of a file or a category; Ctrl-C still leaves a work-list."""
         from pincite.library import web_pages
-        from pincite.verbs.verify import articles, build, estimate
+        from pincite.verbs.verify import articles, build
         from pincite.wiki.api import Page, article_of
 
+        wants_estimate = not self.quiet and _asks_others(self.settings)
         with (
             web_pages.open_web(self.settings.web) as web,
             options.progress(self.quiet) as display,
         ):
-            wikis, addresses = self._listed(web, titles, category)
-            with self._verifying(fetched(display)) as run:
-                folder = Folder(self.out, run, len(addresses), self.quiet)
+            wikis, addresses = self._list_articles(web, titles, category)
+            with self._verifying(fetched(display)) as run, self._worklist(len(addresses)):
 
                 def is_done(site: Site, revision_id: str) -> bool:
-                    return folder.is_done(_name(site.host, revision_id))
+                    return self._is_done(run, _name(site.host, revision_id))
 
                 def report(page: Page) -> Report | str:
+                    nonlocal wants_estimate
                     article = article_of(page)
-                    # The first article represents the others.
-                    if not self.quiet and not folder.n_checked and _asks_others(self.settings):
-                        for line in estimate.lines(run.estimate(article), self.settings):
-                            options.say(f"  {line}")
+                    if wants_estimate:  # the first article represents the others
+                        _say_estimate(run.estimate(article), self.settings)
+                        wants_estimate = False
                     return run.verify(article, display)
 
-                with folder.listed_at_end():
-                    for number, address in enumerate(addresses, 1):
-                        page = articles.page_of(wikis, address, is_done)
-                        head = f"{number}/{len(addresses)}"
-                        if isinstance(page, Exception):
-                            options.say(f"{head} {page}", self.quiet)
-                            folder.not_checked(str(address), str(page))
-                        elif page is not None:
-                            options.say(f"{head} {articles.about(page)}", self.quiet)
-                            found = containment.attempted(
-                                partial(report, page), build.could_not_be_checked
-                            )
-                            name = _name(page.site.host, page.revision_id)
-                            folder.take(str(address), name, found)
-                        display("articles", number, len(addresses))
+                for number, address in enumerate(addresses, 1):
+                    page = articles.page_of(wikis, address, is_done)
+                    head = f"{number}/{len(addresses)}"
+                    if isinstance(page, Exception):
+                        options.say(f"{head} {page}", self.quiet)
+                        self._add_problem(str(address), str(page))
+                    elif page is not None:
+                        options.say(f"{head} {articles.about(page)}", self.quiet)
+                        found = containment.attempted(
+                            partial(report, page), build.could_not_be_checked
+                        )
+                        name = _name(page.site.host, page.revision_id)
+                        self._store(str(address), name, found)
+                    display("articles", number, len(addresses))
 
     def check_dump(self, dump: Path, on: str, workers: int | None) -> None:
         """Check every article of a dump, here or on Ray's workers; the reports are the same."""
@@ -305,28 +312,27 @@ class Batch:
             options.parallel(on, workers) as parallel,
             options.progress(self.quiet) as display,
             self._verifying() as run,
+            self._worklist(total),
         ):
-            folder = Folder(self.out, run, total, self.quiet)
             report_on = run.report_on
             if isinstance(parallel, OnRay):
                 report_on = build.Elsewhere(self.settings, self.corpora, self.sources).report_on
-            under_way = deque[PageText]()  # workers run ahead
+            started = deque[PageText]()  # workers run ahead
 
-            def waiting() -> Iterator[PageText]:
+            def remaining_pages() -> Iterator[PageText]:
                 nonlocal n_done
                 for page in read_pages_of(dump, None):
-                    if folder.is_done(_name_in_dump(dump, page)):
+                    if self._is_done(run, _name_in_dump(dump, page)):
                         n_done += 1
                     else:
-                        under_way.append(page)
+                        started.append(page)
                         yield page
 
-            with folder.listed_at_end():
-                for found in parallel.map(report_on, waiting()):
-                    page = under_way.popleft()
-                    folder.take(page.title, _name_in_dump(dump, page), found)
-                    n_done += 1
-                    display("articles", n_done, total)
+            for found in parallel.map(report_on, remaining_pages()):
+                page = started.popleft()
+                self._store(page.title, _name_in_dump(dump, page), found)
+                n_done += 1
+                display("articles", n_done, total)
 
     def estimate(self, titles: Path | None, category: str | None) -> "Estimate":
         from pincite.library import web_pages
@@ -334,7 +340,7 @@ class Batch:
         from pincite.wiki.api import Page, article_of
 
         with web_pages.open_web(self.settings.web) as web:
-            wikis, addresses = self._listed(web, titles, category)
+            wikis, addresses = self._list_articles(web, titles, category)
             n = min(SAMPLED, len(addresses))
             chosen = [addresses[i * len(addresses) // n] for i in range(n)]
             pages = [articles.page_of(wikis, address, lambda *_: False) for address in chosen]
@@ -347,16 +353,16 @@ class Batch:
         with self._verifying() as run:
             return estimate.together([run.estimate(article) for article in found], len(addresses))
 
-    @contextmanager
-    def _verifying(self, fetching: Callable[[Any], None] = lambda _: None) -> Iterator["Run"]:
+    def _verifying(
+        self, fetching: Callable[[Any], None] = lambda _: None
+    ) -> AbstractContextManager["Run"]:
         from pincite.verbs.verify import build
 
-        with build.verifying(
+        return build.verifying(
             self.settings, self.corpora, self.sources, own_copies=True, fetching=fetching
-        ) as run:
-            yield run
+        )
 
-    def _listed(
+    def _list_articles(
         self, web: Any, titles: Path | None, category: str | None
     ) -> tuple["Wikis", Sequence[ArticleAddress]]:
         from pincite.verbs.verify import articles
@@ -365,103 +371,78 @@ class Batch:
         wikis = articles.Wikis(web, lambda line: options.say(line, self.quiet))
         return wikis, articles.list_articles(wikis, self.settings, lines, category)
 
-
-class Folder:
-    """The reports of many articles, and the work-list over them."""
-
-    def __init__(self, path: Path, run: "Run", n_articles: int, quiet: bool) -> None:
-        """Raises InputError if the folder cannot be created."""
-        from pincite.verbs.verify.build import report_settings
-        from pincite.verbs.verify.worklist import Row
-
-        self._path, self._n_articles, self._quiet = path, n_articles, quiet
-        self._settings, self._versions = report_settings(run.settings), run.versions
-        self._rows: list[Row] = []
-        self.n_checked = 0  # in this run
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{path} cannot be made a folder: {error.strerror}.") from error
-        options.say(f"{n_articles} articles, reports in {path}", quiet)
-
-    def is_done(self, name: str) -> bool:
+    def _is_done(self, run: "Run", name: str) -> bool:
         """Whether a complete report with this run's settings exists; if so, it is listed."""
-        from pincite.verbs.verify.build import decisive
+        from pincite.verbs.verify.build import decisive, report_settings
+        from pincite.verbs.verify.worklist import row_of
 
         try:
-            found = Report.from_file(self._path / f"{name}.json")
+            found = Report.from_file(self.out / f"{name}.json")
         except InputError:
             return False  # missing, truncated, or of another version
-        same = decisive(found.settings) == decisive(self._settings)
-        if not (found.complete and same and found.versions == self._versions):
+        same = decisive(found.settings) == decisive(report_settings(run.settings))
+        if not (found.complete and same and found.versions == run.versions):
             return False
-        self._add(found, name)
+        self._rows.append(row_of(found, f"{name}.html"))
         return True
 
-    def take(self, title: str, name: str, found: Report | str) -> None:
+    def _store(self, title: str, name: str, found: Report | str) -> None:
         """Store and list an article's report, or list the reason why there is none.
 
         Raises:
             KeyboardInterrupt: Ctrl-C cut the report short; the partial report is stored.
         """
-        from pincite.verbs.verify.build import could_not_be_checked
+        from pincite.verbs.verify import build, render
+        from pincite.verbs.verify.worklist import row_of
 
-        self.n_checked += 1
         if isinstance(found, str):
-            self.not_checked(title, found)
+            self._add_problem(title, found)
             return
+
+        def write() -> None:
+            options.write(render.to_html(found), self.out / f"{name}.html")
+            # Last, because it marks the article as done.
+            options.write(found.to_json(), self.out / f"{name}.json")
+            self._rows.append(row_of(found, f"{name}.html"))
+
         if found.findings or not found.stopped:
             with options.held_back():
                 containment.attempted(
-                    partial(self._keep, name, found),
-                    lambda why: self.not_checked(title, could_not_be_checked(why)),
+                    write, lambda why: self._add_problem(title, build.could_not_be_checked(why))
                 )
         if found.stopped:
             raise KeyboardInterrupt
 
-    def _keep(self, name: str, report: Report) -> None:
-        """Write the page, then the JSON, which marks the article as done."""
-        from pincite.verbs.verify import render
-
-        options.write(render.to_html(report), self._path / f"{name}.html")
-        options.write(report.to_json(), self._path / f"{name}.json")
-        self._add(report, name)
-
-    def not_checked(self, title: str, why: str) -> None:
+    def _add_problem(self, title: str, why: str) -> None:
         from pincite.verbs.verify.worklist import Row
 
         self._rows.append(Row(title, problem=why))
 
     @contextmanager
-    def listed_at_end(self) -> Iterator[None]:
+    def _worklist(self, n_articles: int) -> Iterator[None]:
         """Inside, articles are checked; the work-list is written even after Ctrl-C."""
         from rich.console import Console
 
-        from pincite.verbs.verify import terminal
+        from pincite.verbs.verify import terminal, worklist
 
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            message = f"the folder {self.out} cannot be created: {error.strerror}."
+            raise InputError(message) from error
+        options.say(f"{n_articles} articles, reports in {self.out}", self.quiet)
         with options.resumable():
             try:
                 yield
             finally:
                 with options.held_back():
-                    found = self._write_list()
-        if not self._quiet:
+                    found = worklist.worklist(self._rows, n_articles)
+                    options.write(worklist.to_json(found), self.out / "worklist.json")
+                    options.write(worklist.to_csv(found), self.out / "worklist.csv")
+                    options.write(worklist.to_html(found), self.out / "worklist.html")
+        if not self.quiet:
             terminal.print_list(found, Console())
-        options.say(f"work-list: {(self._path / 'worklist.html').resolve()}", self._quiet)
-
-    def _write_list(self) -> Any:
-        from pincite.verbs.verify import worklist
-
-        found = worklist.worklist(self._rows, self._n_articles)
-        options.write(worklist.to_json(found), self._path / "worklist.json")
-        options.write(worklist.to_csv(found), self._path / "worklist.csv")
-        options.write(worklist.to_html(found), self._path / "worklist.html")
-        return found
-
-    def _add(self, report: Report, name: str) -> None:
-        from pincite.verbs.verify.worklist import row_of
-
-        self._rows.append(row_of(report, f"{name}.html"))
+        options.say(f"work-list: {(self.out / 'worklist.html').resolve()}", self.quiet)
 
 
 def _name(host: str, revision_id: str) -> str:
