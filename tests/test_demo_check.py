@@ -70,6 +70,9 @@ def test_the_five_statements(tmp_path: Path) -> None:
     # Work, not time, which others take too.
     assert os.times().children_user - before.children_user < 30
     checks = json.loads((tmp_path / "check.json").read_text(encoding="utf-8"))["checks"]
+    wanted = json.loads((DEMO_CHECK / "expected.json").read_text(encoding="utf-8"))["statements"]
+    for one, check in zip(wanted, checks, strict=True):
+        assert {reading["outcome"] for reading in check["readings"]} <= set(one["outcome"])
     first, third, fourth = (readings({"checks": [checks[n]]})[0]["evidence"] for n in (0, 2, 3))
     support = [e for e in first if e["side"] == "for"]
     assert len(support) >= 3

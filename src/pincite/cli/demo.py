@@ -1,9 +1,9 @@
-"""`pincite demo`: run the real pipelines on shipped documents, and compare the results."""
+"""`pincite demo`: run the real pipelines on shipped documents."""
 
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,7 @@ from typing import Any
 import click
 
 from pincite.cli import options
-from pincite.judgement.references import Standing
 from pincite.settings import Settings
-from pincite.verbs.ask.report import Answer, Reference
 
 DEMO = Path(__file__).parents[1] / "demo" / "verify"
 DEMO_CHECK = DEMO.parent / "check"
@@ -36,7 +34,6 @@ def command(out: Path, what: str | None, quiet: bool) -> None:
 
     With --check: five statements against a shipped knowledge base of 30 documents. With --ask:
     three questions to 60 shipped abstracts, some of them retracted or contradicting each other.
-    Exit code 1: a result is not the expected one.
 
     Everything in the demo is invented: places, people, newspapers, journals, supplements, diseases.
     """
@@ -76,13 +73,6 @@ def _check(out: Path, settings: Settings, quiet: bool) -> None:
             report = ready.check([one["statement"] for one in wanted])
     outputs = {"json": out / "check.json", "html": out / "check.html"}
     deliver(report, outputs, template=None, limit=3, quiet=quiet)
-    found = [{str(r.weight.outcome) for r in check.results} for check in report.checks]
-    others = [
-        f"{one['case']}: expected {' or '.join(one['outcome'])}, found {', '.join(sorted(said))}"
-        for one, said in zip(wanted, found, strict=True)
-        if not said <= set(one["outcome"])
-    ]
-    _compare(others, "All five results are as expected.", quiet)
 
 
 def _ask(out: Path, settings: Settings, quiet: bool) -> None:
@@ -96,12 +86,6 @@ def _ask(out: Path, settings: Settings, quiet: bool) -> None:
             report = ready.ask([one["question"] for one in wanted])
     outputs = {"json": out / "ask.json", "html": out / "ask.html"}
     deliver(report, outputs, template=None, quiet=quiet)
-    others = [
-        f"{one['case']}: {line}"
-        for one, answer in zip(wanted, report.answers, strict=True)
-        for line in differences(answer, one)
-    ]
-    _compare(others, "All three answers are as expected.", quiet)
 
 
 def _expected(demo: Path) -> dict[str, Any]:
@@ -124,35 +108,3 @@ def _indexed(documents: Path, what: str, settings: Settings, quiet: bool) -> Ite
         ):
             ingest(corpus, [documents], lambda i: display("adding documents", i.n_found, None))
         yield folder
-
-
-def differences(answer: Answer, wanted: dict[str, Any]) -> Iterator[str]:
-    if bool(answer.abstained) != wanted.get("abstains", False):
-        yield f"expected {'an answer' if answer.abstained else 'none'}"
-    for checked in answer.sentences:
-        if checked.standing not in (Standing.VERBATIM, Standing.SUPPORTED):
-            yield f"{checked.standing}: {checked.sentence.text}"
-    by_id = {reference.ref_id: reference for reference in answer.references}
-    for pmid, ways in wanted.get("says", {}).items():
-        said = _said_of(answer, by_id.get(pmid))
-        if not any(way in text for way in ways for text in said):
-            yield f"no sentence says “{ways[0]} …” and refers to PMID {pmid}"
-    for pmid in wanted.get("retracted", ()):
-        if pmid not in {reference.ref_id for reference in answer.left_out}:
-            yield f"PMID {pmid} is not listed as left out because it was retracted"
-
-
-def _said_of(answer: Answer, reference: Reference | None) -> list[str]:
-    return [
-        checked.sentence.text
-        for checked in answer.sentences
-        if reference and any(v.number == reference.number for v in checked.verdicts)
-    ]
-
-
-def _compare(others: Sequence[str], well: str, quiet: bool) -> None:
-    for line in others:
-        options.say(line)
-    if others:
-        raise click.exceptions.Exit(1)
-    options.say(well, quiet)
