@@ -136,13 +136,13 @@ def test_the_command_line_looks_after_accounts(tmp_path: Path) -> None:
     assert ran("add", "Grace", given=f"{PASSWORD}\n")[0] == 0
     assert ran("add", "ADA", given=f"{PASSWORD}\n")[0] == -1
     assert ran("add", "Eve", given="short\n")[0] == -1
-    assert ran("passwd", "grace", given="another password\n")[0] == 0
-    assert ran("role", "Grace", "editor")[0] == 0
-    assert ran("disable", "Ada")[0] == -1  # the only admin
-    assert ran("disable", "Grace")[0] == 0
-    assert ran("disable", "nobody")[0] == -1
+    assert ran("set", "grace", "--password", given="another password\n")[0] == 0
+    assert ran("set", "Grace", "--role", "editor")[0] == 0
+    assert ran("set", "Ada", "--disable")[0] == -1  # the only admin
+    assert ran("set", "Grace", "--disable")[0] == 0
+    assert ran("set", "nobody", "--disable")[0] == -1
     listed = ran("list")[1]
     assert "Ada\tadmin\tnever\t\n" in listed
     assert "Grace\teditor\tnever\tdisabled\n" in listed
-    assert ran("enable", "Grace")[0] == 0
+    assert ran("set", "Grace", "--enable")[0] == 0
     assert "disabled" not in ran("list")[1]

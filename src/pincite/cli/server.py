@@ -204,39 +204,37 @@ def add(name: str, role: str, **places: Any) -> None:
     options.say(f"{account.name} can log in as {account.role.value}.")
 
 
-@user.command("passwd")
+@user.command("set")
 @click.argument("name")
+@click.option("--role", type=click.Choice(ROLES), help="New role.")
+@click.option("--password", is_flag=True, help="Set a password, from a prompt or stdin.")
+@click.option("--enable/--disable", "enabled", default=None, help="Whether it can log in.")
 @_of_server("data")
-def passwd(name: str, **places: Any) -> None:
-    """Set a password; this logs the account out everywhere and revokes its API keys."""
-    _change(places, name, "passwd", "has a new password", password=_password())
+def set_account(
+    name: str, role: str | None, password: bool, enabled: bool | None, **places: Any
+) -> None:
+    """Change an account; this logs it out everywhere.
 
-
-@user.command("role")
-@click.argument("name")
-@click.argument("role", type=click.Choice(ROLES))
-@_of_server("data")
-def set_role(name: str, role: str, **places: Any) -> None:
-    """Change an account's role; this logs it out everywhere."""
+    A new password and --disable also revoke its API keys. The data of a disabled account stays.
+    """
     from pincite.server.identity import Role
 
-    _change(places, name, "role", f"is {role} now", {"role": role}, role=Role(role))
-
-
-@user.command("disable")
-@click.argument("name")
-@_of_server("data")
-def disable(name: str, **places: Any) -> None:
-    """Disable an account: log it out and revoke its API keys. Its data stays."""
-    _change(places, name, "disable", "cannot log in", disabled=True)
-
-
-@user.command("enable")
-@click.argument("name")
-@_of_server("data")
-def enable(name: str, **places: Any) -> None:
-    """Let a disabled account log in again."""
-    _change(places, name, "enable", "can log in", disabled=False)
+    if not (role or password or enabled is not None):
+        raise click.UsageError("Expected --role, --password, --enable or --disable.")
+    with _people(**places) as people:
+        account = people.accounts.named(name)
+        if account is None:
+            raise ConfigError(f"There is no account called {name!r}. See: pincite server user list")
+        people.accounts.change(
+            account.account_id,
+            role=Role(role) if role else None,
+            disabled=None if enabled is None else not enabled,
+            password=_password() if password else None,
+        )
+        changed = {"role": role, "password": password or None, "enabled": enabled}
+        about = {key: value for key, value in changed.items() if value is not None}
+        people.audit.record("", "user set", account.account_id, about)
+    options.say(f"{account.name} was changed: {', '.join(about)}.")
 
 
 @user.command("list")
@@ -254,18 +252,6 @@ def listed(**places: Any) -> None:
                 row = account.name, account.role.value, seen, "disabled" * account.disabled
                 click.echo("\t".join(row))
             found = people.accounts.listed(PORTION, (key_of(found[-1].name),))
-
-
-def _change(
-    places: dict[str, Any], name: str, event: str, done: str, about: Any = None, **changes: Any
-) -> None:
-    with _people(**places) as people:
-        account = people.accounts.named(name)
-        if account is None:
-            raise ConfigError(f"There is no account called {name!r}. See: pincite server user list")
-        people.accounts.change(account.account_id, **changes)
-        people.audit.record("", f"user {event}", account.account_id, *([about] if about else []))
-    options.say(f"{account.name} {done}.")
 
 
 @contextmanager
