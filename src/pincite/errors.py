@@ -1,33 +1,12 @@
 """The error tree: callers catch as much or as little as they want.
 
     PinciteError
-    ├─ ConfigError     an unknown key or a bad value; the message lists the valid ones
-    ├─ InputError      an input that is missing or cannot be read; names file and line
-    ├─ MissingModel    weights that were not found; names the command that fetches them
-    ├─ MissingExtra    a library that is not installed; names the extra (also an ImportError)
-    ├─ CorpusError     a folder that is not a corpus, is damaged, or is locked by a writer
-    │  ├─ StaleCorpus  a corpus built with another encoder or passage rule than the current ones
-    │  └─ CorpusInUse  another process is writing it; retry later
-    ├─ FetchError      a page that could not be fetched: its `url`, and `status` if it has one
-    │  ├─ FetchingIsOff      the web is not enabled: `web.online` or --online
-    │  ├─ UnsafeAddress      not a public web address: scheme, port, password, private network
-    │  ├─ NoSuchHost         its name does not resolve
-    │  ├─ HostUnreachable    no connection, or no HTTP in the reply
-    │  │  └─ UntrustedHost   its certificate cannot be trusted
-    │  ├─ HostBusy           the host asked for a longer pause than we wait
-    │  ├─ FetchTimedOut      it took longer than allowed, in total or between two chunks
-    │  ├─ BodyTooLarge       more bytes than allowed, compressed or decompressed
-    │  ├─ BodyCut            the connection ended before the page did
-    │  ├─ BadEncoding        a body that cannot be decompressed
-    │  ├─ RedirectedTooOften a loop, or too many
-    │  ├─ RobotsForbid       the host's robots.txt excludes the page
-    │  └─ FetchStopped       the run was stopped
-    └─ ServerError     a language model's server gave no usable answer
-       ├─ ServerRefused      permanent refusal: key, credit, address, request
-       ├─ ServerBusy         temporary: too many requests, or an internal failure
-       ├─ ServerUnreachable  no answer, or not in time
-       ├─ BadReply           an unusable reply
-       └─ NotAsked           no request was sent: budget spent, or run stopped
+    ├─ ConfigError, InputError, MissingModel, MissingExtra (also an ImportError)
+    ├─ CorpusError: StaleCorpus, CorpusInUse
+    ├─ FetchError: FetchingIsOff, UnsafeAddress, NoSuchHost, HostUnreachable, UntrustedHost,
+    │     HostBusy, FetchTimedOut, BodyTooLarge, BodyCut, BadEncoding, RedirectedTooOften,
+    │     RobotsForbid, FetchStopped
+    └─ ServerError: ServerRefused, ServerBusy, ServerUnreachable, BadReply, NotAsked
 
 A source that cannot be checked is *not* an error but a result, `pincite.types.Unchecked`.
 Every message says what happened, what was expected and what to do.
@@ -41,7 +20,7 @@ class PinciteError(Exception):
 
 
 class ConfigError(PinciteError):
-    """Invalid option or setting."""
+    """An option or setting is invalid; the message lists the valid ones."""
 
     exit_code = 2
 
@@ -51,19 +30,19 @@ class PinciteWarning(UserWarning):
 
 
 class InputError(PinciteError):
-    """An input file is missing, or nothing in it can be read."""
+    """An input is missing or cannot be read; the message names file and line."""
 
     exit_code = 3
 
 
 class MissingModel(PinciteError):
-    """The loader found model weights in none of its places."""
+    """Model weights were not found; the message names the command that fetches them."""
 
     exit_code = 6
 
 
 class MissingExtra(PinciteError, ImportError):
-    """A feature needs a library that is not installed with the chosen extras."""
+    """A library is not installed; the message names the extra that brings it."""
 
     exit_code = 6
 
@@ -79,14 +58,13 @@ class StaleCorpus(CorpusError):
 
 
 class CorpusInUse(CorpusError):
-    """Another process is writing the corpus."""
+    """Another process is writing the corpus; retry later."""
 
 
 class FetchError(PinciteError):
     """A page could not be fetched.
 
-    `status`: the HTTP status, None without a reply. `of_host`: every page of the host would fail
-    alike.
+    `status`: HTTP; None without a reply. `of_host`: all pages of the host would fail alike.
     """
 
     exit_code = 9
@@ -105,7 +83,7 @@ class FetchingIsOff(FetchError):
 
 
 class UnsafeAddress(FetchError):
-    """Not a public web address; Pincite never connects to it."""
+    """Not a public web address (scheme, port, password, private network); never opened."""
 
 
 class NoSuchHost(FetchError):
@@ -153,10 +131,7 @@ class FetchStopped(FetchError):
 
 
 class ServerError(PinciteError):
-    """A language model's server gave no usable answer.
-
-    `status`: HTTP status; None without a reply.
-    """
+    """A language model's server gave no usable answer. `status`: HTTP; None without a reply."""
 
     exit_code = 8
 

@@ -2,7 +2,6 @@
 
 Every implementation must satisfy these laws (`tests/support/laws.py`): empty input gives empty
 output, scores are finite, repeating a call gives the same result, and inputs are not changed.
-Implementations may use concurrency internally; callers are synchronous.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +12,7 @@ import numpy.typing as npt
 
 from pincite.completions import Completion, Prompt
 from pincite.errors import ServerError
-from pincite.types import Claim, Document, Evidence, Fetched, Hit, Passage, Unchecked, WebResult
+from pincite.types import Claim, Document, Evidence, Hit, Passage, WebResult
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 DocumentsOf: TypeAlias = Callable[[Sequence[str]], list[Document | None]]  # by address
@@ -30,8 +29,7 @@ class Encoder(Protocol):
     def dim(self) -> int: ...
 
     @property
-    def fingerprint(self) -> str:
-        """Name and hash of the weights: two encoders with one fingerprint give equal vectors."""
+    def fingerprint(self) -> str:  # name and hash of the weights: equal ones give equal vectors
         ...
 
     def encode(self, texts: Sequence[str], role: Literal["query", "passage"]) -> Floats: ...
@@ -44,7 +42,7 @@ class Retriever(Protocol):
 
 
 class WordRetriever(Protocol):
-    """A `Retriever` by words, whose queries may weigh them: what is likely beside what is said."""
+    """A `Retriever` by words, whose queries may give weights to texts."""
 
     def retrieve(self, queries: Sequence[Query], k: int) -> list[list[Hit]]: ...
 
@@ -59,36 +57,24 @@ class Verifier(Protocol):
 
 
 class Reader(Protocol):
-    """For each (question, passage) pair how likely the passage bears on the question."""
+    """For each (question, passage) pair the log-odds that the passage is relevant: (n_pairs,)."""
 
-    def relevance(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
-        """Log-odds, (n_pairs,)."""
-        ...
-
-
-class Fetcher(Protocol):
-    """Pages of the web: for each address what came, or why it could not be checked.
-
-    One failure is one result, never an exception. Ctrl-C is one, and loses no page that has come.
-    """
-
-    def fetch(self, urls: Sequence[str]) -> list[Fetched | Unchecked]: ...
+    def relevance(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats: ...
 
 
 class WebSearch(Protocol):
     """A search engine of the web: for each query at most `k` pages, best first, each once.
 
-    One that fails has none, and is named in `warnings`: a claim without candidates is no error.
+    A query that fails has none; `warnings` has one message per kind of failure. `language`: ISO
+    639-1, of the wanted pages; empty: any.
     """
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """What went wrong so far, one message a kind."""
-        ...
+    def warnings(self) -> tuple[str, ...]: ...
 
-    def search(self, queries: Sequence[str], k: int, language: str = "") -> list[list[WebResult]]:
-        """`language`: ISO 639-1, of the pages that are wanted; empty: any."""
-        ...
+    def search(
+        self, queries: Sequence[str], k: int, language: str = ""
+    ) -> list[list[WebResult]]: ...
 
 
 class Generator(Protocol):
@@ -101,9 +87,6 @@ class Generator(Protocol):
 
 
 class StreamingGenerator(Generator, Protocol):
-    """A language model that shows its reply while it writes it: one prompt, for a person who waits.
-
-    Pieces of text, then the `Completion` that they make together, or a `ServerError` in its place.
-    """
+    """A language model that also streams: pieces of text, then the `Completion` or the error."""
 
     def stream(self, prompt: Prompt) -> Iterator[str | Completion | ServerError]: ...

@@ -1,12 +1,11 @@
-"""Shared data types: what the verbs pass on, return, and write as JSON.
+"""Shared data types, which also define the JSON of reports (`pincite.codec`).
 
-All are frozen and complete when constructed. Offsets are half-open `[start, end)` counts of Unicode
-code points, never bytes. An unknown field is `None` or empty, never a guess.
+Offsets are half-open `[start, end)` counts of Unicode code points, never bytes. An unknown field is
+`None` or empty, never a guess.
 
-These types define the JSON of reports (`pincite.codec`): each field under its name, and each
-property marked `@written`. A field's metadata may change that: `UNWRITTEN` leaves it out, `INLINE`
-puts the fields of its value next to the others, `named` gives it another key, and `split` gives
-each type of a union its own key.
+In JSON, each field has its name as its key, and so has each property marked `@written`. A field's
+metadata may change that: `UNWRITTEN` leaves it out, `INLINE` puts the fields of its value next to
+the others, `named` gives it another key, and `split` gives each type of a union its own key.
 """
 
 import hashlib
@@ -15,6 +14,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pincite.notes import Note, texts
@@ -34,20 +34,10 @@ def split(*keys: str) -> Mapping[str, tuple[str, ...]]:
     return {"split": keys}
 
 
-def written(get: Callable[[Any], T]) -> Callable[[Any], T]:
-    """Mark a property as written to JSON. It is recomputed, not read back."""
-    get.written = get.__name__  # type: ignore[attr-defined]
+def written(get: Callable[[Any], T], key: str = "") -> Callable[[Any], T]:
+    """Mark a property as written to JSON, under its name or `key`. It is not read back."""
+    get.written = key or get.__name__  # type: ignore[attr-defined]
     return get
-
-
-def written_as(key: str) -> Callable[[Callable[[Any], T]], Callable[[Any], T]]:
-    """As `written`, under another key."""
-
-    def mark(get: Callable[[Any], T]) -> Callable[[Any], T]:
-        get.written = key  # type: ignore[attr-defined]
-        return get
-
-    return mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +72,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A source as it was read. Its text is stored once, and passages are spans of it."""
+    """The text of a source; passages are spans of it."""
 
     url: str
     title: str
@@ -92,13 +82,11 @@ class Document:
     fetched: str | None = None  # ISO date or timestamp of the copy
     language: str | None = None  # ISO 639-1
     meta: Mapping[str, str] = field(default_factory=dict)  # several values are joined by "; "
-    # Offsets of anchors that an address can name (`#History`). Only for a page just read, not in a
-    # corpus.
+    # Offsets of anchors that an address can name (`#History`); not stored in a corpus.
     anchors: Mapping[str, int] = field(
         default_factory=dict, compare=False, repr=False, metadata=UNWRITTEN
     )
-    # Name of the corpus it was found in, if several are searched; never stored.
-    corpus: str = field(default="", compare=False, repr=False)
+    corpus: str = field(default="", compare=False, repr=False)  # its name, if several are searched
 
     @property
     def doc_id(self) -> str:
@@ -108,15 +96,11 @@ class Document:
 
 
 def about(title: str, published: str | None, meta: Mapping[str, str]) -> str:
-    """Return title, author, site and year of a page in one line.
+    """Return title, author, site and year of a page: "Bridge opens · I. Holm · 1911".
 
-    Only the year of the date: month and day would be figures that the text does not state.
-
-    >>> about("Bridge opens", "1911-05-14", {"author": "I. Holm"})
-    'Bridge opens · I. Holm · 1911'
+    Month and day would be figures that the text does not state.
     """
-    year = (published or "")[:4]
-    known = (title, meta.get("author", ""), meta.get("site", ""), year)
+    known = (title, meta.get("author"), meta.get("site"), (published or "")[:4])
     return " · ".join(part for part in known if part)
 
 
@@ -140,7 +124,7 @@ class Passage:
 
 
 class Reason(StrEnum):
-    """Why a source could not be checked. Never a finding against the article."""
+    """Why a source could not be checked; never a finding against the article."""
 
     DEAD = "dead"  # 404, 410: the page is gone
     SOFT_404 = "soft_404"  # status 200, but the page says it was not found
@@ -203,7 +187,7 @@ FailedStep = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Something that could not be done, and why: a result that counts neither for nor against."""
+    """A step that failed, and why; it counts neither for nor against a claim."""
 
     step: FailedStep
     detail: str
@@ -211,7 +195,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Unchecked:
-    """A source that could not be checked, and why: a result, not an error."""
+    """A source that could not be checked, and why."""
 
     url: str
     reason: Reason
@@ -240,21 +224,16 @@ class Copy:
 
 
 OWN_SCHEME = "own:"  # of an own copy's address, before its SHA-256 (several: "+")
-_OWN_ADDRESS = re.compile(rf"{OWN_SCHEME}([0-9a-f]{{64}}(?:\+[0-9a-f]{{64}})*)")
 
 
 def own_digest(url: str) -> str | None:
-    """Return the SHA-256 in the address of an own copy; None for any other address.
-
-    >>> own_digest("https://a.example/"), own_digest("own:x")
-    (None, None)
-    """
-    match = _OWN_ADDRESS.fullmatch(url)
+    """Return the SHA-256 in the address of an own copy; None for any other address."""
+    match = re.fullmatch(rf"{OWN_SCHEME}([0-9a-f]{{64}}(?:\+[0-9a-f]{{64}})*)", url)
     return match[1] if match else None
 
 
 class Reliability(StrEnum):
-    """What a community's list says of a source. Never a verdict on what the source says."""
+    """A community's rating of a source; never a verdict on what the source says."""
 
     RELIABLE = "generally_reliable"
     NO_CONSENSUS = "no_consensus"
@@ -267,7 +246,7 @@ class Reliability(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a list says of an address: the most specific entries, and where they were discussed."""
+    """The rating of an address in a reliability list: its most specific entry."""
 
     reliability: Reliability = field(metadata=named("label"))
     name: str = ""  # of the source in the list
@@ -278,7 +257,7 @@ class Listing:
 
 
 class Bar(StrEnum):
-    """Why a page must not be suggested, though it was found."""
+    """Why a page was found but must not be suggested."""
 
     WIKI = "wiki"  # Wikipedia, a sister project or a mirror: circular
     SITE = "site"  # the user excluded it
@@ -290,7 +269,7 @@ class Bar(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """A page that was found for a claim and left out, and why."""
+    """A page that was found for a claim but left out, and why."""
 
     url: str
     title: str
@@ -303,7 +282,7 @@ class Exclusion:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """One use of a reference in an article, with what its template says about the source."""
+    """One use of a reference in an article, with the parameters of its template."""
 
     citation_id: str  # unique within the article: "r12" for the 12th use
     span: Annotated[Span, Says("of this use, in the article's source")]
@@ -332,37 +311,37 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What stands before a reference mark: a sentence, or a part of one that can be read alone.
+    """The statement before a reference mark: a sentence, or a part of one.
 
-    `part` of `sentence` are the words that are judged, as the article has them. `text` is the
-    same, with the subject before it where the part has none ("and closed in 1902"), or with what
-    a cell or an item is about: it always ends in the words of the part.
+    `part` locates the judged words in `sentence`, as the article has them. `text` ends with these
+    words; if they have no subject ("and closed in 1902"), or are a table cell or list item, it puts
+    their subject in front.
     """
 
     claim_id: str  # 12 hex digits over title, section and text: survives renumbering
-    text: Annotated[str, Says("what is judged")] = field(metadata=named("claim"))
+    text: Annotated[str, Says("the statement that is judged")] = field(metadata=named("claim"))
     title: str = ""  # of the article
     section: Annotated[tuple[str, ...], Says("headings, outermost first; none in the lead")] = ()
     before: Annotated[str, Says("the sentences before it in its paragraph, and the lead-in")] = ""
     span: Annotated[Span | None, Says("in the article's source")] = None
-    # Adjacent references: one group, judged together. A finding has them with their results.
+    # Adjacent references, judged together. A finding contains them with their results.
     citations: tuple[Citation, ...] = field(default=(), metadata=UNWRITTEN)
     tags: tuple[str, ...] = ()  # "citation needed", "failed verification", …
     origin: str = "prose"  # prose, list, table, template, caption
     sentence: Annotated[str, Says("the whole sentence; empty: not known")] = ""
-    part: Annotated[Span | None, Says("of the sentence: what is judged of it")] = None
+    part: Annotated[Span | None, Says("the judged words in the sentence")] = None
     # The text after it in its paragraph: WAFER keeps it, but it is not judged.
     after: str = field(default="", metadata=UNWRITTEN)
     # The words since the previous citation, if the words before them are needed to read them.
-    own: Annotated[Span | None, Says("of the text: what its citations are for; null: all")] = None
+    own: Annotated[Span | None, Says("the words of the text that are cited; null: all")] = None
     # Citations of the words before `own`.
     earlier: tuple[Citation, ...] = field(default=(), metadata=UNWRITTEN)
-    about: Annotated[str, Says("the article's subject, where the claim says it or he")] = ""
-    unread: Annotated[tuple[str, ...], Says("templates that […] in the claim stands for")] = ()
+    about: Annotated[str, Says("the article's subject, if the claim has a pronoun for it")] = ""
+    unread: Annotated[tuple[str, ...], Says("templates shown as […] in the claim")] = ()
 
     @classmethod
     def alone(cls, text: str) -> "Claim":
-        """Make a claim without an article: a statement, a question, a sentence of an answer."""
+        """Create a claim without an article: a statement, a question, a sentence of an answer."""
         return cls(claim_id_of("", (), text), text)
 
     @property
@@ -390,7 +369,7 @@ def claim_id_of(title: str, section: tuple[str, ...], text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """An article's claims, with what could not be parsed."""
+    """An article's claims, and warnings about what could not be parsed."""
 
     title: str
     source: str  # the wikitext or HTML that all spans refer to
@@ -417,7 +396,7 @@ class Hit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A place of the claim and what the source has there instead, as rules find it."""
+    """Words of the claim and the differing words of the source, as found by a rule."""
 
     kind: Literal["value", "name", "negation", "contrary"]
     claim: Annotated[str, Says("the words of the claim")]
@@ -427,7 +406,7 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What one passage says about one claim. The three probabilities sum to one."""
+    """How one passage bears on one claim. The three probabilities sum to one."""
 
     passage: Passage = field(metadata=INLINE)
     prob_supported: float
@@ -448,7 +427,7 @@ class Evidence:
         return texts(self.reasons_coded)
 
     @property
-    @written_as("quote")
+    @partial(written, key="quote")
     def quoted(self) -> str:
         """The quote, verbatim from the stored text; empty if there is none."""
         return self.quote.of(self.passage.text) if self.quote else ""
@@ -460,7 +439,7 @@ class Evidence:
 
 
 class Verdict(StrEnum):
-    """What a model may answer."""
+    """A language model's verdict on a claim."""
 
     SUPPORTED = "supported"
     PARTLY_SUPPORTED = "partly_supported"
@@ -471,7 +450,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """A model's verdict on a claim, and what a plain program found of its reasons."""
+    """A language model's verdict on a claim, with the quotes and words that were verified."""
 
     verdict: Verdict
     model: str  # "name@host": the server that read the text
@@ -498,7 +477,7 @@ PartKind = Literal["clause", "figure", "name", "quotation", "contradiction"]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a claim that can be checked by itself, and whether the source supports it."""
+    """A part of a claim that can be checked separately, and whether the source supports it."""
 
     kind: PartKind
     span: Annotated[Span, Says("in the claim's text; clauses never overlap")]
@@ -510,17 +489,17 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in its source a quote stands, and where the citation says that it stands."""
+    """Where a quote is in its source, and where the citation points."""
 
-    page: Annotated[str | None, Says("null: no pages, or they are not known")] = None
-    printed: Annotated[bool, Says("on the page; else it is counted in the file, from 1")] = False
+    page: Annotated[str | None, Says("null: the source has no pages, or they are unknown")] = None
+    printed: Annotated[bool, Says("the printed number; else counted in the file, from 1")] = False
     cited: str | None = None  # "p. 12", "section History", "highlighted text"
     elsewhere: bool = False  # the quote is not where the citation points
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """Today's page, which supports less of the claim than the archived copy does."""
+    """Today's page, if it supports less of the claim than the archived copy does."""
 
     copy: Copy
     evidence: Evidence
@@ -531,44 +510,43 @@ class Changed:
 class CitationResult:
     """One citation of a claim: the best evidence in its source, or why there is none.
 
-    `missing` names what the source lacks of a claim that it supports, wholly or in part; of a
-    claim that fails all is missing, and nothing is named. Where the page changed since it was
-    cited, all is said of the archived copy, which is what the editor read, and `changed` holds
-    today's page.
+    `missing` lists the unsupported parts of a claim that is supported or partly supported; it is
+    empty for a claim that fails as a whole. If the page changed since it was cited, all fields
+    describe the archived copy, which the editor read, and `changed` describes today's page.
     """
 
     citation: Citation = field(metadata=INLINE)
     outcome: Evidence | Unchecked = field(metadata=split("evidence", "unchecked"))
     label: Label
     clauses: Annotated[
-        tuple[Part, ...], Says("all that were judged; none if the claim is one clause")
+        tuple[Part, ...], Says("all that were judged; empty if the claim is one clause")
     ] = ()
     missing: tuple[Part, ...] = ()  # in the order of the claim
     lacking: Annotated[
         tuple[Part, ...],
-        Says("figures, names and quotations that the source nowhere states, or contradicts"),
+        Says("figures, names and quotations that the source does not state, or contradicts"),
     ] = ()
     listing: Annotated[Listing | None, Says("null: no list was given, or no address")] = field(
         default=None, metadata=named("reliability")
     )
-    place: Annotated[Place | None, Says("null if nothing is known of it")] = None
-    copy: Annotated[Copy | None, Says("what was read; null if nothing was")] = None
+    place: Annotated[Place | None, Says("null: unknown")] = None
+    copy: Annotated[Copy | None, Says("the copy that was read; null: none")] = None
     not_live: Annotated[
-        Unchecked | None, Says("why an archived copy was read in place of the page itself")
+        Unchecked | None, Says("why an archived copy was read instead of the page")
     ] = None
     changed: Annotated[Changed | None, Says("today's page, if it supports less")] = None
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A source from the corpus whose evidence outranks the existing citation's."""
+    """A source whose evidence outranks that of the existing citation."""
 
     evidence: Evidence
     published: str | None
     gain: Annotated[float, Says("log-odds above the existing citation")]
     listing: Listing | None = field(default=None, metadata=named("reliability"))
-    place: Place | None = None  # None: the page has no pages
-    corpus: Annotated[str, Says("that has it; empty where only one was searched")] = ""
+    place: Place | None = None  # None: the source has no pages
+    corpus: Annotated[str, Says("its corpus; empty if only one was searched")] = ""
 
     @property
     @written
@@ -587,10 +565,10 @@ def sigmoid(log_odds: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Everything about one claim: its citations alone and together, and better sources.
+    """The result for one claim: its citations alone and together, and better sources.
 
-    `label` is the group's: supported if one citation, or all together, support the claim; never
-    a failure while a citation of the group could not be checked.
+    `label` is supported if one citation, or all of them together, support the claim. It is never a
+    failure if a citation could not be checked.
     """
 
     claim: Claim = field(metadata=INLINE)
@@ -600,10 +578,10 @@ class Finding:
     score: Annotated[float | None, Says("log-odds of support; null if nothing could be checked")]
     suggestions: Annotated[tuple[Suggestion, ...], Says("better sources, best first")]
     n_candidates: int = 0  # corpus passages that were judged
-    missing: Annotated[tuple[Part, ...], Says("parts that no source of the group supports")] = ()
-    lacking: Annotated[tuple[Part, ...], Says("as a citation's, of all sources together")] = ()
+    missing: Annotated[tuple[Part, ...], Says("parts that none of its sources supports")] = ()
+    lacking: Annotated[tuple[Part, ...], Says("as in a citation, for all sources together")] = ()
     excluded: Annotated[
-        tuple[Exclusion, ...], Says("pages that were found and must not be suggested")
+        tuple[Exclusion, ...], Says("pages that were found but must not be suggested")
     ] = ()
     opinion: Annotated[Opinion | Failed | None, Says("a language model's; null: not asked")] = None
     failed: Annotated[Failed | None, Says("a step that raised an error")] = None
@@ -623,11 +601,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Uncited:
-    """A sentence that probably needs a citation and has none, and what could be cited for it."""
+    """A sentence that probably needs a citation, and sources that could be cited for it."""
 
     # Without citations; with its tag if an editor asked for one.
     claim: Claim = field(metadata=INLINE)
-    probability: Annotated[float, Says("that such a sentence has a citation in Wikipedia")]
+    probability: Annotated[float, Says("share of such sentences with a citation in Wikipedia")]
     reasons_coded: tuple[Note, ...]
     suggestions: tuple[Suggestion, ...] = ()  # best first
     n_candidates: int = 0  # corpus passages that were judged

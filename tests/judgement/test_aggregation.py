@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from pincite.judgement import aggregation
 from pincite.notes import Note
-from pincite.text.syntax import Clause
 from pincite.types import (
     Citation,
     CitationResult,
@@ -333,31 +332,19 @@ def test_a_figure_that_nowhere_stands_makes_an_unsure_claim_partly_supported() -
     assert aggregation.group_label(both, evidence(-0.3), atoms=[year]) is Label.PARTLY_SUPPORTED
 
 
-SHARES = st.floats(0.0, 1.0)
-
-
 @pytest.mark.parametrize(
-    ("caught", "false_alarms", "base_rate", "precision"),
+    ("rates", "shares"),
     [
-        (0.8, 0.1, 0.5, 8 / 9),
-        (0.8, 0.1, 0.05, 0.04 / 0.135),
-        (1.0, 0.0, 0.01, 1.0),
-        (0.0, 0.2, 0.5, 0.0),
-        (0.0, 0.0, 0.5, None),
-        (0.9, 0.0, 0.0, None),
+        ((0.8, 0.1), [0.1404, 0.2963, 0.6667]),
+        ((1.0, 0.0), [1.0, 1.0, 1.0]),
+        ((0.0, 0.2), [0.0, 0.0, 0.0]),
+        ((0.0, 0.0), []),
+        (None, []),
     ],
 )
-def test_bayes_by_hand(
-    caught: float, false_alarms: float, base_rate: float, precision: float | None
-) -> None:
-    found = aggregation.expected_precision(caught, false_alarms, base_rate)
-    assert found == (None if precision is None else pytest.approx(precision))
-
-
-@given(SHARES, SHARES, SHARES)
-def test_a_precision_is_a_share(caught: float, false_alarms: float, base_rate: float) -> None:
-    found = aggregation.expected_precision(caught, false_alarms, base_rate)
-    assert found is None or 0.0 <= found <= 1.0
+def test_bayes_by_hand(rates: tuple[float, float] | None, shares: list[float]) -> None:
+    found = [share for _, share in aggregation.precisions(rates)]
+    assert found == pytest.approx(shares, abs=1e-4)
 
 
 @given(st.floats(0.01, 1.0), st.floats(0.01, 1.0))
@@ -440,17 +427,6 @@ def test_a_title_in_quotation_marks_is_no_quotation() -> None:
     assert missing("The song “cold day” was sold.", "A song was sold.") == []
 
 
-def test_clauses_keep_their_order_and_their_evidence() -> None:
-    best = [Evidence(passage("x"), p, 0.0, 1 - p, p) for p in (0.9, 0.2)]
-    found = aggregation.judged_clauses(
-        "a b", [Clause(Span(0, 1), "a"), Clause(Span(2, 3), "b")], best, 0.55
-    )
-    assert [(p.text, p.supported, p.evidence) for p in found] == [
-        ("a", True, best[0]),
-        ("b", False, best[1]),
-    ]
-
-
 @given(st.text(max_size=120), st.text(max_size=120))
 def test_missing_atoms_are_spans_of_the_claim_in_order(claim: str, source: str) -> None:
     found = aggregation.missing_atoms(claim, [passage(source)])
@@ -473,6 +449,10 @@ def test_hostile_claims_take_linear_time(unit: str) -> None:
 def test_an_item_that_stands_in_the_passage_is_not_missing() -> None:
     text = "The ferry calls at Gram under the cliff."
     read = Evidence(Passage("d", "", "", text, Span(0, len(text))), 0.1, 0.0, 0.9, -2.0)
-    assert aggregation.stands(Part("clause", Span(30, 34), "Gram", False, read))
-    assert not aggregation.stands(Part("clause", Span(30, 35), "Varde", False, read))
-    assert not aggregation.stands(Part("clause", Span(0, 16), "It calls at Gram", False, read))
+    for start, end, words, is_missing in (
+        (30, 34, "Gram", False),
+        (30, 35, "Varde", True),
+        (0, 16, "It calls at Gram", True),
+    ):
+        part = Part("clause", Span(start, end), words, False, read)
+        assert bool(aggregation.missing(Label.PARTLY_SUPPORTED, [part], [])) is is_missing

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pincite.judgement.references import Retraction, marked, retraction_of
+from pincite.judgement.references import Retraction, retraction_of, with_retraction
 from pincite.types import Document, Evidence, Passage, Reason, Span, Unchecked
 from pincite.verbs.check.pipeline import found_in
 
@@ -77,12 +77,12 @@ def test_evidence_of_a_retracted_source_carries_a_note() -> None:
     document = Document("u", "RETRACTED: Almond oil", BODY)
     passage = Passage("d", "u", "t", BODY, Span(0, len(BODY)))
     evidence = Evidence(passage, 0.8, 0.1, 0.1, 2.0)
-    found = marked(evidence, document)
+    found = with_retraction(evidence, document)
     assert isinstance(found, Evidence)
     assert [note.code for note in found.reasons_coded] == ["source_retracted"]
-    assert marked(evidence, Document("u", "Almond oil", BODY)) == evidence
+    assert with_retraction(evidence, Document("u", "Almond oil", BODY)) == evidence
     gone = Unchecked("u", Reason.DEAD)
-    assert marked(gone, document) is gone
+    assert with_retraction(gone, document) is gone
 
 
 def test_a_retracted_source_is_no_evidence_for_a_reading() -> None:

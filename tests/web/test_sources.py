@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from web.zoo import GOOD, PAGES, Page, Zoo, after_failures, reply, zoo_server
 
-from pincite.protocols import Fetcher
 from pincite.types import Document, Fetched, Reason, Unchecked
 from pincite.web.cache import DAY, FetchCache
 from pincite.web.fetch import WebClient, WebRules
@@ -45,7 +44,7 @@ def test_order_and_length_are_those_of_the_addresses(zoo: Zoo, cache: FetchCache
     urls = pages(zoo, 3, 7)
     given = [urls[4], urls[0] + "#part", "no address", urls[0], *urls, f" {urls[1]} "]
     with client(zoo) as web:
-        sources: Fetcher = WebSources(web, cache)
+        sources = WebSources(web, cache)
         found = sources.fetch(given)
         assert sources.fetch([]) == []
     assert [outcome.url for outcome in found] == given

@@ -1,25 +1,23 @@
 """From evidence to verdicts: SIDE's readout, labels, groups of citations, and the ranking.
 
-A document's score is the maximum over its passages (Petroni et al. 2023, §2.2). Absent, failed and
-neutral stay separate: a source that could not be checked never counts against a claim.
+A document's score is the maximum over its passages (Petroni et al. 2023, §2.2). A source that could
+not be checked never counts against a claim.
 
-A source that does not support the whole claim may support a part of it. Then the missing parts are
-named, and the claim is partly supported. Parts never make a failing claim supported, and make a
-supported claim partly supported only if the verifier is unsure. Parts are clauses, which the
-verifier judges, and atoms (figures, names and quotations), which a rule looks for in the source: a
-model may overlook one wrong year in a long sentence, a rule does not.
+A source may support a part of a claim: then the missing parts are named. Parts are clauses, which
+the verifier judges, and atoms (figures, names and quotations), which a rule looks for in the
+source: a model may overlook one wrong year in a long sentence, a rule does not.
 """
 
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from pincite.judgement.contradictions import contradiction
 from pincite.retrieval.fusion import with_prior
 from pincite.text import names, quantities, words
 from pincite.text.quantities import values as values_of
-from pincite.text.syntax import Clause
 from pincite.types import (
     CitationResult,
     Evidence,
@@ -31,7 +29,6 @@ from pincite.types import (
     Span,
     Suggestion,
     Unchecked,
-    sigmoid,
 )
 
 # Probability of support from which a citation counts as supporting its claim. Of 0.30, 0.35 … 0.60,
@@ -72,13 +69,7 @@ def best(evidence: Sequence[Evidence]) -> Evidence | None:
 
 
 def refutes(evidence: Evidence) -> bool:
-    """Whether a passage contradicts its claim: likely enough, and likelier than it supports it.
-
-    >>> from pincite.types import Passage, Span
-    >>> passage = Passage("d", "", "", "It closed.", Span(0, 10))
-    >>> refutes(Evidence(passage, 0.1, 0.6, 0.3, -2.0)), refutes(Evidence(passage, 0.1, 0, 0.9, -2))
-    (True, False)
-    """
+    """Whether a passage contradicts its claim: likely enough, and likelier than it supports it."""
     return evidence.prob_refuted >= max(REFUTED_FROM, evidence.prob_supported)
 
 
@@ -87,11 +78,7 @@ def names_contradiction(evidence: Evidence) -> bool:
 
 
 def discard_rebutted(claim: str, evidence: Evidence, page: str) -> Evidence:
-    """Drop a contradiction that the rest of the page rebuts.
-
-    If another passage of the page has the claim's value or name, this passage is about something
-    else and does not deny the claim. What a rule refuted then becomes neutral.
-    """
+    """Drop a contradiction found by a rule if another passage has the claim's value or name."""
     passage = evidence.passage
     if not evidence.contradiction or contradiction(claim, passage.text, passage.about, page):
         return evidence
@@ -109,9 +96,8 @@ def deciding_evidence(
 ) -> Evidence | None:
     """Return the evidence that decides on a source; None if empty.
 
-    That is the best supported passage. If it is below the threshold, it is the passage that
-    contradicts most, if likely enough: a passage that denies the claim has a low score, so the best
-    supported passage of such a page is often about something else.
+    That is the best supported passage or, if it is below the threshold, the one that contradicts
+    most, if likely enough: then the best supported passage is often about something else.
     """
     found = best(evidence)
     if found is None or found.prob_supported >= threshold:
@@ -136,10 +122,7 @@ def counts_as_refutation(evidence: Evidence, of_page: Sequence[Evidence]) -> boo
 
 
 def is_open(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> bool:
-    """Whether the unread rest of a page may change its verdict.
-
-    A page never counts as contradicting until everything worth reading has been read.
-    """
+    """Whether the unread rest of a page may change its verdict."""
     found = best(evidence)
     if found is None or is_sure(evidence, threshold):
         return False
@@ -157,11 +140,7 @@ def is_sure(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> bool:
     if found is None or names_contradiction(found):
         return False
     lacks_figures = any(note.code == "not_stated" for note in found.reasons_coded)
-    return found.prob_supported >= max(_sure(lacks_figures), threshold)
-
-
-def _sure(lacks_figures: bool) -> float:
-    return SURE_OF_FIGURES if lacks_figures else SURE
+    return found.prob_supported >= max(SURE_OF_FIGURES if lacks_figures else SURE, threshold)
 
 
 def label_of(
@@ -174,15 +153,14 @@ def label_of(
 
     The whole claim decides first. If refutation is likelier than support, it is not supported; if a
     contradiction is named, it is at most partly supported. A failing claim is partly supported if
-    some of its clauses are supported. A supporting one is only partly supported if no passage
-    states some figure, name or quotation (`atoms`), unless the verifier is surer of the whole than
-    not (for a figure: much surer).
+    some of its clauses are supported. A supported one is only partly supported if no passage states
+    some figure, name or quotation (`atoms`), unless the verifier is sure (SURE, SURE_OF_FIGURES).
     """
     if isinstance(outcome, Unchecked):
         return Label.UNCHECKED
     refuted = refutes(outcome)
     if outcome.prob_supported >= threshold and not refuted:
-        sure = _sure(any(atom.kind == "figure" for atom in atoms))
+        sure = SURE_OF_FIGURES if any(atom.kind == "figure" for atom in atoms) else SURE
         unsure = names_contradiction(outcome) or (atoms and outcome.prob_supported < sure)
         return Label.PARTLY_SUPPORTED if unsure else Label.SUPPORTED
     if {clause.supported for clause in clauses} == {True, False}:
@@ -216,9 +194,9 @@ def missing(label: Label, clauses: Sequence[Part], atoms: Sequence[Part]) -> tup
         return ()
     named = [atom for atom in atoms if atom.kind == "contradiction"]
     if label is Label.PARTLY_SUPPORTED:
-        named += [each for each in clauses if not each.supported and not stands(each)]
-    known = [part.span for part in named]
-    named += [atom for atom in atoms if not any(within(atom.span, span) for span in known)]
+        named += [each for each in clauses if not each.supported and not _is_stated(each)]
+    known = list(named)
+    named += [atom for atom in atoms if not _is_within(atom, known)]
     return tuple(sorted(named, key=lambda part: part.span))
 
 
@@ -229,16 +207,16 @@ def complementary(claim: str, evidence: Sequence[Sequence[Evidence]]) -> list[Pa
     names still missing, ties broken by score.
     """
     passages: list[Passage] = []
+
+    def order(evidence: Evidence) -> tuple[int, float]:
+        source = "\n".join(f"{p.about}\n{p.text}" for p in (*passages, evidence.passage))
+        n_missing = len(quantities.unstated(claim, source)) + len(names.missing(claim, source))
+        return n_missing, -evidence.score
+
     for of_source in sorted(evidence, key=lambda found: -max(e.score for e in found)):
-        so_far = "\n".join(f"{p.about}\n{p.text}" for p in passages)
-        chosen = min(of_source, key=lambda e: (_n_missing(claim, so_far, e.passage), -e.score))
+        chosen = min(of_source, key=order)
         passages.append(chosen.passage)
     return passages
-
-
-def _n_missing(claim: str, so_far: str, passage: Passage) -> int:
-    source = f"{so_far}\n{passage.about}\n{passage.text}"
-    return len(quantities.unstated(claim, source)) + len(names.missing(claim, source))
 
 
 def group_label(
@@ -291,12 +269,8 @@ def ranked(findings: Sequence[Finding]) -> list[Finding]:
 
     def key(finding: Finding) -> tuple[bool, int, bool, float]:
         last = finding.label is Label.SUPPORTED and not finding.source_changed
-        return (
-            not finding.claim.disputed,
-            ORDER.index(finding.label),
-            last,
-            finding.score or 0.0,
-        )
+        label = ORDER.index(finding.label)
+        return not finding.claim.disputed, label, last, finding.score or 0.0
 
     return sorted(findings, key=key)
 
@@ -306,7 +280,7 @@ def suggestions(
     existing: float | None,
     k: int,
     threshold: float = THRESHOLD,
-    shares: Mapping[str, float] | None = None,
+    shares: Mapping[str, float] = MappingProxyType({}),
 ) -> list[Suggestion]:
     """Return up to `k` candidates that support the claim and outrank the existing citation.
 
@@ -315,17 +289,15 @@ def suggestions(
         existing: score of the existing citation; None if it could not be checked.
         k: maximum number, best first.
         threshold: probability of support that a suggestion needs, at least SUGGESTED_FROM (SIDE
-            needs only the rank, but a better source that fails too is no help). Pages that
-            contradict the claim are never suggested.
+            needs only the rank). Pages that contradict the claim are never suggested.
         shares: each page's share of the best retrieval score, by url, which counts in addition to
             the evidence; 1 for pages that are not in it.
     """
-    known = shares or {}
 
     def order(evidence: Evidence) -> float:
-        return -with_prior(evidence.score, known.get(evidence.passage.url, 1.0))
+        return -with_prior(evidence.score, shares.get(evidence.passage.url, 1.0))
 
-    floor = float("-inf") if existing is None else existing
+    floor = -math.inf if existing is None else existing
     least = max(threshold, SUGGESTED_FROM)
     against = {e.passage.url for e in candidates if e.contradiction or refutes(e)}
     outranking: dict[str, Suggestion] = {}
@@ -337,16 +309,8 @@ def suggestions(
     return list(outranking.values())[:k]
 
 
-def probability(score: float | None) -> float | None:
-    return None if score is None else round(sigmoid(score), 4)
-
-
 def log_odds(probability: float) -> float:
-    """Convert to log-odds, finite for 0 and 1, to which a JSON's four digits may round.
-
-    >>> round(log_odds(0.5), 3), round(log_odds(0.0), 3)
-    (0.0, -9.903)
-    """
+    """Convert to log-odds, finite for 0 and 1, to which a JSON's four digits may round."""
     inside = min(max(probability, 0.00005), 0.99995)
     return math.log(inside / (1 - inside))
 
@@ -413,54 +377,34 @@ def missing_atoms(claim: str, passages: Sequence[Passage]) -> list[Part]:
         for kind, between in _BETWEEN.items()
         for span in _joined([atom.span for atom in lacking if atom.kind == kind], claim, between)
     ]
-    quoted = [atom.span for atom in found if atom.kind == "quotation"]
-    told_once = [
-        atom
-        for atom in found
-        if atom.kind != "name" or not any(within(atom.span, span) for span in quoted)
-    ]
-    return sorted(told_once, key=lambda atom: (atom.span, atom.kind))
+    quoted = [atom for atom in found if atom.kind == "quotation"]
+    named_once = [atom for atom in found if atom.kind != "name" or not _is_within(atom, quoted)]
+    return sorted(named_once, key=lambda atom: (atom.span, atom.kind))
 
 
-def stands(part: Part) -> bool:
+def _is_stated(part: Part) -> bool:
     """Whether a clause of one or two words (a list item) occurs in the passage judged for it.
 
     If the network does not find "he taught in Gram" supported, "Gram" may still be there.
     """
     if part.evidence is None or len(part.words.split()) > _ITEM:
         return False
-    known = words.content_words(part.evidence.passage.text)
-    return bool(said := words.content_words(part.words)) and set(said) <= set(known)
+    wanted = set(words.content_words(part.words))
+    return bool(wanted) and wanted <= set(words.content_words(part.evidence.passage.text))
 
 
-def within(inner: Span, outer: Span) -> bool:
-    return outer.start <= inner.start and inner.end <= outer.end
-
-
-def judged_clauses(
-    claim: str, clauses: Sequence[Clause], best: Sequence[Evidence], threshold: float
-) -> list[Part]:
-    return [
-        Part(
-            kind="clause",
-            span=clause.span,
-            words=clause.span.of(claim),
-            supported=evidence.prob_supported >= threshold,
-            evidence=evidence,
-            text=clause.text,
-        )
-        for clause, evidence in zip(clauses, best, strict=True)
-    ]
+def _is_within(part: Part, others: Sequence[Part]) -> bool:
+    return any(o.span.start <= part.span.start and part.span.end <= o.span.end for o in others)
 
 
 def best_supported(sources: Iterable[Sequence[Part]]) -> list[Part]:
-    """For each clause of a group, choose the source's part that supports it best.
+    """Choose each clause of a group from the source that supports it best.
 
     Args:
         sources: each source's clauses, in the same order; sources without any are ignored.
     """
     return [
-        max(same, key=lambda part: part.evidence.score if part.evidence else float("-inf"))
+        max(same, key=lambda part: part.evidence.score if part.evidence else -math.inf)
         for same in zip(*(clauses for clauses in sources if clauses), strict=True)
     ]
 
@@ -500,35 +444,20 @@ def _joined(spans: Sequence[Span], text: str, between: re.Pattern[str]) -> list[
 BASE_RATES = (0.02, 0.05, 0.20)
 
 
-def expected_precision(caught: float, false_alarms: float, base_rate: float) -> float | None:
-    """Return the share of flags that are right; None if nothing would be flagged.
+def precisions(rates: tuple[float, float] | None) -> tuple[tuple[float, float], ...]:
+    """Return (base rate, share of flags that are right) for each of `BASE_RATES`.
 
-    P(fails | flag) = b·caught / (b·caught + (1 − b)·false_alarms)
-
-    Args:
-        caught: share of the failing citations that are flagged.
-        false_alarms: share of the sound citations that are flagged.
-        base_rate: b, the share of citations that fail.
-
-    Source: Bayes' theorem; on base rates in detection, Axelsson 2000 (ACM TISSEC 3(3)).
-
-    >>> round(expected_precision(caught=0.8, false_alarms=0.1, base_rate=0.05), 3)
-    0.296
-    """
-    right, wrong = base_rate * caught, (1 - base_rate) * false_alarms
-    return right / (right + wrong) if right + wrong > 0 else None
-
-
-def precisions(
-    rates: tuple[float, float] | None, base_rates: Sequence[float] = BASE_RATES
-) -> tuple[tuple[float, float], ...]:
-    """Return (base rate, expected precision) for each base rate; empty without `rates`.
+    P(fails | flag) = b·caught / (b·caught + (1 − b)·false_alarms), by Bayes' theorem; on base rates
+    in detection, Axelsson 2000 (ACM TISSEC 3(3)).
 
     Args:
-        rates: (caught, false alarms) at the threshold in use; None: not measured.
-        base_rates: shares of citations that fail.
+        rates: shares of the failing citations that are flagged (caught), and of the sound ones
+            (false alarms); None: not measured, which gives none.
+
+    >>> [round(share, 3) for _, share in precisions((0.8, 0.1))]
+    [0.14, 0.296, 0.667]
     """
-    if rates is None:
+    if rates is None or not any(rates):
         return ()
-    found = [(base_rate, expected_precision(*rates, base_rate)) for base_rate in base_rates]
-    return tuple((base_rate, value) for base_rate, value in found if value is not None)
+    caught, false_alarms = rates
+    return tuple((b, b * caught / (b * caught + (1 - b) * false_alarms)) for b in BASE_RATES)

@@ -1,10 +1,8 @@
 """How probably a sentence of an encyclopedia needs a citation, by its content and position.
 
 A logistic regression over cues that a reader can check, after Redi et al. 2019, "Citation Needed"
-(The Web Conference): quotations, figures, reported speech, superlatives, opinions, studies, people,
-and the type of section. It was trained on whether sentences of Wikipedia have a citation, which is
-a weak label: editors also omit necessary citations. Fitted by
-`research/scripts/fit_citation_need.py`.
+(The Web Conference). It predicts whether sentences of Wikipedia have a citation, which is a weak
+label: editors also omit necessary citations. Fitted by `research/scripts/fit_citation_need.py`.
 """
 
 import math
@@ -121,26 +119,25 @@ class Place:
 
 def features(text: str, place: Place) -> dict[str, float]:
     """Return the features of the regression: 1 for each cue found, logarithms of counts."""
-    found = {name: 1.0 for name, cue in _CUES.items() if cue.search(text)}
-    names, figures = len(_NAME.findall(text)), _figures(text)
     counts = {
-        "figures": len(figures),
-        "names": names,
+        "figures": len(_figures(text)),
+        "names": len(_NAME.findall(text)),
         "words": len(text.split()),
         "years": len(_YEAR.findall(text)),
     }
-    found |= {name: math.log1p(n) for name, n in counts.items() if n}
+    headings = " / ".join(place.section).lower()
     flags = {
-        "quotation": bool(quotations(text)),
-        "percent": bool(_PERCENT.search(text)),
-        "nothing_named": not names and not figures,
+        **{name: cue.search(text) for name, cue in _CUES.items()},
+        **{f"in_{name}": cue.search(headings) for name, cue in _SECTIONS.items()},
+        "quotation": quotations(text),
+        "percent": _PERCENT.search(text),
+        "nothing_named": not counts["names"] and not counts["figures"],
         "opens": place.opens,
         "in_list": place.in_list,
         "living": place.living,
     }
-    headings = " / ".join(place.section).lower()
-    flags |= {f"in_{name}": bool(cue.search(headings)) for name, cue in _SECTIONS.items()}
-    return found | {name: 1.0 for name, present in flags.items() if present}
+    found = {name: 1.0 for name, present in flags.items() if present}
+    return found | {name: math.log1p(n) for name, n in counts.items() if n}
 
 
 def need(text: str, place: Place) -> Need:
@@ -183,25 +180,19 @@ def _figures(text: str) -> list[str]:
 
 def _reason(name: str, text: str, place: Place) -> Iterator[Note]:
     if name in _REASONS:
-        yield _said(_REASONS[name], [match[0] for match in _CUES[name].finditer(text)])
+        yield _note(_REASONS[name], [match[0] for match in _CUES[name].finditer(text)])
     elif name == "quotation":
-        yield _said("need_quotation", quotations(text))
+        yield _note("need_quotation", quotations(text))
     elif name in ("figures", "percent"):
-        yield _said("need_figures", _figures(text))
+        yield _note("need_figures", _figures(text))
     elif name == "living":
         yield Note("need_living")
-    elif name.startswith("in_") and name.removeprefix("in_") in _SECTIONS:
-        cue = _SECTIONS[name.removeprefix("in_")]
-        yield _said("need_section", [h for h in place.section if cue.search(h.lower())])
+    elif cue := _SECTIONS.get(name.removeprefix("in_")):
+        yield _note("need_section", [h for h in place.section if cue.search(h.lower())])
 
 
-def _said(code: str, words: Sequence[str]) -> Note:
-    kept = tuple(dict.fromkeys(words))[:MAX_WORDS]
+def _note(code: str, words: Sequence[str]) -> Note:
+    shown = list(dict.fromkeys(words))[:MAX_WORDS]
     return Note(
-        code,
-        {
-            "words": tuple(
-                word if len(word) <= MAX_CHARS else f"{word[:MAX_CHARS]}…" for word in kept
-            )
-        },
+        code, {"words": tuple(w if len(w) <= MAX_CHARS else f"{w[:MAX_CHARS]}…" for w in shown)}
     )

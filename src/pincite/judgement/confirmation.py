@@ -1,15 +1,12 @@
 """From degrees of confirmation to a result per reading: EvidenceSeeker's rule, extended.
 
-The rule is that of EvidenceSeeker's “Confirmation aggregation”: the mean of DOC(D, I) over the
-documents with |DOC| > 0.2, translated into seven levels. It gives the same result for no evidence,
-for balanced evidence and for a judge that failed; here these are three results. A text counts once,
-however many sites or windows contain it, and strong contradictions are listed next to the mean.
+The rule (“Confirmation aggregation”) is the mean of DOC(D, I) over the documents with |DOC| > 0.2,
+translated into seven levels. Unlike there, missing evidence, balanced evidence and a failed judge
+are three results, a text counts once, and strong contradictions are listed next to the mean.
 
 A confirmation by the verifier needs a sentence that states the reading when read alone; that
 sentence is the quote. The result is strong only if two documents have such a sentence, or one
 states the reading nearly word for word.
-
-There is no result over several readings: they are different questions.
 """
 
 import math
@@ -98,7 +95,6 @@ class Weighed:
     @property
     @written
     def doc(self) -> Annotated[Degree | None, Says("null if it could not be judged")]:
-        """Its degree of confirmation; None if it could not be judged."""
         return None if isinstance(self.outcome, Failed) else degree(self.outcome)
 
 
@@ -145,15 +141,7 @@ class Weight:
         return seed_level(self.outcome)
 
 
-_LEVELS = (
-    Outcome.STRONG_DISCONFIRMATION,
-    Outcome.DISCONFIRMATION,
-    Outcome.WEAK_DISCONFIRMATION,
-    Outcome.BALANCED,
-    Outcome.WEAK_CONFIRMATION,
-    Outcome.CONFIRMATION,
-    Outcome.STRONG_CONFIRMATION,
-)
+_LEVELS = tuple(Outcome)[:7]  # strongest confirmation first
 
 
 def from_answers(
@@ -164,10 +152,6 @@ def from_answers(
     DOC(D, I) = P(first option | I, D) - P(first option | non-I, D) (EvidenceSeeker, “Confirmation
     Analyser”). The first option says that the passage supports the statement. A model may find both
     likely: the excess over 1 is subtracted from both equally, which leaves DOC unchanged.
-
-    >>> both = from_answers(Passage("d", "", "", "It fell.", Span(0, 8)), 0.9, 0.7)
-    >>> round(both.prob_supported, 2), round(both.prob_refuted, 2), degree(both)
-    (0.6, 0.4, 0.2)
     """
     supported = min(prob_reading, (1 + prob_reading - prob_negation) / 2)
     refuted = min(prob_negation, (1 - prob_reading + prob_negation) / 2)
@@ -181,10 +165,6 @@ class ReadAlone(NamedTuple):
     span: Span  # in the passage's text
     supported: float
     refuted: float
-
-    @property
-    def margin(self) -> float:
-        return self.supported - self.refuted
 
 
 # Words that say that something is not so, not yet, or only alleged. A sentence with one that the
@@ -210,10 +190,9 @@ _DENIES = re.compile(
 def readable_alone(reading: str, passage: Passage) -> list[Span]:
     """Return the sentences of a passage that may confirm a reading, best overlap first.
 
-    Two sentences are read as one if each has a name, figure or words that the other lacks
-    (`words.best_quote`): on SciFact dev, this confirms five more true claims and no false one.
-    Headings, questions, denials, proposals, and sentences that a neighbour calls a myth are left
-    out.
+    Two sentences are read as one if each has details that the other lacks (`words.best_quote`): on
+    SciFact dev, this confirms five more true claims and no false one. Headings, questions, denials,
+    proposals, and sentences that a neighbour calls a myth are left out.
     """
     text, all_of = passage.text, words.sentences_of(passage.text)
     spans = [span for span, _ in words.quotable(reading, text)][:SENTENCES]
@@ -225,20 +204,21 @@ def readable_alone(reading: str, passage: Passage) -> list[Span]:
     return [span for span in spans if _may_confirm(reading, text, span, all_of)]
 
 
-def _may_confirm(reading: str, text: str, span: Span, all_of: Sequence[Span]) -> bool:
-    said = span.of(text)
-    if words.is_negated(said) != words.is_negated(reading):
+def _may_confirm(reading: str, text: str, span: Span, all_spans: Sequence[Span]) -> bool:
+    sentence = span.of(text)
+    if words.is_negated(sentence) != words.is_negated(reading):
         return False
     known = {match[0].lower() for match in _NOT_SO.finditer(reading)}
-    if {match[0].lower() for match in _NOT_SO.finditer(said)} - known:
+    if {match[0].lower() for match in _NOT_SO.finditer(sentence)} - known:
         return False
-    if _swaps_roles(reading, said) or _is_of_another(reading, said):
+    if _swaps_roles(reading, sentence) or _is_of_another(reading, sentence):
         return False
-    before = max((each for each in all_of if each.end <= span.start), default=None)
-    behind = min((each for each in all_of if each.start >= span.end), default=None)
-    told_of = before and _ANNOUNCES.search(before.of(text))
-    told_of = told_of or (behind and _DENIES.match(behind.of(text)))
-    return not told_of or bool(_ANNOUNCES.search(reading))
+    before = max((each for each in all_spans if each.end <= span.start), default=None)
+    behind = min((each for each in all_spans if each.start >= span.end), default=None)
+    is_denied = (before and _ANNOUNCES.search(before.of(text))) or (
+        behind and _DENIES.match(behind.of(text))
+    )
+    return not is_denied or bool(_ANNOUNCES.search(reading))
 
 
 _NAME = r"[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)*"
@@ -247,36 +227,33 @@ _GAP = re.compile(rf"\b(?:and|but|while) ({_NAME}) (?:the|an?|only) ")
 _MUTUAL = frozenset("marrie married met meet fought play played border and with".split())
 
 
-def _is_of_another(reading: str, said: str) -> bool:
+def _is_of_another(reading: str, sentence: str) -> bool:
     """Whether words of a reading occur only where a sentence is about another name."""
-    gap = _GAP.search(said)
+    gap = _GAP.search(sentence)
     if gap is None or any(word in reading for word in gap[1].split()):
         return False
-    own, others = (set(words.content_words(each)) for each in (said[: gap.start()], said))
+    own, others = (set(words.content_words(each)) for each in (sentence[: gap.start()], sentence))
     return bool(set(words.content_words(reading)) & (others - own))
 
 
-def _swaps_roles(reading: str, said: str) -> bool:
+def _swaps_roles(reading: str, sentence: str) -> bool:
     """Whether a sentence swaps two names of a reading around the same verb.
 
     "Berg sued Holm" swaps "Holm sued Berg"; "Holm was sued by Berg" does not.
     """
-    names = [name for name in re.findall(r"[A-Z][\w’'-]+", reading) if name in said]
+
+    def between(first: str, second: str, text: str) -> str:
+        start, end = text.find(first), text.find(second)
+        return text[start + len(first) : end] if 0 <= start < end else ""
+
+    names = [name for name in re.findall(r"[A-Z][\w’'-]+", reading) if name in sentence]
     for first, second in combinations(dict.fromkeys(names), 2):
-        one, other = _between(first, second, reading), _between(second, first, said)
-        if one is None or other is None:
-            continue
-        shared = set(words.content_words(one)) & set(words.content_words(other))
-        passive = [bool(re.search(r"\bby\W+(?:\w+\W+){0,2}\Z", each)) for each in (one, other)]
-        if shared - _MUTUAL and passive[0] == passive[1]:
+        gaps = between(first, second, reading), between(second, first, sentence)
+        one, other = (set(words.content_words(gap)) for gap in gaps)
+        passive = {bool(re.search(r"\bby\W+(?:\w+\W+){0,2}\Z", gap)) for gap in gaps}
+        if (one & other) - _MUTUAL and len(passive) == 1:
             return True
     return False
-
-
-def _between(first: str, second: str, text: str) -> str | None:
-    """Return the words between two names; None if they are not in this order."""
-    start, end = text.find(first), text.find(second)
-    return text[start + len(first) : end] if 0 <= start < end else None
 
 
 def borne_out(evidence: Evidence, alone: Sequence[ReadAlone]) -> Evidence:
@@ -286,12 +263,12 @@ def borne_out(evidence: Evidence, alone: Sequence[ReadAlone]) -> Evidence:
         evidence: confirming evidence, as returned by `decided`.
         alone: the sentences of `readable_alone`, each judged by itself.
     """
-    best = max(alone, key=lambda one: one.margin, default=None)
-    if best is None or best.margin < LEAST_MARGIN:
-        against = evidence.prob_refuted
-        return replace(evidence, prob_supported=0.0, prob_neutral=1.0 - against)
+    best = max(alone, key=lambda one: one.supported - one.refuted, default=None)
+    margin = best.supported - best.refuted if best else LEAST_MARGIN
+    if best is None or margin < LEAST_MARGIN:
+        return replace(evidence, prob_supported=0.0, prob_neutral=1.0 - evidence.prob_refuted)
     supported = evidence.prob_supported
-    if best.margin < CLEARLY:
+    if margin < CLEARLY:
         supported = min(supported, STRONG)
     neutral = 1.0 - supported - evidence.prob_refuted
     return replace(evidence, prob_supported=supported, prob_neutral=neutral, quote=best.span)
@@ -308,7 +285,7 @@ def decided(
     Args:
         reading: the judged text.
         evidence: what the passage says.
-        document: everything found of the passage's document.
+        document: all text found of the passage's document.
         of_document: the evidence in each passage found of it.
     """
     evidence = aggregation.discard_rebutted(reading, evidence, document)
@@ -319,13 +296,13 @@ def decided(
     if confirms and quantities.unstated(reading, document):
         confirms = False
     supported = evidence.prob_supported if confirms else 0.0
-    said = [n for n in evidence.reasons_coded if against or n.code != aggregation.BY_NETWORK]
+    notes = [n for n in evidence.reasons_coded if against or n.code != aggregation.BY_NETWORK]
     return replace(
         evidence,
         prob_supported=supported,
         prob_refuted=against,
         prob_neutral=1.0 - supported - against,
-        reasons_coded=tuple(said),
+        reasons_coded=tuple(notes),
     )
 
 
@@ -335,45 +312,25 @@ def degree(evidence: Evidence) -> float:
 
 
 def level(doc: float) -> Outcome:
-    """Return the level of a mean degree; a degree within ±0.2 is balanced.
-
-    >>> [str(level(doc)) for doc in (0.61, 0.6, 0.4, 0.2, -0.2, -0.6)]
-    ... # doctest: +NORMALIZE_WHITESPACE
-    ['strong_confirmation', 'confirmation', 'weak_confirmation', 'balanced', 'balanced',
-     'disconfirmation']
-    """
+    """Return the level of a mean degree; a degree within ±0.2 is balanced."""
     strength = sum(abs(doc) > bound for bound in (WEAK, MEDIUM, STRONG))
-    return _LEVELS[_LEVELS.index(Outcome.BALANCED) + (strength if doc > 0 else -strength)]
+    return _LEVELS[3 - (strength if doc > 0 else -strength)]
 
 
 def rank(outcome: Outcome) -> int | None:
-    """Rank from -3 (strong disconfirmation) to 3; None for outcomes that are not levels.
-
-    >>> rank(Outcome.WEAK_DISCONFIRMATION), rank(Outcome.BALANCED), rank(Outcome.NO_EVIDENCE)
-    (-1, 0, None)
-    """
-    if outcome not in _LEVELS:
-        return None
-    return _LEVELS.index(outcome) - _LEVELS.index(Outcome.BALANCED)
+    """Rank from -3 (strong disconfirmation) to 3; None for outcomes that are not levels."""
+    return 3 - _LEVELS.index(outcome) if outcome in _LEVELS else None
 
 
 def seed_level(outcome: Outcome) -> str | None:
-    """Return EvidenceSeeker's word, the same for balance and no evidence; None for failures.
-
-    >>> seed_level(Outcome.NO_EVIDENCE), seed_level(Outcome.FAILED)
-    ('inconclusive_confirmation', None)
-    """
+    """Return EvidenceSeeker's word, the same for balance and no evidence; None for failures."""
     if outcome in (Outcome.BALANCED, Outcome.NO_EVIDENCE):
         return "inconclusive_confirmation"
     return str(outcome) if outcome in _LEVELS else None
 
 
 def weighed_together(
-    items: Sequence[Weighed],
-    threshold: float = THRESHOLD,
-    *,
-    reading: str = "",
-    each: bool = False,
+    items: Sequence[Weighed], threshold: float = THRESHOLD, *, reading: str = "", each: bool = False
 ) -> Weight:
     """Combine the passages found for a reading.
 
@@ -429,9 +386,6 @@ def _vote(docs: Sequence[float]) -> float:
     """Combine a document's best passage for and its strongest against.
 
     A document that also denies a reading does not confirm it.
-
-    >>> _vote([0.9, 0.7]), _vote([-0.6, 0.5]), _vote([0.1, -0.7]), _vote([0.9, -0.7])
-    (0.9, -0.1, -0.6, 0.0)
     """
     against = min(0.0, *docs, 0.0)
     together = max(0.0, *docs, 0.0) + against
@@ -450,9 +404,6 @@ def interval(degrees: Sequence[float]) -> tuple[float, float] | None:
     """Return the 95 % confidence interval of the mean, by seeded bootstrap.
 
     Percentile method of Efron & Tibshirani 1993 (ch. 13). None for fewer than two degrees.
-
-    >>> interval([0.5, 0.5]), interval([0.5])
-    ((0.5, 0.5), None)
     """
     n = len(degrees)
     if n < 2:
@@ -464,22 +415,13 @@ def interval(degrees: Sequence[float]) -> tuple[float, float] | None:
 
 
 def text_ids(passages: Sequence[Passage]) -> list[int]:
-    """Number the passages by document: each document has one vote.
-
-    >>> from pincite.types import Span
-    >>> [page, other] = [Passage(d, "u", "", "", Span(0, 9)) for d in ("a", "b")]
-    >>> text_ids([page, other, page])
-    [0, 1, 0]
-    """
+    """Number the passages by document: each document has one vote."""
     first: dict[str, int] = {}
     return [first.setdefault(passage.doc_id, n) for n, passage in enumerate(passages)]
 
 
 def as_of(items: Sequence[Weighed], date: str) -> list[Weighed]:
-    """Keep the items published up to a date ("2019", "2019-05"), at the precision both have.
-
-    Undated items are left out: they may be later.
-    """
+    """Keep the items published up to a date ("2019", "2019-05"), at the precision both have."""
     return [
         item
         for item in items
@@ -488,11 +430,7 @@ def as_of(items: Sequence[Weighed], date: str) -> list[Weighed]:
 
 
 def by_year(
-    items: Sequence[Weighed],
-    threshold: float = THRESHOLD,
-    *,
-    reading: str = "",
-    each: bool = False,
+    items: Sequence[Weighed], threshold: float = THRESHOLD, *, reading: str = "", each: bool = False
 ) -> tuple[tuple[str, Weight], ...]:
     """Return (year, combined evidence up to its end), oldest first, for years that change it.
 
@@ -522,20 +460,12 @@ def sides(items: Sequence[Weighed]) -> tuple[list[int], list[int]]:
     Passages of a document overlap: of those that quote the same sentence, only the strongest is
     listed.
     """
-    speaking = [(n, item.doc or 0.0) for n, item in enumerate(items) if item.side in _SPEAKING]
-    speaking.sort(key=lambda place: -abs(place[1]))
-    said = [(_quoted(items[n], n, doc), n, doc) for n, doc in speaking]
-    first = {quoted: n for quoted, n, _ in reversed(said)}
-    listed = [(n, doc) for quoted, n, doc in said if first[quoted] == n]
+    found: dict[object, tuple[int, float]] = {}  # by document, position and side of the quote
+    for n, item in sorted(enumerate(items), key=lambda place: -abs(place[1].doc or 0.0)):
+        if item.side in ("for", "against") and isinstance(item.outcome, Evidence):
+            quote, doc = item.outcome.quote, degree(item.outcome)
+            start = item.passage.span.start + quote.start if quote else None
+            key = n if start is None else (item.passage.doc_id, start, doc > 0)
+            found.setdefault(key, (n, doc))
+    listed = list(found.values())
     return [n for n, doc in listed if doc > 0], [n for n, doc in listed if doc < 0]
-
-
-_SPEAKING = ("for", "against")
-
-
-def _quoted(item: Weighed, place: int, doc: float) -> tuple[str, int, bool]:
-    """Key of a quote: document, position and side; unique without a quote."""
-    outcome = item.outcome
-    if isinstance(outcome, Failed) or outcome.quote is None:
-        return "", place, doc > 0
-    return item.passage.doc_id, item.passage.span.start + outcome.quote.start, doc > 0

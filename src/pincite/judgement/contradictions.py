@@ -1,11 +1,9 @@
-"""Rules that find where a source contradicts a claim, in words that a person can check.
+"""Rules that find where a source contradicts a claim, in words that a reader can check.
 
 A missing detail is not a contradiction. A passage contradicts a claim only if one of its sentences
 says the same about the same thing and differs in one place: another value of the same kind
 ("source: 1889 · claim: 1886"), a negation of the same predicate, a word of the opposite meaning,
-another name in the same place. Each rule requires the rest of the clause in that sentence or in
-what is known about the page, so most passages contradict nothing. `research/refutation.md` has
-the rules' precision.
+another name in the same place. `research/refutation.md` has the rules' precision.
 """
 
 import re
@@ -78,12 +76,13 @@ def contradiction(
     True
     """
     words = covered.of(claim) if covered else claim
-    read = _Read(passage, _assertions(passage), about, f"{about}\n{page or passage}", words)
+    sentences = [(span, span.of(passage)) for span in _assertions(passage)]
+    read = _Read(passage, sentences, about, f"{about}\n{page or passage}", words)
     for part in _clauses(claim):
         # A negated claim is not contradicted by naming someone else.
         for rule in (_of_negation, _of_contrary) if _denied(part) else _RULES:
             found = rule(part, claim, read)
-            if found and (covered is None or _are_in(found.claim, words)):
+            if found and (covered is None or _words(found.claim) <= _words(words)):
                 return found
     return None
 
@@ -91,7 +90,7 @@ def contradiction(
 @dataclass(frozen=True, slots=True)
 class _Read:
     passage: str
-    spans: tuple[Span, ...]
+    sentences: Sequence[tuple[Span, str]]  # of the passage, that assert something
     about: str
     page: str  # what is known of it, and its text
     covered: str  # the words of the claim that it is cited for
@@ -120,13 +119,10 @@ def _clauses(claim: str) -> list[str]:
 
 def _of_value(part: str, claim: str, read: _Read) -> Contradiction | None:
     absent = [v for v in quantities.unstated(part, read.page) if v.span.of(part) in read.covered]
-    if not absent:
-        return None
-    claimed = values_of(claim)
+    claimed = values_of(claim) if absent else []
     for value in absent:
-        rest = _without(part, value.span)
-        for span in read.spans:
-            sentence = span.of(read.passage)
+        rest = f"{part[: value.span.start]} {part[value.span.end :]}"
+        for span, sentence in read.sentences:
             rival = _rival(value, part, sentence, claimed)
             if rival is None or _differs_elsewhere(part, value, sentence, rival):
                 continue
@@ -162,7 +158,8 @@ def _rival(value: Value, part: str, sentence: str, claimed: Sequence[Value]) -> 
     mine = _beside(value, part)
     rivals = [v for v in rivals if mine & _beside(v, sentence)]
     if not value.measure:  # a bare number counts something: "77 lifts" are not "8 escalators"
-        rivals = [v for v in rivals if _counted(value, part) == _counted(v, sentence)]
+        noun = _stems(part[value.span.end :])[:1]
+        rivals = [v for v in rivals if _stems(sentence[v.span.end :])[:1] == noun]
     return rivals[0] if len(rivals) == 1 else None
 
 
@@ -197,15 +194,8 @@ def _direction(value: Value, text: str) -> str:
     return found[1] if found else ""
 
 
-def _counted(value: Value, text: str) -> list[str]:
-    return _stems(text[value.span.end :])[:1]
-
-
 def _beside(value: Value, text: str) -> set[str]:
-    """Return the content words around a value: three before and two after it.
-
-    Words beyond another value of the same kind belong to that value.
-    """
+    """Return the content words around a value, up to other values of its kind."""
     others = [v.span for v in values_of(text) if v.measure == value.measure]
     start = max((s.end for s in others if s.end <= value.span.start), default=0)
     end = min((s.start for s in others if s.start >= value.span.end), default=len(text))
@@ -218,8 +208,7 @@ def _beside(value: Value, text: str) -> set[str]:
 
 def _of_negation(part: str, claim: str, read: _Read) -> Contradiction | None:
     mine = _denied(part)
-    for span in read.spans:
-        sentence = span.of(read.passage)
+    for span, sentence in read.sentences:
         theirs = _denied(sentence)
         if bool(mine) == bool(theirs):
             continue
@@ -230,14 +219,18 @@ def _of_negation(part: str, claim: str, read: _Read) -> Contradiction | None:
             continue
         if quantities.unstated(part, f"{read.about}\n{sentence}"):  # "not in 1886" allows "in 1889"
             continue
-        shared = [d for d in denial if _denies(d[1], set(_stems(other)))]
-        if theirs and shared and _is_of_another(shared[0][0], sentence, part):
+        stated = set(_stems(other))  # the first denied word, and most of the rest
+        shared = [
+            (words, stems)
+            for words, stems in denial
+            if stems[0] in stated and sum(stem in stated for stem in stems) >= 0.6 * len(stems)
+        ]
+        if not shared or (theirs and _is_of_another(shared[0][0], sentence, part)):
             continue
-        if shared and _says(_NEGATION.sub(" ", part), sentence, read, _REST_OF_TURN):
-            words, stems = shared[0][0], set(shared[0][1])
-            if theirs:
-                return Contradiction("negation", _like(stems, part), words, span)
-            return Contradiction("negation", words, _like(stems, sentence), span)
+        if _says(_NEGATION.sub(" ", part), sentence, read, _REST_OF_TURN):
+            denied, stems = shared[0]
+            same = " ".join([m[0] for m in _WORD.finditer(other) if {*stems} & {*_stems(m[0])}][:3])
+            return Contradiction("negation", *((same, denied) if theirs else (denied, same)), span)
     return None
 
 
@@ -251,11 +244,6 @@ def _is_of_another(denial: str, sentence: str, part: str) -> bool:
         return False  # "no association between …": the subject follows
     subject = set(_stems(sentence[: sentence.find(denial)]))
     return bool(subject) and not subject & set(_stems(part))
-
-
-def _denies(denied: Sequence[str], stems: set[str]) -> bool:
-    """Whether the other text states what is denied: its first word and most of the rest."""
-    return denied[0] in stems and sum(stem in stems for stem in denied) >= 0.6 * len(denied)
 
 
 _IN_PART = re.compile(r"\b(?:\d+ (?:out )?of|until|till)\b")
@@ -303,11 +291,6 @@ _SAME_VERB = {
 }
 
 
-def _like(stems: set[str], text: str) -> str:
-    found = [m[0] for m in _WORD.finditer(text) if stems & set(_stems(m[0]))]
-    return " ".join(found[:3])
-
-
 # ── A word of the opposite meaning ───────────────────────────────────────────────────────────────
 
 
@@ -315,15 +298,14 @@ _LITTLE = r"(?:(?:the|an?|in|at|of|by|for|with) )*"
 
 
 def _of_contrary(part: str, claim: str, read: _Read) -> Contradiction | None:
-    for span in read.spans:
-        sentence = span.of(read.passage)
+    for span, sentence in read.sentences:
         found = antonyms.contrasts(part, sentence)
         if len(found) != 1 or bool(_denied(part)) != bool(_denied(sentence)):
             continue
         mine, theirs = found[0]
         if not _is_about(mine, theirs, part, sentence) or not _at_one_time(part, sentence, read):
             continue
-        if antonyms.tells_of_events(mine) and not _dates(part):
+        if antonyms.tells_of_events(mine) and not any(v.dates for v in values_of(part)):
             continue  # what was opened once may be closed now
         rest = re.sub(rf"\b{mine}\b", " ", part, flags=re.IGNORECASE)
         if _says(rest, sentence, read, _REST_OF_TURN):
@@ -345,31 +327,24 @@ def _at_one_time(part: str, sentence: str, read: _Read) -> bool:
     return all(theirs.get(dates, word) == word for dates, word in mine.items())
 
 
-def _dates(text: str) -> bool:
-    return any(value.dates for value in values_of(text))
-
-
 def _is_about(mine: str, theirs: str, part: str, sentence: str) -> bool:
     """Whether the two opposites are next to the same content word, on the same side.
 
     Words such as "earlier" count only if both compare with the same thing: "earlier than planned".
     """
-    if not antonyms.turns_all(mine):
-        compared = _compared(mine, part)
-        return compared != "" and compared == _compared(theirs, sentence)
-    one, other = _neighbours(mine, part), _neighbours(theirs, sentence)
-    return bool(one[0] & other[0]) or bool(one[1] & other[1])
 
+    def compared(word: str, text: str) -> str:
+        than = re.search(rf"\b{word} than {_LITTLE}(\w+)", text, re.IGNORECASE)
+        return than[1].lower() if than else ""
 
-def _compared(word: str, text: str) -> str:
-    """Return what something is compared with: "earlier than *planned*", "higher than in *2019*"."""
-    than = re.search(rf"\b{word} than {_LITTLE}(\w+)", text, re.IGNORECASE)
-    return than[1].lower() if than else ""
+    def neighbours(word: str, text: str) -> set[tuple[str, str]]:
+        before, _, behind = folded(text).lower().partition(word)
+        sides = ("before", _stems(before)[-2:]), ("behind", _stems(behind)[:2])
+        return {(side, stem) for side, stems in sides for stem in stems}
 
-
-def _neighbours(word: str, text: str) -> tuple[set[str], set[str]]:
-    before, _, behind = folded(text).lower().partition(word)
-    return set(_stems(before)[-2:]), set(_stems(behind)[:2])
+    if antonyms.turns_all(mine):
+        return bool(neighbours(mine, part) & neighbours(theirs, sentence))
+    return compared(mine, part) == compared(theirs, sentence) != ""
 
 
 # ── More than the source says: "the longest" for "one of the longest" ────────────────────────────
@@ -396,8 +371,7 @@ def _of_degree(part: str, claim: str, read: _Read) -> Contradiction | None:
     for mine, less in _degrees(part):
         if less.search(part) or _denied(part):
             continue
-        for span in read.spans:
-            sentence = span.of(read.passage)
+        for span, sentence in read.sentences:
             theirs = less.search(sentence)
             if theirs is None or _denied(sentence):
                 continue
@@ -451,8 +425,7 @@ def _of_roles(part: str, claim: str, read: _Read) -> Contradiction | None:
     turned = re.compile(pattern.format(other, relation, one), re.IGNORECASE)
     if re.search(pattern.format(one, relation, other), read.page, re.IGNORECASE):
         return None
-    for span in read.spans:
-        sentence = span.of(read.passage)
+    for span, sentence in read.sentences:
         theirs = turned.search(sentence)
         if theirs and not _denied(sentence) and _at_one_time(part, sentence, read):
             return Contradiction("contrary", mine[0].removesuffix("."), theirs[0], span)
@@ -488,10 +461,10 @@ def _of_vote(part: str, claim: str, read: _Read) -> Contradiction | None:
     topic = set(_stems(mine["what"]))
     if not topic or any(bool(v["no"]) == bool(mine["no"]) for v in _votes(mine, read.page)):
         return None
-    earlier = ""
+    earlier, asserted = "", dict(read.sentences)
     for span in wording.sentences_of(read.passage):
         sentence = span.of(read.passage)
-        for theirs in _votes(mine, sentence) if span in read.spans else ():
+        for theirs in _votes(mine, sentence) if span in asserted else ():
             if (
                 _is_same_ballot(topic, theirs, earlier)
                 and not _BOTH_WAYS.search(theirs["what"])
@@ -545,15 +518,16 @@ _SLOTTED = re.compile(rf"\b(?P<slot>[a-z]+)\s(?:the\s)?(?P<name>{_RUN})")
 
 def _of_name(part: str, claim: str, read: _Read) -> Contradiction | None:
     absent = set(names.missing(part, read.page))
-    if not absent:
-        return None
-    mine = [(slot, name) for slot, name in _slotted(part) if set(_words(name)) & absent]
+    mine = [
+        (slot, name)
+        for slot, name in (_slotted(part) if absent else ())
+        if {match[0] for match in _WORD.finditer(name)} & absent
+    ]
     if len(mine) != 1:
         return None
     slot, name = mine[0]
     rest = part.replace(name, " ")
-    for span in read.spans:
-        sentence = span.of(read.passage)
+    for span, sentence in read.sentences:
         theirs = [n for s, n in _slotted(sentence) if s == slot and not names.is_in(n, claim)]
         if len(theirs) == 1 and _says(rest, sentence, read, _REST_OF_NAME):
             return Contradiction("name", name, theirs[0], span)
@@ -568,19 +542,11 @@ def _slotted(text: str) -> Iterator[tuple[str, str]]:
             yield slot, match["name"].rstrip(".,'’")
 
 
-def _words(text: str) -> list[str]:
-    return [match[0] for match in _WORD.finditer(text)]
-
-
 # ── About the same thing ────────────────────────────────────────────────────────────────────────
 
 
-def _are_in(words: str, text: str) -> bool:
-    return set(re.findall(r"\w+", words)) <= set(re.findall(r"\w+", text))
-
-
-def _without(text: str, span: Span) -> str:
-    return f"{text[: span.start]} {text[span.end :]}"
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text))
 
 
 def _says(rest: str, sentence: str, read: _Read, share: float) -> bool:
@@ -590,8 +556,8 @@ def _says(rest: str, sentence: str, read: _Read, share: float) -> bool:
     A name that the sentence omits ("the new ground") counts if the page's other sentences have it.
     """
     wanted = _stems(rest)
-    held = set(wanted) & set(_stems(sentence))
-    if len(held) < min(_LEAST_WORDS, len(set(wanted))) or not held:
+    shared = set(wanted) & set(_stems(sentence))
+    if len(shared) < min(_LEAST_WORDS, len(set(wanted))) or not shared:
         return False
     known = set(_stems(f"{read.about}\n{sentence}"))
     known |= {s for name in wording.names(rest) for s in _stems(name)}

@@ -1,13 +1,12 @@
 """Combines a second opinion with ours: what a model's verdict adds to our log-odds.
 
 By Bayes' rule the posterior log-odds are ours plus log P(verdict | supported) − log P(verdict | not
-supported), if the model's errors are independent of ours. If labelled rows with our own scores are
-available, the value of a verdict is fitted together with these scores instead: a model that errs
-where we err then counts for less, as it should.
+supported), if the model's errors are independent of ours. With labelled rows, the value of a
+verdict is fitted together with our scores instead: a model that errs where we err counts for less.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple
@@ -27,9 +26,8 @@ from pincite.types import (
     sigmoid,
 )
 
-# What each verdict of an unmeasured model adds. This is about half of what a model with 75 %
-# accuracy would earn: with models that are 70, 80 and 90 % right, whose errors are independent of
-# ours or follow them, the two together were then hardly ever worse than the better one alone
+# What each verdict of an unmeasured model adds: about half of what a model with 75 % accuracy would
+# earn, so that the two together are hardly ever worse than the better one alone
 # (research/scripts/simulate_judges.py, docs/benchmarks.md).
 CAUTIOUS: Mapping[Verdict, float] = MappingProxyType(
     {
@@ -44,15 +42,6 @@ MOST = 3.0  # maximum that a verdict adds or subtracts: a table of few rows give
 UNREAD = 0.0  # our log-odds for a source that our network cannot read
 _PRIOR = 1.0  # weight of the cautious value among the rows of a verdict
 _STEPS = 25  # of Newton's method; a handful is enough
-
-
-_CODES = {  # of the notes that report it
-    Verdict.SUPPORTED: "second_supported",
-    Verdict.PARTLY_SUPPORTED: "second_partly_supported",
-    Verdict.NOT_SUPPORTED: "second_not_supported",
-    Verdict.CONTRADICTED: "second_contradicted",
-    Verdict.UNUSABLE: "second_unusable",
-}
 
 
 class Judged(NamedTuple):
@@ -75,17 +64,22 @@ class Confusion:
 def measured(rows: Sequence[Judged]) -> Confusion:
     """Fit what each verdict adds to our log-odds, by the likelihood of the labels.
 
-    For each verdict, the c that maximises Σ log P(label | our log-odds + c) over its rows, shrunk
-    towards the cautious value as by `_PRIOR` rows. A verdict without rows gets exactly that value.
+    For each verdict, the c that maximises Σ log P(label | our log-odds + c) over its rows (logistic
+    regression with offsets), shrunk towards the cautious value as by `_PRIOR` rows.
     """
     counts, ratios, errors = {}, {}, {}
     for verdict in Verdict:
         own = [row for row in rows if row.verdict is verdict]
         n_supported = sum(row.supported for row in own)
         counts[verdict] = (n_supported, len(own) - n_supported)
-        found, error = _fitted(own, CAUTIOUS[verdict])
-        ratios[verdict] = max(-MOST, min(MOST, found))
-        errors[verdict] = error
+        added, curvature = CAUTIOUS[verdict], _PRIOR
+        for _ in range(_STEPS):
+            probabilities = [sigmoid(row.log_odds + added) for row in own]
+            slope = n_supported - sum(probabilities) - _PRIOR * (added - CAUTIOUS[verdict])
+            curvature = _PRIOR + sum(p * (1 - p) for p in probabilities)
+            added += slope / curvature
+        ratios[verdict] = max(-MOST, min(MOST, added))
+        errors[verdict] = 1 / math.sqrt(curvature)
     return Confusion(counts, ratios, errors)
 
 
@@ -109,23 +103,11 @@ def rates(rows: Sequence[Judged], threshold: float) -> tuple[float, float] | Non
     return caught, false_alarms
 
 
-def _fitted(rows: Iterable[Judged], prior: float) -> tuple[float, float]:
-    """Fit the constant of a logistic regression with offsets; returns it and its standard error."""
-    known, added, curvature = list(rows), prior, _PRIOR
-    for _ in range(_STEPS):
-        probabilities = [sigmoid(row.log_odds + added) for row in known]
-        slope = sum(row.supported - p for row, p in zip(known, probabilities, strict=True))
-        slope -= _PRIOR * (added - prior)
-        curvature = _PRIOR + sum(p * (1 - p) for p in probabilities)
-        added += slope / curvature
-    return added, 1 / math.sqrt(curvature)
-
-
 def fused(finding: Finding, opinion: Opinion | Failed, threshold: float) -> Finding:
     """Add the opinion to a finding; verdict and rank become those of both together.
 
     An unusable opinion changes nothing. An opinion never makes a source contradict a claim: that
-    needs a contradiction which a person can check.
+    needs a contradiction that a reader can check.
     """
     if isinstance(opinion, Failed) or opinion.verdict is Verdict.UNUSABLE:
         return replace(finding, opinion=opinion)
@@ -152,7 +134,8 @@ def _label(finding: Finding, opinion: Opinion, threshold: float) -> Label:
         if own in (Label.SUPPORTED, Label.PARTLY_SUPPORTED):
             return own
         return Label.PARTLY_SUPPORTED if partly else Label.SUPPORTED
-    if own is Label.UNCHECKED and not _all_foreign(finding):
+    unread = [r.outcome for r in finding.citations if isinstance(r.outcome, Unchecked)]
+    if own is Label.UNCHECKED and not all(map(is_foreign, unread)):
         return own
     if own in (Label.REFUTED, Label.PARTLY_SUPPORTED):
         return own
@@ -179,7 +162,7 @@ def fused_evidence(evidence: Evidence, opinion: Opinion | Failed) -> Evidence:
         score=score,
         reasons_coded=(
             *evidence.reasons_coded,
-            Note(_CODES[opinion.verdict], {"model": opinion.model}),
+            Note(f"second_{opinion.verdict}", {"model": opinion.model}),
         ),
     )
 
@@ -195,8 +178,8 @@ def disagree(finding: Finding) -> bool:
 
 def own_support(finding: Finding) -> float | None:
     """Return our verifier's own probability of support; None if it read nothing."""
-    whole = aggregation.group_score(finding.citations, finding.together)
-    return aggregation.probability(whole)
+    score = aggregation.group_score(finding.citations, finding.together)
+    return None if score is None else round(sigmoid(score), 4)
 
 
 def worth_asking(
@@ -208,28 +191,18 @@ def worth_asking(
     model can read. `every`: all findings with a source that was read.
     """
 
-    def in_band(finding: Finding) -> bool:
+    def may_change(finding: Finding) -> bool:
         own = finding.prob_supported
-        return own is not None and (every or band[0] <= own <= band[1])
+        if own is not None and (every or band[0] <= own <= band[1]):
+            return True
+        return any(is_foreign(result.outcome) for result in finding.citations)
 
-    chosen = [n for n, each in enumerate(findings) if in_band(each) or foreign(each)]
+    chosen = [n for n, each in enumerate(findings) if may_change(each)]
     return sorted(chosen, key=lambda n: findings[n].score or 0.0)
-
-
-def foreign(finding: Finding) -> bool:
-    return any(is_foreign(result.outcome) for result in finding.citations)
-
-
-def _all_foreign(finding: Finding) -> bool:
-    unread = [r.outcome for r in finding.citations if isinstance(r.outcome, Unchecked)]
-    return all(map(is_foreign, unread))
 
 
 def is_foreign(outcome: Evidence | Unchecked) -> bool:
     return isinstance(outcome, Unchecked) and outcome.reason is Reason.LANGUAGE
-
-
-# ── At another threshold ─────────────────────────────────────────────────────────────────────────
 
 
 def relabelled(finding: Finding, threshold: float) -> Finding:
@@ -239,11 +212,10 @@ def relabelled(finding: Finding, threshold: float) -> Finding:
     claim (`aggregation.deciding_evidence`), and which better sources were listed.
     """
     results = tuple(_relabelled(result, threshold) for result in finding.citations)
-    of_group = aggregation.best_supported([result.clauses for result in results])
+    clauses = aggregation.best_supported([result.clauses for result in results])
     label = aggregation.group_label(results, finding.together, threshold, finding.lacking)
-    missing = aggregation.missing(label, of_group, finding.lacking)
-    ours = replace(finding, citations=results, label=label, missing=missing)
-    return decided(ours, threshold)
+    missing = aggregation.missing(label, clauses, finding.lacking)
+    return decided(replace(finding, citations=results, label=label, missing=missing), threshold)
 
 
 def _relabelled(result: CitationResult, threshold: float) -> CitationResult:

@@ -12,7 +12,7 @@ from pincite.text import words
 from pincite.text.antonyms import contrasts, other_figures
 from pincite.text.sentences import sentences
 from pincite.types import Document, Evidence, Says, Unchecked
-from pincite.types import written as marked_written
+from pincite.types import written as in_json
 
 # For a (sentence, reference) pair. Higher than `verify`'s threshold: a sentence written from an
 # abstract is close to it, and an unsupported one misleads; research/check-and-ask.md.
@@ -72,11 +72,7 @@ BEGINNING = 1_500  # characters in which a page may say that it is retracted
 
 
 def retraction_of(document: Document) -> Retraction:
-    """Return what metadata, title or beginning say; the gravest counts.
-
-    >>> str(retraction_of(Document("u", "RETRACTED: Mills", "A text.")))
-    'yes'
-    """
+    """Return what metadata, title or beginning say; the gravest counts."""
     known = document.meta.get("retracted", "").replace(" ", "_")
     stated = Retraction(known) if known in list(Retraction) else Retraction.UNKNOWN
     title, text = document.title.strip(), document.text[:BEGINNING]
@@ -91,20 +87,18 @@ def retraction_of(document: Document) -> Retraction:
 
 
 def is_retracted_title(title: str) -> bool:
-    """Whether a title marks a retracted work or a retraction notice.
-
-    >>> is_retracted_title("Mills (Retracted)"), is_retracted_title("Retraction of the iris")
-    (True, False)
-    """
+    """Whether a title marks a retracted work or a retraction notice."""
     return _RETRACTED_TITLE.match(title) is not None
 
 
-def marked(outcome: Evidence | Unchecked, source: Document | Unchecked) -> Evidence | Unchecked:
+def with_retraction(
+    outcome: Evidence | Unchecked, source: Document | Unchecked
+) -> Evidence | Unchecked:
+    """Add a note to the evidence if its source was retracted."""
     if isinstance(outcome, Unchecked) or isinstance(source, Unchecked):
         return outcome
     code = _RETRACTION_NOTES.get(retraction_of(source))
-    notes = (*outcome.reasons_coded, *([Note(code)] if code else []))
-    return replace(outcome, reasons_coded=notes)
+    return replace(outcome, reasons_coded=(*outcome.reasons_coded, Note(code))) if code else outcome
 
 
 _RETRACTION_NOTES = {
@@ -136,7 +130,7 @@ class ReferenceVerdict:
     number: Annotated[int | None, Says("of the reference; null: there is no such")] = None
 
     @property
-    @marked_written
+    @in_json
     def why(self) -> str:
         """What a rule found, or why it was not checked; in English."""
         return joined(self.why_coded)
@@ -171,8 +165,8 @@ def support_of(
         return ReferenceVerdict(Support.NOT_CHECKED)
     needed = max(supported_from, SURE_FROM) if is_turned(text, best.quoted) else supported_from
     if best.prob_supported >= needed:
-        why = other_figures_said(text, best.passage.text)
-        return ReferenceVerdict(Support.CONTRADICTS if why else Support.SUPPORTS, best, why)
+        notes = other_figure_notes(text, best.passage.text)
+        return ReferenceVerdict(Support.CONTRADICTS if notes else Support.SUPPORTS, best, notes)
     against = aggregation.denying(evidence)
     if against and against.prob_refuted >= contradicted_from:
         return ReferenceVerdict(Support.CONTRADICTS, against)
@@ -180,52 +174,45 @@ def support_of(
 
 
 def is_turned(text: str, quote: str) -> bool:
-    """Whether a rule finds that one text says the opposite of the other.
-
-    >>> is_turned("The rate rose in women.", "In women the rate fell."), is_turned("A.", "")
-    (True, False)
-    """
-    if not quote:
-        return False
+    """Whether a rule finds that one text says the opposite of the other."""
     negated = words.is_negated(text) != words.is_negated(quote)
-    return negated or bool(contrasts(text, quote))
+    return bool(quote) and (negated or bool(contrasts(text, quote)))
 
 
-def other_figures_said(text: str, passage: str) -> tuple[Note, ...]:
+def other_figure_notes(text: str, passage: str) -> tuple[Note, ...]:
     """Return the other figure if the passage says the same with a different one; else empty.
 
     The verifier is sure of such a sentence if its figure occurs elsewhere in the abstract: it found
     one of ten planted figures (tools/planted.py). Only `ask` uses this rule, because the sentences
     of an answer are close to their sources, unlike those of an article.
 
-    >>> found = other_figures_said("It fell by 9%.", "Of 90 women, 9% left. It fell by 4%.")
-    >>> print(*found)
+    >>> print(*other_figure_notes("It fell by 9%.", "Of 90 women, 9% left. It fell by 4%."))
     the sentence says “9%”, the reference “4%”
     """
-    said = other_figures(text, [span.of(passage) for span in sentences(passage)])
+    figures = other_figures(text, [span.of(passage) for span in sentences(passage)])
     return tuple(
-        Note("other_figure", {"sentence": mine, "reference": other}) for mine, other in said
+        Note("other_figure", {"sentence": mine, "reference": other}) for mine, other in figures
     )
 
 
-def standing(said: Iterable[Support]) -> Standing:
+def standing(supports: Iterable[Support]) -> Standing:
     """Combine what the references of a sentence say.
 
-    A nonexistent reference never helps: next to a supporting one, the sentence is supported and the
-    note stays; alone, the sentence is fabricated.
-
-    >>> [str(standing([each])) for each in Support]  # doctest: +NORMALIZE_WHITESPACE
-    ['supported', 'verbatim', 'contradicted', 'no_evidence', 'fabricated', 'not_checked']
+    A nonexistent reference counts only if there is no other: then the sentence is fabricated.
     """
-    found = set(said)
+    found = set(supports)
     if not found:
         return Standing.UNCITED
     if found == {Support.NO_SUCH_REFERENCE}:
         return Standing.FABRICATED
-    if Support.VERBATIM in found:
-        return Standing.VERBATIM
-    if Support.SUPPORTS in found:
-        return Standing.MIXED if Support.CONTRADICTS in found else Standing.SUPPORTED
-    if Support.CONTRADICTS in found:
-        return Standing.CONTRADICTED
-    return Standing.NO_EVIDENCE if Support.NO_EVIDENCE in found else Standing.NOT_CHECKED
+    if {Support.SUPPORTS, Support.CONTRADICTS} <= found and Support.VERBATIM not in found:
+        return Standing.MIXED
+    for support, result in (
+        (Support.VERBATIM, Standing.VERBATIM),
+        (Support.SUPPORTS, Standing.SUPPORTED),
+        (Support.CONTRADICTS, Standing.CONTRADICTED),
+        (Support.NO_EVIDENCE, Standing.NO_EVIDENCE),
+    ):
+        if support in found:
+            return result
+    return Standing.NOT_CHECKED

@@ -1,20 +1,16 @@
 """Finds the most specific entry of a reliability list for an address.
 
 An entry names a domain, or a domain and the beginning of a path. It covers everything below, up to
-registered domains: no entry covers `co.uk`, and `bbc.co.uk` and `bbc.com` are two sites unless a
-list names both. A longer host wins over a shorter one, then a longer path.
-
-Registered domains come from the ICANN section of the Public Suffix List: an entry for
-`blogspot.com` is meant for all blogs there. We use publicsuffixlist 1.1.2 (2026-10, MPL-2.0, 0.5
-MB, pure Python, no dependencies, a release per list version), which bundles the list and makes no
-requests. tldextract 5.4 (BSD) needs requests and a cache, publicsuffix2 has the list of 2019.
+registered domains: no entry covers `co.uk`. A longer host wins over a shorter one, then a longer
+path. Registered domains come from the ICANN section of the Public Suffix List: an entry for
+`blogspot.com` is meant for all blogs there.
 """
 
 import ipaddress
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -60,20 +56,15 @@ class ReliabilityList:
         object.__setattr__(self, "_by_host", dict(by_host))
 
     def listing_of(self, url: str) -> Listing:
-        """Return the list's rating of the page at `url`; an archived copy has its original's.
-
-        >>> rule = Entry("example.co.uk/sport", Reliability.UNRELIABLE)
-        >>> listed = ReliabilityList((Entry("example.co.uk", Reliability.RELIABLE), rule))
-        >>> [str(listed.listing_of(f"https://www.example.co.uk/{p}").reliability)
-        ...  for p in ("sport/1", "sports")]
-        ['generally_unreliable', 'generally_reliable']
-        """
+        """Return the list's rating of the page at `url`; an archived copy has its original's."""
         host, path = _host_and_path(url)
-        for candidate in _upwards(host):
-            entries = self._by_host.get(candidate, ())
+        top = registered_domain(host)
+        while host:
+            entries = self._by_host.get(host, ())
             for entry in entries:
                 if _covers(entry.place, path):
                     return _listing([e for e in entries if e.place == entry.place])
+            host = host.partition(".")[2] if top and host != top else ""
         return UNLISTED
 
     def barred_hosts(self) -> frozenset[str]:
@@ -99,18 +90,15 @@ def place_of(text: str) -> str | None:
     """
     text = text.strip()
     host, path = _host_and_path(text if "://" in text else f"http://{text}")
-    host = host.removeprefix("www.") if registered_domain(host) != host else host
-    if not host or (not _is_ip(host) and registered_domain(host) is None):
+    top = registered_domain(host)
+    host = host.removeprefix("www.") if top != host else host
+    if not host or (not _is_ip(host) and top is None):
         return None
     return f"{host}/{path}" if path else host
 
 
 def registered_domain(host: str) -> str | None:
-    """Return the registered domain; None for a public suffix or an IP address.
-
-    >>> registered_domain("news.bbc.co.uk"), registered_domain("co.uk")
-    ('bbc.co.uk', None)
-    """
+    """Return the registered domain: bbc.co.uk; None for a public suffix or an IP address."""
     if _is_ip(host) or "." not in host:
         return None
     found: str | None = _suffixes().privatesuffix(host)
@@ -142,20 +130,12 @@ def _host_and_path(url: str) -> tuple[str, str]:
     return host, re.sub("/+", "/", unquote(path)).strip("/").lower()
 
 
-def _upwards(host: str) -> Iterator[str]:
-    yield host
-    top = registered_domain(host)
-    while top and host != top and "." in host:
-        host = host.partition(".")[2]
-        yield host
-
-
 def _covers(place: str, path: str) -> bool:
     """Whether the entry's path covers this one: by whole segments, or by prefix before a star."""
     wanted = place.partition("/")[2]
     if wanted.endswith("*"):
         return path.startswith(wanted[:-1])
-    return not wanted or path == wanted or path.startswith(f"{wanted}/")
+    return not wanted or f"{path}/".startswith(f"{wanted}/")
 
 
 def _listing(entries: Sequence[Entry]) -> Listing:
@@ -165,19 +145,13 @@ def _listing(entries: Sequence[Entry]) -> Listing:
     """
     labels = {entry.reliability for entry in entries}
     general = [entry for entry in entries if not entry.scope]
-    if labels <= BARRED:  # all of them are barred, in one way or the other
+    if labels <= BARRED:
         chosen = max(entries, key=lambda e: e.reliability is Reliability.BLACKLISTED)
     else:
         chosen = (general or entries)[0]
-    mixed = len(labels) > 1 and not labels <= BARRED and len(general) != 1
     others = [f"{e.scope or e.name}: {LABELS[e.reliability]}" for e in entries]
-    if not mixed:
-        others.pop(list(entries).index(chosen))
-    return Listing(
-        Reliability.MIXED if mixed else chosen.reliability,
-        chosen.name,
-        chosen.place,
-        "" if mixed else chosen.scope,
-        chosen.link,
-        tuple(others),
-    )
+    found = Listing(Reliability.MIXED, chosen.name, chosen.place, "", chosen.link, tuple(others))
+    if len(labels) > 1 and not labels <= BARRED and len(general) != 1:
+        return found
+    others.pop(list(entries).index(chosen))
+    return replace(found, reliability=chosen.reliability, scope=chosen.scope, others=tuple(others))

@@ -133,7 +133,7 @@ class FetchStep(NamedTuple):
 
 
 class WebSources:
-    """A `Fetcher` of cited pages, from the cache or from the web."""
+    """Fetches cited pages, from the cache or from the web: one failure is one result."""
 
     def __init__(
         self,

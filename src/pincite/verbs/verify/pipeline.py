@@ -302,7 +302,7 @@ class VerifyPipeline:
             place = pinpoint.place_of(outcome, source, read.aim)
         result = CitationResult(
             citation=citation,
-            outcome=references.marked(outcome, source),
+            outcome=references.with_retraction(outcome, source),
             label=label,
             clauses=tuple(judged),
             missing=aggregation.missing(label, judged, atoms),
