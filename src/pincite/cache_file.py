@@ -48,7 +48,7 @@ class CacheFile:
             found.update(self.rows(query, some))
         return found
 
-    def put(self, rows: Iterable[tuple[object, object]]) -> None:
+    def insert(self, rows: Iterable[tuple[object, object]]) -> None:
         self._written(f"INSERT OR REPLACE INTO {self._name} VALUES (?, ?)", rows)  # noqa: S608
 
     def clear(self) -> int:

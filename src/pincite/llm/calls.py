@@ -282,7 +282,7 @@ class ReplyCache(Mapping[str, Completion]):
     def record(self, event: Mapping[str, Any]) -> None:
         """Store the reply of a call; other events are ignored."""
         if event.get("event") == "call" and event.get("reply"):
-            self._file.put([(event["key"], json.dumps(event["reply"]))])
+            self._file.insert([(event["key"], json.dumps(event["reply"]))])
 
     def __getitem__(self, key: str) -> Completion:
         for (reply,) in self._file.rows("SELECT reply FROM replies WHERE key = ?", (key,)):

@@ -373,7 +373,7 @@ class LogitCache:
                 (keys[i], row.astype(_STORED).tobytes())
                 for i, row in zip(chunk, fresh, strict=True)
             ]
-            self._file.put(rows)
+            self._file.insert(rows)
             known.update(rows)
         stored = np.frombuffer(b"".join(known[key] for key in keys), dtype=_STORED)
         return stored.reshape(len(keys), -1 if keys else 1).astype(np.float32)

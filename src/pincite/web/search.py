@@ -91,7 +91,7 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
             asked["language"] = language
         address = f"{self._base}/search?{urlencode(asked)}"
         kept = self._cache.get(address)
-        if kept and kept.fresh and kept.body:
+        if kept and kept.fresh:
             return results_of(kept.body)
         try:
             reply = self._client.get(address, accept="application/json")
@@ -109,7 +109,7 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
             what = str(error).replace(address, self._base)  # the address contains the claim
             self._warnings[f"search at {self._base}: {what}"] = None
             return []
-        kept = Kept(address, address, reply.status, {}, reply.body)
+        kept = Kept(address, address, reply.status, reply.body)
         self._cache.put(kept.lasting(KEEP_DAYS * DAY))
         return found
 
@@ -207,7 +207,7 @@ class Wayback:
         key = f"{self._api}?{urlencode(asked)}"
         kept = self._cache.get(key)
         if kept and kept.fresh:
-            return self._snapshot(kept.body or b"")
+            return self._snapshot(kept.body)
         return None if self._refused else self._ask(key, page)
 
     def _ask(self, key: str, page: str) -> Snapshot | None:
@@ -238,7 +238,7 @@ class Wayback:
             return None
         found = self._snapshot(body)
         days = rules.keep_days if found else rules.keep_failures_days
-        self._cache.put(Kept(key, reply.url, reply.status, {}, body).lasting(days * DAY))
+        self._cache.put(Kept(key, reply.url, reply.status, body).lasting(days * DAY))
         return found
 
     def _snapshot(self, body: bytes) -> Snapshot | None:

@@ -244,14 +244,14 @@ class WebSources:
         failed = of_reply(key, response.status, response.url, response.redirected)
         if failed:
             return self._kept_failure(failed, response.url, response.status)
-        headers = {"content-type": response.headers.get("content-type", "")}
-        kept = Kept(key, response.url, response.status, headers, response.body)
+        content_type = response.headers.get("content-type", "")
+        kept = Kept(key, response.url, response.status, response.body, content_type)
         return kept.lasting(self._client.rules.keep_days * DAY)
 
     def _kept_failure(self, failed: Unchecked, final_url: str, status: int | None) -> Kept:
         seconds = self._client.rules.keep_failures_days * DAY
         reason, detail = failed.reason.value, failed.detail
-        kept = Kept(failed.url, final_url, status, {}, None, reason=reason, detail=detail)
+        kept = Kept(failed.url, final_url, status, reason=reason, detail=detail)
         return kept.lasting(min(seconds, HOUR) if failed.reason in PASSING else seconds)
 
     def _check_robots(self, target: Target) -> None:
@@ -291,10 +291,10 @@ class WebSources:
         """Fetch a robots.txt, cached like a page, for a day (RFC 9309, 2.4)."""
         kept = self._cache.get(url)
         if kept and kept.fresh and kept.status is not None:
-            return kept.status, kept.body or b""
+            return kept.status, kept.body
         reply = self._client.get(url, accept="text/plain,*/*;q=0.5", pause=False)
         lasting = DAY if reply.status < 500 and reply.status != TOO_MANY else HOUR
-        self._cache.put(Kept(url, reply.url, reply.status, {}, reply.body).lasting(lasting))
+        self._cache.put(Kept(url, reply.url, reply.status, reply.body).lasting(lasting))
         return reply.status, reply.body
 
 
@@ -320,8 +320,8 @@ def _outcome(key: str, kept: Kept) -> Outcome:
     return Fetched(
         key,
         kept.final_url,
-        kept.headers.get("content-type") or None,
-        kept.body or b"",
+        kept.content_type or None,
+        kept.body,
         datetime.fromtimestamp(kept.fetched, UTC).isoformat(timespec="seconds"),
     )
 
