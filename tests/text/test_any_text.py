@@ -175,8 +175,8 @@ def test_other_forms_of_letters_and_digits_are_read_as_the_usual_ones(
     written: str, plain: str
 ) -> None:
     assert [v for v in quantities.values(written) if not v.weak]
-    assert quantities.unstated(written, plain) == []
-    assert quantities.unstated(plain, written) == []
+    assert quantities.unstated(written, plain) == ()
+    assert quantities.unstated(plain, written) == ()
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ CLAIM = "The bridge at Varde was designed by Ingrid Holm and opened in 1911."
 
 
 def test_names_do_not_open_sentences_and_are_no_months() -> None:
-    assert words.names("In May Ingrid Holm left. Then Varde fell.") == ["Ingrid", "Holm", "Varde"]
+    assert words.names("In May Ingrid Holm left. Then Varde fell.") == ("Ingrid", "Holm", "Varde")
 
 
 def test_missing_names_forgive_endings() -> None:

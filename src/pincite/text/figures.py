@@ -82,17 +82,13 @@ class Figure:
         return ("number" if self.kind == "year" else self.kind, self.value)
 
 
-def figures(text: str) -> list[Figure]:
+@lru_cache(maxsize=4096)  # a claim meets hundreds of passages, a passage many claims
+def figures(text: str) -> tuple[Figure, ...]:
     """The figures of `text`, in order.
 
     >>> [(f.kind, f.value) for f in figures("On 14 May 1911, 2.5 million came (12 %).")]
     [('number', 14.0), ('month', 5.0), ('year', 1911.0), ('number', 2500000.0), ('percent', 12.0)]
     """
-    return list(_figures(text))
-
-
-@lru_cache(maxsize=4096)  # a claim meets hundreds of passages, a passage many claims
-def _figures(text: str) -> tuple[Figure, ...]:
     text = folded(text)
     ends = [
         Figure("year", float(match[1] + match[3]), Span(*match.span(3)))

@@ -65,19 +65,14 @@ class Value:
 
 _HEDGES = {
     word: bounds
-    for bounds, words in {
-        (
-            0.9,
-            1.1,
-        ): "about|around|approximately|roughly|some|circa|c.|ca.|ca|~|estimated|approx.|approx",
-        (
-            1.0,
-            1.25,
-        ): "over|above|exceeding|upwards of|more than|at least|no fewer than|no less than|"
-        "in excess of|as many as|well over|just over|greater than",
-        (0.9, 1.0): "nearly|almost|approaching|just under|close to|just short of",
-        (0.75, 1.0): "under|below|less than|fewer than|up to|at most|no more than",
-    }.items()
+    for bounds, words in (
+        ((0.9, 1.1), "about|around|approximately|roughly|some|circa|c.|ca.|ca|~|estimated|approx."),
+        ((0.9, 1.1), "approx"),
+        ((1.0, 1.25), "over|above|exceeding|upwards of|more than|at least|no fewer than"),
+        ((1.0, 1.25), "no less than|in excess of|as many as|well over|just over|greater than"),
+        ((0.9, 1.0), "nearly|almost|approaching|just under|close to|just short of"),
+        ((0.75, 1.0), "under|below|less than|fewer than|up to|at most|no more than"),
+    )
     for word in words.split("|")
 }
 
@@ -93,10 +88,9 @@ _SMALL_WORDS = rf"(?:(?:{'|'.join(TENS)})(?:[ -](?:{'|'.join(ONES[:9])}))?\b|zer
 _SCALED_WORDS = rf"(?:{_SMALL_WORDS}[ -])?{_SCALE}(?:[ -]{_SCALE})*"
 _WORDED = rf"(?:{_SCALED_WORDS}(?:[ -](?:and\s)?{_SCALED_WORDS})*"
 _WORDED += rf"(?:[ -](?:and\s)?{_SMALL_WORDS})?|{_SMALL_WORDS})"
-
-
 _COUNTED = _any_of([*ONES, *TENS, "zero", "dozen", "hundred", "thousand"])
 _PLACES = _any_of([*ORDINALS, *TENTHS])
+_HEDGE = re.compile(rf"(?:^|[\s(])({_any_of(list(_HEDGES))})\s?(?:a |an |the )?\Z", re.IGNORECASE)
 
 
 def _count(words: str) -> float:
@@ -104,9 +98,6 @@ def _count(words: str) -> float:
         return 1.0
     value = number_in_words(words)
     return float(words) if value is None else value
-
-
-_HEDGE = re.compile(rf"(?:^|[\s(])({_any_of(list(_HEDGES))})\s?(?:a |an |the )?\Z", re.IGNORECASE)
 
 
 def _hedged(text: str, start: int, value: float, width: float) -> tuple[float, float]:
@@ -138,10 +129,13 @@ LOOSE = {"gallon": 0.12, "ton": 0.12}  # units with several sizes
 _NAMES = sorted(set(UNITS) - {"m", "l", "g", "w", "min"}, key=len, reverse=True)
 UNIT = "|".join(map(re.escape, _NAMES))
 
+# ── Dates and times of day ──────────────────────
 
 _PARTS_OF_YEAR = {"early": (1, 5), "mid": (4, 9), "late": (8, 12), "end": (10, 12),
                   "beginning": (1, 3), "start": (1, 3), "spring": (3, 6), "summer": (6, 9),
                   "autumn": (9, 12), "fall": (9, 12)}  # fmt: skip
+# Groups of `_DATES` with the month, year and day of a form.
+_FORMS = (("m1", "y1", "day"), ("m2", "y2", "d2"), ("m3", "y3", ""), ("m4", "", ""))
 _PARTS_OF_DECADE = {"early": (0, 4), "mid": (3, 7), "late": (5, 9), "end": (7, 9)}
 _FEASTS = {"new year's day": (1, 1), "new year's eve": (12, 31), "christmas day": (12, 25),
            "christmas eve": (12, 24)}  # fmt: skip
@@ -179,8 +173,6 @@ _CLOCK = re.compile(
     r"|(?<![\w:.,])(?P<hh>[01]?\d|2[0-3]):(?P<mm>[0-5]\d)(?![\d:]))",
     re.IGNORECASE,
 )
-
-
 _QUANTITY_AFTER = re.compile(rf"\s?(?:{UNIT}|m|ft|people|inhabitants|men|women)\b", re.IGNORECASE)
 
 
@@ -205,41 +197,31 @@ def _days(match: re.Match[str]) -> list[Day]:
         return [_part_of_year(match)]
     if match["feast"]:
         month, day = _FEASTS[match["feast"].lower().replace("’", "'")]
-        return [Day(_year(match["yf"]), (month, month), day)]
+        return [Day(_same(match["yf"]), (month, month), day)]
     if match["iso"]:
-        return [Day(_year(match["iy"]), _year(match["im"]), int(match["id"]))]
+        return [Day(_same(match["iy"]), _same(match["im"]), int(match["id"]))]
     if match["slash"]:
-        one, two, year = int(match["s1"]), int(match["s2"]), _year(match["sy"])
+        one, two, year = int(match["s1"]), int(match["s2"]), _same(match["sy"])
         return [d for d in (Day(year, (two, two), one), Day(year, (one, one), two)) if _is_real(d)]
-    if match["m1"]:
-        return [Day(_year(match["y1"]), _month(match["m1"]), int(match["day"]))]
-    if match["m2"]:
-        return [Day(_year(match["y2"]), _month(match["m2"]), int(match["d2"]))]
-    if match["m3"]:
-        return [Day(_year(match["y3"]), _month(match["m3"]))]
-    if match["m4"]:
-        return [Day(None, _month(match["m4"]))]
-    if match["decade"] or match["century"]:
-        return [Day(_years(match))]
-    return [Day(_year(match["year"] or match["ra"] + match["rb"]))]
-
-
-def _years(match: re.Match[str]) -> tuple[int, int]:
+    for month_name, year_name, day_name in _FORMS:
+        if word := match[month_name]:
+            number = MONTH_NUMBERS[word.lower().rstrip(".")[:3]]
+            day_of_month = int(match[day_name]) if day_name else None
+            year = _same(match[year_name]) if year_name else None
+            return [Day(year, (number, number), day_of_month)]
     if match["decade"]:
         first = int(match["decade"])
-        return (first, first + (100 if first % 100 == 0 and first < 2000 else 9))
-    word = match["century"].lower()
-    n = int(word[:-2] if word[0].isdigit() else number_in_words(word) or 0)
-    return (-100 * n, -100 * n + 99) if match["bc"] else (100 * n - 100, 100 * n)
+        return [Day((first, first + (100 if first % 100 == 0 and first < 2000 else 9)))]
+    if match["century"]:
+        word = match["century"].lower()
+        n = int(word[:-2] if word[0].isdigit() else number_in_words(word) or 0)
+        return [Day((-100 * n, -100 * n + 99) if match["bc"] else (100 * n - 100, 100 * n))]
+    return [Day(_same(match["year"] or match["ra"] + match["rb"]))]
 
 
-def _year(digits: str | None) -> tuple[int, int] | None:
+def _same(digits: str | None) -> tuple[int, int] | None:
+    """A range of one number."""
     return (int(digits), int(digits)) if digits else None
-
-
-def _month(word: str) -> tuple[int, int]:
-    n = MONTH_NUMBERS[word.lower().rstrip(".")[:3]]
-    return (n, n)
 
 
 def _part_of_year(match: re.Match[str]) -> Day:
@@ -282,6 +264,8 @@ def _clock(text: str) -> Iterator[Value]:
         at = float(60 * hours + minutes)
         yield Value(Span(*match.span()), at, at, "clock", "clock")
 
+
+# ── Numbers ──────────────────────
 
 _SHORT = {"k": 1e3, "m": 1e6, "mn": 1e6, "bn": 1e9, "b": 1e9, "tn": 1e12}
 _WEAK = frozenset({"one", "zero", "first", "second"})
@@ -362,27 +346,19 @@ _HALF = re.compile(
     rf"|an? (?P<u3>{UNIT}) and a half)\b",
     re.IGNORECASE,
 )
-
-
 _MANY = re.compile(
     r"\b(?=[bdhmt])(?:(?P<tens>tens|dozens|hundreds) of )?"
     r"(?P<word>dozens|hundreds|thousands|millions|billions)\b",
     re.IGNORECASE,
 )
-
-
 _PLURALS = {"tens": 10.0, "dozens": 12.0, "hundreds": 1e2, "thousands": 1e3, "millions": 1e6,
             "billions": 1e9}  # fmt: skip
-
-
 _OF_WHOLE = re.compile(
     r"(?<![\w.,])(?P<a>\d[\d,]*)(?:\s\w+)?\s(?:of|out of)\s(?:the\s|a total of\s|all\s)?"
     r"(?P<b>\d[\d,]*)(?![\w.]|,\d)"
     r"|\b[Oo]f\s(?:the\s)?(?P<c>\d[\d,]*)\s(?:[^\W\d]+,?\s){1,6}?"
     r"(?P<d>\d[\d,]*)(?![\w.]|,\d)"
 )
-
-
 _COUNT = rf"an?|{_COUNTED}|\d+"
 _TIMES = re.compile(
     rf"\b(?=[adefhnopstz\d])(?:(?P<quarters>three quarters|a quarter) of an hour"
@@ -473,8 +449,7 @@ def _numbers(text: str) -> Iterator[Value]:
 
 def _scale(match: re.Match[str]) -> float:
     scale = match["scale"] or ""
-    plain = 1.0 if _is_metres(match) else _SHORT.get(scale, 1.0)
-    return SCALES.get(scale.lower(), plain)
+    return SCALES.get(scale.lower(), 1.0 if _is_metres(match) else _SHORT.get(scale, 1.0))
 
 
 def _is_metres(match: re.Match[str]) -> bool:
@@ -499,10 +474,8 @@ def _measure(match: re.Match[str]) -> tuple[str, str]:
 def _width(match: re.Match[str], value: float) -> float:
     """Half the place value of the last written digit."""
     digits = match["digits"] or ""
-    if match["percent"]:
-        return 0.5 * 10.0 ** -len(digits.partition(".")[2])
-    scale = _scale(match)
-    if "." in digits:
+    scale = 1.0 if match["percent"] else _scale(match)
+    if match["percent"] or "." in digits:
         return 0.5 * 10.0 ** -len(digits.partition(".")[2]) * scale
     if match["scale"] and scale > 1:
         return min(0.5 * scale, _SCALED * abs(value))
@@ -518,12 +491,11 @@ _GROUPING = re.compile(r"[,\u00a0\u202f ]")
 
 def _is_named(text: str, start: int) -> bool:
     before = _NAMED.search(text, max(0, start - 24), start)
-    if before and _PEOPLE.match(text, start):
-        return False
     if before is None:
         return bool(re.search(r"[A-Za-z]-\Z", text[max(0, start - 2) : start]))
-    word = before["word"]
-    return word.lower() not in _NOT_NAMES and word.lower()[:3] not in MONTH_NUMBERS
+    word = before["word"].lower()
+    named = word not in _NOT_NAMES and word[:3] not in MONTH_NUMBERS
+    return named and not _PEOPLE.match(text, start)
 
 
 def _romans(text: str) -> Iterator[Value]:
@@ -536,17 +508,13 @@ def _romans(text: str) -> Iterator[Value]:
 _READERS = (_dates, _times, _clock, _feet, _halves, _many, _shares, _numbers, _romans)
 
 
-def values(text: str) -> list[Value]:
+@lru_cache(maxsize=8192)  # a claim meets hundreds of passages, a passage many claims
+def values(text: str) -> tuple[Value, ...]:
     """The values of `text`, in order, without overlaps.
 
     >>> [(v.measure, v.low, v.high) for v in values("It is 5 km long, 12 % of it new.")]
     [('length', 5000.0, 5000.0), ('share', 11.5, 12.5)]
     """
-    return list(_values(text))
-
-
-@lru_cache(maxsize=8192)  # a claim meets hundreds of passages, a passage many claims
-def _values(text: str) -> tuple[Value, ...]:
     text = folded(text)
     found: list[Value] = []
     taken = bytearray(len(text))  # characters used by an earlier parser
@@ -587,7 +555,7 @@ def _ends(one: Value, other: Value) -> tuple[Value, Value]:
             return one, other
         low, high = float(first[0]), float(last[0])
     else:
-        if not one.measure and other.unit != "°f":  # "70 and 90 metres"
+        if not one.measure and other.measure != "date" and other.unit != "°f":  # "70 and 90 metres"
             factor = FACTORS.get(other.unit, 1.0)
             low, high = one.low * factor, one.high * factor
             one = replace(one, low=low, high=high, measure=other.measure, unit=other.unit)
@@ -597,7 +565,7 @@ def _ends(one: Value, other: Value) -> tuple[Value, Value]:
     return replace(one, between=(low, high)), replace(other, between=(low, high))
 
 
-# ── Comparing ────────────────────────────────────────────────────────────────────────────────────
+# ── Comparison ──────────────────────
 
 _OTHER_UNIT = 0.03  # converted values are rounded: 10 miles are "16 km"
 _EPSILON = 1e-6
@@ -605,19 +573,15 @@ MOST = 100  # values per claim: a claim with more is a table
 _NOWHERE = Span(0, 0)
 
 
-def unstated(claim: str, source: str) -> list[Value]:
+@lru_cache(maxsize=4096)  # used as a feature, for evidence and for reasons
+def unstated(claim: str, source: str) -> tuple[Value, ...]:
     """The values of `claim` that `source` does not state, in order.
 
     >>> [v.span.of("In 1912 it cost $5 m.") for v in unstated("In 1912 it cost $5 m.", "4/7/1912")]
     ['$5 m']
     >>> unstated("Nearly half of 1.2 million came.", "Of 1,183,505 people 48.1 % came.")
-    []
+    ()
     """
-    return list(_unstated(claim, source))
-
-
-@lru_cache(maxsize=4096)  # used as a feature, for evidence and for reasons
-def _unstated(claim: str, source: str) -> tuple[Value, ...]:
     wanted = [value for value in values(claim) if not value.weak][:MOST]
     if not wanted:
         return ()
@@ -680,10 +644,10 @@ def _is_last(value: Value, claim: str, source: str) -> bool:
     noun = _NEXT_WORD.match(claim, value.span.end)
     if not noun or value.measure or not _ORDINAL.search(folded(value.span.of(claim))):
         return False
-    said, ordinal = re.escape(noun[1]), rf"\b{_ORDINAL.pattern[:-2]}"
-    if re.search(rf"{ordinal}\W+(?:\w+\W+){{0,3}}?{said}\b", source, re.IGNORECASE):
+    word, ordinal = re.escape(noun[1]), rf"\b{_ORDINAL.pattern[:-2]}"
+    if re.search(rf"{ordinal}\W+(?:\w+\W+){{0,3}}?{word}\b", source, re.IGNORECASE):
         return False  # "the seventh and last season"
-    return bool(re.search(rf"\b(?:last|final) (?:\w+ )?{said}\b", source, re.IGNORECASE))
+    return bool(re.search(rf"\b(?:last|final) (?:\w+ )?{word}\b", source, re.IGNORECASE))
 
 
 _POUNDS = {("mass", "lb"), ("money £", "")}  # "18,000 pounds" may be either
@@ -736,17 +700,14 @@ def _allows(claim: Day, source: Day) -> bool:
 
 def _put_together(value: Value, known: Sequence[Value]) -> bool:
     """Whether the text gives a date's year and day separately: "On 4 July … of that year, 1912"."""
-    if value.measure != "date":
-        return False
     days = [day for other in known for day in other.dates]
-    for wanted in value.dates:
-        if not (wanted.years and wanted.months):
-            continue
-        year, rest = Day(wanted.years), replace(wanted, years=None)
-        open_days = [replace(day, years=None) for day in days if not day.years]
-        if any(_contains(year, d) for d in days) and any(_contains(rest, d) for d in open_days):
-            return True
-    return False
+    open_days = [day for day in days if not day.years]
+    return any(
+        any(_contains(Day(wanted.years), d) for d in days)
+        and any(_contains(replace(wanted, years=None), d) for d in open_days)
+        for wanted in value.dates
+        if wanted.years and wanted.months
+    )
 
 
 _LONGEST_AGE = 130  # years: a longer time is rarely computed from two dates in a text

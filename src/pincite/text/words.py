@@ -48,17 +48,13 @@ def content_words(text: str, *, whole: bool = False) -> list[str]:
     ]
 
 
-def names(text: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def names(text: str) -> tuple[str, ...]:
     """Capitalised words that do not start a sentence, as written, in order, without duplicates.
 
     >>> names("Later the engineer Ingrid Holm left Varde.")
-    ['Ingrid', 'Holm', 'Varde']
+    ('Ingrid', 'Holm', 'Varde')
     """
-    return list(_names(text))
-
-
-@lru_cache(maxsize=4096)
-def _names(text: str) -> tuple[str, ...]:
     openers = {span.start for span in sentences_of(text)}
     found = (
         match[0].removesuffix("'s").removesuffix("’s")
