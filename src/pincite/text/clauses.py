@@ -17,7 +17,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from enum import StrEnum
 from functools import lru_cache
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 
 from pincite.text import syntax
 from pincite.text.figures import MONTHS
@@ -41,14 +41,11 @@ def clauses(claim: str) -> list[Clause]:
     whole = Clause(Span(0, len(claim)), claim)
     if len(claim) > MAX_CHARS:
         return [whole]
-    read = [Sentence.read(claim, span) for span in sentences(claim)]
-    if len(read) > 1 and not all(map(_surely_ends, read)):
+    parsed = [Sentence.read(claim, span) for span in sentences(claim)]
+    if len(parsed) > 1 and not all(map(_surely_ends, parsed)):
         return [whole]
-    found = [clause for sentence in read for clause in _of_sentence(sentence)]
+    found = [clause for sentence in parsed for clause in _of_sentence(sentence)]
     return found if 1 < len(found) <= MAX_CLAUSES else [whole]
-
-
-# ── Cutting ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def _surely_ends(sentence: Sentence) -> bool:
@@ -62,20 +59,16 @@ def _of_sentence(sentence: Sentence) -> list[Clause]:
         return []
     segment = Segment(0)
     marks = [n for n in sentence.stops if sentence.word(n) == ";"]
-    edges = [-1, *marks, len(sentence.tokens)]
+    pieces = pairwise([-1, *marks, len(sentence.tokens)])
     # Pieces between semicolons without a verb are list items.
-    listed = marks and not all(sentence.verbs_in(a + 1, b) for a, b in pairwise(edges))
+    listed = marks and not all(sentence.verbs_in(a + 1, b) for a, b in pieces)
     if not sentence.balanced or _opens_subordinate(sentence) or listed:
         return [sentence.clause(segment, len(sentence.tokens))]
     found: list[Clause] = []
-    n = 0
-    while n < len(sentence.tokens):
-        cut = _cut(sentence, segment, n)
-        if cut:
+    for n in range(len(sentence.tokens)):
+        if n >= segment.start and (cut := _cut(sentence, segment, n)):
             clause, segment = cut
             found.append(clause)
-            n = segment.start
-        n += 1
     return [*found, *_listed(sentence, segment)]
 
 
@@ -106,8 +99,7 @@ def _without_subject(sentence: Sentence, segment: Segment, end: int, start: int)
     n = sentence.past_adverbs(start)
     if len(left) != 1 or sentence.subordinate(left[0].start, end):
         return None
-    auxiliary = sentence.word(left[0].start)
-    if auxiliary in syntax.AUXILIARIES and left[0].end == end:
+    if sentence.word(left[0].start) in syntax.AUXILIARIES and left[0].end == end:
         return None  # "was trained and experienced in law": part of a verb phrase
     subject = segment.lead or _subject(sentence, segment.start, left[0].start)
     if subject is None or not sentence.word(n):
@@ -185,7 +177,7 @@ def _at_relative(sentence: Sentence, segment: Segment, comma: int) -> tuple[Clau
     return Clause(span, text), Segment(closing + 1, subject)
 
 
-# ── Subjects ─────────────────────────────────────────────────────────────────────────────────────
+# ── Subjects ──────────────────────
 
 
 def _subject(sentence: Sentence, start: int, end: int) -> str | None:
@@ -256,7 +248,7 @@ def _opens_subordinate(sentence: Sentence) -> bool:
     return first in syntax.SUBORDINATORS or (timed and bool(sentence.verbs_in(0, stop)))
 
 
-# ── Lists ────────────────────────────────────────────────────────────────────────────────────────
+# ── Lists ──────────────────────
 
 
 def _listed(sentence: Sentence, segment: Segment) -> list[Clause]:
@@ -265,23 +257,20 @@ def _listed(sentence: Sentence, segment: Segment) -> list[Clause]:
     while end > segment.start and sentence.tokens[end - 1].word in ".!?":
         end -= 1
     whole = [sentence.clause(segment, end)] if end > segment.start else []
-    edges = _items(sentence, segment, end)
-    if not edges:
+    items = _items(sentence, segment, end)
+    if not items:
         return whole
-    (first, first_end), *rest = edges
+    (first, first_end), *rest = items
     stem = sentence.clause(Segment(segment.start, segment.lead), first).text
-    return [
-        sentence.clause(segment, first_end),
-        *(sentence.clause(Segment(a, stem), b) for a, b in rest),
-    ]
+    others = [sentence.clause(Segment(a, stem), b) for a, b in rest]
+    return [sentence.clause(segment, first_end), *others]
 
 
 def _items(sentence: Sentence, segment: Segment, end: int) -> list[tuple[int, int]]:
     """Token ranges of the list items, half-open; empty if there is no list."""
     found = sentence.verbs_in(segment.start, end)
-    conjunctions = [
-        n for n in sentence.stops if segment.start < n < end and sentence.word(n) == "and"
-    ]
+    inside = [n for n in sentence.stops if segment.start < n < end]
+    conjunctions = [n for n in inside if sentence.word(n) == "and"]
     if len(found) != 1 or not conjunctions or sentence.subordinate(found[0].start, end):
         return []
     last = conjunctions[-1]
@@ -325,9 +314,8 @@ def _first_item(
 
 def _last_article(sentence: Sentence, start: int, end: int) -> int:
     """The last article followed only by its noun phrase, else `end`."""
-    n = next(
-        (n for n in range(end - 1, start - 1, -1) if sentence.word(n).lower() in _ARTICLES), end
-    )
+    articles = [n for n in range(start, end) if sentence.word(n).lower() in _ARTICLES]
+    n = articles[-1] if articles else end
     words = [sentence.word(m) for m in range(n, end)]
     return end if set(words) & syntax.PREPOSITIONS or not all(words) else n
 
@@ -336,7 +324,7 @@ def _is_name(word: str) -> bool:
     return word[:1].isupper() and word not in MONTHS
 
 
-# ── Parts of a sentence ──────────────────────────────────────────────────────────────────────────
+# ── Parts of a sentence ──────────────────────
 
 MAX_PARTS = 20  # per sentence: one with more marks is a list, and each mark covers its own words
 MAX_BRACKET = 200  # characters that may be added to a part to close its bracket
@@ -353,8 +341,8 @@ _CONJUNCTIONS = frozenset(
     "and but or nor yet so while whilst although though whereas because since if as however when "
     "whenever until unless once after before then thus therefore also".split()
 )
-_COORDINATING = frozenset("and but or nor yet then also later".split())
-_JOINING = frozenset({"and", "but", "or", "nor", "yet"})
+_JOINING = frozenset("and but or nor yet".split())
+_COORDINATING = _JOINING | {"then", "also", "later"}
 _UNSURE = syntax.PREPOSITIONS | syntax.SUBORDINATORS | frozenset({"what", "while", "since", "both"})
 _RELATIVE = frozenset("which who whom whose where".split())
 _SUBORDINATING = frozenset(
@@ -381,9 +369,7 @@ def standing(piece: str, language: str = "en") -> Standing:
         words = [word for word in _PIECE.findall(piece) if word[0].isalnum()]
         enough = n_words(" ".join(words)) >= MIN_WORDS or len(_SIGNS.findall(piece)) >= MIN_SIGNS
         return Standing.CLAUSE if enough else Standing.FRAGMENT
-    words = _PIECE.findall(piece)
-    while words and not words[0][0].isalnum():
-        words = words[1:]
+    words = list(dropwhile(lambda word: not word[0].isalnum(), _PIECE.findall(piece)))
     found = _maybe_verbs(words)
     if not found:
         return Standing.FRAGMENT
@@ -433,10 +419,10 @@ def _readable(sentence: str, part: Span, language: str) -> bool:
             return False  # "Alba" + "and Borg opposed it", "In 1902" + "it closed"
     if _CUT_NAME.search(piece) and _WORD_FOLLOWS.match(sentence, part.end) and language == "en":
         return False  # "Ito's" + "son"
-    if kind is not Standing.FRAGMENT:
-        said = part.start == 0 and len(_WORDS.findall(piece)) < MIN_WORDS
-        return not (said and _OBJECT.match(sentence, part.end))
-    if len(_WORDS.findall(piece)) < MIN_WORDS or len(sentence) > MAX_CHARS:
+    short = len(_WORDS.findall(piece)) < MIN_WORDS
+    if kind is not Standing.FRAGMENT:  # "He said" needs its object
+        return not (part.start == 0 and short and _OBJECT.match(sentence, part.end))
+    if short or len(sentence) > MAX_CHARS:
         return False
     if sentence[:1].isupper() and sentence.endswith(".") and len(sentence.split()) > _SHORTEST:
         return False  # a sentence whose verb is not in the lists
@@ -483,17 +469,11 @@ def _with_antecedent(sentence: str, part: Span) -> tuple[str, Span] | None:
     for span, text in clauses(sentence):
         words = span.of(sentence)
         lead = text[: -len(words)]
-        opens = part.start <= span.start < part.end and len(sentence[part.start : span.start]) < 8
-        several = re.search(
-            r"\b(?:and|or) \Z", sentence[: sentence.rfind(lead.strip(), 0, span.start)]
-        )
-        if (
-            opens
-            and lead
-            and not several
-            and text.endswith(words)
-            and standing(lead) is Standing.FRAGMENT
-        ):
+        opens = part.start <= span.start < min(part.end, part.start + 8)
+        if not opens or not lead or not text.endswith(words):
+            continue
+        before = sentence[: sentence.rfind(lead.strip(), 0, span.start)]
+        if standing(lead) is Standing.FRAGMENT and not before.endswith((" and ", " or ")):
             own = Span(span.start, part.end)
             return f"{lead}{own.of(sentence)}", own
     return None
@@ -510,9 +490,8 @@ def _subject_before(words: Sequence[str], n: int) -> tuple[int, int] | None:
     subject = words[opening : found[0]]
     first = subject[0]
     lower = {word.lower() for word in subject}
-    opens = (
-        first[:1].isupper() or first[:1].isdigit() or first in syntax.DETERMINERS | syntax.PRONOUNS
-    )
+    capital = first[:1].isupper() or first[:1].isdigit()
+    opens = capital or first in syntax.DETERMINERS | syntax.PRONOUNS
     if not opens or lower & (_SUBORDINATING | {",", ":", ";", "there"}) or first.lower() in _UNSURE:
         return None
     between = {word.lower() for word in words[found[0] : n]}
@@ -549,14 +528,10 @@ def _maybe_verbs(words: Sequence[str]) -> list[int]:
         may = syntax.may_be_finite(word, "" if before in ",;:(" else before, after)
         if syntax.may_be_past(word) and word not in syntax.AUXILIARIES:
             may = _past_form(words, n, before, after, may=may)
+        between = words[found[-1] + 1 : n] if found else words[:n]
         # "was" + "not" + "opened" is one verb
-        between = words[found[-1] + 1 : n] if found else ()
-        leans = (
-            found
-            and len(between) <= 2
-            and all(syntax.is_adverb(w.lower()) or w in ("been", "be") for w in between)
-        )
-        if may and not leans:
+        continues = all(syntax.is_adverb(w.lower()) or w in ("been", "be") for w in between)
+        if may and not (found and len(between) <= 2 and continues):
             found.append(n)
     return found
 

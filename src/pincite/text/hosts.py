@@ -28,11 +28,7 @@ WIKIPEDIA_AND_MIRRORS = tuple(
 
 
 def host_of(url: str) -> str:
-    """The lower-case host of a URL without port; empty if it has none or is invalid.
-
-    >>> host_of("https://EN.Wikipedia.org:443/wiki/X")
-    'en.wikipedia.org'
-    """
+    """The lower-case host of a URL without port; empty if it has none or is invalid."""
     try:
         return (urlsplit(url).hostname or "").rstrip(".")
     except ValueError:  # such as an IPv6 address without a closing bracket
@@ -44,8 +40,6 @@ def is_below(url: str, hosts: Collection[str]) -> bool:
 
     >>> is_below("https://en.wikipedia.org/wiki/X", ["wikipedia.org"])
     True
-    >>> is_below("https://notwikipedia.org/", ["wikipedia.org"])
-    False
     """
     if not hosts:
         return False
@@ -78,11 +72,7 @@ class Snapshot:
 
     @property
     def date(self) -> str | None:
-        """ISO date of the copy; None if the address only asks for the nearest one.
-
-        >>> snapshot_at("https://web.archive.org/web/20140302101500/http://a.example/").date
-        '2014-03-02'
-        """
+        """ISO date of the copy; None if the address only asks for the nearest one."""
         if len(self.time) < 14:
             return None
         return f"{self.time[:4]}-{self.time[4:6]}-{self.time[6:8]}"
@@ -94,8 +84,7 @@ class Snapshot:
     def raw(self, near: str = "") -> str:
         """The address of the original page content, without the archive's banner where possible.
 
-        Args:
-            near: digits of a time, the year first, for an address without one.
+        `near` has digits of a time, the year first, for an address without one.
 
         >>> snapshot_at("http://web.archive.org/web/2014/http:/a.example/x").raw()
         'https://web.archive.org/web/2014id_/http://a.example/x'
@@ -151,12 +140,10 @@ _LONGEST = 1e9  # seconds: 31 years, a cap for absurd values
 def seconds_to_wait(retry_after: str, now: float | None = None) -> float | None:
     """Parse `Retry-After` (RFC 9110, §10.2.3) to seconds; None if it is invalid.
 
-    Args:
-        retry_after: seconds, or the date until when to wait.
-        now: seconds since 1970; the current time by default.
+    `now` is in seconds since 1970.
 
-    >>> seconds_to_wait("120"), seconds_to_wait("Thu, 01 Jan 1970 00:01:00 GMT", 50.0)
-    (120.0, 10.0)
+    >>> seconds_to_wait("120"), seconds_to_wait("Thu, 01 Jan 1970 00:01:00 GMT", now=0.0)
+    (120.0, 60.0)
     """
     text = retry_after.strip()
     if _SECONDS.fullmatch(text):

@@ -6,7 +6,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
 
@@ -156,9 +156,7 @@ class _Source:
         self.long_forms = frozenset(_SHORT_FORMS.get(word.lower(), word.lower()) for word in words)
 
 
-@lru_cache(maxsize=2048)  # a passage meets many claims
-def _known(source: str) -> _Source:
-    return _Source(source)
+_known = lru_cache(maxsize=2048)(_Source)  # a passage meets many claims
 
 
 def _is_spelt(name: str, known: _Source) -> bool:
@@ -240,11 +238,7 @@ def _acronym(run: Sequence[str]) -> str:
 
 
 def _short_form(run: Sequence[str], known: _Source) -> str:
-    """The acronym of a run of words in a source, with or without the letter of an "of".
-
-    >>> _short_form(("Voice", "America"), _known("Seen on VOA."))
-    'VOA'
-    """
+    """The acronym of a run of words in a source, with or without the letter of an "of"."""
     letters = _acronym(run)
     if letters in known.capitals or len(letters) < 2:
         return letters if letters in known.capitals else ""
@@ -257,7 +251,7 @@ def _is_left_out(name: str, claim: str, source: str) -> bool:
     for given, surname in _people(claim):
         if name not in given:
             continue
-        theirs = [g for g, s in _people_of(source) if s == surname]
+        theirs = [g for g, s in _people(source) if s == surname]
         if any(g[0][0] == name[0] and len(g[0]) == 1 for g in theirs):
             return True
         if _alone(surname, source, len(theirs)):
@@ -274,7 +268,7 @@ def _others(claim: str, source: str) -> list[str]:
     found = []
     for given, surname in _people(claim):
         mine = {word[0] for word in given}
-        theirs = [g for g, s in _people_of(source) if s == surname]
+        theirs = [g for g, s in _people(source) if s == surname]
         if not theirs or _alone(surname, source, len(theirs)):
             continue
         if not any(mine & {word[0] for word in g} for g in theirs):
@@ -283,13 +277,11 @@ def _others(claim: str, source: str) -> list[str]:
 
 
 @lru_cache(maxsize=2048)
-def _people_of(text: str) -> tuple[tuple[tuple[str, ...], str], ...]:
-    return tuple(_people(text))
-
-
-def _people(text: str) -> Iterator[tuple[tuple[str, ...], str]]:
+def _people(text: str) -> tuple[tuple[tuple[str, ...], str], ...]:
     """(given names or initials, surname) for each run of two to four capitalised words."""
-    for run in _runs(text):
-        words = [word for word in run if word.lower() not in _TITLES]
-        if 2 <= len(words) <= 4 and not _INITIAL.fullmatch(words[-1]):
-            yield tuple(words[:-1]), words[-1]
+    runs = (tuple(word for word in run if word.lower() not in _TITLES) for run in _runs(text))
+    return tuple(
+        (run[:-1], run[-1])
+        for run in runs
+        if 2 <= len(run) <= 4 and not _INITIAL.fullmatch(run[-1])
+    )

@@ -33,11 +33,7 @@ class PageRange(NamedTuple):
 
 
 def page_of(document: Document, offset: int) -> int | None:
-    """The page, counted from 1, of the character at `offset`; None without pages.
-
-    >>> page_of(Document("u", "", "one two", meta={"pages": "[0, 4]"}), 5)
-    2
-    """
+    """The page, counted from 1, of the character at `offset`; None without pages."""
     starts = page_starts(document)
     return max(1, bisect_right(starts, offset)) if starts else None
 

@@ -6,8 +6,10 @@ where possible; a longer sentence is split between words.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 
 from pincite.text.sentences import sentences
 from pincite.types import Document, Passage, Span, about
@@ -25,11 +27,7 @@ def passages(document: Document) -> list[Passage]:
 
     The corpus stores these, so they do not reference their page.
     """
-    return _as_passages(
-        document,
-        _windows(_cut(document.text, document.language or "en"), PASSAGE_WORDS, overlap=False),
-        "",
-    )
+    return _as_passages(document, _windows(document, PASSAGE_WORDS, overlap=False), "")
 
 
 def cited_passages(document: Document) -> list[Passage]:
@@ -38,10 +36,8 @@ def cited_passages(document: Document) -> list[Passage]:
     SIDE found full evidence spread over passages in 13.5 % of the cases that it reported as lacking
     evidence (Petroni et al. 2023, table 1), hence the wide ones.
     """
-    units = _cut(document.text, document.language or "en")
-    narrow = _windows(units, PASSAGE_WORDS, overlap=True)
-    wide = _windows(units, WIDE_WORDS, overlap=True)
-    return _as_passages(document, list(dict.fromkeys([*narrow, *wide])))
+    spans = [*_windows(document, PASSAGE_WORDS), *_windows(document, WIDE_WORDS)]
+    return _as_passages(document, list(dict.fromkeys(spans)))
 
 
 def whole(document: Document) -> list[Passage]:
@@ -50,9 +46,7 @@ def whole(document: Document) -> list[Passage]:
 
 
 def windows(document: Document, n_words: int) -> list[Passage]:
-    return _as_passages(
-        document, _windows(_cut(document.text, document.language or "en"), n_words, overlap=True)
-    )
+    return _as_passages(document, _windows(document, n_words))
 
 
 def apart(document: Document, chosen: Span) -> list[Passage]:
@@ -62,8 +56,8 @@ def apart(document: Document, chosen: Span) -> list[Passage]:
     """
     n_words = len(_WORD.findall(chosen.of(document.text)))
     size = PASSAGE_WORDS if n_words <= PASSAGE_WORDS else WIDE_WORDS
-    windows = _windows(_cut(document.text, document.language or "en"), size, overlap=True)
-    return _as_passages(document, [span for span in windows if not span.overlaps(chosen)])
+    spans = _windows(document, size)
+    return _as_passages(document, [span for span in spans if not span.overlaps(chosen)])
 
 
 def around(document: Document, span: Span, n_words: int = WIDE_WORDS) -> Span:
@@ -71,11 +65,11 @@ def around(document: Document, span: Span, n_words: int = WIDE_WORDS) -> Span:
 
     Covers at least the sentences that `span` touches, and the whole document if it is short.
     """
-    lines = _lines_around(document.text, span, n_words * _CHARS_A_WORD)
-    units = [
-        (unit.moved(lines.start), n)
-        for unit, n in _cut(lines.of(document.text), document.language or "en")
-    ]
+    n_chars = n_words * _CHARS_A_WORD
+    start = document.text.rfind("\n", 0, max(0, span.start - n_chars)) + 1
+    end = document.text.find("\n", span.end + n_chars)
+    near = document.text[start : end if end >= 0 else len(document.text)]
+    units = [(unit.moved(start), n) for unit, n in _cut(near, document.language or "en")]
     within = [n for n, (unit, _) in enumerate(units) if unit.overlaps(span)]
     if not within:
         return span
@@ -100,12 +94,6 @@ def _as_passages(
     return [Passage(doc_id, url, title, span.of(text), span, known, whole) for span in spans]
 
 
-def _lines_around(text: str, span: Span, n_chars: int) -> Span:
-    start = text.rfind("\n", 0, max(0, span.start - n_chars)) + 1
-    end = text.find("\n", span.end + n_chars)
-    return Span(start, end if end >= 0 else len(text))
-
-
 @lru_cache(maxsize=_LATELY_CUT)
 def _cut(text: str, language: str) -> tuple[tuple[Span, int], ...]:
     return tuple(
@@ -113,7 +101,9 @@ def _cut(text: str, language: str) -> tuple[tuple[Span, int], ...]:
     )
 
 
-def _windows(units: Sequence[tuple[Span, int]], size: int, overlap: bool) -> list[Span]:
+def _windows(document: Document, size: int, *, overlap: bool = True) -> list[Span]:
+    """Spans of whole sentences with up to `size` words; overlapping ones share about half."""
+    units = _cut(document.text, document.language or "en")
     windows: list[Span] = []
     start = 0
     while start < len(units):
@@ -130,12 +120,8 @@ def _windows(units: Sequence[tuple[Span, int]], size: int, overlap: bool) -> lis
 
 def _half_way(units: Sequence[tuple[Span, int]], start: int, end: int) -> int:
     """The index of the unit that starts the second half of `units[start:end]`; above `start`."""
-    half, n_words = sum(n for _, n in units[start:end]) / 2, 0
-    for position in range(start, end):
-        n_words += units[position][1]
-        if n_words >= half:
-            return max(position, start + 1)
-    return end
+    sums = list(accumulate(n for _, n in units[start:end]))
+    return max(start + bisect_left(sums, sums[-1] / 2), start + 1)
 
 
 def _pieces(text: str, sentence: Span) -> list[tuple[Span, int]]:

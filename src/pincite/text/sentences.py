@@ -1,8 +1,7 @@
 """Splits text into sentences, as spans.
 
 sentencex (Wikimedia's splitter, with rules for some 300 languages) splits within a line. A line
-break always ends a sentence, because extracted pages put headings, list items and table rows on
-separate lines. Spans are trimmed.
+break always ends a sentence: extracted pages put headings, list items and table rows on lines.
 """
 
 import re
@@ -61,7 +60,12 @@ def sentences(text: str, language: str = "en") -> list[Span]:
     ['Dr. Ito won.', 'Twice!']
     """
     text = _LONE_SURROGATES.sub("\ufffd", text)
-    return [span for line in _lines(text) for span in _split_line(text, line, language)]
+    spans = []
+    for line in (trimmed(text, line) for line in _lines(text)):
+        if line.start < line.end:
+            pieces = _boundaries(_OTHER_SPACES.sub(" ", line.of(text)), language)
+            spans += [trimmed(text, piece.moved(line.start)) for piece in pieces]
+    return [span for span in spans if span.start < span.end]
 
 
 def whole_sentences(text: str, language: str = "en") -> list[Span]:
@@ -155,11 +159,7 @@ def _cut(text: str, span: Span, cuts: Sequence[int]) -> list[Span]:
 
 
 def n_words(text: str) -> int:
-    """Count words; in scripts without spaces two characters count as a word.
-
-    >>> n_words("Three short words"), n_words("委员会星期二开会")
-    (3, 4)
-    """
+    """Count words; in scripts without spaces two characters count as a word."""
     if text.isascii():
         return len(text.split())
     spaceless = len(_SPACELESS.findall(text))
@@ -186,25 +186,15 @@ def _lines(text: str) -> Iterator[Span]:
         start = end
 
 
-def _split_line(text: str, line: Span, language: str) -> Iterator[Span]:
-    line = trimmed(text, line)
-    if line.start == line.end:
-        return
-    for start, end in _boundaries(_OTHER_SPACES.sub(" ", line.of(text)), language):
-        span = trimmed(text, Span(line.start + start, line.start + end))
-        if span.start < span.end:
-            yield span
-
-
-def _boundaries(line: str, language: str) -> list[tuple[int, int]]:
+def _boundaries(line: str, language: str) -> list[Span]:
     try:
         found = get_sentence_boundaries(language, line)
     except BaseException as error:
         # A panic in Rust is not an Exception; the line that causes it is not split.
         if type(error).__name__ != "PanicException":
             raise
-        return [(0, len(line))]
-    return [(each["start_index"], each["end_index"]) for each in found]
+        return [Span(0, len(line))]
+    return [Span(each["start_index"], each["end_index"]) for each in found]
 
 
 _SEEK = (

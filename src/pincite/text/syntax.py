@@ -1,10 +1,9 @@
 """Tokens, finite verbs and possible cuts of a sentence, for splitting claims.
 
-Finite verbs are found by word lists and endings. A tagger would be a model, and splitting needs
-only one answer: is this certainly a finite verb? A word that may be a noun, an adjective or a
-participle counts only if its neighbours decide; otherwise the answer is no, and the claim stays
-whole. Offsets refer to the claim that contains the sentence. Text in brackets or quotation marks is
-skipped, since it must not be split.
+Finite verbs are found by word lists and endings, since splitting needs only one answer: is this
+certainly a finite verb? A word that may be a noun, an adjective or a participle counts only if its
+neighbours decide. Offsets refer to the claim that contains the sentence. Text in brackets or
+quotation marks is skipped, since it must not be split.
 """
 
 import re
@@ -34,6 +33,7 @@ _BEFORE_NOUN, _BEFORE_INFINITE, _SUBJECTS_ONLY, _OPENERS, _ADVERBS = (
     words_of("particles", name)
     for name in ("before_noun", "before_infinite", "subjects_only", "openers", "adverbs")
 )
+_COMPLEMENT_OPENERS = DETERMINERS | PREPOSITIONS | PRONOUNS | _OPENERS
 _LIKE_ADVERB = re.compile(r"[a-z]{3,}ly")
 
 
@@ -102,11 +102,7 @@ def is_plural_present(word: str) -> bool:
 
 
 def third_person(verb: str) -> str:
-    """The third person of an infinitive.
-
-    >>> third_person("carry"), third_person("reach"), third_person("have")
-    ('carries', 'reaches', 'has')
-    """
+    """The third person of an infinitive: "carries" for "carry"."""
     if verb == "have":
         return "has"
     if verb.endswith("y") and verb[-2:-1] not in "aeiou":
@@ -115,11 +111,7 @@ def third_person(verb: str) -> str:
 
 
 def base_of_present(word: str) -> str:
-    """The infinitive of a third person; "" if the word is ambiguous.
-
-    >>> base_of_present("carries"), base_of_present("causes"), base_of_present("opened")
-    ('carry', 'cause', '')
-    """
+    """The infinitive of a third person; "" if the word is ambiguous."""
     irregular = {"has": "have", "does": "do", "lies": "lie", "dies": "die", "ties": "tie"}
     base = irregular.get(word) or _singular(word)
     known = word in _PRESENT or base in _PLURAL_PRESENT
@@ -139,8 +131,7 @@ def is_sure(word: str, after: str) -> bool:
 def opens_complement(word: str) -> bool:
     """Whether `word` may begin a verb's complement: "the", "in", "1911", "Varde", "later"."""
     lower = word.lower()
-    known = lower in DETERMINERS or lower in PREPOSITIONS or lower in PRONOUNS
-    known = known or lower in _OPENERS
+    known = lower in _COMPLEMENT_OPENERS
     return known or is_adverb(lower) or word[:1].isupper() or word[:1].isdigit()
 
 

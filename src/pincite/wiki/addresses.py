@@ -92,11 +92,7 @@ class ArticleAddress:
 
 
 def wikipedia(language: str) -> Site:
-    """The Wikipedia in a language.
-
-    Raises:
-        InputError: `language` is not the code of a Wikipedia.
-    """
+    """The Wikipedia in a language; raises InputError unless there is an edition in it."""
     if language not in LANGUAGES:
         message = f"Wikipedia has no edition in {language!r}. Expected a code such as en or de."
         raise InputError(message)
@@ -104,14 +100,7 @@ def wikipedia(language: str) -> Site:
 
 
 def site_at(url: str) -> Site:
-    """The wiki with its scripts at `url`, as in the setting `wiki`.
-
-    >>> site_at("https://wiki.example.org/mediawiki/api.php").api
-    'https://wiki.example.org/mediawiki/api.php'
-
-    Raises:
-        InputError: not an http or https address.
-    """
+    """The wiki with its scripts at `url`, as in the setting `wiki`. Raises InputError."""
     parts = _split(url if "//" in url else f"https://{url}", url)
     scripts = re.sub(r"/(?:api|index|rest)\.php.*$|/+$", "", parts.path)
     base = _base(parts)
@@ -170,11 +159,7 @@ def _past_prefixes(name: str, site: Site) -> tuple[Site, str]:
 def normal(title: str) -> str:
     """Normalise white space and underscores as MediaWiki does; keeps the first letter's case.
 
-    >>> normal("_Joe__Hipp ")
-    'Joe Hipp'
-
-    Raises:
-        InputError: it is empty, too long, or has signs that no title has.
+    Raises InputError for what cannot be a title: empty, too long, or with signs that no title has.
     """
     plain = " ".join(re.sub(r"[_\s\u200e\u200f]+", " ", title).split())
     if bad := _NEVER_IN_TITLES.search(plain):
@@ -296,9 +281,6 @@ def category_at(text: str, home: Site) -> tuple[Site, str]:
 
     >>> category_at("[[:de:Kategorie:Boxer]]", wikipedia("en"))[1]
     'Boxer'
-
-    Raises:
-        InputError: it names no category.
     """
     address = parse_address(text, home)
     if not address.title:
@@ -312,8 +294,7 @@ def category_at(text: str, home: Site) -> tuple[Site, str]:
 def addresses_in(lines: Sequence[str], home: Site) -> list[ArticleAddress]:
     """Parse a list of articles, one per line, without duplicates; `*` and `#` may lead lines.
 
-    Raises:
-        InputError: a line is not an address; names it.
+    Raises InputError with the number of a line that is not an address.
     """
     found: list[ArticleAddress] = []
     for number, line in enumerate(lines, 1):

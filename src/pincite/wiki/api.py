@@ -85,11 +85,7 @@ class ActionApi:
     tell: Callable[[str], None] = lambda message: None  # called with messages about waits
 
     def query(self, **parameters: object) -> dict[str, Any]:
-        """Send one query; parameters with None are omitted.
-
-        Raises:
-            WikiError, FetchError
-        """
+        """Send one query; parameters with None are omitted. Raises WikiError or FetchError."""
         given = {key: str(value) for key, value in parameters.items() if value is not None}
         fixed = {"format": "json", "formatversion": "2", "maxlag": str(MAXLAG)}
         url = f"{self.site.api}?{urlencode({'action': 'query', **given, **fixed})}"
@@ -320,11 +316,7 @@ def nearest(api: ActionApi, title: str) -> list[str]:
 
 
 def members(api: ActionApi, category: str) -> list[str]:
-    """The titles of a category's articles in the wiki's order, without subcategories.
-
-    Raises:
-        WikiError, FetchError
-    """
+    """The titles of a category's articles in the wiki's order, without subcategories."""
     found: dict[str, None] = {}
     following: dict[str, object] = {}
     for _ in range(MAX_CONTINUED):

@@ -86,10 +86,8 @@ def read_articles(
 def article_in(source: str, *, title: str | None = None, otherwise: str = "en") -> Article:
     """Parse a text as one article: wikitext, or the HTML of a page.
 
-    Its language is detected, or `otherwise` if detection is not confident.
-
-    Raises:
-        InputError: the text has no words, or exceeds the limit for a page.
+    Its language is detected, or `otherwise` if detection is not confident. Raises InputError if the
+    text has no words, or exceeds the limit for a page.
 
     >>> article_in("It opened in 1911.<ref>A. Berg</ref>").claims[0].text
     'It opened in 1911.'
@@ -192,8 +190,7 @@ def _without_claim(flat: Flat, claims: list[Claim]) -> Iterator[str]:
 def read_pages_of(path: str | Path, title: str | None) -> Iterator[PageText]:
     """Yield the pages of a file, or of standard input for "-"; of a dump only `title`, if given.
 
-    Raises:
-        InputError: the file is missing, empty, too large or of an unknown format.
+    Raises InputError if the file is missing, empty, too large or of an unknown format.
     """
     name = "standard input" if str(path) == "-" else str(path)
     with _opened(path, name) as raw:
@@ -257,11 +254,7 @@ def _page_of(source: str, name: str, title: str | None, stem: str, is_html: obje
 
 
 def normal_title(title: str) -> str:
-    """A title as MediaWiki stores it.
-
-    >>> normal_title("ada_Lovelace ")
-    'Ada Lovelace'
-    """
+    """A title as MediaWiki stores it: "ada_Lovelace " is "Ada Lovelace"."""
     text = " ".join(title.replace("_", " ").split())
     return text[:1].upper() + text[1:]
 

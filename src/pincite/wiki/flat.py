@@ -29,11 +29,7 @@ UNREAD = "[…]"  # placeholder for a template with unknown text
 
 
 def last_words(text: str, limit: int) -> str:
-    """The last `limit` characters of a text, without a partial word.
-
-    >>> last_words("one two three", 10), last_words("one", 10)
-    ('two three', 'one')
-    """
+    """The last `limit` characters of a text, without a partial word."""
     if len(text) <= limit:
         return text
     cut = text[-limit:]

@@ -1,12 +1,9 @@
 """Converts Wikipedia pages in HTML, from Parsoid or rendered, to the flat form.
 
-Uses its own tokenizer because spans need exact offsets: lxml keeps none, and html.parser rescans
-the rest of the page for every unfinished `<a `. This reader makes one pass. If a page is truncated,
-an unfinished tag or comment is dropped, as the standard requires.
-
-Both Parsoid and the rendered page number references and put their content at the end, in `<li
-id="cite_note-…">`. Citation templates leave their class on `<cite>` and their fields as COinS in
-`<span class="Z3988" title="…">`.
+Its own tokenizer makes one pass: lxml keeps no offsets, and html.parser rescans the rest of the
+page for every unfinished `<a `. Both kinds of pages put the content of references at the end, in
+`<li id="cite_note-…">`. Citation templates leave their class on `<cite>` and their fields as COinS
+in `<span class="Z3988" title="…">`.
 """
 
 import html
@@ -22,7 +19,7 @@ from pincite.wiki.references import Definitions, Source, Use, short_key
 from pincite.wiki.templates import ENGLISH, TAGS, Edition, is_citation
 from pincite.wiki.wikitext import STYLES
 
-# ── tokens ──────────────────────
+# ── Tokens ──────────────────────
 
 _OPENING = re.compile(r"<(?:!--|[a-zA-Z]|/[a-zA-Z]|[!?])|&(?:#?\w{1,32});")
 _NAME = re.compile(r"</?([a-zA-Z][^\s/>]*)")
@@ -57,7 +54,7 @@ class Token:
 
 
 def tokens(source: str) -> list[Token]:
-    """Tokenize a page and match closing tags; skips comments, scripts and styles."""
+    """Tokenize a page and match closing tags; skips comments, scripts and unfinished tags."""
     found = list(_tokens(source))
     waiting: dict[str, list[int]] = {}
     for index, token in enumerate(found):
@@ -81,11 +78,10 @@ def _tokens(source: str) -> Iterator[Token]:
         start = found.start()
         if start > position:
             yield Token(TokenKind.TEXT, position, start)
-        if source[start] == "&":
-            yield Token(TokenKind.ENTITY, start, found.end())
-            position = found.end()
-            continue
-        token, position = _markup(source, start)
+        token: Token | None = Token(TokenKind.ENTITY, start, found.end())
+        position = found.end()
+        if source[start] != "&":
+            token, position = _markup(source, start)
         if token:
             yield token
     if position < len(source):
@@ -125,7 +121,7 @@ def _after(source: str, ending: str, start: int) -> int:
     return end + len(ending) if end >= 0 else len(source)
 
 
-# ── the page ──────────────────────
+# ── The page ──────────────────────
 
 _SKIPPED_TAGS = frozenset({"nav", "head", "title", "button", "audio", "video", "select", "form"})
 _SKIPPED = re.compile(
@@ -145,6 +141,7 @@ _ITEMS = frozenset({"li", "dd", "dt"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _CAPTIONS = frozenset({"figcaption", "caption"})
 _NOTE_ID = re.compile(r"#(cite_note-.+)")
+_REVISION = re.compile(r"(?:Special:Redirect/revision/|wgRevisionId[\"']?\s*:\s*)(\d+)")
 
 
 def read_html(source: str, edition: Edition = ENGLISH) -> Flat:
@@ -167,10 +164,7 @@ def page_language(source: str) -> str | None:
 
 
 def revision_of(source: str) -> str | None:
-    head = source[:200_000]
-    found = re.search(r"Special:Redirect/revision/(\d+)", head) or re.search(
-        r"[\"']?wgRevisionId[\"']?\s*:\s*(\d+)", head
-    )
+    found = _REVISION.search(source[:200_000])
     return found[1] if found and found[1] != "0" else None
 
 
@@ -271,12 +265,9 @@ class _Page:
         if "reference" in classes.split() or "mw:Extension/ref" in given.get("typeof", ""):
             self._reference(index, partner, span)
             return True
-        if "Inline-Template" in classes:
-            tag = self._tag(index, partner)
-            if tag:
-                self.writer.out.mark(span, tag=tag)
-            return True
-        return "noprint" in classes
+        if "Inline-Template" in classes and (tag := self._tag(index, partner)):
+            self.writer.out.mark(span, tag=tag)
+        return "Inline-Template" in classes or "noprint" in classes
 
     def _reference(self, first: int, last: int, span: Span) -> None:
         note = next(filter(None, map(self._note_id, self.tokens[first:last])), None)
@@ -298,15 +289,12 @@ class _Page:
         tag_of = self.references.tag_of
         if shown := tag_of(self.references.text(first, last)):
             return shown
-        titles = (
-            attributes_of(t, self.source).get("title", "")
-            for t in self.tokens[first:last]
-            if t.kind is TokenKind.OPEN
-        )
+        opened = (t for t in self.tokens[first:last] if t.kind is TokenKind.OPEN)
+        titles = (attributes_of(t, self.source).get("title", "") for t in opened)
         return next(filter(None, (tag_of(t.rpartition(":")[2]) for t in titles)), None)
 
 
-# ── references ──────────────────────
+# ── References ──────────────────────
 
 # COinS keys (OpenURL, Z39.88-2004) and our template parameters; the first present wins.
 _COINS = {
@@ -346,11 +334,9 @@ class _References:
             if identity.startswith("cite_note-"):
                 definitions.define(None, identity, self._sources(index, end))
             elif identity.startswith("CITEREF"):
-                work = self._work(
-                    index, self._with_coins(end), Span(token.start, self.tokens[end].end)
-                )
-                key = short_key([identity.removeprefix("CITEREF")], "").replace(" ", "")
-                definitions.works.setdefault(key, work)
+                span = Span(token.start, self.tokens[end].end)
+                work = self._work(index, self._with_coins(end), span)
+                definitions.works.setdefault(_key(identity.removeprefix("CITEREF")), work)
 
     def _with_coins(self, end: int) -> int:
         """Include the COinS span that directly follows a `<cite>`."""
@@ -361,15 +347,13 @@ class _References:
 
     def _sources(self, first: int, last: int) -> tuple[Source, ...]:
         span = Span(self.tokens[first].start, self.tokens[last].end)
-        cites = []
-        done = first
+        works, done = [], first
         for index in range(first + 1, last):
             token = self.tokens[index]
             if token.kind is TokenKind.OPEN and token.name == "cite" and index > done:
-                cites.append(index)
                 done = token.partner or index
-        works = [self._work(i, self._with_coins(self.tokens[i].partner or i), span) for i in cites]
-        return tuple(works) if works else (self._work(first, last, span),)
+                works.append(self._work(index, self._with_coins(done), span))
+        return tuple(works) or (self._work(first, last, span),)
 
     def _work(self, first: int, last: int, span: Span) -> Source:
         fields: dict[str, str] = {}
@@ -387,20 +371,17 @@ class _References:
                 key = key or self._link(index, given, fields)
             elif "Z3988" in classes:
                 fields.update({k: v for k, v in _coins(given.get("title", "")).items() if v})
-            elif "Inline-Template" in classes and (
-                tag := self.tag_of(self.text(index, token.partner))
-            ):
-                tags.append(tag)
+            elif "Inline-Template" in classes:
+                tags.append(self.tag_of(self.text(index, token.partner)) or "")
         text = self.text(first, last)
         if quote := _QUOTE.search(text):
             fields.setdefault("quote", quote[1])
-        return Source(span, text, template, fields, tuple(tags), key)
+        return Source(span, text, template, fields, tuple(filter(None, tags)), key)
 
     def _link(self, index: int, given: Mapping[str, str], fields: dict[str, str]) -> str | None:
         href = given.get("href", "")
         if "#CITEREF" in href:
-            name = unquote(href.split("#CITEREF", 1)[1])
-            return short_key([name], "").replace(" ", "")
+            return _key(unquote(href.split("#CITEREF", 1)[1]))
         href = f"https:{href}" if href.startswith("//") else href
         if "external" in given.get("class", "").split() or "mw:ExtLink" in given.get("rel", ""):
             if _ARCHIVE.match(href):
@@ -432,6 +413,10 @@ class _References:
         return " ".join("".join(pieces).split())
 
 
+def _key(name: str) -> str:
+    return short_key([name], "").replace(" ", "")
+
+
 def _template_of(classes: str) -> str | None:
     """`citation web cs1` is {{cite web}}; `citation cs2` is {{citation}}."""
     words = [word for word in classes.split() if word not in ("citation", "cs1", "cs2")]
@@ -440,11 +425,11 @@ def _template_of(classes: str) -> str | None:
 
 
 def _coins(title: str) -> dict[str, str]:
-    given = {key: values[0] for key, values in parse_qs(title).items()}
+    given = parse_qs(title)
     fields = {
-        ours: next((given[k] for k in keys if k in given), "") for ours, keys in _COINS.items()
+        ours: next((given[k][0] for k in keys if k in given), "") for ours, keys in _COINS.items()
     }
-    for value in parse_qs(title).get("rft_id", []):
+    for value in given.get("rft_id", []):
         name = next((n for prefix, n in _IDENTIFIERS.items() if value.startswith(prefix)), None)
         if name:
             fields[name] = value.split("/", 1)[1]

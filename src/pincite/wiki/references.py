@@ -74,11 +74,7 @@ class Definitions:
 
 
 def short_key(names: Iterable[str], year: str) -> str:
-    """The key shared by {{sfn|Ito|Rao|2001}} and its full citation.
-
-    >>> short_key(["Ito", "Rao"], "2001")
-    'ito rao 2001'
-    """
+    """The key shared by {{sfn|Ito|Rao|2001}} and its full citation: "ito rao 2001"."""
     return " ".join(re.sub(r"[\W_]+", " ", " ".join([*list(names)[:4], year])).lower().split())
 
 

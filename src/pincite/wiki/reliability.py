@@ -48,8 +48,7 @@ class ListFile:
 def read_list(path: Path, site: Site | None = None) -> ListFile:
     """Read a list; its links lead to the wiki `site`, the English Wikipedia by default.
 
-    Raises:
-        InputError: no such file, too large, or an unknown row format; states the line.
+    Raises InputError with the line if the file is missing, too large, or has an unknown row format.
     """
     entries: dict[Entry, None] = {}
     nameless, n_rows = [], 0
@@ -137,10 +136,7 @@ def _perennial(row: Mapping[str, Any], site: Site) -> Iterator[Entry]:
 
 
 def _scope(row: Mapping[str, Any], name: str) -> str:
-    """The scope of a row: a part in brackets, or in the name after the source's own.
-
-    "The Guardian blogs" is a row about a part of "The Guardian".
-    """
+    """The scope of a row: a part in brackets, or in the name after the source's own."""
     qualifier = str(row.get("content_qualifier") or "").strip()
     if qualifier:
         return qualifier.strip("()") if qualifier.count("(") == 1 else qualifier

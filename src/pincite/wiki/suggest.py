@@ -34,11 +34,7 @@ def failed_verification(*, month_year: str, reason: str) -> str:
 
 
 def citation_needed(*, month_year: str) -> str:
-    """The tag for a sentence without a reference.
-
-    >>> citation_needed(month_year="November 2026")
-    '{{citation needed|date=November 2026}}'
-    """
+    """The tag for a sentence without a reference."""
     return _template("citation needed", {"date": month_year})
 
 
@@ -50,11 +46,7 @@ def cite_web(
     date: str | None = None,
     quote: str | None = None,
 ) -> str:
-    """A citation template for a page; empty fields are omitted.
-
-    Raises:
-        ValueError: `url` is not an http or https address.
-    """
+    """A citation template for a page; empty fields are omitted. Raises as `escape_url`."""
     parameters = {
         "url": escape_url(url),
         "title": title,
@@ -66,14 +58,7 @@ def cite_web(
 
 
 def archive_parameters(*, url: str | None, date: str | None, status: str) -> str:
-    """Parameters for an archived copy of a citation; None is omitted.
-
-    Raises:
-        ValueError: `url` is not an http or https address.
-
-    >>> archive_parameters(url=None, date=None, status="deviated")
-    '|url-status=deviated'
-    """
+    """Parameters for an archived copy of a citation; None is omitted. Raises as `escape_url`."""
     parameters = {
         "archive-url": escape_url(url) if url else None,
         "archive-date": escape_parameter(date) if date else None,
@@ -101,11 +86,7 @@ def escape_parameter(text: str) -> str:
 
 
 def escape_url(url: str) -> str:
-    """Percent-encode an address for a template parameter.
-
-    Raises:
-        ValueError: not an http or https address.
-    """
+    """Percent-encode a parameter's address; raises ValueError unless it is http or https."""
     url = url.strip()
     if not _ADDRESS.match(url):
         message = f"{url[:80]!r} cannot be cited; expected http:// or https://"

@@ -69,11 +69,7 @@ def edition(language: str) -> Edition:
 
 
 def template_name(raw: str) -> str:
-    """A template's name as in the tables.
-
-    >>> template_name(" Template:Cite_web ")
-    'cite web'
-    """
+    """A template's name as in the tables: " Template:Cite_web " is "cite web"."""
     name = " ".join(raw.replace("_", " ").split()).lower()
     for prefix in _SUBSTITUTED:
         name = name.removeprefix(prefix)

@@ -109,10 +109,8 @@ def read_records(
 ) -> Iterator[WaferRecord]:
     """Yield the records of a file (plain or .gz) in order; blank lines are skipped.
 
-    `on_bad` is called with the error of each bad line, which is skipped; None raises it.
-
-    Raises:
-        InputError: the file is missing or a line is invalid; states file, line and field.
+    `on_bad` is called with the error of each bad line, which is skipped; None raises it. Raises
+    InputError if the file is missing or a line is invalid, with file, line and field.
     """
     path, number = Path(path), 0
     opened = gzip.open if path.suffix == ".gz" else open
@@ -175,10 +173,7 @@ def claim_of(record: WaferRecord) -> Claim:
     """The claim of a record: the last sentence before [CIT]; the text before it is context.
 
     One, two or three parts separated by [SEP] are text, section and text, or title, section and
-    text.
-
-    Raises:
-        InputError: more than three parts, or more than one [CIT].
+    text. Raises InputError for more parts, or more than one [CIT].
     """
     parts = [part.strip() for part in record.input.split(SEPARATOR.strip())]
     if len(parts) > 3 or record.input.count(CITATION) > 1:
@@ -272,17 +267,12 @@ def build(
     held_out: float = 0.1,
     tell: Tell = lambda *_: None,
 ) -> dict[str, Any]:
-    """Write the collection to `folder` and return its counts.
+    """Write the collection to `folder`, which must be new or empty, and return its counts.
 
-    Args:
-        articles: read in sequence.
-        folder: must not exist, or be empty.
-        find: returns the page at a cited address; None: no alignment, and nothing dropped.
-        held_out: the share of articles for dev and test together.
-        tell: called with the progress: step, done, total.
-
-    Raises:
-        InputError: the folder is not empty.
+    `find` returns the page at a cited address; with None, records are not aligned and none is
+    dropped for lack of a page. `held_out` is the share of articles for dev and test together.
+    `tell` is called with the progress: step, done, total. Raises InputError if the folder is not
+    empty.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} is not empty. Expected a new folder for the collection.")

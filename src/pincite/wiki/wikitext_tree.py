@@ -184,11 +184,7 @@ class Opening:
 
 
 def read_attributes(text: str) -> dict[str, str]:
-    """Parse the attributes of a tag, with lower-case names; the last duplicate wins.
-
-    >>> read_attributes(' name = "a b" GROUP=n /')
-    {'name': 'a b', 'group': 'n'}
-    """
+    """Parse the attributes of a tag, with lower-case names; the last duplicate wins."""
     found = _ATTRIBUTE.findall(text.removesuffix("/"))
     return {
         name.lower(): " ".join(html.unescape(double or single or bare).split())
