@@ -251,7 +251,7 @@ def test_every_setting_is_declared_in_full() -> None:
 
 def test_a_request_body_is_made_from_the_declarations() -> None:
     wanted = {name: DECLARED[SHORT[name]] for name in ("depth", "fusion", "where", "contact")}
-    model = schema.body("Some", wanted, BaseModel, most={"depth": 50})
+    model = schema.request_model("Some", wanted, BaseModel, most={"depth": 50})
     assert model(depth=5, where=["a == b"]).model_dump(exclude_none=True) == {
         "depth": 5,
         "where": ("a == b",),

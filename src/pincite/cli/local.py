@@ -36,8 +36,8 @@ def show_settings(as_json: bool, config: Path | None) -> None:
     from pincite.llm.chat import EMBEDDINGS_KEY_VARIABLE, JUDGE_KEY_VARIABLE, KEY_VARIABLE
     from pincite.settings import SHORT, Settings, schema
 
-    found = schema.placed(Settings, {}, config, short=SHORT)
-    values = schema.flat(schema.made(Settings, {name: each.value for name, each in found.items()}))
+    found = schema.load_values(Settings, {}, config, short=SHORT)
+    values = schema.flat(schema.build(Settings, {name: each.value for name, each in found.items()}))
     keys = {
         variable: "set" if os.environ.get(variable, "").strip() else "not set"
         for variable in (KEY_VARIABLE, JUDGE_KEY_VARIABLE, EMBEDDINGS_KEY_VARIABLE)

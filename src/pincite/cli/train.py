@@ -275,7 +275,7 @@ class _Place(NamedTuple):
 def _place(config: Path | None) -> _Place:
     from pincite.settings import SHORT, Settings
 
-    origin = schema.placed(Settings, {}, config, short=SHORT).get(SETTING)
+    origin = schema.load_values(Settings, {}, config, short=SHORT).get(SETTING)
     if origin is None:
         return _Place(config or schema.usual_files()[0], False)
     if not Path(origin.origin).is_file():

@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pincite.server.problems import Problem
 from pincite.server.tables import Kind, iso
 from pincite.settings import SHORT, Settings
-from pincite.settings.schema import body, declared
+from pincite.settings.schema import declared, request_model
 
 ROOT = Path(__file__).parents[1]
 Example = Literal["article", "inventor", "vole"]
@@ -113,9 +113,12 @@ _TYPES = {
 _DECLARED = {name: declared(Settings)[SHORT[name]] for name in TUNABLE}
 
 
-class Tuning(  # mypy cannot see the fields
-    body("Tuning", _DECLARED, Body, text=Line, most=_MOST | {"domains": 100}, instead=_TYPES)  # type: ignore[misc]
-):
+_MODEL: Any = request_model(
+    "Tuning", _DECLARED, Body, text=Line, most=_MOST | {"domains": 100}, instead=_TYPES
+)
+
+
+class Tuning(_MODEL):  # type: ignore[misc]  # mypy cannot see the fields
     """Settings of a run that a request may change; for the others, the server's are used."""
 
     def given(self) -> dict[str, Any]:

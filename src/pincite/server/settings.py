@@ -15,7 +15,7 @@ import platformdirs
 
 from pincite.errors import ConfigError
 from pincite.settings import schema
-from pincite.settings.schema import Range, check, made
+from pincite.settings.schema import Range, build, check
 
 TABLE = "server"
 _ORIGIN = re.compile(
@@ -141,8 +141,8 @@ def load(options: Mapping[str, object], config: Path | None = None) -> ServerSet
     Raises:
         ConfigError: unknown key, wrong type or unreadable TOML; the message gives the location.
     """
-    found = schema.placed(ServerSettings, options, config, table=TABLE)
-    return made(ServerSettings, {name: value for name, (value, _) in found.items()})
+    found = schema.load_values(ServerSettings, options, config, table=TABLE)
+    return build(ServerSettings, {name: value for name, (value, _) in found.items()})
 
 
 MAX_TEXT = 100_000  # characters

@@ -492,7 +492,7 @@ class Settings:
     def replace(self, **given: Any) -> "Settings":
         """Return a copy with other values, by short name; raises like `of`."""
         changed = schema.checked(Settings, given, "Settings", SHORT)
-        return schema.made(Settings, {**schema.flat(self), **changed})
+        return schema.build(Settings, {**schema.flat(self), **changed})
 
 
 _PREFIXED = {
@@ -528,8 +528,8 @@ def load(options: Mapping[str, object], config: Path | None = None) -> Settings:
     Raises:
         ConfigError: Unknown key, wrong type or range, unreadable TOML; names the place.
     """
-    found = schema.placed(Settings, options, config, short=SHORT)
-    return schema.made(Settings, {name: value for name, (value, _) in found.items()})
+    found = schema.load_values(Settings, options, config, short=SHORT)
+    return schema.build(Settings, {name: value for name, (value, _) in found.items()})
 
 
 def public_settings(settings: Settings) -> dict[str, Any]:

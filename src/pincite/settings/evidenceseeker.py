@@ -61,7 +61,7 @@ def imported(files: Sequence[Path]) -> Imported:
         importer.read(path)
     found = importer.found
     _choose_server(found, importer.models)
-    schema.made(Settings, schema.checked(Settings, found.values, "what was imported"))
+    schema.build(Settings, schema.checked(Settings, found.values, "what was imported"))
     return found
 
 

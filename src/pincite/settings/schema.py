@@ -165,7 +165,7 @@ def flat(record: Any) -> dict[str, Any]:
     return {name: attrgetter(name)(record) for name in declared(record.__class__)}
 
 
-def made(schema: type[T], values: Mapping[str, Any]) -> T:
+def build(schema: type[T], values: Mapping[str, Any]) -> T:
     tables: dict[str, dict[str, Any]] = {"": {}}
     for name, value in values.items():
         table, _, leaf = name.rpartition(".")
@@ -187,7 +187,7 @@ def check(record: Any, table: str = "") -> None:
             raise ConfigError(f"{name} is {value!r}; expected {wanted}.")
 
 
-def body(
+def request_model(
     title: str,
     settings: Mapping[str, Setting],
     base: Any,
@@ -217,21 +217,21 @@ def body(
     return create_model(title, __base__=base, **fields)
 
 
-class Placed(NamedTuple):
+class Value(NamedTuple):
     """A value and its origin: `default`, `option`, `variable PINCITE_K`, a file."""
 
     value: Any
     origin: str
 
 
-def placed(
+def load_values(
     schema: type,
     options: Mapping[str, object],
     config: Path | None = None,
     *,
     table: str = "",
     short: Mapping[str, str] = NO_NAMES,
-) -> dict[str, Placed]:
+) -> dict[str, Value]:
     """Return all values that were set, by full name; defaults are omitted.
 
     Args:
@@ -245,18 +245,18 @@ def placed(
     Raises:
         ConfigError: Unknown key, wrong type or range, unreadable TOML; names the place.
     """
-    found: dict[str, Placed] = {}
+    found: dict[str, Value] = {}
     for path in [config] if config else usual_files():
         if config or path.is_file():
             values = checked(schema, _part(_read(path), table, path), str(path), table=table)
-            found |= {name: Placed(value, str(path)) for name, value in values.items()}
+            found |= {name: Value(value, str(path)) for name, value in values.items()}
     for variable, name in _variables(schema, table):
         origin = f"variable {variable}"
         values = checked(schema, {name: os.environ[variable]}, origin, table=table)
-        found |= {name: Placed(value, origin) for name, value in values.items()}
+        found |= {name: Value(value, origin) for name, value in values.items()}
     given = {key: value for key, value in options.items() if value is not None}
     values = checked(schema, given, "command line", short, table)
-    return found | {name: Placed(value, OPTION) for name, value in values.items()}
+    return found | {name: Value(value, OPTION) for name, value in values.items()}
 
 
 def usual_files() -> list[Path]:
