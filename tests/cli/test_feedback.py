@@ -1,8 +1,6 @@
 """`pincite feedback`, from real report files to rows that the other verbs read."""
 
 import json
-import re
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,13 +9,10 @@ import pytest
 import samples
 from click.testing import CliRunner, Result
 
-from pincite import runtime
 from pincite.cli import cli
 from pincite.documents.jsonl import read_labelled
 from pincite.errors import ConfigError, InputError, PinciteError
-from pincite.library.feedback import most_telling
-from pincite.library.results import Item, read_result
-from pincite.types import Claim, Evidence, Passage
+from pincite.library.results import read_result
 
 TRAM = "It rained. The tram runs to the harbour. It is red."
 CHECK: dict[str, Any] = {
@@ -236,47 +231,3 @@ def test_a_file_that_is_something_else_is_left_alone(home: Path) -> None:
     with pytest.raises(InputError, match="Name another file"):
         CliRunner().invoke(cli, ["feedback", "check.json", "--up"], catch_exceptions=False)
     assert (home / "x.sqlite").read_bytes() == b"precious " * 100
-
-
-class _ByLength:
-    """The longer a statement, the likelier it is supported; invented for these tests."""
-
-    fingerprint = "by-length"
-
-    def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
-        shares = [min(0.99, len(claim.text) / 100) for claim, _ in pairs]
-        return [
-            Evidence(passage, share, 0.0, 1 - share, 0.0)
-            for (_, passage), share in zip(pairs, shares, strict=True)
-        ]
-
-    def close(self) -> None:
-        pass
-
-
-def _item(length: int, url: str) -> Item:
-    return Item(f"{length}", "x" * length, "supported", f"What {url} says.", url=url)
-
-
-def test_what_is_nearest_to_the_threshold_teaches_most_a_source_at_a_time() -> None:
-    items = [_item(90, "a"), _item(31, "a"), _item(29, "a"), _item(60, "b"), _item(10, "c")]
-    found = most_telling([*items, items[1]], _ByLength(), 0.3)
-    assert [items[n].item_id for n, _ in found[:3]] == ["31", "60", "10"]
-    assert [items[n].item_id for n, _ in found[3:]] == ["29", "90"]
-    assert [share for _, share in found[:2]] == [0.31, 0.6]
-    assert most_telling([], _ByLength(), 0.3) == []
-
-
-def test_suggested_items_can_be_labelled_as_they_are_shown(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(runtime, "verifier", lambda models: _ByLength())
-    suggested = [
-        json.loads(line) for line in run("suggest", "check.json", "--json").stdout.splitlines()
-    ]
-    assert {row["item"] for row in suggested} == {"1.r1/e1", "1.r1/e2"}
-    shown = run("suggest", "check.json", "-n", "1").stdout
-    (command,) = re.findall(r"pincite feedback (.*) --label LABEL", shown)
-    run(*command.split(), "--label", "nei")
-    left = [json.loads(line) for line in run("suggest", "check.json", "--json").stdout.splitlines()]
-    assert [row["item"] for row in left] == [row["item"] for row in suggested][1:]

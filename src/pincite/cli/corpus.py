@@ -337,26 +337,16 @@ def optimize(folder: Address, index: Any, quiet: bool) -> None:
 @click.argument("source", metavar="FROM", type=options.Address)
 @click.argument("target", metavar="TO", type=options.Address)
 @encoder_option
-@options.json_option
 @options.quiet_option
-@click.pass_context
-def copy(
-    ctx: click.Context,
-    source: Address,
-    target: Address,
-    encoder: str | None,
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    """Copy the corpus FROM into the corpus TO, which is made if it does not exist.
+def copy(source: Address, target: Address, encoder: str | None, quiet: bool) -> None:
+    """Copy the corpus FROM into the corpus TO, which is created if it does not exist.
 
     \b
     pincite corpus copy kb/ milvus://localhost:19530/kb
     pincite corpus copy milvus://localhost:19530/kb other/
 
     Vectors are copied too, so nothing is encoded again unless --encoder names another encoder. Run
-    the same command again to continue an interrupted copy. The two are compared at the end; exit
-    code 1: TO is not complete.
+    the same command again to continue an interrupted copy.
     """
     from pincite import runtime
     from pincite.corpus import engines
@@ -370,18 +360,11 @@ def copy(
         other.indexing_behind(),
     ):
         done = copy_corpus(one, other, partial(display, "copying documents"))
-    if as_json:
-        options.print_json(dataclasses.asdict(done) | {"complete": done.is_complete})
     options.say(
         f"{_documents(done.n_copied)} copied with {done.n_vectors:,} vectors; "
-        f"{done.n_known:,} were there. Passages: {done.n_passages[0]:,}, {done.n_passages[1]:,}.",
+        f"{done.n_known:,} were there already.",
         quiet,
     )
-    if done.n_besides:
-        options.say(f"{target} also has {_documents(done.n_besides)} of its own.", quiet)
-    if not done.is_complete:
-        options.say(f"{_documents(done.n_different)} still differ: copy again.", quiet)
-    ctx.exit(0 if done.is_complete else 1)
 
 
 @command.command("pack")

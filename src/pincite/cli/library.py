@@ -318,42 +318,6 @@ def list_opinions(as_json: bool, config: Path | None) -> None:
                 click.echo(f"    {one_line(text)}")
 
 
-@feedback.command("suggest")
-@click.argument("results", type=options.FilePath, nargs=-1, required=True)
-@click.option(
-    "-n", "n", type=click.IntRange(1), default=20, show_default=True, help="Most passages to list."
-)
-@lines_option
-@options.config_option
-def suggest(results: tuple[Path, ...], n: int, as_json: bool, config: Path | None) -> None:
-    """List the passages in RESULTS whose labels would teach the verifier most.
-
-    These are the passages that it is least sure of, one source at a time, without those that are
-    already labelled.
-    """
-    from pincite import runtime
-    from pincite.library import feedback
-    from pincite.library.results import read_result
-    from pincite.report.cells import one_line, shortened
-
-    settings = options.load_settings({"config": config})
-    with _opened(config) as kept:
-        known = {each.about for each in kept.all()}
-    items = [(str(path), item) for path in results for item in read_result(path).items]
-    items = [(path, i) for path, i in items if i.passage and (i.statement, i.passage) not in known]
-    verifier = runtime.verifier(settings.models)
-    found = feedback.most_telling([i for _, i in items], verifier, settings.verify.threshold)[:n]
-    verifier.close()
-    for at, share in found:
-        path, item = items[at]
-        if as_json:
-            row = {"result": path, "item": item.item_id, "prob_supported": round(share, 4)}
-            options.print_json(row | {"statement": item.statement, "url": item.url}, line=True)
-            continue
-        click.echo(f"{share:.2f}  {shortened(one_line(item.statement), 90)}  {item.url}")
-        click.echo(f"      pincite feedback {path} --item {item.item_id} --label LABEL")
-
-
 @feedback.command("export")
 @click.option(
     "--format",

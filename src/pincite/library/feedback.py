@@ -6,9 +6,8 @@ corpus or the model are gone. Nothing is sent from this machine.
 
 import hashlib
 import json
-import math
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -20,9 +19,7 @@ import platformdirs
 from pincite.documents.jsonl import LABELS
 from pincite.errors import ConfigError, InputError
 from pincite.library.results import Item, Result
-from pincite.protocols import Verifier
 from pincite.text.sentences import sentences
-from pincite.types import Claim, Passage, Span
 
 SIGNS = ("confirmed", "disconfirmed", "inconclusive")  # of a reading, as `eval check` expects them
 UP, DOWN = "up", "down"
@@ -164,36 +161,6 @@ def file_of(setting: str) -> Path:
     if setting:
         return Path(setting).expanduser()
     return Path(platformdirs.user_data_dir("pincite")) / "feedback.sqlite"
-
-
-def most_telling(
-    items: Sequence[Item], verifier: Verifier, threshold: float
-) -> list[tuple[int, float]]:
-    """Return the items whose labels would teach most: indices and probabilities of support.
-
-    First each source's item nearest to the threshold (uncertainty sampling, Lewis and Gale 1994),
-    sorted by distance; then each source's second, and so on, so that one page does not fill the
-    list. Duplicate pairs of statement and passage count once.
-    """
-    pairs = [
-        (Claim("", i.statement), Passage("", i.url, "", i.passage, Span(0, len(i.passage))))
-        for i in items
-    ]
-    first = {(i.statement, i.passage): n for n, i in reversed(list(enumerate(items)))}
-    likely = [found.prob_supported for found in verifier.verify(pairs)]
-    order = sorted(first.values(), key=lambda n: abs(_odds(likely[n]) - _odds(threshold)))
-    turns: dict[str, int] = {}
-    ranked = list[tuple[int, int]]()
-    for number in order:
-        source = items[number].url
-        turns[source] = turns.get(source, 0) + 1
-        ranked.append((turns[source], number))
-    return [(n, likely[n]) for _, n in sorted(ranked, key=lambda each: each[0])]
-
-
-def _odds(share: float) -> float:
-    kept = min(max(share, 1e-6), 1 - 1e-6)
-    return math.log(kept / (1 - kept))
 
 
 # ── Rows for evaluation and training ─────────────────────────────────────────────────────────────

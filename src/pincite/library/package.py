@@ -6,7 +6,7 @@ index is ever mapped into memory. The store is not trusted either: all its check
 before the folder appears.
 
 A copy into another corpus, of any engine, skips what that one already has, so an interrupted
-command can be repeated. Nothing is deleted from the target; its additional documents are counted.
+command can be repeated. Nothing is deleted from the target.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from pincite import codec
 from pincite.corpus.durable import Tell, checksum, replacing, silent
@@ -227,60 +227,32 @@ def _bad(file: Path, why: str) -> InputError:
 DOCUMENTS_AT_ONCE = 256  # a batch: all that a kill can cost
 
 
-@dataclass(slots=True)
-class Copy:
-    """What a copy did, and how the two corpora compare afterwards."""
+class Copied(NamedTuple):
+    """Counts of a copy."""
 
-    n_copied: int = 0  # new or changed documents
-    n_known: int = 0  # documents the target already had
-    n_vectors: int = 0  # copied
-    n_different: int = 0  # documents still missing or different: a concurrent write?
-    n_besides: int = 0  # documents only in the target
-    n_passages: tuple[int, int] = (0, 0)  # of both
-
-    @property
-    def is_complete(self) -> bool:
-        return not self.n_different
+    n_copied: int  # new or changed documents
+    n_known: int  # documents the target already had
+    n_vectors: int  # copied
 
 
-def copy(source: Corpus, target: Corpus, tell: Callable[[int, int], None]) -> Copy:
-    """Copy all documents of `source`; `tell` is called with the number done and the total.
+def copy(source: Corpus, target: Corpus, progress: Callable[[int, int], None]) -> Copied:
+    """Copy all documents of `source`; `progress` is called with the number done and the total.
 
     Raises:
         CorpusError: A corpus cannot be read or written.
     """
-    done, n_all = Copy(), source.status().n_documents
-    same = source.manifest()["encoder"] == target.manifest()["encoder"]
-    for urls in _batches(source.urls()):
-        _copy_batch(source, target, urls, same, done)
-        tell(done.n_copied + done.n_known, n_all)
-    _compare(source, target, done)
-    return done
-
-
-def _copy_batch(source: Corpus, target: Corpus, urls: list[str], same: bool, done: Copy) -> None:
-    documents = [document for document in source.get(urls) if document is not None]
-    states = target.compared(documents)
-    new = [d for d, state in zip(documents, states, strict=True) if state != "same"]
-    cut = [passage for document in new for passage in passages(document)] if same else []
-    known = source.vectors(cut)
-    target.add_with(new, known)
-    done.n_copied += len(new)
-    done.n_known += len(documents) - len(new)
-    done.n_vectors += len(known)
-
-
-def _compare(source: Corpus, target: Corpus, done: Copy) -> None:
-    n_both = 0
-    for urls in _batches(source.urls()):
-        pairs = list(zip(source.ids(urls), target.ids(urls), strict=True))
-        n_both += sum(other is not None for _, other in pairs)
-        done.n_different += sum(one != other for one, other in pairs)
-    status = target.status()
-    done.n_besides = status.n_documents - n_both
-    done.n_passages = source.status().n_passages, status.n_passages
-
-
-def _batches(urls: Iterator[str]) -> Iterator[list[str]]:
+    n_copied = n_known = n_vectors = 0
+    n_all, urls = source.status().n_documents, source.urls()
+    has_same_encoder = source.manifest()["encoder"] == target.manifest()["encoder"]
     while batch := list(islice(urls, DOCUMENTS_AT_ONCE)):
-        yield batch
+        documents = [document for document in source.get(batch) if document is not None]
+        states = target.compared(documents)
+        new = [d for d, state in zip(documents, states, strict=True) if state != "same"]
+        cut = [p for document in new for p in passages(document)] if has_same_encoder else []
+        vectors = source.vectors(cut)
+        target.add_with(new, vectors)
+        n_copied += len(new)
+        n_known += len(documents) - len(new)
+        n_vectors += len(vectors)
+        progress(n_copied + n_known, n_all)
+    return Copied(n_copied, n_known, n_vectors)

@@ -178,7 +178,7 @@ def begin(rows: Sequence[LabelledClaim], base: str, threads: int = 0) -> Learnin
             f"There is too little feedback to learn from: {len(learnt)} labelled rows and "
             f"{len(held_back)} more that are held back for the comparison; expected at least "
             f"{LEAST_ROWS} and {LEAST_HELD_BACK}. Label more: pincite feedback RESULT.json --item "
-            "ITEM --label LABEL; pincite feedback suggest RESULT.json says which."
+            "ITEM --label LABEL"
         )
     folder = home() / f"run-{digest(rows, base)}"
     remove_runs(but=folder)
