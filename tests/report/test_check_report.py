@@ -1,6 +1,5 @@
 """Every format of a check report: what it says, and that no text in it becomes anything else."""
 
-import csv
 import io
 import json
 import re
@@ -8,7 +7,6 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-import jsonschema
 import pytest
 import yaml
 from check_samples import check_report
@@ -18,30 +16,15 @@ from hypothesis import strategies as st
 from rich.console import Console
 from support.check_values import readings
 
-from pincite import codec
 from pincite.errors import ConfigError
 from pincite.report import yaml_text
 from pincite.verbs.check import render, terminal
-from pincite.verbs.check.report import CheckReport
-
-ALLOWED = {
-    *("html head meta title style body a header p h1 h2 h3 h4 h5 strong ul ol li nav main").split(),
-    *("article section span div blockquote mark details summary footer dl dt dd bdi").split(),
-    *("svg", "rect"),
-}
-
-
-@pytest.mark.parametrize(("text", "url"), CASES)
-def test_json_is_valid_by_its_schema(text: str, url: str) -> None:
-    given = json.loads(check_report(text, url).to_json())
-    jsonschema.validate(given, codec.schema(CheckReport, "Pincite check report"))
-    outcomes = [each["outcome"] for each in given["checks"][0]["readings"]]
-    assert outcomes == "balanced no_evidence failed balanced disconfirmation".split()
-    assert (given["complete"], given["n_statements"]) == (False, 2)
 
 
 def test_what_the_json_says() -> None:
-    first, nothing, failed, balanced, against = readings(json.loads(check_report().to_json()))
+    values = json.loads(check_report().to_json())
+    assert (values["complete"], values["n_statements"]) == (False, 2)
+    first, nothing, failed, balanced, against = readings(values)
     assert (first["doc"], first["n_texts"], first["n_silent"], first["n_failed"]) == (0.2, 3, 1, 1)
     assert first["contradictions"] == [0, 2]
     assert [item["side"] for item in first["evidence"]] == [
@@ -55,21 +38,8 @@ def test_what_the_json_says() -> None:
     assert (item["quote"], item["passage"][9:14]) == ("Varde", "Varde")
 
 
-@pytest.mark.parametrize(("text", "url"), CASES)
-def test_a_page_gains_no_element(text: str, url: str) -> None:
-    page = Page()
-    page.feed(render.to_html(check_report(text, url)))
-    assert page.tags <= ALLOWED
-    assert not [name for name, _ in page.attributes if name.startswith("on")]
-    links = [value for name, value in page.attributes if name in ("href", "src")]
-    assert all(link.startswith(("http://", "https://", "#")) for link in links)
-    if "\n" not in text and "\ud800" not in text:
-        assert text in page.text
-
-
 def test_a_page_shows_both_sides_and_what_failed() -> None:
-    page = Page()
-    page.feed(render.to_html(check_report()))
+    page = Page(render.to_html(check_report()))
     for words in (
         "▲ For it (2)",
         "▽ Against it (1)",
@@ -95,16 +65,6 @@ def test_a_long_statement_is_shortened_where_it_is_a_heading() -> None:
     page = render.to_html(check_report("word " * 900))
     assert len(re.findall(r"(?s)<h1>(.*?)</h1>", page)[0]) < 400
     assert "The whole statement" in page
-
-
-@pytest.mark.parametrize(("text", "url"), CASES)
-def test_markdown_shows_text_and_nothing_more(text: str, url: str) -> None:
-    from markdown_it import MarkdownIt
-
-    written = render.to_markdown(check_report(text, url))
-    page = Page()
-    page.feed(MarkdownIt("commonmark").render(written))
-    assert page.tags <= {"h1", "h2", "p", "em", "strong", "ul", "li"}
 
 
 def test_a_template_written_for_evidence_seeker(tmp_path: Path) -> None:
@@ -201,17 +161,6 @@ def test_yaml_of_a_text_says_that_it_is_one(text: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "url"), CASES)
-def test_csv_has_no_formula(text: str, url: str) -> None:
-    rows = list(csv.reader(io.StringIO(render.to_csv(check_report(text, url)))))
-    assert {len(row) for row in rows} == {len(render.COLUMNS)}
-    assert len(rows) == 1 + 5 + 2 + 1 + 2 + 1, "the second reading has two pages of the web"
-    for row in rows[1:]:
-        for value in row:
-            is_number = value.replace(".", "").replace("-", "").isdigit()
-            assert is_number or not value.startswith(("=", "+", "-", "@", "\t", "\r"))
-
-
-@pytest.mark.parametrize(("text", "url"), CASES)
 def test_claimreview(text: str, url: str) -> None:
     written = render.to_claimreview(check_report(text, url))
     assert "<" not in written
@@ -270,15 +219,6 @@ def test_claimreview_makes_no_publisher_up() -> None:
     (first, *_) = json.loads(render.to_claimreview(check_report()))["@graph"]
     assert not {"author", "url"} & set(first)
     assert "claimreview.author, claimreview.author_url" in render.lacking(check_report())
-
-
-@pytest.mark.parametrize(("text", "url"), CASES)
-def test_a_terminal_is_not_controlled(text: str, url: str) -> None:
-    out = io.StringIO()
-    terminal.print_report(check_report(text, url), Console(file=out, width=100))
-    shown = out.getvalue()
-    assert not [c for c in shown if ord(c) < 32 and c != "\n"]
-    assert "\u202e" not in shown
 
 
 def test_a_terminal_shows_a_strong_contradiction_whatever_the_limit() -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -12,14 +12,18 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import jsonschema
 import make_schema
 import pytest
+from check_samples import check_report
 from filled_records import filled
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from samples import report
 
 from pincite import codec
 from pincite.codec import Within
 from pincite.errors import InputError
-from pincite.types import Reason, Span
+from pincite.notes import Note
+from pincite.types import Evidence, Reason, Span
+from pincite.verbs.check.report import CheckReport
 from pincite.verbs.verify.coverage import Stage
 from pincite.verbs.verify.report import Report
 
@@ -147,3 +151,32 @@ def test_any_value_is_written_as_valid_json(value: Any) -> None:
 def test_what_a_later_pincite_adds_is_passed_over() -> None:
     later = filled(Report) | {"mood": "good"}
     assert codec.from_values(Report, later).stopped is False
+
+
+def test_numbers_have_four_decimals_but_for_settings() -> None:
+    found = replace(report(), settings={"pause": 0.123456}, flag_precision=((0.02, 0.123456),))
+    values = found.to_values()
+    assert values["settings"] == {"pause": 0.123456}
+    assert values["flag_precision"] == [[0.02, 0.1235]]
+
+
+def test_computed_values_are_written_but_not_read() -> None:
+    values: Any = report().to_values()
+    first = values["findings"][0]
+    assert first["prob_supported"] == 0.1824
+    assert first["citations"][0]["evidence"]["quote"] == "plain"
+    first |= {"prob_supported": 0.9, "source_changed": True}
+    assert Report.from_values(values) == report()
+    values = json.loads(check_report().to_json())
+    reading = values["checks"][0]["readings"][0]
+    assert (reading["evidence"][0]["doc"], reading["evidence"][0]["side"]) == (0.9, "for")
+    reading["evidence"][0]["doc"], reading["level"] = -1, "strong_confirmation"
+    again = CheckReport.from_json(json.dumps(values))
+    assert again.to_values() == check_report().to_values()
+
+
+@pytest.mark.parametrize("note", [Note("of_next_year"), Note("not_stated")])
+def test_a_note_of_another_version_is_shown_by_its_code(note: Note) -> None:
+    outcome = report().findings[0].citations[0].outcome
+    assert isinstance(outcome, Evidence)
+    assert replace(outcome, reasons_coded=(note,)).reasons == (note.code,)
