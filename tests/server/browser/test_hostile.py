@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -59,31 +58,17 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
-def store(served: Served) -> Iterator[JobStore]:
+def job_id(served: Served) -> str:
     database = Database(f"sqlite:///{served.data / 'pincite.sqlite'}")
-    yield JobStore(database, queue=1000)
-    database.close()
-
-
-def finished(
-    store: JobStore, title: str, result: str | None, files: dict[str, dict[str, object]]
-) -> str:
-    job, _ = store.submit("local", "verify", title, {"text": title})
-    while (taken := store.take("test")) and taken.job_id != job.job_id:
-        pass
-    problem = {"code": "internal", "detail": title}
-    status = Status.DONE if result else Status.FAILED
-    store.finish(
-        job.job_id, "test", status, result=result, files=files, problem=None if result else problem
-    )
-    return job.job_id
-
-
-@pytest.fixture(scope="module")
-def job_id(store: JobStore) -> str:
+    store = JobStore(database)
     texts = [text for text in TEXTS if text.strip()]
     files = {"view": beside(texts), "0123456789abcdef": source(TEXTS[0])}
-    return finished(store, TEXTS[0], hostile_report(texts).to_json(), files)
+    result = hostile_report(texts).to_json()
+    job, _ = store.submit("local", "verify", TEXTS[0], {"text": TEXTS[0]})
+    store.take("test")
+    store.finish(job.job_id, "test", Status.DONE, result=result, files=files)
+    database.close()
+    return job.job_id
 
 
 @pytest.fixture
@@ -113,18 +98,3 @@ def test_every_finding(watch: Callable[..., Watched], job_id: str) -> None:
             )
         links = page.locator("#finding a").evaluate_all("links => links.map(a => a.protocol)")
         assert set(links) <= {"http:", "https:"}
-
-
-def test_exports(
-    watch: Callable[..., Watched], served: Served, job_id: str, tmp_path: Path
-) -> None:
-    with watch() as seen:
-        page = seen.page("/help")
-        for name in ("report.html", "report.wikitext"):
-            reply = page.request.get(f"/jobs/{job_id}/{name}")
-            assert reply.headers["content-disposition"].startswith("attachment")
-            assert reply.headers["x-content-type-options"] == "nosniff"
-        file = tmp_path / "report.html"
-        file.write_bytes(page.request.get(f"/jobs/{job_id}/report.html").body())
-        page.goto(file.as_uri())
-        assert page.locator("article.finding:not(.uncited)").count() == 4 * len(TEXTS)

@@ -1,24 +1,15 @@
-"""Logging in as a person does, in a real browser; and other sites' pages that try what they can."""
+"""Pages of other sites that try to use a session, in a real browser."""
 
 import http.server
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from subprocess import run
-from sys import executable
-from typing import Any
 
-import pytest
-from playwright.sync_api import Browser, Page, expect
-from server.browser.watched import CHROMIUM
-from server.people_of_tests import PASSWORD
-from server.processes import Served
+from playwright.sync_api import Page
+from server.browser.furnished import Furnished, log_in
+from server.browser.watched import Watched
 
-pytestmark = [
-    pytest.mark.xdist_group("accounts"),
-    pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed"),
-]
+Watch = Callable[..., Watched]
 # What a page of another site can send without asking: forms of all kinds, and fetches.
 ATTACK = """<!doctype html><title>attack</title>
 <form id=f method=post action="{url}/verify/example"><input name=example value=article></form>
@@ -40,27 +31,6 @@ async function go() {{
   return read;
 }}
 </script>"""
-
-
-@pytest.fixture
-def page(chromium: Browser) -> Iterator[Page]:
-    context = chromium.new_context()
-    yield context.new_page()
-    context.close()
-
-
-@pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
-    started: list[Served] = []
-
-    def made(**settings: object) -> Served:
-        given: dict[str, Any] = {"jobs_at_once": 0, "secure_cookies": False}
-        started.append(Served(tmp_path, **given | settings))
-        return started[-1]
-
-    yield made
-    for each in started:
-        each.end()
 
 
 @contextmanager
@@ -87,22 +57,6 @@ def another_site(url: str) -> Iterator[str]:
     thread.join()
 
 
-def add(folder: Path, name: str, role: str) -> None:
-    command = [executable, "-m", "pincite", "server", "user", "add", name, "--role", role]
-    given = {"input": f"{PASSWORD}\n", "text": True, "capture_output": True}
-    done = run([*command, "--data", str(folder)], check=True, **given)  # type: ignore[call-overload]
-    assert f"{name} can log in as {role}." in done.stderr
-
-
-def log_in(page: Page, url: str, name: str) -> None:
-    page.goto(f"{url}/history")
-    assert page.url.startswith(f"{url}/login?next=")
-    page.get_by_label("Name").fill(name)
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("main").get_by_role("button", name="Log in").click()
-    page.wait_for_url(f"{url}/history")
-
-
 def attacked(page: Page, url: str) -> str:
     """What another site's page could read, having tried to start jobs in every way."""
     with another_site(url) as there:
@@ -116,12 +70,12 @@ def attacked(page: Page, url: str) -> str:
     return read
 
 
-def test_another_sites_page_starts_nothing_with_a_persons_cookie(
-    page: Page, serve: Callable[..., Served], tmp_path: Path
-) -> None:
-    served = serve(mode="server")
-    add(tmp_path / "data", "Ada", "editor")
-    log_in(page, served.url, "Ada")
-    assert "Ada" not in attacked(page, served.url)
-    page.goto(f"{served.url}/history")
-    expect(page.get_by_text("Nothing yet")).to_be_visible()
+def test_a_page_of_another_site_cannot_use_a_session(visit: Watch, there: Furnished) -> None:
+    before = there.site.jobs.listed(None, 99)
+    with visit() as seen:
+        page = seen.page()
+        log_in(page, "Ada")
+        read = attacked(page, there.served.url)
+        seen.wrong.clear()  # the browser reports what it blocked
+    assert "Ada" not in read
+    assert there.site.jobs.listed(None, 99) == before

@@ -70,13 +70,3 @@ def test_files_and_a_zip_are_dropped(watch: Watch) -> None:
         expect(told.locator(".unused bdi")).to_have_text(["more.zip/../out.html", hostile])
         expect(page.locator(".tile.unchecked b")).to_have_text("0")
         looked_at(page)
-
-
-def test_an_empty_form_says_what_is_missing(watch: Watch) -> None:
-    with watch(viewport={"width": 375, "height": 800}) as seen:
-        seen.expected("422")
-        page = seen.page("/check")
-        page.get_by_role("button", name="Find readings", exact=True).click()
-        expect(page.get_by_role("alert")).to_be_in_viewport()
-        expect(page.locator("[aria-invalid=true]")).to_be_focused()
-        looked_at(page)

@@ -1,6 +1,5 @@
 """A browser that notices what a page must never do."""
 
-import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,8 +15,6 @@ FLAGS = [
     *("--disable-background-networking", "--disable-component-update"),
 ]
 CASES = Path(__file__).parents[2] / "cases" / "hostile" / "payloads.txt"
-# Milliseconds that each answer takes longer, to find what a test does not wait for.
-LATENCY = int(os.environ.get("TESTS_LATENCY", "0"))
 REPORT_VIOLATIONS = """addEventListener("securitypolicyviolation",
   (event) => console.error("policy: " + event.violatedDirective + " " + event.blockedURI), true)"""
 
@@ -31,15 +28,6 @@ def payloads() -> list[str]:
         return chr(int(found[1] or found[2], 16)) if found[1] or found[2] else "\t"
 
     return [code.sub(char, line) for line in lines]
-
-
-def slowed(context: BrowserContext, page: Page) -> None:
-    """A long line and a weak machine."""
-    session = context.new_cdp_session(page)
-    line = {"latency": LATENCY, "downloadThroughput": -1, "uploadThroughput": -1, "offline": False}
-    session.send("Network.enable")
-    session.send("Network.emulateNetworkConditions", line)
-    session.send("Emulation.setCPUThrottlingRate", {"rate": 4})
 
 
 @dataclass
@@ -75,8 +63,6 @@ class Watched:
 
     def page(self, path: str = "/") -> Page:
         page = self.context.new_page()
-        if LATENCY:
-            slowed(self.context, page)
         page.goto(path)
         return page
 
