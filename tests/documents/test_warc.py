@@ -202,22 +202,3 @@ def test_real_archives() -> None:
     for name, expected in (counts | {"sample-1": (65, 63)}).items():
         found = list(read_path(REAL / f"{name}.warc.gz"))
         assert (len(found), sum(isinstance(f, Document) for f in found)) == expected, name
-
-
-def test_a_wet_file_of_common_crawl(tmp_path: Path, make_record: Make) -> None:
-    text = b"The bridge of Varde\nIt was opened in 1931 by the harbour master.\n"
-    path = tmp_path / "CC-MAIN.warc.wet.gz"
-    plain = {"kind": "conversion", "http": "", "Content_Type": "text/plain"}
-    path.write_bytes(
-        make_record("https://e.org/a", text, **plain)
-        + make_record("https://e.org/a", b"GIF89a", **plain | {"Content_Type": "image/gif"})
-        + make_record("https://e.org/b", b"", **plain)
-    )
-    first, empty = read_path(path)
-    page = document(first)
-    assert (page.url, page.title) == ("https://e.org/a", "The bridge of Varde")
-    assert page.text.endswith("harbour master.")
-    assert page.fetched == "2020-05-06T07:08:09Z"
-    assert refusal(empty).reason is Reason.EMPTY
-    stored = open_sources(tmp_path).get("http://e.org/a")
-    assert stored == page

@@ -91,7 +91,7 @@ def test_a_failure_is_a_warning_without_the_claim(
     with engine(zoo, cache) as search:
         assert search.search(["bridge"], 5) == [[]]
         search.search(["bridge"], 5)
-    (warning,) = search.warnings
+    warning = search.warnings[0]
     assert says in warning
     assert warning.startswith(f"search at {zoo.url('127.0.0.1', '')}: ")
     assert "q=bridge" not in warning

@@ -221,13 +221,13 @@ def rows(
     `called` maps the manifest's file names to files stored under other names.
     """
     n_bad = 0
-    for n, (number, record, broken) in enumerate(_records(path, limits)):
+    for n, (number, record) in enumerate(_records(path, limits)):
         if n == MAX_ROWS or n_bad == MAX_REFUSED_IN_A_ROW:
             yield Problem(path.name, number, f"{n:,} rows; the rest is not read")
             return
         try:
-            if broken:
-                raise ValueError(broken)
+            if isinstance(record, str):
+                raise ValueError(record)
             yield _entry(record, path.parent, called or {}, number)
             n_bad = 0
         except ValueError as error:
@@ -247,29 +247,33 @@ def _outside(name: str) -> str:
     return f"the file {name!r} is outside the folder, which is not allowed"
 
 
-def _records(path: Path, limits: Limits) -> Iterator[tuple[int, Any, str]]:
-    """Yield line number, content and error of each row; number 0 means the whole file."""
+Row = tuple[int, Mapping[str, Any] | str]  # line number (0: the whole file), content or error
+
+
+def _records(path: Path, limits: Limits) -> Iterator[Row]:
     if path.suffix == ".json":
         for n, (name, row) in enumerate(_by_file_name(path).items()):
-            yield n, {**row, "file": name}, ""
+            yield n, {**row, "file": name}
     elif path.name.lower().endswith(".csv"):
         yield from _csv_records(path, limits)
     else:
         for line in jsonl.lines(path, limits):
             record = jsonl.record_of(line, path, limits)
-            fault = record.detail if isinstance(record, Unchecked) else ""
-            yield line.number, record, fault.removeprefix(f"{jsonl.place(line, path)}: ")
+            if isinstance(record, Unchecked):
+                yield line.number, record.detail.removeprefix(f"{jsonl.place(line, path)}: ")
+            else:
+                yield line.number, record
 
 
-def _csv_records(path: Path, limits: Limits) -> Iterator[tuple[int, Any, str]]:
+def _csv_records(path: Path, limits: Limits) -> Iterator[Row]:
     """Read a CSV file with a header; detects separator and encoding, drops empty cells and rows."""
     size = path.stat().st_size
     if size > limits.max_bytes:
-        yield 0, None, too_large("", size, limits.max_bytes).detail
+        yield 0, too_large("", size, limits.max_bytes).detail
         return
     text = decoded(path.read_bytes())
     if text is None:
-        yield 0, None, "the bytes are not text in any encoding"
+        yield 0, "the bytes are not text in any encoding"
         return
     # The limit is global to the process, and 131,072 characters by default; a cell may hold a whole
     # text.
@@ -279,17 +283,17 @@ def _csv_records(path: Path, limits: Limits) -> Iterator[tuple[int, Any, str]]:
     try:
         rows.fieldnames = names = [name.strip().lower() for name in rows.fieldnames or ()]
         if not {"url", "file", "text"} & set(names):
-            yield 0, None, "expected a column named url, file or text"
+            yield 0, "expected a column named url, file or text"
             return
         for cells in rows:
             surplus = cells.pop(None, [])
             if surplus:
                 n_cells = len(names) + len(surplus)
-                yield rows.line_num, None, f"{n_cells} cells, the header names {len(names)}"
+                yield rows.line_num, f"{n_cells} cells, the header names {len(names)}"
             elif record := {name: cell for name, cell in cells.items() if name and cell.strip()}:
-                yield rows.line_num, record, ""
+                yield rows.line_num, record
     except csv.Error as error:
-        yield rows.line_num, None, str(error)
+        yield rows.line_num, str(error)
 
 
 def _by_file_name(path: Path) -> Mapping[str, Mapping[str, Any]]:
@@ -303,14 +307,12 @@ def _by_file_name(path: Path) -> Mapping[str, Mapping[str, Any]]:
     return found if by_name else {}
 
 
-def _entry(record: Any, folder: Path, called: Mapping[str, Path], line: int) -> Entry:
+def _entry(record: Mapping[str, Any], folder: Path, called: Mapping[str, Path], line: int) -> Entry:
     """Parse a row.
 
     Raises:
         ValueError: the row is invalid.
     """
-    if not isinstance(record, dict):
-        raise ValueError("expected an object")
     url, name, status = (_field(record, key) for key in ("url", "file", "status"))
     if status and not (status.isascii() and status.isdigit()):
         raise ValueError(f"status {status!r} is not a number")
@@ -382,21 +384,14 @@ def _field(record: Mapping[str, Any], key: str) -> str | None:
 _EDITION = re.compile(r"(?:pubmed|medline)(\d\d)n(\d{4,9})\.xml(?:\.gz)?", re.IGNORECASE)
 
 
-class Edition(NamedTuple):
-    """A file's place in a numbered series; greater is later."""
-
-    year: int  # last two digits
-    number: int
-
-
-def edition(path: Path) -> Edition | None:
-    """Parse the number in a file name; None if there is none.
+def edition(path: Path) -> tuple[int, int] | None:
+    """Year and number of a file in a numbered series; greater is later, None for other files.
 
     >>> edition(Path("updatefiles/pubmed26n1403.xml.gz"))
-    Edition(year=26, number=1403)
+    (26, 1403)
     """
     match = _EDITION.fullmatch(path.name)
-    return Edition(int(match[1]), int(match[2])) if match else None
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def version(meta: Mapping[str, str]) -> int:
@@ -495,7 +490,7 @@ def collected(
     """
     links = list[Path]()
     found = [path for path in files(paths, links.append) if path.suffix.lower() != ".md5"]
-    numbered = iter(sorted(filter(edition, found), key=lambda path: edition(path) or Edition(0, 0)))
+    numbered = iter(sorted(filter(edition, found), key=lambda path: edition(path) or (0, 0)))
     found = [next(numbered) if edition(path) else path for path in found]
     others = dict(called or {})
     by_name = {path.name: path for path in found} | others

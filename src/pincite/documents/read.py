@@ -21,7 +21,7 @@ from pincite.documents.body import (
     unpacked,
 )
 from pincite.documents.outcome import of_status
-from pincite.documents.text import decoded, one_line, with_language
+from pincite.documents.text import decoded, with_language
 from pincite.errors import InputError
 from pincite.types import Document, Reason, Unchecked
 
@@ -30,10 +30,9 @@ __all__ = ["DEFAULT_LIMITS", "Limits", "read_bytes", "read_path"]
 _LOG = logging.getLogger(__name__)
 Found = Document | Unchecked
 _BROKEN = frozenset({Reason.UNDECODABLE, Reason.EMPTY, Reason.TOO_LARGE})
-WARC_ENDINGS = (".warc", ".warc.gz", ".wet", ".wet.gz")
+WARC_ENDINGS = (".warc", ".warc.gz")
 _GZIP = b"\x1f\x8b"
 _BEFORE_XML = b" \t\r\n\xef\xbb\xbf\xff\xfe\0"  # white space and byte order marks
-MAX_TITLE = 300  # characters of a WET record's first line, as in CCNet
 HEAD_BYTES = 200_000  # canonical links are in the head; some heads carry 100 kB of styles
 
 
@@ -107,7 +106,7 @@ def failed(url: str, error: Exception) -> Unchecked:
 def read_record(record: warc.Record | Unchecked, limits: Limits) -> Found:
     if isinstance(record, Unchecked):
         return record
-    found = read_bytes(
+    return read_bytes(
         record.data,
         url=record.url,
         content_type=record.content_type,
@@ -115,9 +114,6 @@ def read_record(record: warc.Record | Unchecked, limits: Limits) -> Found:
         status=record.status,
         limits=limits,
     )
-    if record.converted and isinstance(found, Document):
-        return replace(found, title=one_line(found.text.split("\n", 1)[0])[:MAX_TITLE])
-    return found
 
 
 def _contents(path: Path, limits: Limits) -> Iterator[Found]:

@@ -1,8 +1,7 @@
 """Reads the pages of a WARC file in sequence, without unpacking it to disk.
 
-Selects the records that are pages (responses and resources with a web address, and the plain-text
-conversions of Common Crawl's WET files; revisits have no body) and decides when a broken or hostile
-archive is given up. Does not interpret bodies.
+Selects the records that are pages (responses and resources with a web address; revisits have no
+body) and decides when a broken or hostile archive is given up. Does not interpret bodies.
 """
 
 import logging
@@ -17,7 +16,6 @@ from pincite.documents.body import DEFAULT_LIMITS, Limits, is_bomb, too_large
 from pincite.types import Reason, Unchecked
 
 _PAGES = ("response", "resource")
-_TEXT = "conversion"  # a WET record; other conversions are pictures and media formats
 MAX_FAULTS = 50  # per archive, including false record starts
 _CHUNK, _PIECE = 1 << 20, 1 << 14
 # Blank lines, WARC headers and HTTP headers before a body. Heritrix keeps 64 kB of HTTP headers,
@@ -37,7 +35,6 @@ class Record:
     status: int | None = None
     fetched: str | None = None  # WARC-Date
     location: str | None = None  # target of a redirect
-    converted: bool = False  # text extracted by someone else, with the title in its first line
 
 
 class _Bomb(Exception):
@@ -162,11 +159,8 @@ def _bounded_reader() -> Any:
 
 def _is_page(record: Any) -> bool:
     url = record.rec_headers.get_header("WARC-Target-URI") or ""
-    kind = record.rec_headers.get_header("Content-Type") or ""
-    is_text = record.rec_type == _TEXT and kind.lower().startswith("text/plain")
-    return (record.rec_type in _PAGES or is_text) and url.strip("<>").lower().startswith(
-        ("http:", "https:")
-    )
+    is_web = url.strip("<>").lower().startswith(("http:", "https:"))
+    return record.rec_type in _PAGES and is_web
 
 
 def _page(record: Any, offset: int, limits: Limits) -> Record | Unchecked:
@@ -184,7 +178,6 @@ def _page(record: Any, offset: int, limits: Limits) -> Record | Unchecked:
         status=int(code) if code and code.isascii() and code.isdigit() else None,
         fetched=record.rec_headers.get_header("WARC-Date"),
         location=headers.get_header("Location") if headers else None,
-        converted=record.rec_type == _TEXT,
     )
 
 

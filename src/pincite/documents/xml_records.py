@@ -169,21 +169,16 @@ def records(source: Path | bytes, names: Sequence[str], limits: Limits) -> Itera
 def _utf8(file: IO[bytes], head: bytes) -> Callable[[int], bytes]:
     is_gzip = file.read(2) == b"\x1f\x8b"
     file.seek(0)
-    # `read1` returns what precedes a truncation in a gzip file; `read` loses it.
-    plain: Callable[[int], bytes] = gzip.GzipFile(fileobj=file).read1 if is_gzip else file.read
+    unpacked_file: Any = gzip.GzipFile(fileobj=file) if is_gzip else file
     match = _ENCODING.match(head)
     encoding = codec_of(match[1].decode("ascii")) if match else None
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         encoding = "utf-16"
-    if encoding in (None, "utf-8"):
-        return plain  # the parser rejects records that are not UTF-8
-    decoder = codecs.getincrementaldecoder(encoding)("replace")
-
-    def read(n: int) -> bytes:
-        data = plain(n)
-        return decoder.decode(data, final=not data).encode("utf-8", "replace")
-
-    return read
+    if encoding and encoding != "utf-8":
+        return codecs.EncodedFile(unpacked_file, "utf-8", encoding, "replace").read
+    # The parser rejects records that are not UTF-8. `read1` returns what precedes a truncation in a
+    # gzip file; `read` loses it.
+    return unpacked_file.read1 if is_gzip else unpacked_file.read  # type: ignore[no-any-return]
 
 
 def _cut(

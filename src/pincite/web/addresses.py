@@ -9,8 +9,9 @@ import ipaddress
 import re
 import socket
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from pincite.errors import NoSuchHost, UnsafeAddress
@@ -54,6 +55,16 @@ class Target:
     def authority(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+
+
+class Response(NamedTuple):
+    """A complete reply; `url` is the final address, after redirects."""
+
+    status: int
+    url: str
+    headers: Mapping[str, str]  # names in lower case; repeated ones are joined by ", "
+    body: bytes  # decompressed; empty for errors and redirects
+    redirected: bool = False
 
 
 def target_of(url: str, ports: Collection[int] = PORTS) -> Target:

@@ -32,6 +32,7 @@ from pincite.text.hosts import seconds_to_wait
 from pincite.web.addresses import (
     DEFAULT_RULES,
     Resolve,
+    Response,
     Target,
     WebRules,
     proxy_of,
@@ -41,27 +42,17 @@ from pincite.web.addresses import (
 )
 
 if TYPE_CHECKING:
-    from pincite.web.wire import Reply, Wire
+    from pincite.web.wire import Wire
 
 __all__ = ["DEFAULT_RULES", "Response", "WebClient", "WebRules"]
 
+TOO_MANY = 429  # HTTP status: too many requests
 REDIRECTS = (301, 302, 303, 307, 308)
 PASSING = (429, 500, 502, 503, 504, 520, 521, 522, 523, 524)  # 52x: a CDN cannot reach its host
 HOST_FAILURE_SECONDS = 600.0  # how long an unreachable host is not tried again
 # Other headers may be secrets of the original host, so redirects to other hosts drop them.
 _CARRIED = ("accept", "accept-language")
 Check = Callable[[Target], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Response:
-    """A complete reply; `url` is the final address, after redirects."""
-
-    status: int
-    url: str
-    headers: Mapping[str, str]  # names in lower case; repeated ones are joined by ", "
-    body: bytes
-    redirected: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -137,7 +128,7 @@ class WebClient:
             reply = self._persistently(target, sent, pause)
             following = self._following(target, reply)
             if not following:
-                return Response(reply.status, target.url, reply.headers, reply.body, bool(passed))
+                return reply._replace(redirected=bool(passed))
             passed.append(target.url)
             if following.url in passed:
                 raise RedirectedTooOften(
@@ -174,7 +165,7 @@ class WebClient:
             self.stop()
         self.close()
 
-    def _following(self, target: Target, reply: "Reply") -> Target | None:
+    def _following(self, target: Target, reply: Response) -> Target | None:
         location = reply.headers.get("location")
         if reply.status not in REDIRECTS or not location:
             return None
@@ -186,7 +177,7 @@ class WebClient:
         except ValueError as error:
             raise UnsafeAddress(f"{target.url} redirects to {location!r}.", target.url) from error
 
-    def _persistently(self, target: Target, headers: dict[str, str], pause: bool) -> "Reply":
+    def _persistently(self, target: Target, headers: dict[str, str], pause: bool) -> Response:
         wait = self.rules.first_wait
         for attempt in range(1, self.rules.attempts + 1):
             last = attempt == self.rules.attempts
@@ -211,12 +202,15 @@ class WebClient:
                     _remember(lane, busy, seconds)
                     raise busy
                 if last:
+                    if reply.status == TOO_MANY:
+                        what = f"{target.host} answered {TOO_MANY} to another page."
+                        _remember(lane, HostBusy(what, target.url, TOO_MANY, of_host=True))
                     return reply
                 lane.free_at = max(lane.free_at, time.monotonic() + max(seconds or 0.0, wait))
             wait = min(2 * wait, self.rules.longest_wait)
         raise AssertionError("the last attempt returns or raises")
 
-    def _once(self, lane: _Lane, target: Target, headers: dict[str, str], pause: bool) -> "Reply":
+    def _once(self, lane: _Lane, target: Target, headers: dict[str, str], pause: bool) -> Response:
         with lane.lock:
             if lane.failure and time.monotonic() < lane.failed_until:
                 first = lane.failure

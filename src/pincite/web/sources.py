@@ -33,9 +33,9 @@ from pincite.errors import (
 )
 from pincite.text.hosts import original_of
 from pincite.types import Document, Fetched, Reason, Unchecked
-from pincite.web.addresses import Target, WebRules, target_of
+from pincite.web.addresses import Response, Target, WebRules, target_of
 from pincite.web.cache import DAY, FetchCache, Kept
-from pincite.web.fetch import Response, WebClient
+from pincite.web.fetch import TOO_MANY, WebClient
 from pincite.web.search import Wayback
 
 if TYPE_CHECKING:
@@ -117,7 +117,6 @@ ROBOTS_BYTES = 500 * 1024  # RFC 9309, 2.5: the minimum that must be read; more 
 _NO_FILE = (BodyTooLarge, BodyCut, BadEncoding, RedirectedTooOften, UnsafeAddress)
 ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.5"
 HOUR = DAY / 24
-TOO_MANY = 429  # HTTP status: too many requests
 
 Outcome = Fetched | Unchecked
 State = Literal["asked", "came", "kept", "failed", "sought"]  # sought: looked up in an archive
@@ -147,7 +146,6 @@ class WebSources:
         self._robots: dict[str, Protego | str | None] = {}
         self._robots_locks: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
-        self._refusing: set[str] = set()  # hosts whose last reply was 429 after all attempts
 
     def fetch(self, urls: Sequence[str]) -> list[Outcome]:
         """Fetch each address, or return why it could not be checked.
@@ -221,10 +219,6 @@ class WebSources:
             self._progress(step)
 
     def _fetched(self, key: str) -> Outcome:
-        host = target_of(key, self._client.rules.ports).host
-        if host in self._refusing:
-            detail = f"{host} answered {TOO_MANY} to another page and is left alone for this run"
-            return Unchecked(key, Reason.REFUSED, detail)
         try:
             response = self._client.get(key, accept=ACCEPT, check=self._check_robots)
         except FetchStopped:
@@ -236,8 +230,6 @@ class WebSources:
         else:
             kept = self._kept(key, response)
         self._cache.put(kept)
-        if kept.status == TOO_MANY:
-            self._refusing.add(host)
         return _outcome(key, kept)
 
     def _kept(self, key: str, response: Response) -> Kept:

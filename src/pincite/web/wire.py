@@ -20,7 +20,7 @@ import threading
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpcore2
@@ -34,21 +34,13 @@ from pincite.errors import (
     HostUnreachable,
     UntrustedHost,
 )
-from pincite.web.addresses import Target, WebRules, proxy_of
+from pincite.web.addresses import Response, Target, WebRules, proxy_of
 
 ACCEPTED = "gzip, deflate"
 _GZIP = b"\x1f\x8b"
 MAX_MEMBERS = 100  # of a gzip body; the data after each is copied
 _BROKEN = httpcore2.NetworkError, httpcore2.RemoteProtocolError
 ADDRESSES = 4  # tried per host, in order
-
-
-class Reply(NamedTuple):
-    """Status, headers with lower-case names, and the decompressed body; none for errors."""
-
-    status: int
-    headers: dict[str, str]
-    body: bytes
 
 
 class Wire:
@@ -62,7 +54,9 @@ class Wire:
         self._pool: httpcore2.ConnectionPool | None = None
         self._proxy: str | None = None  # the proxy used by the pool
 
-    def exchange(self, target: Target, addresses: Sequence[str], headers: dict[str, str]) -> Reply:
+    def exchange(
+        self, target: Target, addresses: Sequence[str], headers: dict[str, str]
+    ) -> Response:
         """Send a GET request and read the whole reply.
 
         Raises:
@@ -108,7 +102,7 @@ class Wire:
 
     def _exchange(
         self, pool: httpcore2.ConnectionPool, target: Target, headers: dict[str, str]
-    ) -> Reply:
+    ) -> Response:
         url = httpcore2.URL(
             scheme=target.scheme.encode(),
             host=target.host.encode(),
@@ -130,7 +124,7 @@ class Wire:
             body = self._body(target, response, received) if response.status < 300 else b""
         finally:
             response.close()
-        return Reply(response.status, received, body)
+        return Response(response.status, target.url, received, body)
 
     def _body(self, target: Target, response: httpcore2.Response, headers: dict[str, str]) -> bytes:
         url, limit, body = target.url, self._rules.body_bytes, bytearray()
