@@ -9,7 +9,6 @@ import pytest
 from support.found import document, refusal
 
 from pincite.documents.body import Limits
-from pincite.documents.collection import open_sources
 from pincite.documents.read import read_path
 from pincite.documents.warc import (
     MAX_FAULTS,
