@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from pincite.cache_file import CacheFile
 from pincite.completions import Completion, Prompt, TokenChoice, Usage
@@ -81,7 +81,7 @@ class Calls:
         self._lock = threading.Lock()
         self._usage = Usage()
         self._reserved = [0, 0]  # tokens of prompts and replies in flight
-        self._asked: dict[str, Future[Completion | ServerError]] = {}  # by key, also in flight
+        self._by_key: dict[str, Future[Completion | ServerError]] = {}  # also those in flight
         self._n_unreachable = 0  # consecutive calls
         self._over: ServerError | None = None  # the answer to every further call
         self.stopped = False
@@ -111,24 +111,24 @@ class Calls:
         read: Callable[[Completion], T | None],
     ) -> T | Failed:
         """Return what `read` makes of the reply; retry while that is None, then fail."""
-        said = ""
+        shown = ""
         for attempt in range(ATTEMPTS):
-            asked = replace(prompt, seed=(prompt.seed or 0) + attempt)
+            variant = replace(prompt, seed=(prompt.seed or 0) + attempt)
             if attempt:
-                asked = replace(asked, temperature=max(prompt.temperature, RETRY_TEMPERATURE))
-            key = key_of(asked, self.model(step).fingerprint)
-            reply = self._reply(key, step, asked, {**about, "attempt": attempt + 1})
+                variant = replace(variant, temperature=max(prompt.temperature, RETRY_TEMPERATURE))
+            key = key_of(variant, self.model(step).fingerprint)
+            reply = self._reply(key, step, variant, {**about, "attempt": attempt + 1})
             if isinstance(reply, ServerError):
                 if self.stopped:  # a call in flight then fails as if the server were gone
                     return Failed("stopped", "the run was stopped")
                 return Failed("budget" if isinstance(reply, NotAsked) else "server", str(reply))
-            found = read(reply)
-            if found is not None:
-                return found
-            said = " ".join(reply.text.split())[:_SHOWN]
+            value = read(reply)
+            if value is not None:
+                return value
+            shown = " ".join(reply.text.split())[:_SHOWN]
             self._add(n_unreadable=1)
             self._record({"event": "unreadable", "key": key})
-        return Failed("reply", f"{step}: no readable answer in {ATTEMPTS} replies, last “{said}”")
+        return Failed("reply", f"{step}: no readable answer in {ATTEMPTS} replies, last “{shown}”")
 
     def stream(self, step: str, prompt: Prompt) -> Iterator[str | Completion | ServerError]:
         """Yield a reply in pieces, then the whole `Completion` or the error that ended it."""
@@ -146,7 +146,7 @@ class Calls:
                     else:
                         reply = piece
             else:
-                reply = _generated(model, prompt)
+                reply = _generate(model, prompt)
                 if isinstance(reply, Completion):
                     yield reply.text
         finally:  # also if the reader closes the iterator: the tokens were spent
@@ -162,30 +162,30 @@ class Calls:
             self._add(n_reused=1)
             return known
         with self._lock:
-            same = self._asked.get(key)
+            same = self._by_key.get(key)
             if same is None:
-                own = self._asked[key] = Future[Completion | ServerError]()
+                own = self._by_key[key] = Future[Completion | ServerError]()
         if same is not None:
             return same.result()
         try:
-            reply = self._asked_now(key, step, prompt, about)
+            reply = self._send(key, step, prompt, about)
         except BaseException as error:
             own.set_exception(error)
             raise
         if isinstance(reply, ServerError):  # a later attempt may succeed
             with self._lock:
-                del self._asked[key]
+                del self._by_key[key]
         own.set_result(reply)
         return reply
 
-    def _asked_now(
+    def _send(
         self, key: str, step: str, prompt: Prompt, about: Mapping[str, Any]
     ) -> Completion | ServerError:
         needed = (tokens_of(prompt.system + prompt.user), prompt.max_tokens)
         if refused := self._reserve(needed):
             return refused
         model, started = self.model(step), time.monotonic()
-        reply = _generated(model, prompt)
+        reply = _generate(model, prompt)
         self._book(reply, needed)
         self._record(
             {
@@ -196,7 +196,7 @@ class Calls:
                 "about": dict(about),
                 "prompt": asdict(prompt),
                 "reply": asdict(reply) if isinstance(reply, Completion) else None,
-                "error": None if isinstance(reply, Completion) else str(reply),
+                "error": str(reply) if isinstance(reply, ServerError) else None,
                 "seconds": round(time.monotonic() - started, 3),
             }
         )
@@ -245,7 +245,7 @@ class Calls:
             self._usage += Usage(**counts)
 
 
-def _generated(model: Generator, prompt: Prompt) -> Completion | ServerError:
+def _generate(model: Generator, prompt: Prompt) -> Completion | ServerError:
     try:
         (reply,) = model.generate([prompt])
     except ServerError as error:
@@ -264,12 +264,12 @@ def key_of(prompt: Prompt, fingerprint: str) -> str:
     return hashlib.sha256(content.encode()).hexdigest()[:24]
 
 
-def completion_of(given: Mapping[str, Any]) -> Completion:
+def completion_of(values: Mapping[str, Any]) -> Completion:
     tokens = tuple(
-        TokenChoice(token, tuple((str(t), float(lp)) for t, lp in top))
-        for token, top in given["tokens"]
+        TokenChoice(token, tuple((str(t), float(logprob)) for t, logprob in top))
+        for token, top in values["tokens"]
     )
-    return Completion(**{**given, "tokens": tokens})
+    return Completion(**{**values, "tokens": tokens})
 
 
 class ReplyCache(Mapping[str, Completion]):
@@ -299,22 +299,15 @@ class ReplyCache(Mapping[str, Completion]):
 # ── Concurrent calls ─────────────────────────────────────────────────────────────────────────────
 
 
-class Stoppable(Protocol):
-    """What tasks wait for."""
-
-    def stop(self) -> None:
-        """End all waiting now."""
-
-
 def all_at_once(
     tasks: Sequence[Callable[[], T]],
     at_once: int,
-    waited_for: Stoppable,
+    calls: Calls,
     on_progress: Progress | None = None,
 ) -> list[T | None]:
     """Return the tasks' results in order; None for those that Ctrl-C prevented from starting.
 
-    Ctrl-C stops `waited_for`, so that running tasks end early and their results are kept.
+    Ctrl-C stops `calls`, so that running tasks end early and their results are kept.
     """
     if not tasks:
         return []
@@ -331,7 +324,7 @@ def all_at_once(
         except KeyboardInterrupt:
             for future in futures:
                 future.cancel()
-            waited_for.stop()
+            calls.stop()
     return [None if future.cancelled() else future.result() for future in futures]
 
 

@@ -53,7 +53,6 @@ class Judge:
     templates: Templates
     log_ratios: Mapping[Verdict, float] = field(default_factory=lambda: CAUTIOUS)
     source_tokens: int = SOURCE_TOKENS
-    reply_tokens: int = REPLY_TOKENS
     guided: bool = True  # whether the server enforces the reply's schema
 
     @property
@@ -61,37 +60,29 @@ class Judge:
         """`name@host`."""
         return self.calls.model(STEP).fingerprint
 
-    def prompt(self, claim: Claim, sources: Sequence[Document]) -> Prompt:
-        return self._prompt(claim, sources, self._shown(claim, sources))
-
     def opinion(self, claim: Claim, sources: Sequence[Document]) -> Opinion | Failed:
         """Return the verdict on the claim given all these sources, or why there is none."""
-        shown = self._shown(claim, sources)
-        prompt = self._prompt(claim, sources, shown)
-        about = {"claim": claim.claim_id, "sources": [source.url for source in sources]}
-        found = self.calls.read(STEP, prompt, about, lambda reply: _read(reply, claim.text, shown))
-        if isinstance(found, Failed):
-            return found
-        whole = all(s.text == text for s, text in zip(sources, shown, strict=True))
-        return Opinion(
-            model=self.model, whole=whole, log_ratio=self.log_ratios[found["verdict"]], **found
-        )
-
-    def _prompt(self, claim: Claim, sources: Sequence[Document], shown: Sequence[str]) -> Prompt:
-        each = enumerate(zip(sources, shown, strict=True), 1)
+        most_tokens = self.source_tokens // max(1, len(sources))
+        texts = [excerpt(claim.text, source, most_tokens) for source in sources]
         place = " › ".join(filter(None, (claim.title, *claim.section)))
         system, user = self.templates.filled(
             STEP,
             context=f"{place}\n{claim.before}".strip() or "–",
             statement=claim.text,
-            sources="\n\n".join(abstract(n, "", s.title, text) for n, (s, text) in each),
+            sources="\n\n".join(
+                abstract(n, "", source.title, text)
+                for n, (source, text) in enumerate(zip(sources, texts, strict=True), 1)
+            ),
         )
         guidance = Guidance("json", json.dumps(_SCHEMA)) if self.guided else None
-        return Prompt(user, system, self.reply_tokens, guidance=guidance)
-
-    def _shown(self, claim: Claim, sources: Sequence[Document]) -> list[str]:
-        room = self.source_tokens // max(1, len(sources))
-        return [excerpt(claim.text, source, room) for source in sources]
+        prompt = Prompt(user, system, REPLY_TOKENS, guidance=guidance)
+        about = {"claim": claim.claim_id, "sources": [source.url for source in sources]}
+        fields = self.calls.read(STEP, prompt, about, lambda reply: _read(reply, claim.text, texts))
+        if isinstance(fields, Failed):
+            return fields
+        whole = all(s.text == text for s, text in zip(sources, texts, strict=True))
+        log_ratio = self.log_ratios[fields["verdict"]]
+        return Opinion(model=self.model, whole=whole, log_ratio=log_ratio, **fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +112,8 @@ class WithSecondOpinion:
         found = self.verifier.verify(pairs)
         low, high = self.band
         unsure = [n for n, e in enumerate(found) if self.every or low <= e.prob_supported <= high]
-        asking = [partial(self._opinion, *pairs[n]) for n in unsure]
-        opinions = all_at_once(asking, self.at_once, self.judge.calls)
+        tasks = [partial(self._opinion, *pairs[n]) for n in unsure]
+        opinions = all_at_once(tasks, self.at_once, self.judge.calls)
         if self.judge.calls.stopped:
             raise KeyboardInterrupt
         for n, opinion in zip(unsure, opinions, strict=True):
@@ -154,13 +145,13 @@ def excerpt(claim: str, source: Document, most_tokens: int) -> str:
 
 def _read(reply: Completion, claim: str, sources: Sequence[str]) -> dict[str, Any] | None:
     """Return the checked fields of an opinion in a reply; None if it cannot be read."""
-    said = json_in(reply.text)
-    if not isinstance(said, dict) or said.get("verdict") not in list(Verdict):
+    fields = json_in(reply.text)
+    if not isinstance(fields, dict) or fields.get("verdict") not in list(Verdict):
         return None
-    quotes = _texts(said.get("quotes"))[:MOST_QUOTES]
+    quotes = _texts(fields.get("quotes"))[:MOST_QUOTES]
     found = [words for quote in quotes if (words := found_in(quote, sources))]
-    missing = [_words_of(claim, words) for words in _texts(said.get("missing"))[:MOST_MISSING]]
-    verdict, why = Verdict(said["verdict"]), said.get("why")
+    missing = [_words_of(claim, words) for words in _texts(fields.get("missing"))[:MOST_MISSING]]
+    verdict, why = Verdict(fields["verdict"]), fields.get("why")
     if verdict is Verdict.CONTRADICTED and not found:  # no quote that is in a source
         verdict = Verdict.NOT_SUPPORTED
     return {
@@ -189,11 +180,11 @@ def found_in(quote: str, sources: Sequence[str]) -> str:
     return next((match[0] for source in sources if (match := pattern.search(source))), "")
 
 
-def _words_of(claim: str, said: str) -> str:
+def _words_of(claim: str, reported: str) -> str:
     """Return reportedly missing words as in the claim; empty if it does not have them."""
-    match = re.search(re.escape(said.strip(" .…\"“”'")), claim, re.IGNORECASE)
+    match = re.search(re.escape(reported.strip(" .…\"“”'")), claim, re.IGNORECASE)
     return match[0] if match and match[0].strip() else ""
 
 
-def _texts(given: Any) -> list[str]:
-    return [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
+def _texts(value: Any) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []

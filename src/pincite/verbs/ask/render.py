@@ -30,7 +30,6 @@ TONES = {  # by sentence standing; CSS classes
     Standing.UNCITED: "plain",
     Standing.NOT_CHECKED: "plain",
 }
-_RETRACTION_TONES = {Retraction.CORRECTED: "unchecked"}
 
 
 def to_html(report: AnswerReport) -> str:
@@ -84,7 +83,7 @@ def views(
 
 def _view(answer: Answer, say: Callable[[str], str], with_texts: bool) -> dict[str, Any]:
     known = {reference.number: reference.document for reference in answer.references}
-    named, unnamed = ask_wording.named_and_not(answer)
+    cited, uncited = ask_wording.cited_and_uncited(answer)
     references = partial(_reference, answer=answer, say=say, with_texts=with_texts)
     return {
         "question": answer.question,
@@ -96,8 +95,8 @@ def _view(answer: Answer, say: Callable[[str], str], with_texts: bool) -> dict[s
             for standing, n in ask_wording.counts(answer.sentences)
         ],
         "sentences": [_sentence(sentence, known, say) for sentence in answer.sentences],
-        "references": [references(each) | {"is_named": True} for each in named],
-        "unnamed": list(map(references, unnamed)),
+        "references": [references(each) | {"is_named": True} for each in cited],
+        "unnamed": list(map(references, uncited)),
         "left_out": list(map(references, answer.left_out)),
         "unknown": ask_wording.unknown_retractions(answer.references, say),
         "dropped": [_sentence(sentence, known, say) for sentence in answer.dropped],
@@ -146,7 +145,10 @@ def _verdict(
         "tone": TONES[standing([verdict.support])],
         "words": f"{sign} {say(ask_wording.VERDICTS[verdict.support])}",
         "why": verdict.why_coded,
-        "shares": ask_wording.shares(evidence)
+        "shares": {
+            "supported": cells.percent(evidence.prob_supported),
+            "refuted": cells.percent(evidence.prob_refuted),
+        }
         if evidence and verdict.support is not Support.VERBATIM
         else None,
         "reasons": evidence.reasons_coded if evidence else (),
@@ -186,13 +188,12 @@ def _reference(
         "line": ask_wording.published_in(reference),
         "links": bibliography.links(document.meta),
         "mark": f"⚠ {say(mark)}" if mark else "",
-        "mark_tone": _RETRACTION_TONES.get(reference.retraction, "refuted"),
+        "mark_tone": "unchecked" if reference.retraction is Retraction.CORRECTED else "refuted",
         "notices": document.meta.get("notices", ""),
         "says": [
             (support.value, ask_wording.places_of(reference, answer.sentences, support))
             for support in (Support.VERBATIM, Support.SUPPORTS, Support.CONTRADICTS)
         ],
-        "bears_out": ask_wording.bears_out(reference, answer.sentences),
         "is_named": False,
         "text": document.text[:MOST_TEXT] if with_texts else "",
     }

@@ -43,22 +43,17 @@ def print_report(report: AnswerReport, console: Console) -> None:
     console.print(Group(*parts))
 
 
-def sentence_line(checked: Checked, place: int | None = None) -> Text:
-    """Format one sentence with its references and standing, for printing as they are verified.
-
-    `place`: the sentence's number in the answer; None: not shown.
-    """
-    text = Text() if place is None else Text(f"{place:>2} ", "dim")
-    text.append(f"{ask_wording.SIGNS[checked.standing]} ", STYLES[checked.standing])
+def sentence_line(checked: Checked) -> Text:
+    """Format one sentence with its references and standing."""
+    text = Text(f"{ask_wording.SIGNS[checked.standing]} ", STYLES[checked.standing])
     text.append(cells.one_line(checked.sentence.text))
     numbers = ask_wording.numbers(checked)
     if numbers and checked.standing is not Standing.VERBATIM:
         text.append(f" [{', '.join(numbers)}]", "bold")
     text.append(f"  {ask_wording.label(checked)}", STYLES[checked.standing])
-    indent = "  " if place is None else "     "
     notes = [f"⚠ {cells.one_line(note)}" for note in checked.notes]
     for note in [*notes, ask_wording.INHERITED] if checked.inherited else notes:
-        text.append(f"\n{indent}{note}", "dark_orange")
+        text.append(f"\n  {note}", "dark_orange")
     return text
 
 
@@ -70,12 +65,12 @@ def _answer(answer: Answer) -> list[RenderableType]:
     if answer.abstained:
         text = Text(f"○ {ask_wording.NO_ANSWER}", "bold yellow")
         parts.append(text.append(f"\n  {cells.one_line(answer.abstained)}", "not bold default"))
-    parts += [_sentence(s, n) for n, s in enumerate(answer.sentences, 1)]
-    parts += [Text(f"⚠ {said}", "yellow") for said in ask_wording.cautions(answer)]
+    parts += [_sentence(s, str(n)) for n, s in enumerate(answer.sentences, 1)]
+    parts += [Text(f"⚠ {caution}", "yellow") for caution in ask_wording.cautions(answer)]
     parts += _references(answer)
     if answer.dropped:
         parts.append(_heading("Dropped by verification", "no longer part of the answer"))
-        parts += [_sentence(sentence, None) for sentence in answer.dropped]
+        parts += [_sentence(sentence) for sentence in answer.dropped]
     if answer.changes:
         parts.append(_heading("Repaired", "gone is struck through, new is underlined"))
         parts += [_change(change) for change in answer.changes]
@@ -83,11 +78,11 @@ def _answer(answer: Answer) -> list[RenderableType]:
     return [*parts, _heading("Searched"), _row("", Text("\n".join(lines), "dim")), Text()]
 
 
-def _sentence(checked: Checked, place: int | None) -> RenderableType:
+def _sentence(checked: Checked, number: str = "") -> RenderableType:
     lines: list[RenderableType] = [sentence_line(checked)]
     if checked.standing not in (Standing.SUPPORTED, Standing.VERBATIM):
         lines += [_verdict(verdict) for verdict in checked.verdicts]
-    return _row("" if place is None else str(place), Group(*lines))
+    return _row(number, *lines)
 
 
 def _row(number: str, *parts: RenderableType) -> RenderableType:
@@ -100,7 +95,10 @@ def _row(number: str, *parts: RenderableType) -> RenderableType:
 
 def _verdict(verdict: ReferenceVerdict) -> RenderableType:
     name = str(verdict.number or cells.shortened(verdict.written, NAME_WIDTH))
-    text = Text(ask_wording.verdict(verdict), STYLES[standing([verdict.support])])
+    together = standing([verdict.support])
+    words = f"{ask_wording.SIGNS[together]} {ask_wording.VERDICTS[verdict.support]}"
+    why = f": {cells.one_line(verdict.why)}" if verdict.why else ""
+    text = Text(words + why, STYLES[together])
     if quote := ask_wording.quote_of(verdict):
         closest = f" · closest: “{cells.shortened(quote, QUOTE_WIDTH)}”"
         text.append(closest, "not bold dim default")
@@ -108,13 +106,13 @@ def _verdict(verdict: ReferenceVerdict) -> RenderableType:
 
 
 def _references(answer: Answer) -> list[RenderableType]:
-    named, unnamed = ask_wording.named_and_not(answer)
+    cited, uncited = ask_wording.cited_and_uncited(answer)
     parts: list[RenderableType] = []
-    if named:
-        parts += [_heading("References"), *(_reference(r, answer) for r in named)]
-    if unnamed:
+    if cited:
+        parts += [_heading("References"), *map(_reference, cited)]
+    if uncited:
         parts.append(_heading("Found for the question, but cited by no sentence"))
-        parts += [_row(f"[{reference.number}]", _short(reference)) for reference in unnamed]
+        parts += [_row(f"[{reference.number}]", _short(reference)) for reference in uncited]
     if answer.left_out:
         parts.append(_heading(ask_wording.LEFT_OUT))
         parts += [_row("", _short(reference)) for reference in answer.left_out]
@@ -123,15 +121,13 @@ def _references(answer: Answer) -> list[RenderableType]:
     return parts
 
 
-def _reference(reference: Reference, answer: Answer) -> RenderableType:
+def _reference(reference: Reference) -> RenderableType:
     document = reference.document
     text = _titled(reference)
     if notices := cells.one_line(document.meta.get("notices", "")):
         text.append(f"\n{notices}", "dark_orange")
     text.append(f"\n{ask_wording.published_in(reference)}", "dim")
     text.append(f"\n{_addresses(reference)}", "dim")
-    if said := ask_wording.bears_out(reference, answer.sentences):
-        text.append(f"\n{said}", "default")
     return _row(f"[{reference.number}]", text)
 
 
@@ -148,8 +144,8 @@ def _short(reference: Reference) -> Text:
 
 def _titled(reference: Reference) -> Text:
     text = Text()
-    if mark := ask_wording.retraction(reference):
-        text.append(f"{mark} ", "bold red" if reference.retraction in GRAVE else "dark_orange")
+    if mark := bibliography.RETRACTIONS[reference.retraction]:
+        text.append(f"⚠ {mark} ", "bold red" if reference.retraction in GRAVE else "dark_orange")
     title = reference.document.title or reference.document.url
     return text.append(cells.shortened(title, TITLE_WIDTH), "default")
 

@@ -3,13 +3,13 @@
 import difflib
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from pincite.judgement.references import ReferenceVerdict, Retraction, Standing, Support, standing
+from pincite.judgement.references import ReferenceVerdict, Retraction, Standing, Support
 from pincite.notes import QUOTED
-from pincite.report.cells import one_line, percent
+from pincite.report.cells import n_of, one_line
 from pincite.types import Evidence, Span
-from pincite.verbs.ask.bibliography import RETRACTIONS, SEPARATOR, cited_date, first_of, whole_pages
+from pincite.verbs.ask.bibliography import SEPARATOR, cited_date, first_of, whole_pages
 from pincite.verbs.ask.report import EXTRACT, Answer, Checked, Reference
 
 SIGNS = {
@@ -113,27 +113,25 @@ def cautions(answer: Answer, say: Callable[[str], str] = str) -> list[str]:
 
     `say` may translate `ABSENT`, `CUT`, `MISSING` and the marks of a quote.
     """
-    found = []
+    cautions = []
     if answer.searched.absent and answer.sentences:
-        words = ", ".join(
-            say(QUOTED) % {"words": one_line(word)} for word in answer.searched.absent
-        )
-        found.append(say(ABSENT) % {"words": words})
+        quoted = [say(QUOTED) % {"words": one_line(word)} for word in answer.searched.absent]
+        cautions.append(say(ABSENT) % {"words": ", ".join(quoted)})
     if answer.cut:
-        found.append(say(CUT))
+        cautions.append(say(CUT))
     if answer.failure:
-        found.append(say(MISSING) % {"failure": one_line(answer.failure)})
-    return found
+        cautions.append(say(MISSING) % {"failure": one_line(answer.failure)})
+    return cautions
 
 
 def searched(answer: Answer) -> list[tuple[str, str]]:
     where = answer.searched
-    read = _documents(len(where.found))
+    read = n_of(len(where.found), "document")
     if answer.only_abstracts:
         read += f" ({ONLY_ABSTRACTS})"
     best = "" if where.best is None else f"{signed(where.best)} (log-odds that it bears on this)"
     known = [
-        ("corpus", f"{_documents(where.n_documents)} (digest {where.corpus})"),
+        ("corpus", f"{n_of(where.n_documents, 'document')} (digest {where.corpus})"),
         ("mode", where.mode),
         ("filters", where.filters or "none"),
         ("read", read),
@@ -150,21 +148,10 @@ def numbers(checked: Checked) -> list[str]:
     return list(dict.fromkeys(shown))
 
 
-def verdict(found: ReferenceVerdict) -> str:
-    """Format the verdict on one (sentence, reference) pair.
-
-    >>> from pincite.notes import as_written
-    >>> verdict(ReferenceVerdict(Support.NOT_CHECKED, why_coded=as_written("in Danish")))
-    '– not checked: in Danish'
-    """
-    words = f"{SIGNS[standing([found.support])]} {VERDICTS[found.support]}"
-    return f"{words}: {one_line(found.why)}" if found.why else words
-
-
-def quote_of(found: ReferenceVerdict) -> str:
+def quote_of(verdict: ReferenceVerdict) -> str:
     """Return the closest sentence, verbatim; empty if its span is invalid."""
-    span = quote_span(found.evidence)
-    return span.of(found.evidence.passage.text) if span and found.evidence else ""
+    span = quote_span(verdict.evidence)
+    return span.of(verdict.evidence.passage.text) if span and verdict.evidence else ""
 
 
 def quote_span(evidence: Evidence | None) -> Span | None:
@@ -173,15 +160,6 @@ def quote_span(evidence: Evidence | None) -> Span | None:
         return None
     start, end = evidence.quote
     return evidence.quote if 0 <= start < end <= len(evidence.passage.text) else None
-
-
-def retraction(reference: Reference) -> str:
-    """Mark a retracted or corrected reference; empty for others.
-
-    A single line covers the references of unknown status: `unknown_retractions`.
-    """
-    mark = RETRACTIONS[reference.retraction]
-    return f"⚠ {mark}" if mark else ""
 
 
 def unknown_retractions(references: Sequence[Reference], say: Callable[[str], str] = str) -> str:
@@ -224,39 +202,16 @@ def kind_of(reference: Reference) -> str:
     return SEPARATOR.join([kind for kind in kinds if kind != "Journal Article"] or kinds)
 
 
-def bears_out(reference: Reference, sentences: Sequence[Checked]) -> str:
-    """Say which sentences (numbered from 1) a reference supports and contradicts.
-
-    Empty for a reference that no sentence cites.
-    """
-    words = {
-        Support.VERBATIM: "quoted in",
-        Support.SUPPORTS: "supports",
-        Support.CONTRADICTS: "contradicts",
-    }
-    said = []
-    named = [v for s in sentences for v in s.verdicts if v.number == reference.number]
-    for support, verb in words.items():
-        places = places_of(reference, sentences, support)
-        if places:
-            noun = "sentence" if len(places) == 1 else "sentences"
-            said.append(f"{verb} {noun} {', '.join(map(str, places))}")
-    return "; ".join(said) or ("supports no sentence" if named else "")
-
-
 def places_of(reference: Reference, sentences: Sequence[Checked], support: Support) -> list[int]:
     pairs = ((n, v) for n, s in enumerate(sentences, 1) for v in s.verdicts)
     found = (n for n, v in pairs if v.number == reference.number and v.support is support)
     return list(dict.fromkeys(found))
 
 
-def named_and_not(answer: Answer) -> tuple[list[Reference], list[Reference]]:
-    named = {v.number for s in answer.sentences for v in s.verdicts}
+def cited_and_uncited(answer: Answer) -> tuple[list[Reference], list[Reference]]:
+    cited = {v.number for s in answer.sentences for v in s.verdicts}
     ordered = sorted(answer.references, key=lambda reference: reference.number)
-    return (
-        [reference for reference in ordered if reference.number in named],
-        [reference for reference in ordered if reference.number not in named],
-    )
+    return [r for r in ordered if r.number in cited], [r for r in ordered if r.number not in cited]
 
 
 def difference(before: str, after: str) -> list[tuple[str, str]]:
@@ -281,14 +236,3 @@ def signed(value: float) -> str:
     '−3.5'
     """
     return f"{value:+.1f}".replace("-", "−")
-
-
-def shares(evidence: Evidence) -> Mapping[str, int]:
-    return {
-        "supported": percent(evidence.prob_supported),
-        "refuted": percent(evidence.prob_refuted),
-    }
-
-
-def _documents(n: int) -> str:
-    return "1 document" if n == 1 else f"{n:,} documents"
