@@ -52,9 +52,8 @@ class AnswerChecker:
     contradicted_from: float = CONTRADICTED_FROM
     read: int = cascade.READ
     neighbours: bool = False  # whether uncited sentences inherit their neighbour's references
-    _known: dict[tuple[str, str], ReferenceVerdict] = field(
-        default_factory=dict
-    )  # by text and ref_id
+    # Verdicts by text and ref_id.
+    _known: dict[tuple[str, str], ReferenceVerdict] = field(default_factory=dict)
 
     def checked(
         self, sentences: Sequence[Sentence], references: Sequence[Reference]
@@ -62,19 +61,19 @@ class AnswerChecker:
         ids = {reference.ref_id: reference.number for reference in references}
         by_number = {reference.number: reference for reference in references}
 
-        def named(sentence: Sentence) -> list[tuple[str, Reference | None]]:
+        def cited(sentence: Sentence) -> list[tuple[str, Reference | None]]:
             resolved = ((each, citation_marks.resolved(each, ids) or 0) for each in sentence.ids)
             return [(written, by_number.get(number)) for written, number in resolved]
 
         def likeness(sentence: Sentence, neighbour: Sentence) -> float:
             """Return the share of the sentence's words found in the neighbour's best source."""
-            sources = [f"{r.document.title}\n{r.document.text}" for _, r in named(neighbour) if r]
+            sources = [f"{r.document.title}\n{r.document.text}" for _, r in cited(neighbour) if r]
             return max((1 - words.missing_words(sentence.text, s) for s in sources), default=0.0)
 
         given = [(sentence, False) for sentence in sentences]
         if self.neighbours:
             given = citation_marks.with_neighbours(sentences, likeness)
-        found = [named(sentence) for sentence, _ in given]
+        found = [cited(sentence) for sentence, _ in given]
         new = {
             (sentence.text, reference.ref_id): reference
             for (sentence, _), of_sentence in zip(given, found, strict=True)
@@ -95,13 +94,12 @@ class AnswerChecker:
         Empty for a document that cannot be read.
         """
 
-        def unread(pair: tuple[str, Document], why: Failed) -> list[Passage | Evidence]:
-            document = pair[1]
-            passage = Passage(document.doc_id, document.url, "", "", Span(0, 0))
-            return [containment.not_judged(passage, why)]
-
         def passages(of: Sequence[tuple[str, Document]]) -> list[list[Passage | Evidence]]:
             return [self._passages(text, document) for text, document in of]
+
+        def unread(pair: tuple[str, Document], why: Failed) -> list[Passage | Evidence]:
+            passage = Passage(pair[1].doc_id, pair[1].url, "", "", Span(0, 0))
+            return [containment.not_judged(passage, why)]
 
         read = containment.each(passages, pairs, unread)
         flat = [
@@ -144,10 +142,10 @@ class AnswerChecker:
         self,
         sentence: Sentence,
         inherited: bool,
-        named: Sequence[tuple[str, Reference | None]],
+        cited: Sequence[tuple[str, Reference | None]],
     ) -> Checked:
         verdicts, notes = list[ReferenceVerdict](), list[Note]()
-        for written, reference in named:
+        for written, reference in cited:
             if reference is None:
                 verdicts.append(ReferenceVerdict(Support.NO_SUCH_REFERENCE, written=written))
                 notes.append(Note("no_such_reference", {"written": written}))
@@ -252,12 +250,12 @@ class Repairer:
             return Failed("budget", "ask.prompt_tokens leaves no room for a reference")
 
         def read(reply: Completion) -> str | None:
-            said = " ".join(reply.text.split())
+            line = " ".join(reply.text.split())
             # A mark invented by the model would name a paper that was never read.
-            said = citation_marks.without_marks(
-                said, Span(0, len(said)), citation_marks.marks(said)
+            text = citation_marks.without_marks(
+                line, Span(0, len(line)), citation_marks.marks(line)
             )
-            return said if reply.complete and 0 < len(said) < 1000 else None
+            return text if reply.complete and 0 < len(text) < 1000 else None
 
         prompt = Prompt(user, system, REPLY_TOKENS)
         return calls.read(REWRITE, prompt, {"sentence": checked.sentence.text}, read)

@@ -13,7 +13,7 @@ from pincite.settings import LEAST_ANSWER
 from pincite.text import words as wording
 from pincite.text.figures import figures
 from pincite.text.sentences import joined, sentences
-from pincite.types import Claim, Document, Failed, Passage, Span
+from pincite.types import Claim, Failed, Passage, Span
 from pincite.verbs.ask.report import EXTRACT, WHOLE, Reference
 
 # Share of common content words from which a sentence repeats another. Sentences that differ in a
@@ -268,13 +268,12 @@ def parts(sentences: Sequence[str]) -> Iterator[Part]:
             words = re.findall(r"\w+", label)
             found = [_PART_OF[word] for word in words if word in _PART_OF]
             within = found[0] if found else Part.OTHER
-        yield _by_wording(rest) if within in (None, Part.OTHER) else within
-
-
-def _by_wording(sentence: str) -> Part:
-    if _DONE.search(sentence) and not _FOUND.search(sentence):
-        return Part.METHOD
-    return Part.CONCLUSION if _CONCLUDES.search(sentence) else Part.OTHER
+        if within not in (None, Part.OTHER):
+            yield within
+        elif _DONE.search(rest) and not _FOUND.search(rest):
+            yield Part.METHOD
+        else:
+            yield Part.CONCLUSION if _CONCLUDES.search(rest) else Part.OTHER
 
 
 def unlabelled(sentence: str) -> str:
@@ -372,7 +371,7 @@ class Extractor:
             return []
 
         for source, reference in near:
-            read = partial(_quotable, question, source, reference, most)
+            read = partial(quotable, question, source, reference, most)
             candidates += containment.attempted(read, skipped)
         read_ones = self._read(question, references, candidates, failures)
         return chosen(read_ones, self.sentences, self.least), failures
@@ -387,16 +386,15 @@ class Extractor:
         """Score the candidates nearest to the question in meaning with the network."""
         if not candidates:
             return []
-        asked = self.encoder.encode([question], "query")[0]
-        likeness = self.encoder.encode([c.text for c in candidates], "passage") @ asked
+        query = self.encoder.encode([question], "query")[0]
+        likeness = self.encoder.encode([c.text for c in candidates], "passage") @ query
         order = sorted(range(len(candidates)), key=lambda i: (-float(likeness[i]), i))[:READ]
         near = [replace(candidates[i], likeness=float(likeness[i])) for i in order]
-        claim = Claim.alone(question)
         pairs = []
         for each in near:
             of = references[each.source].document
             passage = Passage(of.doc_id, of.url, of.title, each.text, each.span)
-            pairs.append((claim, passage))
+            pairs.append((Claim.alone(question), passage))
 
         def unread(_: tuple[Claim, Passage], why: Failed) -> float:
             failures.append(why)
@@ -417,23 +415,17 @@ class Extractor:
         ]
 
 
-def _quotable(question: str, source: int, reference: Reference, most: int) -> list[Quotable]:
-    """Return the quotable sentences of a reference; for a long one, of its best passages."""
-    document, spans = reference.document, list[Span]()
-    if len(document.text) > WHOLE:
-        spans = sorted(passage.span for passage in reference.passages[: max(1, most)])
-    found = quotable(source, document, spans)
-    read = [span.of(document.text) for span in spans] or [document.text]
-    lacking = lacks(question, "\n".join([document.title, *read]))
-    return [replace(each, lacks=lacking) for each in found]
-
-
-def quotable(source: int, document: Document, within: Sequence[Span] = ()) -> list[Quotable]:
+def quotable(question: str, source: int, reference: Reference, n_passages: int) -> list[Quotable]:
     """Return sentences that can stand alone, except those in other languages.
 
-    `within`: restrict them to these passages; empty: the whole text.
+    Those of a long document are taken from its best `n_passages` passages.
     """
-    text = in_own_words(document.text)
+    document = reference.document
+    text, within = in_own_words(document.text), list[Span]()
+    if len(document.text) > WHOLE:
+        within = sorted(passage.span for passage in reference.passages[: max(1, n_passages)])
+    texts = [span.of(document.text) for span in within] or [document.text]
+    lacking = lacks(question, "\n".join([document.title, *texts]))
 
     def cut(left: Span, right: Span) -> bool:
         on_one_line = "\n" not in text[left.end : right.start]
@@ -445,8 +437,11 @@ def quotable(source: int, document: Document, within: Sequence[Span] = ()) -> li
         spans = joined([span.moved(piece.start) for span in spans], cut)
         kinds = parts([span.of(text) for span in spans])
         for n, (span, part) in enumerate(zip(spans, kinds, strict=True)):
-            said = unlabelled(span.of(text))
-            own = Span(span.end - len(said), span.end) if span.of(text).endswith(said) else span
+            sentence = unlabelled(span.of(text))
+            ends_it = span.of(text).endswith(sentence)
+            own = Span(span.end - len(sentence), span.end) if ends_it else span
             far = MIDDLE if within else depth(n, len(spans))
-            found.append(Quotable(said, source, own.start, depth=far, part=part, span=own))
-    return [place for place in found if can_stand_alone(place.text)]
+            found.append(
+                Quotable(sentence, source, own.start, 0.0, 0.0, 0.0, far, part, lacking, own)
+            )
+    return [each for each in found if can_stand_alone(each.text)]
