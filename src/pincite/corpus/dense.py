@@ -190,7 +190,7 @@ class DenseIndex:
         (self._folder / STAMP).unlink(missing_ok=True)
         self.sweep()
 
-    def faults(self) -> Iterator[tuple[str, str]]:
+    def faults(self, tell: Tell = silent) -> Iterator[tuple[str, str]]:
         """Check the built index, if any, and yield (place, problem)."""
         stamp = self._read_stamp()
         if stamp is None:

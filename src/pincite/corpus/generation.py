@@ -81,6 +81,14 @@ class Generation:
     def has_vectors(self) -> bool:
         return self.fingerprint != NO_ENCODER
 
+    @property
+    def index_kind(self) -> str:
+        return self.store.manifest().get(KIND, "ivf")
+
+    def is_built_with(self, encoder: Encoder | None) -> bool:
+        """Whether its passages and vectors are what `encoder` and the current rules give."""
+        return _rules(encoder).items() <= self.store.manifest().items()
+
     def add(self, documents: Sequence[Document], encode: Encode | None) -> int:
         """Commit the new and changed documents and update the indexes; returns their number."""
         n_new = take_in(self.store, documents, encode)
@@ -130,18 +138,24 @@ def new_generation(folder: Path, encoder: Encoder | None, index: str = "ivf") ->
     `index`: the kind of its vector index, as in the manifest.
     """
     folder.mkdir(exist_ok=True)
-    manifest = {
+    manifest = _rules(encoder) | {
         "format": FORMAT,
         "identity": uuid.uuid4().hex,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "passage_rule": PASSAGE_RULE,
-        "encoded_text": ENCODED_TEXT,
-        "encoder": encoder.fingerprint if encoder else NO_ENCODER,
         "dim": str(encoder.dim if encoder else 0),
         "versions": _versions(),
         KIND: index,
     }
     Store.create(folder / "store.sqlite", manifest).close()
+
+
+def _rules(encoder: Encoder | None) -> dict[str, str]:
+    """Return the manifest's values on which passages and vectors depend."""
+    return {
+        "passage_rule": PASSAGE_RULE,
+        "encoded_text": ENCODED_TEXT,
+        "encoder": encoder.fingerprint if encoder else NO_ENCODER,
+    }
 
 
 def check_fit(folder: Path, manifest: dict[str, str], encoder: Encoder | None) -> None:
@@ -152,10 +166,10 @@ def check_fit(folder: Path, manifest: dict[str, str], encoder: Encoder | None) -
         CorpusError: Its format is unknown.
     """
     check_format(folder, manifest)
-    expected = {"passage_rule": PASSAGE_RULE, "encoded_text": ENCODED_TEXT}
-    if encoder is not None:
-        expected["encoder"] = encoder.fingerprint
-    if encoder is not None and manifest["encoder"] == NO_ENCODER:
+    expected = _rules(encoder)
+    if encoder is None:
+        expected.pop("encoder")  # words can be searched whatever the encoder was
+    elif manifest["encoder"] == NO_ENCODER:
         raise StaleCorpus(f"{folder} has no vectors. Make them: pincite corpus rebuild {folder}")
     for name, value in expected.items():
         if manifest[name] != value:

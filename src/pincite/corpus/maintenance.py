@@ -14,22 +14,19 @@ import dataclasses
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from itertools import islice
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
 
-from pincite.corpus.dense import KIND, Kind
+from pincite.corpus.dense import KIND, DenseIndex, Kind
 from pincite.corpus.durable import Tell, WriterLock, n_bytes, silent
 from pincite.corpus.generation import (
     COMPACTING,
-    NO_ENCODER,
     POINTER,
     Encode,
     Generation,
-    check_fit,
     check_format,
     current_name,
     encoding_with,
@@ -41,6 +38,7 @@ from pincite.corpus.generation import (
     reusing,
     sweep,
 )
+from pincite.corpus.lexical import LexicalIndex
 from pincite.corpus.protocol import Finding
 from pincite.corpus.store import TABLES, Store, connect, share_of_digest, unsound
 from pincite.errors import CorpusError
@@ -212,20 +210,16 @@ def _pointer(folder: Path, repair: bool) -> tuple[list[Finding], str | None]:
 
 
 def _derived(generation: Generation, repair: bool, tell: Tell) -> list[Finding]:
-    lexical, dense = generation.lexical, generation.dense
-    found = _checked(
-        "words", generation, lambda: lexical.faults(tell), lexical.forget, repair, tell
-    )
+    found = _checked("words", generation, generation.lexical, repair, tell)
     if generation.has_vectors:
-        found += _checked("meaning", generation, dense.faults, dense.forget, repair, tell)
+        found += _checked("meaning", generation, generation.dense, repair, tell)
     return found
 
 
 def _checked(
     kind: str,
     generation: Generation,
-    faults: Callable[[], Iterator[tuple[str, str]]],
-    forget: Callable[[], None],
+    index: LexicalIndex | DenseIndex,
     repair: bool,
     tell: Tell,
 ) -> list[Finding]:
@@ -233,7 +227,7 @@ def _checked(
 
     def findings() -> list[Finding]:
         try:
-            return [Finding(kind, place, problem, remedy) for place, problem in faults()]
+            return [Finding(kind, *fault, remedy) for fault in index.faults(tell)]
         except CorpusError as error:
             return [Finding(kind, "the store", str(error), remedy)]
 
@@ -241,7 +235,7 @@ def _checked(
     if not found or not repair:
         return found
     try:
-        forget()
+        index.forget()
         generation.catch_up(tell)
     except CorpusError as error:
         return [*found, Finding(kind, str(generation.folder), f"not repaired: {error}", remedy)]
@@ -281,15 +275,10 @@ def _repair(folder: Path) -> str:
     return f"Rebuild it: pincite corpus verify {folder} --repair"
 
 
-_WHAT_COSTS = ("encoder", "passage_rule", "encoded_text")  # same values: its vectors can be reused
-
-
 def optimize(folder: Path, tell: Tell = silent, index: Kind | None = None) -> tuple[int, int]:
     """Compact the corpus and remove leftovers of killed processes; needs no encoder.
 
-    Returns its bytes before and after.
-
-    `index`: the new kind of its vector index; None keeps it.
+    Returns its bytes before and after. `index`: the new kind of its vector index; None keeps it.
 
     Raises:
         CorpusError: It is not a corpus, is damaged, another process is writing it, an unfinished
@@ -300,39 +289,22 @@ def optimize(folder: Path, tell: Tell = silent, index: Kind | None = None) -> tu
         before = n_bytes(folder)
         name = current_name(folder)
         sweep(folder, name)
-        old = Generation(folder / name, write=False)
+        target = folder / following(name)
+        if target.exists():
+            raise CorpusError(
+                f"{target} is an unfinished rebuild. Finish it, which makes the corpus compact "
+                f"too: pincite corpus rebuild {folder}. Or give it up by deleting that folder."
+            )
         try:
-            check_format(folder, old.store.manifest())
-            target = folder / following(name)
-            _make_room(target, old)
-            _copy(old, target, tell, index)
+            with closing(Generation(folder / name, write=False)) as old:
+                check_format(folder, old.store.manifest())
+                _copy(old, target, tell, index)
             point_to(folder, target.name)
         finally:
-            old.close()
             # The generation that the pointer names now is complete; remove the other one.
             sweep(folder, current_name(folder))
         (target / COMPACTING).unlink()
         return before, n_bytes(folder)
-
-
-def _make_room(target: Path, old: Generation) -> None:
-    """Remove an unfinished rebuild, unless it has vectors that the current generation lacks."""
-    if not target.exists():
-        return
-    try:
-        unfinished = Generation(target, write=False)
-    except CorpusError:  # killed before its tables were written
-        shutil.rmtree(target)
-        return
-    manifest = unfinished.store.manifest()
-    unfinished.close()
-    if any(manifest[name] != old.store.manifest()[name] for name in _WHAT_COSTS):
-        raise CorpusError(
-            f"{target} is an unfinished rebuild with the encoder {manifest['encoder']}. Finish it, "
-            f"which makes the corpus compact too: pincite corpus rebuild {target.parent}. Or give "
-            "it up by deleting that folder."
-        )
-    shutil.rmtree(target)
 
 
 def _copy(old: Generation, target: Path, tell: Tell, index: Kind | None) -> None:
@@ -352,14 +324,9 @@ def _copy(old: Generation, target: Path, tell: Tell, index: Kind | None) -> None
     if index:
         with closing(Store.open(target / "store.sqlite", write=True)) as store:
             store.note(KIND, index)
-    new = Generation(target, write=True)
-    try:
+    with closing(Generation(target, write=True)) as new:
         new.catch_up(tell)
-    finally:
-        new.close()
 
-
-Progress: TypeAlias = Callable[[int, int], None]  # documents done, documents in all
 
 DOCUMENTS_AT_ONCE = 256  # a batch: all that a kill can cost
 
@@ -367,7 +334,7 @@ DOCUMENTS_AT_ONCE = 256  # a batch: all that a kill can cost
 def rebuild(
     folder: Path,
     encoder: Encoder | None,
-    progress: Progress = lambda done, total: None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
     index: Kind | None = None,
 ) -> None:
     """Rebuild the corpus with `encoder` and the current rules; resumes an unfinished rebuild.
@@ -379,33 +346,23 @@ def rebuild(
     Raises:
         CorpusError: It is not a corpus, its store is damaged, or another process is writing it.
     """
-    name = current_name(folder)
+    current_name(folder)
     with WriterLock(folder):
         name = current_name(folder)
         sweep(folder, name)
-        old = Generation(folder / name, write=False)
-        try:
-            target = _unfinished_or_new(
-                folder / following(name), encoder, index or old.store.manifest().get(KIND, "ivf")
-            )
-            try:
+        with closing(Generation(folder / name, write=False)) as old:
+            kind = index or old.index_kind
+            with closing(_unfinished_or_new(folder / following(name), encoder, kind)) as target:
                 _fill(target, old, _encoding(encoder, old), progress)
-            finally:
-                target.close()
-        finally:
-            old.close()
         point_to(folder, following(name))
         shutil.rmtree(folder / name, ignore_errors=True)
 
 
 def _unfinished_or_new(path: Path, encoder: Encoder | None, index: str) -> Generation:
     if path.exists():
-        try:
+        with suppress(CorpusError):  # killed before its tables were written
             target = Generation(path, write=True)
-        except CorpusError:  # killed before its tables were written
-            target = None
-        if target is not None:
-            if _continues(path, target, encoder, index):
+            if target.is_built_with(encoder) and target.index_kind == index:
                 return target
             target.close()
         shutil.rmtree(path)
@@ -413,17 +370,12 @@ def _unfinished_or_new(path: Path, encoder: Encoder | None, index: str) -> Gener
     return Generation(path, write=True)
 
 
-def _continues(path: Path, target: Generation, encoder: Encoder | None, index: str) -> bool:
-    wanted = encoder.fingerprint if encoder else NO_ENCODER
-    try:
-        check_fit(path, target.store.manifest(), encoder)
-    except CorpusError:
-        return False
-    kind = target.store.manifest().get(KIND, "ivf")
-    return (target.fingerprint, kind) == (wanted, index)
-
-
-def _fill(target: Generation, old: Generation, encode: Encode | None, progress: Progress) -> None:
+def _fill(
+    target: Generation,
+    old: Generation,
+    encode: Encode | None,
+    progress: Callable[[int, int], None],
+) -> None:
     n_documents, n_done = old.store.n_documents(), 0
     with target.indexing_behind():
         stored = old.store.urls()
@@ -441,10 +393,6 @@ def _encoding(encoder: Encoder | None, old: Generation) -> Encode | None:
     if encoder is None:
         return None
     encode = encoding_with(encoder)
-    if old.fingerprint != encoder.fingerprint:
-        return encode
-    try:
-        check_fit(old.folder, old.store.manifest(), encoder)
-    except CorpusError:
+    if not old.is_built_with(encoder):
         return encode
     return reusing(lambda batch: old.store.vectors_of(batch, encoder.dim), encode)
