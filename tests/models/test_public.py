@@ -99,45 +99,6 @@ def test_labels_of_another_kind_are_refused(tmp_path: Path, labels: Mapping[str,
         public.labels_of(row("nli"), labelled(tmp_path, labels))
 
 
-def test_a_long_document_is_read_in_pieces_of_whole_sentences() -> None:
-    text = " ".join(f"Bridge number {n} is made of stone." for n in range(40))
-    found = public.pieces(text, 50, lambda part: len(part.split()))
-    assert " ".join(found) == text
-    assert all(len(piece.split()) <= 50 and piece.endswith("stone.") for piece in found)
-    assert public.pieces("", 50, lambda part: len(part.split())) == [""]
-
-
-class Scripted:
-    """A backend that knows pieces by a word in them."""
-
-    def __init__(self, logits: Mapping[str, list[float]]) -> None:
-        self.known = logits
-
-    def logits(self, rows: object) -> np.ndarray:
-        assert isinstance(rows, list)
-        found = [next(v for k, v in self.known.items() if k in document) for document, _ in rows]
-        return np.array(found, dtype=np.float32)
-
-    def n_tokens(self, text: str) -> int:
-        return 250 * len(text.split())  # each sentence of two words is a piece
-
-
-def test_the_piece_that_supports_best_counts_and_else_the_one_that_contradicts() -> None:
-    backend = Scripted({"Yes": [0, 3, 1], "No": [5, 0, 0], "Silence": [0, 0, 4]})
-    network = public.PublicNetwork(row("nli"), ("refuted", "supported", "neutral"), backend)
-    texts = ["Silence here. Yes here. No here.", "Silence here. No here.", "Silence here."]
-    found = network.logits([("claim", text) for text in texts])
-    assert found.tolist() == [[3, 0, 1], [0, 5, 0], [0, 0, 4]]
-
-
-def test_a_network_of_two_labels_has_one_logit() -> None:
-    backend = Scripted({"Yes": [1, 3], "No": [5, 0]})
-    network = public.PublicNetwork(row("factcg"), ("neutral", "supported"), backend)
-    assert network.width == 1
-    assert network.logits([("claim", "No one."), ("claim", "Yes two.")]).tolist() == [[-5], [2]]
-    assert network.logits([]).shape == (0, 1)
-
-
 def onnx_of_inference(folder: Path) -> Path:
     write_model(folder, labels=3)
     (folder / "pincite.json").unlink()

@@ -1,8 +1,8 @@
 """Public verifiers: how each family reads a claim and a document, and how it is run.
 
 Each row of the table follows the code published by the authors. The labels in a network's own
-config.json take precedence; the row fills in if they are LABEL_0. A document longer than `piece` is
-read in pieces of whole sentences, and the piece that supports the claim best counts.
+config.json take precedence; the row fills in if they are LABEL_0. The authors' code splits long
+documents; here every document is a passage of at most 250 words.
 
 `Transformer` runs them with torch, from safetensors alone: no repository code is run, no pickle is
 read, and nothing is downloaded. `MiniCheckClient` uses a chat server.
@@ -11,18 +11,20 @@ read, and nothing is downloaded. `MiniCheckClient` uses a chat server.
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from pincite.completions import Completion, Prompt
 from pincite.errors import BadReply, MissingExtra, MissingModel, ServerError
 from pincite.protocols import Floats, Generator
-from pincite.text.sentences import sentences
+
+if TYPE_CHECKING:
+    from pincite.models.session import Session
 
 SUPPORTED, REFUTED, NEUTRAL = "supported", "refuted", "neutral"
 _NOT_OR_YES = (NEUTRAL, SUPPORTED)  # two labels: "no support" may mean refuted or neutral
@@ -52,8 +54,6 @@ class Layout:
     labels: tuple[str, ...]  # of its outputs, if its configuration does not name them
     head: Head = "classes"
     prompt: str = "{document}"  # without {claim}, the claim is the second text of a pair
-    piece: int = 400  # maximum length of a document piece, in `unit`
-    unit: Literal["words", "tokens"] = "tokens"
     max_tokens: int = 512
     languages: tuple[str, ...] = ("en",)
     foundation: str = ""  # repository with configuration and tokenizer, if not its own
@@ -81,20 +81,18 @@ _HHEM = (
 _LETTUCE = "Summarize the following text:\npassage 1: {document}\noutput:"
 _BY_MORITZ_LAURER = (SUPPORTED, NEUTRAL, REFUTED)  # as listed in his model cards
 
-# The first match counts. The pieces of HHEM and LettuceDetect are ours: the originals have no
-# limit, or fill the network's context.
+# The first match counts.
 LAYOUTS = (
     Layout("minicheck-t5", "minicheck.*flan-t5", _NOT_OR_YES, "answer", "predict: " + _MINICHECK,
-           500, "words", 2048),
+           2048),
     Layout("minicheck-roberta", "minicheck.*roberta", _NOT_OR_YES, prompt=_MINICHECK),
     Layout("minicheck-deberta", "minicheck.*deberta", _NOT_OR_YES, prompt=_MINICHECK,
            max_tokens=2048),
-    Layout("factcg", "factcg", _NOT_OR_YES, prompt=_FACTCG, piece=550, unit="words",
-           max_tokens=2048),
+    Layout("factcg", "factcg", _NOT_OR_YES, prompt=_FACTCG, max_tokens=2048),
     Layout("hhem", "hallucination_evaluation_model|hhem-2", _NOT_OR_YES, "first_token", _HHEM,
-           1000, "words", 2048, foundation="google/flan-t5-base"),
+           2048, foundation="google/flan-t5-base"),
     Layout("lettucedetect", "(lettucedect|tinylettuce).*-en-v1", (SUPPORTED, NEUTRAL), "tokens",
-           _LETTUCE, 3500, max_tokens=4096),
+           _LETTUCE, 4096),
     Layout("nli-26", "2mil7", _BY_MORITZ_LAURER, languages=MULTI_NLI_26),
     Layout("nli-xnli", "(mdeberta|multilingual).*xnli", _BY_MORITZ_LAURER, languages=XNLI),
     Layout("nli-cross-encoder", "cross-encoder.*nli-", (REFUTED, SUPPORTED, NEUTRAL)),
@@ -109,7 +107,7 @@ def find(name: str, config: Mapping[str, Any]) -> Layout | None:
     for layout in LAYOUTS:
         if re.search(layout.ids, known):
             return layout
-    names = _names(config)
+    names = {str(name).lower() for name in (config.get("id2label") or {}).values()}
     return _BY_LABELS if "entailment" in names and names <= _NLI_NAMES else None
 
 
@@ -157,10 +155,6 @@ def labels_of(layout: Layout, folder: Path) -> tuple[str, ...]:
     return labels
 
 
-def _names(config: Mapping[str, Any]) -> set[str]:
-    return {str(name).lower() for name in (config.get("id2label") or {}).values()}
-
-
 def columns(logits: Floats, labels: Sequence[str]) -> Floats:
     """Reorder logits to (n, 3) supported, refuted, neutral; or (n, 1) log-odds of support.
 
@@ -174,73 +168,25 @@ def columns(logits: Floats, labels: Sequence[str]) -> Floats:
     return np.asarray(logits[:, at] - others, dtype=np.float32)[:, None]
 
 
-def pieces(text: str, most: int, size: Callable[[str], int]) -> list[str]:
-    """Split the text into pieces of whole sentences of at most `most` by `size`; never empty.
-
-    A longer sentence is a piece by itself.
-
-    >>> pieces("One two. Three four. Five.", 3, lambda sentence: len(sentence.split()))
-    ['One two.', 'Three four. Five.']
-    """
-    if size(text) <= most:
-        return [text]
-    found: list[list[int]] = []  # start, end, size
-    for span in sentences(text):
-        n = size(span.of(text))
-        if found and found[-1][2] + n <= most:
-            found[-1][1:] = [span.end, found[-1][2] + n]
-        else:
-            found.append([span.start, span.end, n])
-    return [text[start:end] for start, end, _ in found] or [text]
-
-
-class Backend(Protocol):
-    """A loaded network."""
-
-    def logits(self, rows: Sequence[tuple[str, str]]) -> Floats:
-        """(n_rows, n_labels) for (document, claim); of a "tokens" head what `PublicNetwork` has."""
-        ...
-
-    def n_tokens(self, text: str) -> int:
-        """Without those that mark beginning and end."""
-        ...
-
-
 class PublicNetwork:
     """A network described by a row of the table, with the interface of Pincite's own."""
 
-    def __init__(self, layout: Layout, labels: Sequence[str], backend: Backend) -> None:
+    def __init__(
+        self, layout: Layout, labels: Sequence[str], backend: "Session | Transformer"
+    ) -> None:
         self._layout, self._labels, self._backend = layout, labels, backend
         self.width = 3 if REFUTED in labels else 1
 
     def logits(self, rows: Sequence[tuple[str, str]]) -> Floats:
-        """Return `columns` of (claim, document) for the piece that supports the claim best.
+        """Return `columns` of (claim, document), (n_rows, 3) or (n_rows, 1).
 
-        If none supports it, for the piece that contradicts it. If the head judges tokens, further
-        columns have the log-odds that each of the claim's words is unsupported.
+        If the head judges tokens, further columns have the log-odds that each of the claim's words
+        is unsupported.
         """
         if not rows:
             return np.zeros((0, self.width), dtype=np.float32)
-        size = self._backend.n_tokens if self._layout.unit == "tokens" else _n_words
-        read = [pieces(document, self._layout.piece, size) for _, document in rows]
-        flat = [(one, claim) for (claim, _), found in zip(rows, read, strict=True) for one in found]
-        logits = self._backend.logits(flat)
-        if self._layout.head != "tokens":
-            logits = columns(logits, self._labels)
-        ends = np.cumsum([len(found) for found in read])
-        return np.stack([self._best(each) for each in np.split(logits, ends[:-1])])
-
-    def _best(self, of_pieces: Floats) -> Floats:
-        if self.width == 1:
-            return np.asarray(of_pieces[np.argmax(of_pieces[:, 0])])
-        supported, refuted, neutral = of_pieces.T
-        support = supported - np.logaddexp(refuted, neutral)
-        against = refuted - np.logaddexp(supported, neutral)
-        return np.asarray(of_pieces[np.argmax(support if support.max() > 0 else against)])
-
-
-def _n_words(text: str) -> int:
-    return len(text.split())
+        logits = self._backend.logits([row[::-1] for row in rows])
+        return logits if self._layout.head == "tokens" else columns(logits, self._labels)
 
 
 # Run with torch
@@ -258,7 +204,7 @@ _CLASSES = {
 
 
 class Transformer:
-    """A `Backend` for a Hugging Face folder, in float32."""
+    """A network of a Hugging Face folder, in float32."""
 
     def __init__(self, folder: Path, layout: Layout, labels: Sequence[str], threads: int) -> None:
         """Load the network. `threads` is for torch; 0 keeps its default.
@@ -267,7 +213,11 @@ class Transformer:
             MissingExtra: torch or transformers is not installed.
             MissingModel: the folder holds no complete network of this layout.
         """
-        _require_extra()
+        if absent := [name for name in ("torch", "transformers") if find_spec(name) is None]:
+            raise MissingExtra(
+                f"This verifier needs {' and '.join(absent)}, not installed here: "
+                "pip install 'pincite[train]'"
+            )
         import torch
 
         if threads:
@@ -282,11 +232,8 @@ class Transformer:
         except Exception as error:  # transformers raises whatever its parts raise
             raise MissingModel(f"{folder} cannot be loaded ({error}). {_ADVICE}") from error
 
-    def n_tokens(self, text: str) -> int:
-        """Count tokens without the start and end markers."""
-        return len(self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
-
     def logits(self, rows: Sequence[tuple[str, str]]) -> Floats:
+        """Return (n_rows, n_labels) for (document, claim); of a "tokens" head see `_of_words`."""
         order = sorted(range(len(rows)), key=lambda i: -len(rows[i][0]) - len(rows[i][1]))
         found: dict[int, Floats] = {}
         for start in range(0, len(rows), BATCH):
@@ -422,14 +369,6 @@ def _check_complete(folder: Path, missing: set[str]) -> None:
         raise MissingModel(
             f"{folder} lacks the weights {', '.join(sorted(missing)[:3])}: it holds another kind "
             f"of network. {_ADVICE}"
-        )
-
-
-def _require_extra() -> None:
-    if absent := [name for name in ("torch", "transformers") if find_spec(name) is None]:
-        raise MissingExtra(
-            f"This verifier needs {' and '.join(absent)}, not installed here: "
-            "pip install 'pincite[train]'"
         )
 
 

@@ -98,10 +98,6 @@ class Session:
             logits[row] = output
         return logits
 
-    def n_tokens(self, text: str) -> int:
-        """Count tokens without the start and end markers, up to the maximum of a row."""
-        return len(self._tokenizer.encode(text[: self._max_chars], add_special_tokens=False).ids)
-
     def run(self, rows: Rows) -> Iterator[tuple[int, Floats]]:
         """Yield each row's index and output, longest first, so that memory peaks at the start."""
         encodings: list[Any] = self._tokenizer.encode_batch([self._bounded(row) for row in rows])

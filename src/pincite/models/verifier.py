@@ -223,8 +223,9 @@ def _loaded(folder: Path, threads: int) -> tuple[Network, str]:
     if layout is None:
         return _own(folder, threads), known
     labels = public.labels_of(layout, folder)
+    backend: Session | public.Transformer
     if layout.runs_as_onnx and (folder / "model.onnx").is_file():
-        backend: public.Backend = Session(folder, max_tokens=layout.max_tokens, threads=threads)
+        backend = Session(folder, max_tokens=layout.max_tokens, threads=threads)
     else:
         backend = public.Transformer(folder, layout, labels, threads)
     return public.PublicNetwork(layout, labels, backend), f"{known}/{layout.name}"
