@@ -1,12 +1,10 @@
 """`import pincite`: the verbs on plain arguments, what they give, and how a notebook shows it."""
 
-import importlib
 import json
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -79,26 +77,10 @@ def test_every_name_is_found_where_it_is_defined() -> None:
         assert found.__doc__
 
 
-def test_other_names_are_not_there() -> None:
-    with pytest.raises(AttributeError, match="nothing"):
-        _ = pincite.nothing  # type: ignore[attr-defined]
-
-
 def test_importing_it_imports_nothing_else_of_it() -> None:
     code = "import sys, pincite; print([m for m in sys.modules if m.startswith('pincite.')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
-
-
-@pytest.mark.parametrize("name", ["verify", "check", "ask"])
-def test_no_folder_stands_in_the_way_of_a_function(name: str) -> None:
-    importlib.import_module(f"pincite.verbs.{name}.build")
-    assert not isinstance(getattr(pincite, name), ModuleType)
-    assert not (Path(pincite.__file__).parent / name).exists()
-
-
-def test_other_folders_are_found_as_ever() -> None:
-    assert importlib.import_module("pincite.report") is pincite.report
 
 
 # ── The verbs ────────────────────────────────────────────────────────────────────────────────────
@@ -269,16 +251,6 @@ def test_what_cannot_be_done_is_one_of_our_errors(
         call()
 
 
-REDIRECTS = """<mediawiki><page><title>A</title><ns>0</ns><id>1</id><redirect title="B" />
-<revision><id>2</id><text>#REDIRECT [[B]]</text></revision></page></mediawiki>"""
-
-
-def test_a_dump_without_an_article_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "dump.xml").write_text(REDIRECTS)
-    with pytest.raises(InputError, match="no article"):
-        pincite.verify(tmp_path / "dump.xml")
-
-
 @pytest.mark.parametrize(
     "call",
     [
@@ -325,12 +297,6 @@ def test_texts_have_evidence_each_in_order(tiny: Verifier, pairs: list[tuple[str
         assert evidence.passage.span.of(text) == evidence.passage.text
         shares = (evidence.prob_supported, evidence.prob_refuted, evidence.prob_neutral)
         assert sum(shares) == pytest.approx(1, abs=1e-4)
-
-
-def test_a_short_text_is_judged_like_its_passage(tiny: Verifier) -> None:
-    of_text, of_record = tiny.verify([(CLAIM, TEXTS[0]), records(CLAIM, TEXTS[0])])
-    assert of_text.score == pytest.approx(of_record.score, abs=1e-4)
-    assert of_text.quoted == of_record.quoted
 
 
 FILLER = "The market sells bread and fish in summer. " * (PASSAGE_WORDS // 2)  # eight words each
@@ -401,15 +367,6 @@ def test_a_printed_report_obeys_nothing(text: str, url: str) -> None:
         assert text not in repr(report)
 
 
-def test_sentences_without_a_citation() -> None:
-    said = "Holm wrote in 1911 that it was “the finest bridge that was ever built here”."
-    settings = pincite.Settings.of(verify_uncited=True)
-    report = pincite.verify(f"{ARTICLE}\n\n{said}", title="Bridge", settings=settings)
-    assert report.record.uncited
-    assert [each.claim.text for each in report.record.uncited] == [said]
-    assert pincite.verify(ARTICLE, title="Bridge").record.uncited is None
-
-
 # ── Progress, notebooks, data frames ─────────────────────────────────────────────────────────────
 
 
@@ -470,10 +427,6 @@ def test_outside_a_notebook_there_are_no_bars(capsys: pytest.CaptureFixture[str]
     assert notebook.progress() is None
     pincite.verify(ARTICLE)
     assert capsys.readouterr() == ("", "")
-
-
-def test_names_in_bars_are_escaped() -> None:
-    assert "<b>" not in notebook._bar("<b>", 1, None)
 
 
 def test_a_frame_without_pandas_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

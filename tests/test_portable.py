@@ -5,7 +5,6 @@ Nobody runs these tests on Windows but the workflow of releases; this is as near
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -110,80 +109,6 @@ run("serve", code=2)
     check = json.loads((start.folder / "check.json").read_text(encoding="utf-8"))
     assert check["checks"][0]["statement"] == STATEMENT
     assert "# When did the bridge open?" in (start.folder / "answer.md").read_text(encoding="utf-8")
-
-
-CORPUS = """
-import sys
-from pathlib import Path
-import faiss
-from pincite.corpus import dense, durable
-from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.errors import CorpusError
-from support.laws import FakeEncoder
-from pincite.types import Document
-
-def read_index(path, how=0):
-    if how == faiss.IO_FLAG_MMAP:
-        raise RuntimeError("could not load ArrayInvertedLists as ilod")  # as FAISS on Windows
-    return real(path, how)
-
-del faiss.OnDiskInvertedLists
-real, faiss.read_index = faiss.read_index, read_index
-dense.EXACT_LIMIT, durable.PATIENCE_SECONDS = 20, 0.1
-documents = [Document(f"u:{i}", f"Page {i}", f"Words of page{i}.") for i in range(120)]
-encoder = FakeEncoder(256)
-
-def found(corpus, word):
-    [words], [near] = (r.retrieve([word], 1) for r in (corpus.lexical(), corpus.dense()))
-    return words[0].passage.url, len(near)
-"""
-READER = f"""{CORPUS}
-with EmbeddedCorpus.open(Path("kb"), encoder) as corpus:
-    for line in sys.stdin:
-        print(*found(corpus, line.strip()), flush=True)
-"""
-WRITER = f"""{CORPUS}
-with EmbeddedCorpus.open(Path("kb"), encoder, write=True) as corpus:
-    print("ready", flush=True)
-    sys.stdin.read()
-"""
-
-
-def test_a_corpus_with_readers_and_a_second_writer(start: Starter) -> None:
-    first = f"{CORPUS}EmbeddedCorpus.create(Path('kb'), encoder).add(documents[:60])"
-    ended(start(first))
-    reader = start(READER)
-    assert reader.stdin
-    assert reader.stdout
-
-    def asked(word: str) -> str:
-        assert reader.stdin
-        assert reader.stdout
-        reader.stdin.write(f"{word}\n".encode())
-        reader.stdin.flush()
-        return reader.stdout.readline().decode()
-
-    assert asked("page5") == "u:5 1\n"
-    writer = start(WRITER)
-    assert writer.stdout
-    assert writer.stdout.readline() == b"ready\n"
-    refused = "try: EmbeddedCorpus.open(Path('kb'), encoder, write=True)\n"
-    refused += "except CorpusError as error: print(error)"
-    assert f"is being written by process {writer.pid};" in ended(start(CORPUS + refused))
-    writer.send_signal(signal.SIGKILL)  # its lock dies with it
-    writer.communicate()
-    more = f"""{CORPUS}
-from pincite.corpus.maintenance import optimize
-with EmbeddedCorpus.open(Path("kb"), encoder, write=True) as corpus:
-    corpus.add(documents[60:])
-    assert found(corpus, "page90") == ("u:90", 1)
-optimize(Path("kb"))
-with EmbeddedCorpus.open(Path("kb"), encoder) as corpus:
-    print(*found(corpus, "page90"), sorted(path.name for path in Path("kb").glob("g*")))
-"""
-    assert ended(start(more)).startswith("u:90 1 [")
-    assert asked("page90") == "u:90 1\n"
-    reader.communicate()
 
 
 def test_a_document_that_takes_too_long_is_given_up(start: Starter) -> None:

@@ -14,10 +14,6 @@ from cli.check_runs import reach
 from cli.test_cli import run
 from support.wiki_server import Wiki, WikiPage, serving
 
-from pincite.cli.options import Display
-from pincite.cli.verify import fetched
-from pincite.web.sources import FetchStep, State
-
 TIME = "20140305101500"
 CLAIM = "The Varde Bridge was opened in 1911 by the mayor of the town."
 THEN = f"{CLAIM} It carries a road and a footpath over the river, and is lit at night."
@@ -80,24 +76,6 @@ def test_a_dead_page_with_an_archived_copy(wiki: Wiki) -> None:
     assert f"A{said}" in Path("out.html").read_text().replace("</a>", "")
     assert said in run("verify", "Varde Bridge", "--online").stdout
     assert "|url-status=dead\n" in Path("out.wiki").read_text()
-
-
-def test_progress_tells_of_archives() -> None:
-    display = Display(quiet=True)
-    step = fetched(display)
-    page = "http://varde.example/bridge"
-
-    def told(url: str, state: State, n_urls: int = 1) -> str:
-        step(FetchStep(url, state, 0, n_urls))
-        tasks = display.bars.tasks
-        return tasks[0].description if tasks else ""
-
-    assert told(page, "kept") == ""  # one page alone was looked at again
-    assert told(page, "asked") == "fetching varde.example"
-    assert told(page, "sought") == "looking for an archived copy: varde.example"
-    copy = f"https://web.archive.org/web/{TIME}id_/{page}"
-    assert told(copy, "asked") == "fetching varde.example (archived copy of 2014-03-05)"
-    assert told(page, "asked", 7) == "fetching varde.example"
 
 
 def test_the_wayback_machine_needs_the_web(wiki: Wiki) -> None:

@@ -193,24 +193,6 @@ def test_a_file_that_is_not_a_trace_is_left_alone(
         assert (tmp_path / "t.jsonl").read_text() == text
 
 
-def test_doctor_names_what_goes_to_the_server(run: Callable[..., Result]) -> None:
-    assert "go to" not in run("doctor").stdout
-    with Path("pincite.toml").open("a") as file:
-        file.write("check.confirmation = 'model'\nchat.url = 'http://box:1/v1'\nchat.model = 'm'\n")
-    assert "statements with passages, which go to http://box:1/v1" in run("doctor").stdout
-
-
-def test_what_a_statement_lacks_is_told_of(run: Callable[..., Result], tmp_path: Path) -> None:
-    lines = ["Die Brücke von Varde wurde 1911 eröffnet.", "Who opened it?", "bridge " * 101]
-    (tmp_path / "three.txt").write_text("\n".join(lines), encoding="utf-8")
-    result = run("check", "--file", "three.txt", *CHECK[2:], "--json", "out.json", code=5)
-    assert "no reading" in result.stdout
-    report = json.loads((tmp_path / "out.json").read_text())
-    german, long = report["warnings"]
-    assert "1 of 3 statements are German" in german
-    assert "more than 100 words" in long
-
-
 def test_a_reading_of_a_person_settles_that_rules_found_none(run: Callable[..., Result]) -> None:
     result = run("check", "Who opened it?", *CHECK[2:], "-i", stdin="+ Holm opened it.\n\n")
     assert "Holm opened it." in result.stdout

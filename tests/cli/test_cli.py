@@ -308,13 +308,6 @@ def test_sentences_without_a_citation_on_request(home: Path) -> None:
     assert json.loads(run(*given, "--json", "-").stdout)["uncited"] == report["uncited"]
 
 
-def test_they_are_not_looked_for_in_other_languages(home: Path) -> None:
-    given = ("verify", "article.wiki", "--language", "de", "--uncited", "--json", "-")
-    report = json.loads(run(*given).stdout)
-    assert (report["uncited"], report["complete"]) == (None, True)
-    assert "uncited_unread" in [each["code"] for each in report["warnings_coded"]]
-
-
 def test_ctrl_c_while_they_are_looked_for(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt

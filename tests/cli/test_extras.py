@@ -124,18 +124,6 @@ def test_a_command_without_its_extra(
         assert code != 6
 
 
-@pytest.mark.parametrize("words", ["serve", "worker", "train export 1 1"])
-def test_what_is_missing_and_what_to_do_fit_on_one_line(
-    words: str, ends: dict[tuple[str, ...], tuple[object, str]]
-) -> None:
-    _, said = ends[tuple(words.split())]
-    assert re.fullmatch(
-        r"pincite: \w+(, \w+)* (is|are) not installed\. "
-        r"Install with: pip install 'pincite\[(server|train)\]'\n",
-        said,
-    )
-
-
 def test_every_library_of_an_extra_is_known() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     provided = importlib.metadata.packages_distributions()

@@ -77,14 +77,6 @@ def test_no_hostile_argument_ends_in_a_traceback(
                 refused_in_one_line(call(*given), given)
 
 
-@pytest.mark.parametrize("verb", ["check", "ask", "search"])
-def test_text_that_is_not_utf8_is_refused(verb: str, call: Callable[..., Result]) -> None:
-    assert call("corpus", "add", "kb", "kb.jsonl").exit_code == 0
-    text = "It \udcff opened in 1911."
-    given = ("corpus", "search", "kb", text) if verb == "search" else (verb, text, "--corpus", "kb")
-    assert call(*given).exit_code == 2
-
-
 def test_a_bug_is_one_line_and_leaves_its_traceback_in_the_log(
     call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

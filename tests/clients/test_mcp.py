@@ -64,7 +64,6 @@ def calls(place: Path) -> dict[str, tuple[str, dict[str, Any]]]:
     claim = {"claim": LENGTH}
     return {
         "supported": ("verify_claim", {**claim, "text": PAGE, "title": "Voles"}),
-        "other figure": ("verify_claim", {"claim": LENGTH.replace("118", "181"), "text": PAGE}),
         "file": ("verify_claim", {**claim, "file": "page.txt"}),
         "whole path": ("verify_claim", {**claim, "file": str(place / "allowed" / "page.txt")}),
         "no page": ("verify_claim", {**claim, "url": "https://voles.example/"}),
@@ -197,12 +196,6 @@ def test_a_claim_is_supported_by_the_sentence_that_is_quoted(heard: Heard) -> No
     assert source["could_not_check"] is None
     assert found(heard, "file")["sources"][0]["quotation"]["text"] == LENGTH
     assert found(heard, "whole path")["label"] == "supported"
-
-
-def test_another_figure_is_a_reason(heard: Heard) -> None:
-    result = found(heard, "other figure")
-    assert result["label"] in ("contradicted?", "not supported", "partly supported")
-    assert any("181" in reason for reason in result["sources"][0]["reasons"])
 
 
 def test_a_page_that_is_not_there_is_a_result_and_nothing_is_fetched(heard: Heard) -> None:

@@ -51,9 +51,3 @@ def test_what_is_kept_is_short_and_names_no_machine(path: Path) -> None:
     assert not re.search(r"/(home|tmp|work|root|usr)/", text)
     cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
     assert [cell["execution_count"] for cell in cells] == [*range(1, len(cells) + 1)]
-
-
-def test_there_are_three() -> None:
-    assert [path.stem for path in NOTEBOOKS] == [
-        *("check_statement", "measure_verifier", "verify_article"),
-    ]

@@ -151,10 +151,6 @@ def test_systemd_understands_the_unit() -> None:
     assert [line for line in said if "is not executable" not in line] == []
 
 
-def test_the_image_can_write_reports_of_studies() -> None:
-    assert "'.[server,eval]' ./plugins/pincite-study" in DOCKERFILE
-
-
 def test_every_version_that_the_package_names_is_tried() -> None:
     said = (each.rpartition(":: ")[2] for each in PROJECT["classifiers"] if "Python :: 3." in each)
     assert tuple(said) == try_wheel.VERSIONS

@@ -1,10 +1,6 @@
 """Inputs at addresses of fsspec: copied once, kept up to date, named as the user named them."""
 
 import json
-import threading
-from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -100,32 +96,6 @@ def test_a_corpus_is_filled_from_addresses(
     with engines.open(tmp_path / "kb", None) as corpus:
         (hit,) = corpus.lexical().retrieve(["stone bridge"], 5)[0]
     assert hit.passage.url == names[0]
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *told: Any) -> None:
-        pass
-
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[str]:
-    pytest.importorskip("aiohttp")
-    (tmp_path / "www" / "pages").mkdir(parents=True)
-    (tmp_path / "www" / "pages" / "a.txt").write_text("Served.")
-    handler = partial(Quiet, directory=str(tmp_path / "www"))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/pages/"
-        server.shutdown()
-
-
-@pytest.mark.filterwarnings("ignore::ResourceWarning")  # aiohttp's sessions end with the program
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_web_server_is_read(served: str, tmp_path: Path) -> None:
-    inputs = download.local([served, f"{served}a.txt"], tmp_path / "copies")
-    assert read(inputs.paths[0]) == {"a.txt": "Served."}
-    assert inputs.paths[1].read_text() == "Served."
-    assert inputs.named(f"{inputs.paths[0].resolve().as_uri()}/a.txt") == f"{served}a.txt"
 
 
 @pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "a/../../b", ".", ""])

@@ -252,44 +252,6 @@ def test_a_manifest_alone_brings_its_files_and_texts(
         assert word in said
 
 
-def test_a_row_may_describe_a_page_that_states_its_address(
-    corpus: EmbeddedCorpus, tmp_path: Path
-) -> None:
-    docs = tmp_path / "saved"
-    docs.mkdir()
-    (docs / "page.html").write_text(
-        "<html><head><title>Tram</title><link rel='canonical' href='https://e.org/t'></head>"
-        "<body><article><p>The tram to the harbour opened in 1931 with two cars.</p></article>"
-    )
-    (docs / "about.csv").write_text("url,publisher\nhttps://e.org/t,Varde Gazette\n")
-    outcome = run(corpus, tmp_path, docs)
-    assert outcome.unread == []
-    assert document(corpus, "https://e.org/t").meta["publisher"] == "Varde Gazette"
-    assert run(corpus, tmp_path, docs).unread == []  # though the page is not read again
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"name,size\na,1\n", "expected a column named url, file or text"),
-        (b"url,text\nhttps://e.org/a,one,two\n", "3 cells, the header names 2"),
-        (b"url,text\n,\n", ""),
-        ("url\ttext\nhttps://e.org/a\tÄnderung im März\n".encode("utf-16"), ""),
-        ("url;text\nhttps://e.org/a;Änderung im März\n".encode("cp1252"), ""),
-    ],
-)
-def test_tables_of_all_sorts(
-    corpus: EmbeddedCorpus, tmp_path: Path, content: bytes, said: str
-) -> None:
-    (tmp_path / "t.csv").write_bytes(content)
-    outcome = run(corpus, tmp_path, tmp_path / "t.csv")
-    assert said in " ".join(one.detail for one in outcome.unread)
-    assert bool(said) == bool(outcome.unread)
-    if outcome.added:
-        assert document(corpus, "https://e.org/a").text == "Änderung im März"
-        assert document(corpus, "https://e.org/a").kind == "csv"
-
-
 def test_metadata_by_file_name_as_evidence_seeker_has_it(
     corpus: EmbeddedCorpus, docs: Path, tmp_path: Path
 ) -> None:
@@ -307,16 +269,6 @@ def test_metadata_by_file_name_as_evidence_seeker_has_it(
     said["a.md"]["author"] = "I. Lund"
     metadata.write_text(json.dumps(said))
     assert run(corpus, tmp_path, docs, metadata).changed == ["https://a.example/"]
-
-
-@pytest.mark.parametrize("text", ['["a.md"]', '{"a.md": "I. Holm"}', "{", "{}"])
-def test_other_json_is_no_manifest(
-    corpus: EmbeddedCorpus, docs: Path, tmp_path: Path, text: str
-) -> None:
-    (tmp_path / "other.json").write_text(text)
-    outcome = run(corpus, tmp_path, docs, tmp_path / "other.json")
-    assert names(outcome.added) == ["a.md", "b.txt"]
-    assert [unread.reason for unread in outcome.unread] == ["unsupported_type"]
 
 
 # ── PubMed: the last state of a record counts, and what was deleted goes ──────────────────────────
