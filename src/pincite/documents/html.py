@@ -17,10 +17,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from functools import cache
 from html import unescape
 from itertools import accumulate, chain
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from lxml import etree
@@ -83,6 +82,7 @@ _META_CHARSET = re.compile(
 )
 
 
+_SILENT = logging.NullHandler()
 _SPACES = re.compile(r"\s+")
 # Containers of a piece of text, in order of precedence.
 _PARTS = ("comments", "h1", "a")
@@ -104,10 +104,6 @@ class Page:
     tree: Any
     source: str
     cut_short: bool = False
-
-    @property
-    def n_elements(self) -> int:
-        return sum(1 for _ in self.tree.iter())
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +127,6 @@ class Statements:
     metas: Mapping[str, Sequence[str]] = field(default_factory=dict)
     json_ld: Sequence[str] = ()
     dates: Sequence[str] = ()
-
-
-class Visible(NamedTuple):
-    """The visible text, and the anchors in it."""
-
-    text: str
-    names: list[tuple[str, str]]  # an `id` or `<a name>`, and the words that follow it, in order
-    pieces: list[Piece]
 
 
 def parsed(source: str) -> Page | None:
@@ -167,13 +155,14 @@ def declared_charset(data: bytes) -> str | None:
     return match[1].decode("ascii", "replace") if match else None
 
 
-def visible(page: Page, most_names: int) -> Visible:
+def visible(page: Page, most_names: int) -> tuple[str, list[tuple[str, str]], list[Piece]]:
     """Render visible text without navigation and footer: one line per block, cells joined by bars.
 
-    Returns at most `most_names` anchors; no anchors or pieces if the parser gave up.
+    Returns the text, at most `most_names` anchors in order (an `id` or `<a name>`, and the words
+    that follow it), and the pieces of the text; no anchors or pieces if the parser gave up.
     """
     if page.cut_short:
-        return Visible(cleaned(_without_tags(page.source)), [], [])
+        return cleaned(_without_tags(page.source)), [], []
     pieces: list[Piece] = []
     names: list[tuple[str, int]] = []
     for name, piece in _visible_pieces(page.tree):
@@ -183,7 +172,7 @@ def visible(page: Page, most_names: int) -> Visible:
             pieces.append(piece)
     texts = [text for text, _ in pieces]
     named = [(name, _joined(texts, start)) for name, start in names]
-    return Visible(cleaned("".join(texts)), named, pieces)
+    return cleaned("".join(texts)), named, pieces
 
 
 def _joined(pieces: list[str], start: int) -> str:
@@ -499,12 +488,17 @@ def read_html(body: Body) -> Document | Unchecked:
 
 
 def _extracted(page: Page, visible: str) -> Any:
-    if page.cut_short or page.n_elements > MAX_ELEMENTS:
+    if page.cut_short or sum(1 for _ in page.tree.iter()) > MAX_ELEMENTS:
         return None
     if n_words(visible) >= outcome.SCRIPTED_WORDS:  # otherwise scripts would reveal hidden text
         drop_hidden(page)
+    # Without a handler, their warnings about broken pages would reach the terminal.
+    for name in ("trafilatura", "htmldate", "courlan", "justext"):
+        logging.getLogger(name).addHandler(_SILENT)
+    from trafilatura import bare_extraction
+
     try:
-        return _extractor()(
+        return bare_extraction(
             page.tree,
             favor_recall=True,
             include_comments=False,
@@ -518,8 +512,6 @@ def _extracted(page: Page, visible: str) -> Any:
                 "min_date": EARLIEST,
             },
         )
-    except ImportError:
-        raise
     except Exception:  # hostile markup raises undocumented errors; fall back to the visible text
         return None
 
@@ -531,16 +523,6 @@ def _meta(article: Any, stated: Statements) -> dict[str, str]:
     doi = next(filter(None, dois), "")
     fields = {"site": site, "author": author, "doi": doi}
     return {name: value for name, value in fields.items() if value}
-
-
-@cache
-def _extractor() -> Any:
-    # Without a handler, their warnings about broken pages would reach the terminal.
-    for name in ("trafilatura", "htmldate", "courlan", "justext"):
-        logging.getLogger(name).addHandler(logging.NullHandler())
-    from trafilatura import bare_extraction
-
-    return bare_extraction
 
 
 def located(names: Sequence[tuple[str, str]], text: str) -> dict[str, int]:

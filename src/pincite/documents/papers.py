@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
-from pincite.documents.body import Body, Limits, unusable
+from pincite.documents.body import Body, Format, Limits, unusable
 from pincite.documents.dates import first_date, iso_date, stated_date
 from pincite.documents.text import cleaned, code_of, one_line
 from pincite.documents.xml_records import Broken, flat, head_of, line_of, parsed, records, root_of
@@ -26,7 +26,7 @@ from pincite.judgement.references import is_retracted_title
 from pincite.retrieval.filters import SEPARATOR
 from pincite.types import Document, Reason, Unchecked
 
-PUBMED_RECORD, JATS_RECORD = "pubmed record", "jats record"  # reader names in `sandbox.read_here`
+PUBMED = "pubmed record"  # the reader's name in `sandbox.read_here`
 # Values of `retracted`; the first that applies wins.
 STATUS_RANKS = ("yes", "partly", "expression of concern", "corrected", "no")
 MANY_AUTHORS = 2  # more become "et al."
@@ -119,19 +119,19 @@ def reader_of(path: Path) -> str:
     head = head_of(path)
     root = root_of(head)
     if root in ("PubmedArticleSet", "PubmedArticle"):
-        return PUBMED_RECORD
+        return PUBMED
     is_jats = root in ("article", "pmc-articleset", "OAI-PMH") and _JOURNAL.search(head)
-    return JATS_RECORD if is_jats else ""
+    return Format.JATS if is_jats else ""
 
 
 def bodies(path: Path, reader: str, limits: Limits) -> Iterator[Body | Unchecked]:
     """Yield the records of a file; a broken one becomes an `Unchecked`."""
-    names = _PUBMED_RECORDS if reader == PUBMED_RECORD else ("article",)
+    names = _PUBMED_RECORDS if reader == PUBMED else ("article",)
     file = path.resolve().as_uri()
     for record in records(path, names, limits):
         where = f"{path.name} record {record.number}"
         detail = f"{where}: {record.broken}"
-        if reader == JATS_RECORD:
+        if reader == Format.JATS:
             where = f"{file}#{record.number}" if record.number > 1 else file
         if record.broken:
             yield Unchecked(where if record.number else file, record.reason, detail)
@@ -380,32 +380,25 @@ _JATS_STATUS = {
 }
 
 
-def read_jats_record(body: Body) -> Document | Unchecked:
-    """Read an article, at the address that it states for itself."""
-    return _read_jats(body.data, body, stated=True)
-
-
 def read_jats(body: Body) -> Document | Unchecked:
-    """Read the first article in a body, at the body's own address."""
+    """Read the first article in a body; in a file, the address that it states becomes its own."""
     for record in records(body.data, ("article",), body.limits):
         if record.broken:
             return Unchecked(body.url, record.reason, record.broken)
-        return _read_jats(record.data, body, stated=False)
+        try:
+            return _jats_document(parsed(record.data), body)
+        except (Broken, RecursionError) as error:
+            return Unchecked(body.url, Reason.UNDECODABLE, str(error))
     return Unchecked(body.url, Reason.UNDECODABLE, "it contains no article")
 
 
-def _read_jats(data: bytes, body: Body, *, stated: bool) -> Document | Unchecked:
-    try:
-        return _jats_document(parsed(data), body, stated=stated)
-    except (Broken, RecursionError) as error:
-        return Unchecked(body.url, Reason.UNDECODABLE, str(error))
-
-
-def _jats_document(article: Any, found: Body, *, stated: bool) -> Document | Unchecked:
+def _jats_document(article: Any, found: Body) -> Document | Unchecked:
     parts = {child.tag: child for child in article}
     front = parts.get("front", etree.Element("front"))
     ids = _identifiers(front)
-    url = (_stated_address(ids) if stated else "") or found.url
+    url = found.url
+    if url.startswith("file:"):
+        url = _stated_address(ids) or url
     body = [b for name in ("body", "floats-group") for b in _blocks(parts.get(name))]
     blocks = [*_abstracts(front), *body, *_blocks(parts.get("back"))]
     # Drop consecutive duplicates.

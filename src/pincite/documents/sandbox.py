@@ -41,7 +41,6 @@ _READERS = {
     Format.TEXT: ("text", "read_text"),
     Format.MARKDOWN: ("text", "read_markdown"),
     Format.JATS: ("papers", "read_jats"),
-    "jats record": ("papers", "read_jats_record"),
     "pubmed record": ("papers", "read_pubmed_record"),
 }
 UNCOUNTED = 4  # elapsed seconds per processor second, where the latter is not measured
@@ -99,7 +98,7 @@ def _of_group(reader: str, group: Sequence[Body | Found]) -> Iterator[Found]:
 def read_here(reader: str, body: Body) -> list[Found]:
     """Read a body in this process; loads the reader's libraries on first use.
 
-    `reader` is a `Format`, or `pubmed record` or `jats record` for part of a file.
+    `reader` is a `Format`, or "pubmed record".
     """
     module, name = _READERS[reader]
     found = getattr(import_module(f"pincite.documents.{module}"), name)(body)

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
-from threading import Lock, Thread
+from threading import Thread
 from typing import Any
 
 from pincite.documents.body import Body
@@ -285,7 +285,6 @@ MIN_WORDS = 20  # of shorter texts, names and numbers decide
 MIN_PROB = 0.8
 DETECTION_CHARS = 400  # about 65 words, 0.1 ms; a whole long text would take 10 ms
 _NOT_LANGUAGES = frozenset({"zxx", "und", "mul"})
-_LOADING = Lock()
 _CODE = re.compile(r"([a-zA-Z]{2})(?:[-_]|$)")
 
 
@@ -329,13 +328,8 @@ def make_ready() -> None:
     Thread(target=_identifier, name="pincite-language", daemon=True).start()
 
 
-def _identifier() -> Any:
-    with _LOADING:  # load once, however many threads request it
-        return _loaded()
-
-
 @cache
-def _loaded() -> Any:
+def _identifier() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
