@@ -35,7 +35,7 @@ def stored(url: str) -> Document | Unchecked:
 
 def estimate(article: Article, *, online: bool = True, settings: Any = None) -> Estimate:
     sources = SimpleNamespace(
-        is_kept=lambda url: "kept" in url,
+        is_cached=lambda url: "kept" in url,
         host_of=lambda url: url.split("/")[2] if url.startswith("https://") else None,
     )
     web: Any = SimpleNamespace(sources=sources, wayback=None) if online else None

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from pincite.errors import PinciteWarning
-from pincite.web.cache import DAY, FetchCache, Kept, holdings, prune
+from pincite.web.cache import DAY, CachedPage, FetchCache, holdings, prune
 
 
-def kept(url: str, age: float, body: bytes = b"text", reason: str = "") -> Kept:
+def kept(url: str, age: float, body: bytes = b"text", reason: str = "") -> CachedPage:
     fetched = time.time() - age * DAY
-    return Kept(url, url, 200, body, reason=reason, fetched=fetched, expires=fetched + DAY)
+    return CachedPage(url, url, 200, body, reason=reason, fetched=fetched, expires=fetched + DAY)
 
 
 def filled(path: Path) -> FetchCache:

@@ -185,7 +185,7 @@ def test_the_nearest_copy_is_named_and_kept(zoo: Zoo, cache: FetchCache) -> None
         reply(b"", "404 Not Found"),
     ],
 )
-def test_that_there_is_no_copy_is_kept(zoo: Zoo, cache: FetchCache, answer: bytes) -> None:
+def test_that_there_is_no_copy_is_cached(zoo: Zoo, cache: FetchCache, answer: bytes) -> None:
     answers(zoo, answer)
     for _ in range(2):
         asked = wayback(zoo, cache)

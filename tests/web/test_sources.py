@@ -94,12 +94,12 @@ def test_what_is_in_the_cache_is_not_asked_for(zoo: Zoo, cache: FetchCache) -> N
         n_asked = len(zoo.asked)
         again = WebSources(web, cache, progress=steps.append).fetch(urls)
     assert len(zoo.asked) == n_asked
-    assert [step.state for step in steps] == ["kept"] * 6
+    assert [step.state for step in steps] == ["cached"] * 6
     assert [step.n_done for step in steps] == [1, 2, 3, 4, 5, 6]
     assert again == first
 
 
-def test_offline_only_what_is_kept(zoo: Zoo, cache: FetchCache) -> None:
+def test_offline_only_what_is_cached(zoo: Zoo, cache: FetchCache) -> None:
     urls = pages(zoo, 1, 2)
     with client(zoo) as web:
         WebSources(web, cache).fetch(urls[:1])
@@ -151,7 +151,7 @@ def test_killed_in_the_middle_a_second_run_asks_for_nothing_twice(zoo: Zoo, tmp_
         assert process.stdout is not None
         for line in process.stdout:
             state, url = line.split()
-            came += [url] if state == "came" else []
+            came += [url] if state == "fetched" else []
             if len(came) == 12:
                 os.kill(process.pid, signal.SIGKILL)
                 break
@@ -161,7 +161,7 @@ def test_killed_in_the_middle_a_second_run_asks_for_nothing_twice(zoo: Zoo, tmp_
         found = WebSources(web, cache, progress=steps.append).fetch(urls)
     again = {zoo.url(*what) for what in zoo.asked[before:]}
     assert not again & set(came)
-    assert {step.url for step in steps if step.state == "kept"} >= set(came)
+    assert {step.url for step in steps if step.state == "cached"} >= set(came)
     assert not [url for url in again if url.endswith("robots.txt")]
     assert all(isinstance(outcome, Fetched) for outcome in found)
 
@@ -172,7 +172,7 @@ def test_ctrl_c_loses_nothing(zoo: Zoo, cache: FetchCache) -> None:
     came: list[str] = []
 
     def press(step: FetchStep) -> None:
-        if step.state == "came":
+        if step.state == "fetched":
             came.append(step.url)
             if len(came) == 8:
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)

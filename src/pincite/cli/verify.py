@@ -193,11 +193,11 @@ def fetched(display: options.Display) -> Callable[[Any], None]:
     from pincite.text.hosts import host_of, snapshot_at
 
     def step(now: Any) -> None:
-        if now.state == "kept" and now.n_urls == 1:  # a single page, read again from the cache
+        if now.state == "cached" and now.n_urls == 1:  # a single page, read again from the cache
             return
         copy = snapshot_at(now.url)
         what = f"fetching {one_line(host_of(copy.page if copy else now.url))}"[:HOST_WIDTH]
-        if now.state == "sought":
+        if now.state == "archive":
             what = what.replace("fetching", "looking for an archived copy:", 1)
         elif copy:
             what += f" (archived copy{f' of {copy.date}' if copy.date else ''})"

@@ -207,14 +207,9 @@ def markup_of(page: Page, title: str, visible: str) -> Markup:
 
 
 def title_of(page: Page) -> str:
-    for path in (
-        "//meta[@property='og:title']/@content",
-        "//head/title//text()",
-        "//title//text()",
-    ):
-        if title := one_line("".join(page.tree.xpath(path)[:1])):
-            return title
-    return ""
+    paths = ("//meta[@property='og:title']/@content", "//head/title//text()", "//title//text()")
+    titles = (one_line("".join(page.tree.xpath(path)[:1])) for path in paths)
+    return next(filter(None, titles), "")
 
 
 def statements_of(page: Page) -> Statements:
@@ -312,25 +307,17 @@ def drop_camouflaged(page: Page) -> None:
     dark photograph, so it is kept.
     """
     styled = page.tree.xpath("boolean(//style | //link[contains(@rel, 'stylesheet')])")
-    grounds: dict[Any, str] = {}
     for element in page.tree.xpath("//body//*[contains(@style, 'color') or @color]"):
         colour = _stated_colour(element, "color")
-        if not colour or colour != _ground_of(element, grounds, "" if styled else "white"):
+        if not colour or colour != _ground_of(element, "" if styled else "white"):
             continue
         if not element.xpath("boolean(.//*[contains(@style, 'color') or @color])"):
             element.drop_tree()
 
 
-def _ground_of(element: Any, grounds: dict[Any, str], default: str) -> str:
-    own = _stated_colour(element, "background")
-    if own or (parent := element.getparent()) is None:
-        return own or default
-    if parent not in grounds:
-        stated = (
-            _stated_colour(above, "background") for above in (parent, *parent.iterancestors())
-        )
-        grounds[parent] = next(filter(None, stated), default)
-    return grounds[parent]
+def _ground_of(element: Any, default: str) -> str:
+    stated = (_stated_colour(e, "background") for e in (element, *element.iterancestors()))
+    return next(filter(None, stated), default)
 
 
 def _stated_colour(element: Any, what: str) -> str:
@@ -377,12 +364,12 @@ def _visible_pieces(tree: Any) -> Iterator[tuple[str, Piece]]:
                 opened.setdefault(new, element)
                 part = next(filter(opened.__contains__, _PARTS))
             name = element.get("id") or (element.get("name") if tag == "a" else None) or ""
-            yield name, (_border(tag, element) + _unbroken(element.text), part)
+            yield name, (_separator(tag, element) + _unbroken(element.text), part)
         else:
             if part and element in opened.values():
                 opened = {name: one for name, one in opened.items() if one is not element}
                 part = next(filter(opened.__contains__, _PARTS), "")
-            yield "", (("" if hidden else _border(tag)) + _unbroken(element.tail), part)
+            yield "", (("" if hidden else _separator(tag)) + _unbroken(element.tail), part)
 
 
 def _part_of(element: Any, tag: str) -> str:
@@ -400,7 +387,7 @@ def _is_hidden(element: Any, tag: str) -> bool:
     return _HIDDEN.search(element.get("style") or "") is not None
 
 
-def _border(tag: str, opening: Any = None) -> str:
+def _separator(tag: str, opening: Any = None) -> str:
     if tag in _INLINE_TAGS:
         return ""
     if tag in _CELL_TAGS:
@@ -677,13 +664,13 @@ _INTRODUCED = re.compile(
     r"(?i:(written |posted |edited |words |story |text |reviewed )?by)\b:?\s+"
     r"|(Von|Par|Por)\s+(?=\w+\s+\w)|(?i:author|autor|auteur|text|words)\s*:\s*"
 )
-_NOBODY = re.compile(
+_NOT_A_PERSON = re.compile(
     r"(by|edit|admin|administrator|author|authors|editor|editors|editorial( team| staff)?|staff"
     r"|staff (writer|reporter)|newsroom|redaktion|redaction|unknown|anonymous|guest|user|webmaster"
     r"|null|none|undefined|n/a|view profile|see all|follow|share)",
     re.IGNORECASE,
 )
-_NO_NAME = re.compile(r"https?:|www\.|//|^/|[\\@{}<>=|\d]")
+_NOT_A_NAME = re.compile(r"https?:|www\.|//|^/|[\\@{}<>=|\d]")
 _DASHES = " ,–—-"
 _ISO = re.compile(r"(\d{4})(?:-(\d\d?)(?:-(\d\d?))?|/(\d\d?)/(\d\d?)|(\d\d)(\d\d))?(?!\d)")
 MAX_AUTHOR_CHARS = 80  # longer values are sentences: "Jane Doe is a reporter who …"
@@ -743,7 +730,7 @@ def iso_day(text: str) -> str:
 
 def _name(text: str) -> str:
     name = _INTRODUCED.sub("", text.strip(_DASHES), count=1).strip(_DASHES)
-    if len(name) > MAX_AUTHOR_CHARS or _NO_NAME.search(name) or _NOBODY.fullmatch(name):
+    if len(name) > MAX_AUTHOR_CHARS or _NOT_A_NAME.search(name) or _NOT_A_PERSON.fullmatch(name):
         return ""
     return name if any(map(str.isalpha, name)) else ""
 

@@ -126,9 +126,6 @@ def mapped(read: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
         with _AT_ONCE:
             return read(item)
 
-    if READERS == 1:
-        yield from map(found_in, items)
-        return
     with closing(read_ahead((None, map(found_in, (item,))) for item in items)) as streams:
         for _, found in streams:
             yield from found

@@ -120,7 +120,7 @@ def web_pages(
                 cache,
                 api=settings.wayback_api,
                 pause=settings.wayback_pause,
-                asking=lambda page: progress(FetchStep(page, "sought", 0, 1)),
+                on_request=lambda page: progress(FetchStep(page, "archive", 0, 1)),
             )
         yield WebPages(WebSources(client, cache, progress=progress), wayback)
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
+import idna
+
 from pincite.errors import NoSuchHost, UnsafeAddress
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -41,11 +43,15 @@ _ENDS_IN_NUMBER = re.compile(r"(?:^|\.)(?:\d+|0x[0-9a-f]*)\.?$")
 class Target:
     """A parsed web address, before its host is resolved."""
 
-    url: str  # as sent, without the fragment
     scheme: str
     host: str  # ASCII, lower case, without brackets
     port: int
     path: str  # including the query
+
+    @property
+    def url(self) -> str:
+        """The address as sent, without the fragment."""
+        return f"{self.scheme}://{self.authority}{self.path}"
 
     @property
     def is_name(self) -> bool:
@@ -101,8 +107,7 @@ def target_of(url: str, ports: Collection[int] = PORTS) -> Target:
     host = _host(host, shown, url)
     path = _escaped(parts.path) or "/"
     path += f"?{_escaped(parts.query)}" if parts.query else ""
-    bare = Target("", scheme, host, port, path)
-    return Target(f"{scheme}://{bare.authority}{path}", scheme, host, port, path)
+    return Target(scheme, host, port, path)
 
 
 def is_public(address: Address) -> bool:
@@ -178,7 +183,12 @@ def _host(host: str, shown: str, url: str) -> str:
         if not isinstance(address, ipaddress.IPv6Address) or address.scope_id is not None:
             raise UnsafeAddress(f"{shown}: {host!r} is not a public IPv6 address.", url)
         return str(address)
-    host = _ascii(unquote(host), shown, url).lower().removesuffix(".")
+    try:
+        host = unquote(host)
+        host = host if host.isascii() else idna.encode(host, uts46=True).decode("ascii")
+    except (idna.IDNAError, UnicodeError) as error:
+        raise UnsafeAddress(f"{shown}: {host!r} is not a host name ({error}).", url) from error
+    host = host.lower().removesuffix(".")
     if not host or len(host) > 253:
         raise UnsafeAddress(f"{shown} has no host.", url)
     if _literal(host):
@@ -188,17 +198,6 @@ def _host(host: str, shown: str, url: str) -> str:
     if not all(map(_LABEL.fullmatch, host.split("."))):
         raise UnsafeAddress(f"{shown}: {host!r} is not a host name.", url)
     return host
-
-
-def _ascii(host: str, shown: str, url: str) -> str:
-    if host.isascii():
-        return host
-    import idna
-
-    try:
-        return idna.encode(host, uts46=True).decode("ascii")
-    except (idna.IDNAError, UnicodeError) as error:
-        raise UnsafeAddress(f"{shown}: {host!r} is not a host name ({error}).", url) from error
 
 
 def _literal(host: str) -> Address | None:

@@ -19,7 +19,7 @@ DAY = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CachedPage:
     """A fetched page, or why it was not fetched (`reason`, a value of `Reason`)."""
 
     url: str  # as cited, without its fragment
@@ -36,7 +36,7 @@ class Kept:
     def fresh(self) -> bool:
         return time.time() < self.expires
 
-    def lasting(self, seconds: float) -> "Kept":
+    def lasting(self, seconds: float) -> "CachedPage":
         """A copy fetched now that expires after `seconds`."""
         now = time.time()
         return replace(self, fetched=now, expires=now + seconds)
@@ -50,20 +50,20 @@ class FetchCache(CacheFile, AbstractContextManager["FetchCache"]):
         table = "fetched_pages (url TEXT PRIMARY KEY, fetched REAL NOT NULL, page BLOB NOT NULL)"
         super().__init__(path, table)
 
-    def get(self, url: str) -> Kept | None:
+    def get(self, url: str) -> CachedPage | None:
         """Look up an address, expired or not; a damaged page counts as missing."""
         for (packed,) in self.rows("SELECT page FROM fetched_pages WHERE url = ?", (url,)):
             with contextlib.suppress(OSError, EOFError, zlib.error, ValueError):
                 head, _, body = gzip.decompress(packed).partition(b"\n")
-                return Kept(body=body, **json.loads(head))
+                return CachedPage(body=body, **json.loads(head))
         return None
 
-    def put(self, kept: Kept) -> None:
+    def put(self, page: CachedPage) -> None:
         """Store a page, replacing any earlier version."""
-        facts = asdict(kept)
+        facts = asdict(page)
         body = facts.pop("body")
         packed = gzip.compress(json.dumps(facts).encode() + b"\n" + body, 6, mtime=0)
-        row = (kept.url, kept.fetched, packed)
+        row = (page.url, page.fetched, packed)
         self._written("INSERT OR REPLACE INTO fetched_pages VALUES (?, ?, ?)", [row])
 
     def prune(self, before: float) -> int:

@@ -6,8 +6,8 @@ own network. The pages that it returns are untrusted and are fetched like any ci
 
 The Wayback Machine's availability service (https://archive.org/help/wayback_api.php) returns the
 copy of a page nearest to a date. The Internet Archive answers 429 early and blocks clients that
-keep asking. So requests are spaced further apart, every answer is cached, including "no copy", and
-after the first refusal no more requests are sent in this run.
+insist. So requests are spaced further apart, every answer is cached, including "no copy", and after
+the first refusal no more requests are sent in this run.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ from pincite.web.addresses import (
     system_resolver,
     target_of,
 )
-from pincite.web.cache import DAY, FetchCache, Kept
+from pincite.web.cache import DAY, CachedPage, FetchCache
 from pincite.web.fetch import WebClient
 
 REPLY_BYTES = 2_000_000  # twenty results take 20 kB
@@ -80,19 +80,19 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
         Raises:
             FetchingIsOff
         """
-        return [self._asked(query, language)[:k] for query in queries]
+        return [self._search_one(query, language)[:k] for query in queries]
 
-    def _asked(self, query: str, language: str) -> list[WebResult]:
+    def _search_one(self, query: str, language: str) -> list[WebResult]:
         words = query_words(query)
         if not words:
             return []
-        asked = {"q": words, "format": "json", "categories": "general", "safesearch": "0"}
+        params = {"q": words, "format": "json", "categories": "general", "safesearch": "0"}
         if _LANGUAGE.fullmatch(language):
-            asked["language"] = language
-        address = f"{self._base}/search?{urlencode(asked)}"
-        kept = self._cache.get(address)
-        if kept and kept.fresh:
-            return results_of(kept.body)
+            params["language"] = language
+        address = f"{self._base}/search?{urlencode(params)}"
+        cached = self._cache.get(address)
+        if cached and cached.fresh:
+            return results_of(cached.body)
         try:
             reply = self._client.get(address, accept="application/json")
             if reply.status == 403:
@@ -109,8 +109,8 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
             what = str(error).replace(address, self._base)  # the address contains the claim
             self._warnings[f"search at {self._base}: {what}"] = None
             return []
-        kept = Kept(address, address, reply.status, reply.body)
-        self._cache.put(kept.lasting(KEEP_DAYS * DAY))
+        cached = CachedPage(address, address, reply.status, reply.body)
+        self._cache.put(cached.lasting(KEEP_DAYS * DAY))
         return found
 
     def close(self) -> None:
@@ -179,10 +179,10 @@ class Wayback:
         *,
         api: str = WAYBACK_API,
         pause: float = WAYBACK_PAUSE,
-        asking: Callable[[str], None] = lambda url: None,
+        on_request: Callable[[str], None] = lambda url: None,
     ) -> None:
-        """`api` is the service or a mirror; `asking` is called with the page before a request."""
-        self._client, self._cache, self._api, self._asking = client, cache, api, asking
+        """`api` is the service or a mirror; `on_request` gets the page before a request."""
+        self._client, self._cache, self._api, self._on_request = client, cache, api, on_request
         self._warnings: dict[str, None] = {}
         self._refused = False
         client.set_pause(host_of(api), pause)
@@ -203,20 +203,20 @@ class Wayback:
             near: digits of a time, the year first; empty: the newest copy.
         """
         page = original_of(url, self.hosts).partition("#")[0]
-        asked = {"url": page} | ({"timestamp": near} if near else {})
-        key = f"{self._api}?{urlencode(asked)}"
-        kept = self._cache.get(key)
-        if kept and kept.fresh:
-            return self._snapshot(kept.body)
-        return None if self._refused else self._ask(key, page)
+        params = {"url": page} | ({"timestamp": near} if near else {})
+        key = f"{self._api}?{urlencode(params)}"
+        cached = self._cache.get(key)
+        if cached and cached.fresh:
+            return self._snapshot(cached.body)
+        return None if self._refused else self._request(key, page)
 
-    def _ask(self, key: str, page: str) -> Snapshot | None:
+    def _request(self, key: str, page: str) -> Snapshot | None:
         rules, refusal = self._client.rules, ""
         try:
             target_of(page, rules.ports)
         except FetchError:  # do not reveal addresses that are never opened
             return None
-        self._asking(page)
+        self._on_request(page)
         try:
             reply = self._client.get(key, accept="application/json")
         except FetchStopped:
@@ -238,7 +238,7 @@ class Wayback:
             return None
         found = self._snapshot(body)
         days = rules.keep_days if found else rules.keep_failures_days
-        self._cache.put(Kept(key, reply.url, reply.status, body).lasting(days * DAY))
+        self._cache.put(CachedPage(key, reply.url, reply.status, body).lasting(days * DAY))
         return found
 
     def _snapshot(self, body: bytes) -> Snapshot | None:

@@ -34,7 +34,7 @@ from pincite.errors import (
 from pincite.text.hosts import original_of
 from pincite.types import Document, Fetched, Reason, Unchecked
 from pincite.web.addresses import Response, Target, WebRules, target_of
-from pincite.web.cache import DAY, FetchCache, Kept
+from pincite.web.cache import DAY, CachedPage, FetchCache
 from pincite.web.fetch import TOO_MANY, WebClient
 from pincite.web.search import Wayback
 
@@ -71,8 +71,8 @@ def of_error(url: str, error: FetchError) -> Unchecked:
     <Reason.NO_HOST: 'no_host'>
     """
     reason = next((REASONS[kind] for kind in type(error).__mro__ if kind in REASONS), None)
-    said = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(error))
-    return Unchecked(url, reason or Reason.UNREACHABLE, said.rstrip("."))
+    message = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(error))
+    return Unchecked(url, reason or Reason.UNREACHABLE, message.rstrip("."))
 
 
 def of_reply(url: str, status: int, final_url: str, redirected: bool) -> Unchecked | None:
@@ -82,23 +82,23 @@ def of_reply(url: str, status: int, final_url: str, redirected: bool) -> Uncheck
     <Reason.FRONT_PAGE: 'front_page'>
     """
     if status in (204, 205):
-        return Unchecked(url, Reason.EMPTY, f"HTTP {status}: an answer without a page")
+        return Unchecked(url, Reason.EMPTY, f"HTTP {status}: a reply without a page")
     if status == 206:
-        return Unchecked(url, Reason.TRUNCATED, "HTTP 206: a part was sent, all was asked for")
+        return Unchecked(url, Reason.TRUNCATED, "HTTP 206: only a part was sent")
     if 300 <= status < 400:
-        detail = f"HTTP {status}: a redirect that leads nowhere"
+        detail = f"HTTP {status}: a redirect without a target"
         return Unchecked(url, Reason.UNREACHABLE, detail)
-    return of_status(url, status) or (_led_away(url, final_url) if redirected else None)
+    return of_status(url, status) or (_generic_redirect(url, final_url) if redirected else None)
 
 
-def _led_away(url: str, final_url: str) -> Unchecked | None:
+def _generic_redirect(url: str, final_url: str) -> Unchecked | None:
     """Detect a redirect to a generic page (front page, login)."""
     cited, final = urlsplit(original_of(url)), urlsplit(original_of(final_url))
-    came, went = f"{cited.netloc}{cited.path}", f"{final.netloc}{final.path}"
-    detail = f"it leads to {final_url}"
-    if _CONSENT_PLACE.search(went) and not _CONSENT_PLACE.search(came):
+    cited_place, final_place = f"{cited.netloc}{cited.path}", f"{final.netloc}{final.path}"
+    detail = f"it redirects to {final_url}"
+    if _CONSENT_PLACE.search(final_place) and not _CONSENT_PLACE.search(cited_place):
         return Unchecked(url, Reason.CONSENT, detail)
-    if _LOGIN_PLACE.search(went) and not _LOGIN_PLACE.search(came):
+    if _LOGIN_PLACE.search(final_place) and not _LOGIN_PLACE.search(cited_place):
         return Unchecked(url, Reason.LOGIN, detail)
     if _is_front(final.path, final.query) and not _is_front(cited.path, cited.query):
         return Unchecked(url, Reason.FRONT_PAGE, detail)
@@ -119,7 +119,7 @@ ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8
 HOUR = DAY / 24
 
 Outcome = Fetched | Unchecked
-State = Literal["asked", "came", "kept", "failed", "sought"]  # sought: looked up in an archive
+State = Literal["requested", "fetched", "cached", "failed", "archive"]  # archive: looked up there
 
 
 class FetchStep(NamedTuple):
@@ -153,53 +153,43 @@ class WebSources:
         Raises:
             KeyboardInterrupt: pages fetched so far are in the cache.
         """
-        found: dict[str, Outcome] = {}
         keys = list(dict.fromkeys(map(_key, urls)))
+        found: dict[str, Outcome] = {}
         hosts: dict[str, list[str]] = {}
+
+        def done(key: str, outcome: Outcome, state: State) -> None:
+            with self._lock:
+                found[key] = outcome
+                self._progress(FetchStep(key, state, len(found), len(keys)))
+
+        def request(same_host: list[str]) -> None:
+            for key in same_host:
+                with self._lock:
+                    self._progress(FetchStep(key, "requested", len(found), len(keys)))
+                outcome = self._fetched(key)
+                done(key, outcome, "fetched" if isinstance(outcome, Fetched) else "failed")
+
         for key in keys:
-            kept = self._cache.get(key)
-            if kept and kept.fresh:
-                self._done(found, key, _outcome(key, kept), "kept", len(keys))
+            cached = self._cache.get(key)
+            if cached and cached.fresh:
+                done(key, _outcome(key, cached), "cached")
                 continue
             try:
-                host = target_of(key, self._client.rules.ports).host
+                host = target_of(key, self.rules.ports).host
             except FetchError as error:
-                self._done(found, key, of_error(key, error), "failed", len(keys))
+                done(key, of_error(key, error), "failed")
             else:
                 hosts.setdefault(host, []).append(key)
-        self._ask(hosts, found, len(keys))
+        if hosts:
+            self._in_parallel(request, sorted(hosts.values(), key=len, reverse=True))
         return [replace(found[_key(url)], url=url) for url in urls]
 
-    @property
-    def rules(self) -> WebRules:
-        return self._client.rules
-
-    def is_kept(self, url: str) -> bool:
-        kept = self._cache.get(_key(url))
-        return kept is not None and kept.fresh
-
-    def host_of(self, url: str) -> str | None:
-        """The host to be contacted for an address; None if it would not be opened."""
+    def _in_parallel(
+        self, request: Callable[[list[str]], None], by_host: Sequence[list[str]]
+    ) -> None:
+        pool = ThreadPoolExecutor(min(len(by_host), self.rules.at_once), "fetch")
         try:
-            return target_of(_key(url), self._client.rules.ports).host
-        except FetchError:
-            return None
-
-    def _ask(self, hosts: dict[str, list[str]], found: dict[str, Outcome], n_urls: int) -> None:
-        def ask(keys: list[str]) -> None:
-            for key in keys:
-                self._say(FetchStep(key, "asked", len(found), n_urls))
-                outcome = self._fetched(key)
-                came = isinstance(outcome, Fetched)
-                self._done(found, key, outcome, "came" if came else "failed", n_urls)
-
-        if not hosts:
-            return
-        n_threads = min(len(hosts), self._client.rules.at_once)
-        pool = ThreadPoolExecutor(n_threads, thread_name_prefix="fetch")
-        try:
-            longest = sorted(hosts.values(), key=len, reverse=True)
-            for task in as_completed([pool.submit(ask, keys) for keys in longest]):
+            for task in as_completed([pool.submit(request, keys) for keys in by_host]):
                 task.result()
         except BaseException:
             self._client.stop()
@@ -207,16 +197,20 @@ class WebSources:
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _done(
-        self, found: dict[str, Outcome], key: str, outcome: Outcome, state: State, n_urls: int
-    ) -> None:
-        with self._lock:
-            found[key] = outcome
-        self._say(FetchStep(key, state, len(found), n_urls))
+    @property
+    def rules(self) -> WebRules:
+        return self._client.rules
 
-    def _say(self, step: FetchStep) -> None:
-        with self._lock:
-            self._progress(step)
+    def is_cached(self, url: str) -> bool:
+        cached = self._cache.get(_key(url))
+        return cached is not None and cached.fresh
+
+    def host_of(self, url: str) -> str | None:
+        """The host to be contacted for an address; None if it would not be opened."""
+        try:
+            return target_of(_key(url), self._client.rules.ports).host
+        except FetchError:
+            return None
 
     def _fetched(self, key: str) -> Outcome:
         try:
@@ -226,25 +220,24 @@ class WebSources:
         except FetchingIsOff as error:
             return of_error(key, error)
         except FetchError as error:
-            kept = self._kept_failure(of_error(key, error), error.url or key, error.status)
+            cached = self._failed(of_error(key, error), error.url or key, error.status)
         else:
-            kept = self._kept(key, response)
-        self._cache.put(kept)
-        return _outcome(key, kept)
+            cached = self._cached(key, response)
+        self._cache.put(cached)
+        return _outcome(key, cached)
 
-    def _kept(self, key: str, response: Response) -> Kept:
-        failed = of_reply(key, response.status, response.url, response.redirected)
-        if failed:
-            return self._kept_failure(failed, response.url, response.status)
+    def _cached(self, key: str, response: Response) -> CachedPage:
+        if failed := of_reply(key, response.status, response.url, response.redirected):
+            return self._failed(failed, response.url, response.status)
         content_type = response.headers.get("content-type", "")
-        kept = Kept(key, response.url, response.status, response.body, content_type)
-        return kept.lasting(self._client.rules.keep_days * DAY)
+        page = CachedPage(key, response.url, response.status, response.body, content_type)
+        return page.lasting(self.rules.keep_days * DAY)
 
-    def _kept_failure(self, failed: Unchecked, final_url: str, status: int | None) -> Kept:
+    def _failed(self, failed: Unchecked, final_url: str, status: int | None) -> CachedPage:
         seconds = self._client.rules.keep_failures_days * DAY
         reason, detail = failed.reason.value, failed.detail
-        kept = Kept(failed.url, final_url, status, reason=reason, detail=detail)
-        return kept.lasting(min(seconds, HOUR) if failed.reason in PASSING else seconds)
+        cached = CachedPage(failed.url, final_url, status, reason=reason, detail=detail)
+        return cached.lasting(min(seconds, HOUR) if failed.reason in PASSING else seconds)
 
     def _check_robots(self, target: Target) -> None:
         """Raise RobotsForbid if robots.txt disallows the page, or cannot be read now."""
@@ -258,7 +251,7 @@ class WebSources:
         if isinstance(rules, str):
             raise RobotsForbid(f"{target.url} is not fetched: {rules}.", target.url)
         if rules is not None and not rules.can_fetch(target.url, AGENT):
-            why = f"the robots.txt of {target.authority} asks programs to leave this page alone"
+            why = f"the robots.txt of {target.authority} disallows this page"
             raise RobotsForbid(f"{target.url} is not fetched: {why}.", target.url)
 
     def _rules_of(self, target: Target, url: str) -> "Protego | str | None":
@@ -269,9 +262,9 @@ class WebSources:
         except _NO_FILE:
             return None
         except HostBusy as error:
-            return f"{url} answers {error.status}, which asks to stay away"
+            return f"{url} answers {error.status}, so it is left alone"
         if status == TOO_MANY or status >= 500:
-            return f"{url} answers {status}, which asks to stay away"  # RFC 9309, 2.3.1.4
+            return f"{url} answers {status}, so it is left alone"  # RFC 9309, 2.3.1.4
         if not 200 <= status < 300:
             return None
         rules = Protego.parse(body[:ROBOTS_BYTES].decode("utf-8-sig", "replace"))
@@ -281,12 +274,12 @@ class WebSources:
 
     def _read_robots(self, url: str) -> tuple[int, bytes]:
         """Fetch a robots.txt, cached like a page, for a day (RFC 9309, 2.4)."""
-        kept = self._cache.get(url)
-        if kept and kept.fresh and kept.status is not None:
-            return kept.status, kept.body
+        cached = self._cache.get(url)
+        if cached and cached.fresh and cached.status is not None:
+            return cached.status, cached.body
         reply = self._client.get(url, accept="text/plain,*/*;q=0.5", pause=False)
         lasting = DAY if reply.status < 500 and reply.status != TOO_MANY else HOUR
-        self._cache.put(Kept(url, reply.url, reply.status, reply.body).lasting(lasting))
+        self._cache.put(CachedPage(url, reply.url, reply.status, reply.body).lasting(lasting))
         return reply.status, reply.body
 
 
@@ -306,15 +299,15 @@ def _key(url: str) -> str:
     return url.strip().partition("#")[0]
 
 
-def _outcome(key: str, kept: Kept) -> Outcome:
-    if kept.reason:
-        return Unchecked(key, Reason(kept.reason), kept.detail)
+def _outcome(key: str, cached: CachedPage) -> Outcome:
+    if cached.reason:
+        return Unchecked(key, Reason(cached.reason), cached.detail)
     return Fetched(
         key,
-        kept.final_url,
-        kept.content_type or None,
-        kept.body,
-        datetime.fromtimestamp(kept.fetched, UTC).isoformat(timespec="seconds"),
+        cached.final_url,
+        cached.content_type or None,
+        cached.body,
+        datetime.fromtimestamp(cached.fetched, UTC).isoformat(timespec="seconds"),
     )
 
 

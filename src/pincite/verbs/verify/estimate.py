@@ -80,7 +80,7 @@ def estimate_article(
     if copies.web:
         for url in wanted:
             address = copies.asked_first(cited[url])
-            if address and copies.web.sources.is_kept(address):
+            if address and copies.web.sources.is_cached(address):
                 readable.add(url)
             elif address and (host := copies.web.sources.host_of(address)):
                 to_fetch[url] = host
