@@ -318,7 +318,7 @@ def limit(what: int, amount: int) -> None:
 
 def _bytes_held() -> int:
     """The process's memory on Linux; 0 on other systems."""
-    with contextlib.suppress(OSError, ValueError, IndexError):
+    with contextlib.suppress(OSError, ValueError, IndexError, AttributeError):
         n_pages = int(Path("/proc/self/statm").read_text().split()[1])
         return n_pages * int(resource.getpagesize())
     return 0
