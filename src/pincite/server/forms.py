@@ -203,30 +203,32 @@ def settings_of(job: Job | None, kind: Kind) -> dict[str, Any]:
 # ── A form with an error ─────────────────────────────────────────────────────────────────────────
 
 N_ = str  # marks texts for translation; `again` looks them up
-_NO_CORPUS = N_("Choose a corpus that contains documents.")
 _DATE = N_("Write a date as 2019, 2019-05 or 2019-05-31.")
-_OF_CODE = {
-    "offline": (
-        "article",
-        N_(
-            "This server does not fetch pages from the web, so a title or an address is not "
-            "enough. Paste the wikitext of the article, or choose a file."
-        ),
-    ),
-    "unknown_corpus": ("corpus", _NO_CORPUS),
-    "empty_corpus": ("corpus", _NO_CORPUS),
-    "unknown_model": ("chat_model", N_("Choose one of the models.")),
+_NUMBER = N_("Write a number within the limits.")
+_MESSAGES = {
+    **dict.fromkeys((name for each in FIELDS.values() for name in each), _NUMBER),
+    "article": N_("Paste an article, or choose a file with one."),
+    "statement": N_("Write the statement to be checked."),
+    "question": N_("Write your question."),
+    "corpus": N_("Choose a corpus that contains documents."),
+    "published_from": _DATE,
+    "published_to": _DATE,
+    "chat_model": N_("Choose one of the models."),
 }
-_MISSING = {
-    "form": ("article", N_("Paste an article, or choose a file with one.")),
-    "statement": ("statement", N_("Write the statement to be checked.")),
-    "question": ("question", N_("Write your question.")),
-    "corpus": ("corpus", _NO_CORPUS),
+_OFFLINE = N_(
+    "This server does not fetch pages from the web, so a title or an address is not enough. Paste "
+    "the wikitext of the article, or choose a file."
+)
+_TOO_LONG = N_("This is too long.")
+# Names of API fields, and codes of problems, that belong to a field of a form.
+_FIELDS = {
+    "form": "article",
+    "text": "article",
+    "offline": "article",
+    "unknown_corpus": "corpus",
+    "empty_corpus": "corpus",
+    "unknown_model": "chat_model",
 }
-_KINDS_MISSING = {"string_too_short", "too_short", "missing", "string_pattern_mismatch"}
-_KINDS_TOO_LONG = {"string_too_long", "too_long"}
-_NUMBERS = {name for each in FIELDS.values() for name in each} - {"chat_model"}
-_TEXTS = {"text": "article", "article": "article", "statement": "statement", "question": "question"}
 
 
 def again(
@@ -240,26 +242,17 @@ def again(
     if problem.status != 422 or problem.code == "account_full":
         raise problem
     say = translations(language_of(request)).gettext
-    if problem.code in _OF_CODE:
-        found = [_OF_CODE[problem.code]]
-    else:
-        found = [_fault(error, problem.detail) for error in problem.errors or []]
-    faults = {field: say(message) for field, message in found or [("", problem.detail)]}
+    faults = {}
+    for error in problem.errors or [{"where": problem.code}]:
+        field = error["where"].rpartition(".")[2]
+        field = _FIELDS.get(field, field)
+        message = _MESSAGES.get(field, problem.detail)
+        if problem.code == "offline":
+            message = _OFFLINE
+        elif error.get("kind") in ("string_too_long", "too_long"):
+            message = _TOO_LONG
+        faults[field if field in _MESSAGES else ""] = say(message)
     texts = {name: value for name, value in given.items() if isinstance(value, str)}
     if isinstance(given, FormData):
         texts["corpus"] = " ".join(map(str, given.getlist("corpus")))  # from a list or checkboxes
     return {"status": 422, "faults": faults, "given": texts}
-
-
-def _fault(error: Mapping[str, Any], detail: str) -> tuple[str, str]:
-    """The form field to blame ("" for none), and the message."""
-    field, kind = error["where"].rpartition(".")[2], error.get("kind")
-    if field in ("published_from", "published_to"):
-        return field, _DATE
-    if field in _MISSING and (kind in _KINDS_MISSING or field == "form"):
-        return _MISSING[field]
-    if field in _NUMBERS:
-        return field, N_("Write a number within the limits.")
-    if kind in _KINDS_TOO_LONG and field in _TEXTS:
-        return _TEXTS[field], N_("This is too long.")
-    return "", detail
