@@ -204,16 +204,6 @@ def test_a_request_of_too_many_bytes_is_refused_however_it_comes(
         assert client.post(URL, json={"text": "x" * 10_000}).status_code == 202
 
 
-def test_other_names_and_other_sites_are_turned_away(client: TestClient) -> None:
-    problem(client.get("/healthz", headers={"Host": "evil.example"}), 421, "unknown_host")
-    foreign = client.post(URL, json=BODY, headers={"Origin": "https://evil.example"})
-    problem(foreign, 403, "foreign_origin")
-    crossed = client.post(URL, json=BODY, headers={"Sec-Fetch-Site": "cross-site"})
-    problem(crossed, 403, "foreign_origin")
-    own = client.post(URL, json=BODY, headers={"Origin": "http://127.0.0.1"})
-    assert own.status_code == 202
-
-
 def test_wrong_ways_and_addresses_are_problems_too(client: TestClient) -> None:
     problem(client.get("/nothing"), 404, "not_found")
     problem(client.get("/api/v1/jobs/a%00b"), 400, "nul_in_address")

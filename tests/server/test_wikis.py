@@ -47,7 +47,7 @@ def readable_by(reply: Any) -> str | None:
 
 
 ROUTES = [
-    ("GET", "/version", True),
+    ("GET", "/version", False),
     ("POST", "/api/v1/verify", True),
     ("GET", "/api/v1/citations", True),
     ("GET", JOB, True),

@@ -27,7 +27,6 @@ from pincite.server.routing import bearer
 _JOB = r"/api/v1/jobs/[A-Za-z0-9_-]{1,64}"
 # What a wiki page can request. Everything else is reserved for our own pages and for programs.
 ALLOWED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = (
-    (re.compile(r"/version"), frozenset({"GET"})),
     (re.compile(r"/api/v1/verify"), frozenset({"POST"})),
     (re.compile(r"/api/v1/citations"), frozenset({"GET"})),
     (re.compile(_JOB), frozenset({"GET", "DELETE"})),

@@ -30,7 +30,7 @@ from pincite.server.jobs import Job, Status
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import STEPS, Look, page, words_of
 from pincite.server.requests import Line, Revision, SentFile, VerifyFilesRequest, VerifyRequest
-from pincite.server.routes.jobs import file_of, form_of, own_file, readable, start_job
+from pincite.server.routes.jobs import file_of, form_of, readable, start_job
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.uploads import Form as SentForm
@@ -244,16 +244,6 @@ def report_shown(request: Request, site: Site, job: Job) -> Report | None:
     return report_at(verified, _threshold(request)) if verified else None
 
 
-@pages.get("/jobs/{job_id}/sources/{doc_id}")
-def source(job_id: str, doc_id: str, request: Request, who: Reader, site: Stores) -> HTMLResponse:
-    """The whole text of a source, for the owner of the job."""
-    job = readable(site, job_id, who)
-    document = own_file(site, job_id, doc_id, who)
-    if "text" not in document:
-        raise not_found()
-    return page(request, "source.html", who, job=job, document=document)
-
-
 def _board(
     site: Site, look: Look, verified: Verified, threshold: float | None, claim_id: str | None
 ) -> dict[str, Any]:
@@ -379,7 +369,6 @@ def around(stored: Callable[[str], Mapping[str, Any] | None], evidence: Evidence
         "cut": (first, last) != (0, len(text)),
         "whole": document is not None,
         "language": (document or {}).get("language") or "",
-        "doc_id": passage.doc_id,
     }
 
 
