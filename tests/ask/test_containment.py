@@ -185,7 +185,6 @@ def test_a_question_in_two_parts_is_asked_in_one_where_it_finds_nothing() -> Non
     ready = pipeline(finder=LiteratureFinder(Picky(), documents_of))
     for question in (
         "Velorin: does it reduce migraine days?",
-        "Migraine and velorin: does it help? A hypothesis-generating study",
         "Does it help? Velorin",
     ):
         asked.clear()

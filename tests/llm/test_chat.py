@@ -551,10 +551,12 @@ def test_wherever_it_is_cut(before: str, text: str, has_key: bool, sizes: list[i
         size = sizes[n % len(sizes)]
         cut += whole.add({"choices": [{"delta": {"content": sent[at : at + size]}}]})
         at, n = at + size, n + 1
-    cut += whole.done()
+    cut += whole.new_text(whole=True)
     assert KEY not in cut
     at_once = Streamed(KEY)
-    all_of_it = at_once.add({"choices": [{"delta": {"content": sent}}]}) + at_once.done()
+    all_of_it = at_once.add({"choices": [{"delta": {"content": sent}}]}) + at_once.new_text(
+        whole=True
+    )
     assert cut == all_of_it
     if "no end" in before or before.endswith("</think"):
         assert "Hm" not in cut

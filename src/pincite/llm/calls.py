@@ -1,9 +1,7 @@
 """Calls of language models within a budget: counted, cached, recorded, and stopped together.
 
-Every call of a run goes through one `Calls`. Replies paid for by an earlier run are reused. A
-prompt that is repeated in one run gets one reply: the server might answer differently, and a trace
-could not show which answer counted. A spent budget, a permanent refusal or an unreachable server
-ends the calls, not the run.
+One prompt gets one reply in a run, so that a trace shows which reply counted. A spent budget, a
+permanent refusal or an unreachable server ends the calls, not the run.
 """
 
 import hashlib
@@ -70,11 +68,7 @@ class Calls:
         memory: Mapping[str, Completion] | None = None,
         record: Record | None = None,
     ) -> None:
-        """Create without calling any model.
-
-        `models` are by step, with "" for the other steps. `memory` holds cached replies by the
-        `key_of` their prompt. `record` is called with each call and each unreadable reply.
-        """
+        """`models` and `memory` are by step ("": the others) and by `key_of` a prompt."""
         self._models, self._memory = models, memory or {}
         self._budget = budget or Budget()
         self._record = record or (lambda event: None)
@@ -305,10 +299,7 @@ def all_at_once(
     calls: Calls,
     on_progress: Progress | None = None,
 ) -> list[T | None]:
-    """Return the tasks' results in order; None for those that Ctrl-C prevented from starting.
-
-    Ctrl-C stops `calls`, so that running tasks end early and their results are kept.
-    """
+    """Return the tasks' results in order; after Ctrl-C, None for those that had not started."""
     if not tasks:
         return []
     with ThreadPoolExecutor(max(1, min(at_once, len(tasks))), "pincite-ask") as pool:

@@ -1,9 +1,6 @@
 """A client of OpenAI-compatible chat servers: llama.cpp, Ollama, vLLM, hosted ones.
 
-Servers differ in the field for a schema or grammar that a reply must follow (`guided`).
-
-While a reply streams, neither thoughts in `<think>` nor the key are shown. Text that may be the
-start of one of them is withheld until that is clear (`visible`).
+While a reply streams, neither thoughts in `<think>` nor the key are shown (`visible`).
 """
 
 import json
@@ -114,9 +111,7 @@ def _token(token: Any, logprob: Any, top: dict[Any, Any]) -> TokenChoice:
 
 
 def visible(text: str, key: str, *, whole: bool) -> str:
-    """Return a reply without thoughts, the key and surrounding white space.
-
-    For an incomplete reply, return only the part that later text cannot change.
+    """Return a reply, as far as it is final, without thoughts, the key and surrounding space.
 
     >>> visible("<think>Hm.</think> A mill, ", "", whole=False), visible(" <thin", "", whole=False)
     ('A mill,', '')
@@ -165,16 +160,13 @@ class Streamed:
             raise BadReply("A piece of the reply is not a chat completion.", 200) from error
         self.ended = choice.get("finish_reason") or self.ended
         self._text += text if isinstance(text, str) else ""
-        return self._new(whole=False)
-
-    def done(self) -> str:
-        return self._new(whole=True)
+        return self.new_text(whole=False)
 
     def whole(self) -> Completion:
         """Return the complete reply; raises BadReply if it has no text."""
         return _completion(visible(self._text, self._key, whole=True), self.ended, self._usage)
 
-    def _new(self, *, whole: bool) -> str:
+    def new_text(self, *, whole: bool) -> str:
         text = visible(self._text, self._key, whole=whole)
         new, self._n_shown = text[self._n_shown :], len(text)
         return new
@@ -204,19 +196,13 @@ class ChatClient(Client):
         # Fields that the model rejects → the names it accepts; "" omits them.
         self._renamed: dict[str, str] = {}
 
-    def __repr__(self) -> str:
-        return f"ChatClient({self.url!r}, {self.model!r})"
-
     @property
     def fingerprint(self) -> str:
         """`model@host`; only the server knows the weights."""
         return f"{self.model}@{urlsplit(self.url).netloc}"
 
     def generate(self, prompts: Sequence[Prompt]) -> list[Completion | ServerError]:
-        """Return the reply or error for each prompt, in order; some requests run concurrently.
-
-        After a permanent refusal, prompts not yet sent get the same error.
-        """
+        """Return the reply or error for each prompt; a permanent refusal ends the requests."""
         return self._each(self._answer, prompts)
 
     def _answer(self, prompt: Prompt, call: Call) -> Completion | ServerError:
@@ -235,9 +221,7 @@ class ChatClient(Client):
     def stream(self, prompt: Prompt) -> Iterator[str | Completion | ServerError]:
         """Yield a reply piece by piece, then the whole `Completion`, or the error that ended it.
 
-        The pieces concatenate to the text of the `Completion`. Requests are retried only until the
-        first piece. Closing the iterator ends the request. The time limit includes the time that
-        the caller takes.
+        Requests are retried only until the first piece. Closing the iterator ends the request.
         """
         call, begun = Call(), False
         self._calls.add(call)
@@ -259,14 +243,14 @@ class ChatClient(Client):
             self._calls.discard(call)
 
     def _pieces(self, prompt: Prompt, call: Call) -> Iterator[str | Completion]:
-        reply, done, body = Streamed(self._key), False, b""
+        reply, body = Streamed(self._key), b""
         with self._accepted(prompt, call, stream=True) as response:
             streams = response.headers.get("content-type", "").lower().startswith(EVENTS)
             if not streams:
                 body = self._body(response)
             for data in self._events(response) if streams else ():
                 if data == "[DONE]":
-                    done = True
+                    reply.ended = reply.ended or "stop"
                     break
                 if text := reply.add(self._chunk(data)):
                     yield text
@@ -274,9 +258,9 @@ class ChatClient(Client):
             whole = self._read(body)
             yield from (whole.text, whole)
             return
-        if not (done or reply.ended):
+        if not reply.ended:
             raise Retry(ServerUnreachable(f"{self.url} broke off in the middle of its reply."))
-        if rest := reply.done():
+        if rest := reply.new_text(whole=True):
             yield rest
         yield reply.whole()
 
@@ -333,10 +317,7 @@ class ChatClient(Client):
         return {name: value for name, value in named.items() if name}
 
     def _adapted(self, names: dict[str, str], body: bytes) -> bool:
-        """Rename or omit a field that the server rejected; returns whether that was possible.
-
-        OpenAI's reasoning models accept only `max_completion_tokens`, and no temperature.
-        """
+        """Rename or omit a rejected field: OpenAI's reasoning models reject `max_tokens`."""
         refused = error_of(body).get("param")
         other = {"max_tokens": "max_completion_tokens"}
         other |= dict.fromkeys(("temperature", "seed", "stream_options"), "")

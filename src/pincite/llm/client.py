@@ -1,12 +1,8 @@
 """A client of one model server: requests with limits on time and size, retries, concurrency.
 
-Only this client sends text to a model server. It follows no redirects and ignores proxies in the
-environment, so text goes only to the configured address. The key is in one header and in no
-message.
-
-httpx's timeouts apply to single reads, and closing a client does not wake a blocked read. So
-sockets are shut down when a request times out or its call is stopped. The web fetcher has a
-separate transport (`web.wire`), which pins addresses; this one needs httpx2's event reader.
+It follows no redirects and ignores proxies in the environment, so text goes only to the configured
+address. httpx's timeouts apply to single reads, so sockets are shut down when a request times out
+or its call is stopped. `web.wire` is the web fetcher's transport, which pins addresses.
 """
 
 import contextlib
@@ -144,12 +140,7 @@ class Client:
 
     @contextmanager
     def _response(self, request: dict[str, Any], call: Call) -> Iterator["httpx2.Response"]:
-        """Yield a response whose body is still to be read, all within `Limits.seconds`.
-
-        Raises:
-            Retry: No server was reached, or the connection broke, possibly during the body.
-            ServerUnreachable: The request timed out.
-        """
+        """Yield a response whose body is still to be read; raises Retry if none is reached."""
         import httpx2
 
         limits, begun = self._limits, False

@@ -1,8 +1,4 @@
-"""Embeddings from a server: OpenAI's `/v1/embeddings`, which most support, or TEI's `/embed`.
-
-A reply is checked before it is used: one vector per text, in order, all finite and of the same
-length.
-"""
+"""Embeddings from a server: OpenAI's `/v1/embeddings`, which most support, or TEI's `/embed`."""
 
 import hashlib
 import json
@@ -41,16 +37,7 @@ class ServedEncoder(Client):
         batch: int = BATCH,
         limits: Limits | None = None,
     ) -> None:
-        """Create without sending anything.
-
-        Args:
-            model: its name on the server.
-            url: up to `/v1`, or TEI's address ending in `/embed`.
-            key: "" if the server needs none.
-            prefixes: texts that the model expects before queries and before passages.
-            batch: texts per request.
-            limits: None for `LIMITS`.
-        """
+        """`url`: up to `/v1`, or TEI's ending in `/embed`; `prefixes`: of queries, of passages."""
         self._is_tei = url.rstrip("/").endswith("/embed")
         self._path = "" if self._is_tei else "/embeddings"
         address = checked_url(url, self._setting, EMBEDDINGS_KEY_VARIABLE)
@@ -58,9 +45,6 @@ class ServedEncoder(Client):
         self._model, self._batch = model, batch
         self._prefixes = dict(zip(("query", "passage"), prefixes, strict=True))
         self._dim = 0
-
-    def __repr__(self) -> str:
-        return f"ServedEncoder({self._model!r}, {self.url!r})"
 
     @property
     def fingerprint(self) -> str:
@@ -77,11 +61,7 @@ class ServedEncoder(Client):
         return self._dim
 
     def encode(self, texts: Sequence[str], role: Literal["query", "passage"]) -> Floats:
-        """Return unit vectors, (n_texts, dim) float32.
-
-        Raises:
-            ServerError: The server fails, or its reply is invalid.
-        """
+        """Return unit vectors, (n_texts, dim) float32; raises ServerError."""
         if not texts:
             return np.zeros((0, self.dim), dtype=np.float32)
         prefixed = [self._prefixes[role] + text for text in texts]

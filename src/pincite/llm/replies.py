@@ -1,8 +1,6 @@
 """Parse a language model's reply: a list of statements, or one of several labelled options.
 
-Models are asked for JSON and return it compact, indented, in a Markdown fence, between sentences,
-or not at all. An unreadable reply gives None, never a zero: EvidenceSeeker 0.1 looked for the
-literal `{"answer": "` and gave every option probability 0 if a model left out the space.
+An unreadable reply gives None, never a zero.
 """
 
 import json
@@ -49,12 +47,9 @@ def _jsons(text: str) -> Iterator[Any]:
 
 
 def listed(text: str, key: str = "claims") -> list[str] | None:
-    r"""Return the distinct statements that a reply lists, in order; None if it lists none.
+    """Return the distinct statements that a reply lists, in order; None if it lists none.
 
-    Reads an object with the key, an object with one list, an array, or bulleted or numbered lines.
-
-    >>> listed('{"claims":["A.", " A. ", "…"]}'), listed("1. A.\n2. B."), listed("I cannot.")
-    (['A.'], ['A.', 'B.'], None)
+    Reads an object with the key or with one list, an array, or bulleted or numbered lines.
     """
     for value in _jsons(text):
         found = _strings(value, key)
@@ -92,11 +87,7 @@ def _each_once(texts: Sequence[str]) -> list[str]:
 
 
 def statement_in(text: str, key: str) -> str | None:
-    """Return the only statement of a reply: an object's text, or the reply as one line.
-
-    >>> statement_in('{"negation": "It is not."}', "negation"), statement_in('"It is not."', "x")
-    ('It is not.', 'It is not.')
-    """
+    """Return the only statement of a reply: an object's text, or the reply as one line."""
     value = json_in(text)
     if isinstance(value, dict):
         given = value.get(key, value)
@@ -110,12 +101,7 @@ def statement_in(text: str, key: str) -> str | None:
 
 
 def label_place(text: str, labels: Sequence[str]) -> Span | None:
-    r"""Find where a reply names its choice; None if it names none, or several.
-
-    >>> place = label_place('```json\n{"answer":"B"}```', ["A", "B"])
-    >>> place and place.of('```json\n{"answer":"B"}```')
-    'B'
-    """
+    """Find where a reply names its choice; None if it names none, or several."""
     one = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
     # Match "Answer" in any case, but the label exactly: "Answer: a bridge" does not choose "A".
     named = rf"(?i:{_ANSWER})[\"'“(*`\[]*\s*(?P<label>{one})(?!\w|['’]\w)"
@@ -135,16 +121,10 @@ def label_in(text: str, labels: Sequence[str]) -> str | None:
 
 
 def label_probabilities(reply: Completion, labels: Sequence[str]) -> dict[str, float] | None:
-    r"""Return each label's probability as the answer, from the alternatives of its token.
+    """Return each label's probability as the answer, from the alternatives of its token.
 
-    Tokens for the same label ("B", " B", "\"B") are summed; a label that is not among the
-    alternatives has 0. None if the reply has no log probabilities or no answer, or if the labels
-    sum to less than `ENOUGH`.
-
-    >>> token = TokenChoice("B", (("B", -0.1), (" B", -4.6), ("A", -3.0)))
-    >>> found = label_probabilities(Completion("B", tokens=(token,)), ["A", "B", "C"])
-    >>> {label: round(p, 3) for label, p in (found or {}).items()}
-    {'A': 0.05, 'B': 0.915, 'C': 0.0}
+    Tokens for the same label ("B", " B") are summed. None if the reply has no log
+    probabilities or no answer, or if the labels sum to less than `ENOUGH`.
     """
     whole = "".join(choice.token for choice in reply.tokens)
     thoughts = re.match(r"\s*<think>.*?</think>", whole, re.DOTALL)

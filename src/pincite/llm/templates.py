@@ -1,9 +1,8 @@
 """The prompts for language models: text files that a user can replace.
 
-A file has a part `[system]` and a part `[user]`. `{name}` stands for a value; other braces are
-text. `options.txt` holds the options of the multiple choice, one per line, starting with the one
-whose probability is read. Every value except those in `_OURS` is untrusted text: it is fenced, and
-the system part always ends with the rule that explains fences.
+A file has a part `[system]` and a part `[user]`. `{name}` stands for a value, which is fenced as
+untrusted text unless it is one of `_OURS`. `options.txt` has the options of the multiple choice,
+one per line, starting with the one whose probability is read.
 """
 
 import hashlib
@@ -57,12 +56,9 @@ class Templates:
 
     @classmethod
     def load(cls, prompts: str, language: str, folder: Path | None = None) -> "Templates":
-        """Load the shipped prompts, some replaced by files in `folder`.
+        """Load the shipped prompts, some replaced by files of the same names in `folder`.
 
-        Args:
-            prompts: Language of the prompts, one of `LANGUAGES`.
-            language: Of the replies: its ISO 639-1 code, or its name in the prompts' language.
-            folder: May hold files with the names of the shipped ones.
+        `language` of the replies: its ISO 639-1 code, or its name in the language of the prompts.
 
         Raises:
             ConfigError: A file is missing, cannot be read, or names an unknown value.

@@ -1,8 +1,6 @@
 """Verifies every sentence of an answer against each of its references, and repairs the answer.
 
 sentence ─▶ its marks ─▶ passages of each reference ─▶ verifier ─▶ verdict per reference ─▶ standing
-
-A mark that names no reference given to the writer is a finding, not an error.
 """
 
 from collections.abc import Sequence
@@ -89,10 +87,7 @@ class AnswerChecker:
         ]
 
     def evidence(self, pairs: Sequence[tuple[str, Document]]) -> list[list[Evidence]]:
-        """Judge the passages worth reading of each (sentence, document) pair, in one batch.
-
-        Empty for a document that cannot be read.
-        """
+        """Judge the passages worth reading of each (sentence, document) pair, in one batch."""
 
         def passages(of: Sequence[tuple[str, Document]]) -> list[list[Passage | Evidence]]:
             return [self._passages(text, document) for text, document in of]
@@ -189,9 +184,7 @@ class Repairer:
     """Repairs an answer.
 
     Contradicted sentences are dropped. Sentences without evidence are rewritten by a model to what
-    the reference says, and verified again. If a rewritten sentence still has no evidence, or there
-    is no model or no such reference, it is struck out. The answer lists all this in `dropped` and
-    `changes`.
+    the reference says, and verified again; without success or a model, they are struck out.
     """
 
     calls: Calls | None = None

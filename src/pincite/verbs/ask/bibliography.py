@@ -1,10 +1,7 @@
-"""Authors, fields and keys of sources, exported as BibTeX, RIS and CSL-JSON.
+"""Authors, fields and keys of sources, exported as CSL-JSON, BibTeX and RIS.
 
-The formats are written here because bibtexparser and pybtex leave keys, capitals and LaTeX escapes
-to the caller, and rispy splits a value with a line break into two lines. Tests read the output with
-those libraries. Text stays Unicode, as UTF-8.
-
-A CSL-JSON item is the record of a source; the other formats are derived from it.
+bibtexparser and pybtex leave keys, capitals and LaTeX escapes to the caller, and rispy splits a
+value with a line break, so the formats are written here. Tests read them with those libraries.
 """
 
 import json
@@ -194,13 +191,7 @@ def _bare(reference: Reference) -> Entry:
 
 
 def line(text: str) -> str:
-    r"""Put text on one line, without control characters and direction overrides.
-
-    Joiners stay: Persian and Hindi need them.
-
-    >>> line("a\x1b[2Jb\nc")
-    'a[2Jb c'
-    """
+    """Put text on one line, without control and direction characters; joiners stay, for Persian."""
     spaced = re.sub(r"\s+", " ", text).strip()
     kept = (c for c in spaced if unicodedata.category(c) not in ("Cc", "Cs"))
     return "".join(c for c in kept if c not in _DIRECTIONS).strip()

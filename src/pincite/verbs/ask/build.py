@@ -1,8 +1,4 @@
-"""Builds `ask` from settings.
-
-`asking` opens what the settings name; `AskRun.ask` makes the report. The command line, the Python
-API and the server's jobs call them.
-"""
+"""Builds `ask` from settings, for the command line, the Python API and the server's jobs."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,11 +45,7 @@ class AskRun:
     ) -> AnswerReport:
         """Answer questions. After Ctrl-C, return the answers so far (`AnswerReport.stopped`).
 
-        Args:
-            questions: each is answered separately.
-            on_progress: called as `on_progress("answering questions", 1, 3)`.
-            on_sentence: called with each sentence as soon as it is verified.
-            on_draft: called with sentences waiting to be verified, see `AskPipeline.ask`.
+        `on_sentence` and `on_draft` are as in `AskPipeline.ask`.
         """
         answers: list[Answer] = []
         try:
@@ -66,14 +58,12 @@ class AskRun:
             pass  # report what was done so far
         usage = sum((calls.usage for calls in self.calls), Usage())
         german = sum(looks_german(answer.question) for answer in answers)
-        warnings = self.warnings
-        if german:
-            warnings += (Note("german_questions", {"n": german, "all": len(answers)}),)
+        notes = (Note("german_questions", {"n": german, "all": len(answers)}),) if german else ()
         return AnswerReport(
             answers=tuple(answers),
             n_questions=len(questions),
             usage=replace(usage, seconds=round(time.monotonic() - self.started, 1)),
-            warnings_coded=warnings,
+            warnings_coded=(*self.warnings, *notes),
             settings=public_settings(self.settings),
             versions=self.versions,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -84,10 +74,7 @@ class AskRun:
 def asking(settings: Settings, corpus: runtime.Places, *, keep: bool = True) -> Iterator[AskRun]:
     """Build an `ask` pipeline and close it afterwards.
 
-    Args:
-        settings: all settings.
-        corpus: where to search, as folders or open corpora.
-        keep: whether to cache judged pairs in `runtime.judgements_file()`.
+    `keep`: whether to cache judged pairs in `runtime.judgements_file()`.
     """
     chosen, language = settings.ask, settings.language
     with ExitStack() as stack:

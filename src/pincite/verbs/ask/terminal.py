@@ -1,7 +1,4 @@
-"""Prints answers on a terminal: each sentence with its standing, the references, what was dropped.
-
-Text from questions, models and papers is always a `rich.text.Text`, never markup, on one line.
-"""
+"""Prints answers on a terminal; untrusted text is a `rich.text.Text`, never markup, on one line."""
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding

@@ -22,28 +22,17 @@ SIGNS = {
     Standing.UNCITED: "·",
     Standing.NOT_CHECKED: "–",
 }
-LABELS = {
-    Standing.SUPPORTED: "supported",
-    Standing.VERBATIM: "verbatim",
+LABELS = {  # those that need attention first
+    Standing.FABRICATED: "reference does not exist",
     Standing.CONTRADICTED: "contradicted",
     Standing.MIXED: "mixed: one reference supports it, another contradicts it",
     Standing.NO_EVIDENCE: "no evidence in its references",
-    Standing.FABRICATED: "reference does not exist",
-    Standing.UNCITED: "no reference",
     Standing.NOT_CHECKED: "not checked",
+    Standing.UNCITED: "no reference",
+    Standing.SUPPORTED: "supported",
+    Standing.VERBATIM: "verbatim",
 }
 SHORT = {**LABELS, Standing.MIXED: "mixed"}  # for counts
-# The order in which they are counted: those that need attention first.
-ORDER = (
-    Standing.FABRICATED,
-    Standing.CONTRADICTED,
-    Standing.MIXED,
-    Standing.NO_EVIDENCE,
-    Standing.NOT_CHECKED,
-    Standing.UNCITED,
-    Standing.SUPPORTED,
-    Standing.VERBATIM,
-)
 VERDICTS = {
     Support.SUPPORTS: "supports it",
     Support.VERBATIM: "says it word for word",
@@ -74,17 +63,11 @@ UNKNOWN = "For %(n)s of %(all)s references it is not known whether they were ret
 
 def counts(sentences: Sequence[Checked]) -> list[tuple[Standing, int]]:
     found = Counter(sentence.standing for sentence in sentences)
-    return [(each, found[each]) for each in ORDER if found[each]]
+    return [(each, found[each]) for each in LABELS if found[each]]
 
 
 def label(checked: Checked, say: Callable[[str], str] = str) -> str:
-    """Return the label of a sentence; `say` may translate `LABELS` and `VERBATIM_FROM`.
-
-    >>> from pincite.text.citation_marks import Sentence
-    >>> copied = ReferenceVerdict(Support.VERBATIM, written="2", number=2)
-    >>> label(Checked(Sentence(Span(0, 8), "It fell."), (copied,), Standing.VERBATIM))
-    'verbatim from [2]'
-    """
+    """Return the label of a sentence; `say` may translate it."""
     if checked.standing is not Standing.VERBATIM:
         return say(LABELS[checked.standing])
     return say(VERBATIM_FROM) % {"numbers": f"[{', '.join(numbers(checked))}]"}
@@ -109,10 +92,7 @@ def written_by(answer: Answer, say: Callable[[str], str] = str) -> str:
 
 
 def cautions(answer: Answer, say: Callable[[str], str] = str) -> list[str]:
-    """Return what readers must know about an answer: missing parts, terms no document mentions.
-
-    `say` may translate `ABSENT`, `CUT`, `MISSING` and the marks of a quote.
-    """
+    """Return what readers must know about an answer: missing parts, terms no document mentions."""
     cautions = []
     if answer.searched.absent and answer.sentences:
         quoted = [say(QUOTED) % {"words": one_line(word)} for word in answer.searched.absent]
@@ -163,10 +143,7 @@ def quote_span(evidence: Evidence | None) -> Span | None:
 
 
 def unknown_retractions(references: Sequence[Reference], say: Callable[[str], str] = str) -> str:
-    """Count the references whose retraction status is unknown; empty for none.
-
-    `say` may translate `UNKNOWN_ONE` and `UNKNOWN`.
-    """
+    """Count the references whose retraction status is unknown; empty for none."""
     n = sum(reference.retraction is Retraction.UNKNOWN for reference in references)
     if not n:
         return ""
@@ -193,10 +170,7 @@ def published_in(reference: Reference) -> str:
 
 
 def kind_of(reference: Reference) -> str:
-    """Return the publication types, without funding and "Journal Article".
-
-    PubMed's names contain commas ("Clinical Trial, Phase III"), so semicolons separate them.
-    """
+    """Return the publication types, without funding and "Journal Article"."""
     stated = reference.document.meta.get("publication_type", "").split(SEPARATOR)
     kinds = [kind for kind in stated if kind and not kind.startswith("Research Support")]
     return SEPARATOR.join([kind for kind in kinds if kind != "Journal Article"] or kinds)
@@ -230,9 +204,5 @@ def difference(before: str, after: str) -> list[tuple[str, str]]:
 
 
 def signed(value: float) -> str:
-    """Format a number with its sign and one decimal.
-
-    >>> signed(-3.52)
-    '−3.5'
-    """
+    """Format a number with its sign and one decimal."""
     return f"{value:+.1f}".replace("-", "−")

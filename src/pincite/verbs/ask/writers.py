@@ -61,10 +61,7 @@ class ModelWriter:
                 yield Written(cut=True)
 
     def prompt(self, question: str, references: Sequence[Reference]) -> Prompt | None:
-        """Fill the prompt with the references that fit, most relevant first.
-
-        It has at most `prompt_tokens`. None if that leaves no room for a reference.
-        """
+        """Fill the prompt with the best references that fit; None if none does."""
         around = self.templates.filled(STEP, question=question, abstracts="")
         room = self.prompt_tokens - CHAT_TOKENS - tokens_of("\n".join(around))
         given = within_budget(references, room)
@@ -77,10 +74,16 @@ class ModelWriter:
 def within_budget(references: Sequence[Reference], tokens: int) -> list[str]:
     """Return the first references that fit into `tokens` tokens, formatted for a prompt.
 
-    If not all fit, those that do share the tokens, with at least `LEAST` each: shorter ones are
-    whole, longer ones are cut to their best passages.
+    They share the tokens, with at least `LEAST` each; longer ones are cut to their best passages.
     """
-    costs = [_cost(each, tokens) for each in references]
+
+    def cost(reference: Reference) -> int:
+        text = reference.document.text
+        # Text that is far too long is not counted.
+        too_long = len(text) > MOST_CHARS * tokens
+        return tokens + 1 if too_long else tokens_of(_shown(reference, text))
+
+    costs = list(map(cost, references))
     sums = accumulate(min(cost, LEAST) for cost in costs)
     n = max(1, sum(total <= tokens for total in sums))
     given, left = list[str](), tokens
@@ -96,12 +99,6 @@ def within_budget(references: Sequence[Reference], tokens: int) -> list[str]:
 
 def _shown(reference: Reference, text: str) -> str:
     return abstract(reference.number, reference.ref_id, reference.document.title, text)
-
-
-def _cost(reference: Reference, tokens: int) -> int:
-    """Count the tokens of the whole reference; `tokens` + 1 for one that is far too long."""
-    text = reference.document.text
-    return tokens + 1 if len(text) > MOST_CHARS * tokens else tokens_of(_shown(reference, text))
 
 
 def _share(costs: Sequence[int], total: int) -> int:

@@ -1,8 +1,4 @@
-"""Builds `check` from settings.
-
-`checking` opens what the settings name; `CheckRun.check` makes the report. The command line, the
-Python API and the server's jobs call them.
-"""
+"""Builds `check` from settings, for the command line, the Python API and the server's jobs."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -71,10 +67,7 @@ class CheckRun:
     ) -> CheckReport:
         """Check statements. After Ctrl-C, report on those done so far (`CheckReport.stopped`).
 
-        Args:
-            statements: each is checked separately.
-            on_progress: called as `on_progress("checking statements", 1, 3)`.
-            interpretation: returns a statement's readings; None: the pipeline's.
+        `interpretation` returns a statement's readings; None: the pipeline's.
         """
         checks: list[Check] = []
         try:
@@ -131,14 +124,11 @@ def checking(
 
     Args:
         settings: all settings.
-        corpus: the knowledge base, as folders or open corpora; None: search the web only.
+        corpus: the knowledge base; None: search the web only.
         trace: trace file to write; replies that it already holds are reused.
         on_calls: called with (done, total) model calls, or verifier judgements.
         keep: whether to cache judged pairs in `runtime.judgements_file()`.
         fetching: called with the pages being fetched, if fetching is enabled.
-
-    Raises:
-        ConfigError: there is nothing to search.
     """
     online = settings.web.online and settings.web.search_url
     if not (corpus or online):
@@ -247,10 +237,7 @@ def _warnings(settings: Settings, languages: frozenset[str] | None) -> Iterator[
 
 
 def _estimate(settings: Settings, n_sources: int) -> str:
-    """Estimate a model's calls for each reading; empty if no model confirms.
-
-    `n_sources` counts corpus and web: each returns up to `top_k` texts.
-    """
+    """Estimate a model's calls for each reading, of texts from `n_sources`; empty without one."""
     check = settings.check
     if check.confirmation != "model":
         return ""

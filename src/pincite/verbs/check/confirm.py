@@ -3,9 +3,6 @@
 A model takes EvidenceSeeker's steps, for the reading and again for its negation:
 
     (passage, I) ─▶ free analysis ─▶ multiple choice ─▶ P(first option | I, D)
-
-The options are shuffled, so that a preference for "A" is not evidence. The order is derived from
-the pair, so that repeating a question gives the same prompt.
 """
 
 import hashlib
@@ -13,7 +10,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from pincite import containment
 from pincite.completions import Completion, Prompt
@@ -23,7 +20,8 @@ from pincite.llm import replies
 from pincite.llm.calls import Calls, Progress, all_at_once, in_calls
 from pincite.llm.chat import guidance_for
 from pincite.llm.templates import Templates
-from pincite.protocols import Floats, Verifier
+from pincite.models.verifier import CrossEncoderVerifier
+from pincite.protocols import Verifier
 from pincite.settings import Settings
 from pincite.text import words
 from pincite.types import Claim, Evidence, Failed, Passage, sigmoid
@@ -40,24 +38,15 @@ _PROMPTED_TOKENS = 260  # for a choice if nothing prevents the model from explai
 _Branch: TypeAlias = tuple[float, str] | Failed  # P(first option), the analysis
 
 
-class SentenceReader(Protocol):
-    """What the local verifier offers besides evidence."""
-
-    def log_odds(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
-        """(n_pairs, 2): of support, and of refuted against neutral."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class VerifierJudge:
     """DOC = supported - refuted, by a local verifier; the negation is not judged.
 
-    A passage that confirms is judged again sentence by sentence (`confirmation.borne_out`), by
-    `reader` if there is one, else by the verifier.
+    A passage that confirms is judged again sentence by sentence (`confirmation.borne_out`).
     """
 
     verifier: Verifier
-    reader: SentenceReader | None = None
+    reader: CrossEncoderVerifier | None = None  # None: the verifier reads sentences too
     on_progress: Progress | None = None
 
     @property
@@ -192,8 +181,13 @@ class ModelJudge:
         check, chat = self.settings.check, self.settings.chat
         key = (SEED, about["passage"], statement, about["repetition"])
         digest = hashlib.sha256("\0".join(map(str, key)).encode("utf-8", "replace")).digest()
+        # The order is derived from the pair, so that repeating a question gives the same prompt.
         chance = random.Random(int.from_bytes(digest[:8], "big"))  # noqa: S311 - not a secret
-        labels, order = drawn(len(self.templates.options), check.answer_labels, chance)
+        n_options = len(self.templates.options)
+        places = sorted(chance.sample(range(len(check.answer_labels)), n_options))
+        labels = [check.answer_labels[place] for place in places]
+        order = list(range(n_options))
+        chance.shuffle(order)
         options = [
             f"{label}{check.label_delimiter} {self.templates.options[n]}"
             for label, n in zip(labels, order, strict=True)
@@ -232,16 +226,6 @@ class ModelJudge:
             hint += 'them: try probabilities = "estimate"'
             return Failed("reply", result.detail + hint)
         return result
-
-
-def drawn(
-    n_options: int, labels: Sequence[str], chance: random.Random
-) -> tuple[list[str], list[int]]:
-    """Draw `n_options` labels in order, and assign the options to them at random."""
-    places = sorted(chance.sample(range(len(labels)), n_options))
-    order = list(range(n_options))
-    chance.shuffle(order)
-    return [labels[place] for place in places], order
 
 
 def _combined(

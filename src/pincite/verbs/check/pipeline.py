@@ -228,10 +228,7 @@ class PassageFinder:
 
 @dataclass(frozen=True, slots=True)
 class WindowFinder:
-    """EvidenceSeeker's retrieval: the nearest sentences, with some sentences on either side.
-
-    A corpus has vectors of passages only, so sentences are taken from the `depth` nearest ones.
-    """
+    """EvidenceSeeker's retrieval: the nearest sentences of passages, with those around them."""
 
     dense: Retriever
     encoder: Encoder

@@ -1,15 +1,9 @@
-"""The readings of a statement, by rules or with a language model (EvidenceSeeker's steps).
+"""The readings of a statement, by rules (English, German) or with a language model.
 
-The rules find the statement itself, statements or beliefs that it ascribes to a speaker, and the
-parts of “X and Y”. They find fewer readings than a model, but always the same ones. They know
-English and German; in other languages they return only the statement.
-
-A model is asked for descriptive, ascriptive and normative readings concurrently:
+The rules find the statement itself, what it ascribes to a speaker, and the parts of “X and Y”. A
+model takes EvidenceSeeker's steps for descriptive, ascriptive and normative readings:
 
     statement ─▶ free analysis ─▶ list ─▶ negation of each reading
-
-A failed step loses only its own readings and is reported. If a model finds no readings at all, the
-rules' readings are used.
 """
 
 import re
@@ -187,8 +181,6 @@ def by_rules(statement: str, language: str = "en") -> Interpretation:
 def readings(statement: str, language: str = "en") -> list[Reading]:
     """Return the statement itself, then the readings that rules find in it.
 
-    Empty for a statement without words.
-
     >>> [(str(r.kind), r.text) for r in readings("Holm says that the mill closed.")]
     [('ascriptive', 'Holm says that the mill closed.'), ('descriptive', 'the mill closed')]
     """
@@ -206,11 +198,7 @@ def readings(statement: str, language: str = "en") -> list[Reading]:
 
 
 def is_question(text: str) -> bool:
-    """Whether a text is a single sentence that ends in a question mark.
-
-    >>> is_question("Who closed the mill?"), is_question("Who closed it? It was Holm.")
-    (True, False)
-    """
+    """Whether a text is a single sentence that ends in a question mark."""
     text = text.rstrip(_MARKS)
     return text.endswith("?") and len(text) <= _LONGEST and len(sentences(text)) == 1
 
@@ -247,9 +235,7 @@ def kind_of(text: str, language: str = "en") -> StatementType:
 
 
 def content_of(text: str, language: str = "en") -> str | None:
-    """Return what the text ascribes to a speaker.
-
-    Returns "" if that is not a sentence, None if nothing is ascribed.
+    """Return what the text ascribes to a speaker; "" if not a sentence, None if nothing is.
 
     >>> content_of("According to Holm, the mill closed."), content_of("The mill closed.")
     ('the mill closed', None)
@@ -290,11 +276,7 @@ def _said_by(match: re.Match[str], said: str) -> str | None:
 
 
 def _parts(text: str, language: str) -> list[str]:
-    """Split “X and Y” into clauses (English only); empty if there is only one.
-
-    From “X did this and should do that”, only the fact is taken: the whole is normative and may be
-    ignored.
-    """
+    """Split “X and Y” into clauses; of “X did this and should do that”, only the fact is taken."""
     found = [clause.text for clause in clauses(text)] if language == "en" else []
     if len(found) > 1:
         return found
@@ -307,10 +289,7 @@ def _parts(text: str, language: str) -> list[str]:
 
 
 def _halves(text: str) -> list[str]:
-    """Split at a bare “and” or “but” if each half is clearly a sentence; else empty.
-
-    `verify` does not split there, since a citation may belong to either half.
-    """
+    """Split at a bare “and” or “but” if each half is clearly a sentence; else empty."""
     if len(text) > _LONGEST:
         return []
     sentence = _read(text)
@@ -349,14 +328,11 @@ def _read(text: str) -> Sentence:
 def negation(text: str, language: str = "en") -> str:
     """Negate a text; "" in a language that these rules do not cover.
 
-    “not” follows the first auxiliary, or is removed if it is there; “causes” becomes “does not
-    cause”. Where that could mean something else (“all … are not”, two clauses), the whole is
-    negated. In “X believes Y”, the believing is negated.
+    Where “not” could mean something else (“all … are not”, two clauses), the whole is negated. In
+    “X believes Y”, the believing is negated.
 
     >>> negation("The bridge was built in 1911."), negation("All bridges were closed.")
     ('The bridge was not built in 1911.', 'It is not the case that all bridges were closed.')
-    >>> negation("Holm believes the mill closed.")
-    'Holm does not believe the mill closed.'
     """
     if language not in _NOT_SO or not text:
         return ""
@@ -426,11 +402,16 @@ def _denied_inside(text: str) -> str | None:
 
 
 def _only_verb(sentence: Sentence) -> tuple[Verb | None, int]:
-    """Return the verb of a one-clause sentence, and the token where the clause ends.
-
-    A “that” clause after the verb belongs to it: "it was announced that the mill closed".
-    """
-    end, found = len(sentence.tokens), sentence.verbs or _present_in(sentence)
+    """Return the verb of a one-clause sentence, and the token where the clause ends."""
+    end, found = len(sentence.tokens), sentence.verbs
+    if not found:  # possible present forms: "coffee causes"
+        words = [token.word for token in sentence.tokens]
+        found = [
+            Verb(n, n + 1)
+            for n, word in enumerate(words[1:], 1)
+            if (syntax.base_of_present(word) or syntax.is_plural_present(word))
+            and words[n - 1].lower() not in syntax.DETERMINERS | syntax.PREPOSITIONS
+        ]
     if not sentence.balanced:
         return None, end
     if sentence.subordinators:
@@ -439,17 +420,6 @@ def _only_verb(sentence: Sentence) -> tuple[Verb | None, int]:
         if sentence.word(end) != "that" or not found or found[-1].end != end:
             return None, end
     return (found[0], end) if len(found) == 1 else (None, end)
-
-
-def _present_in(sentence: Sentence) -> list[Verb]:
-    """Return possible present forms if no verb is certain ("coffee causes")."""
-    words = [token.word for token in sentence.tokens]
-    return [
-        Verb(n, n + 1)
-        for n, word in enumerate(words[1:], 1)
-        if (syntax.base_of_present(word) or syntax.is_plural_present(word))
-        and words[n - 1].lower() not in syntax.DETERMINERS | syntax.PREPOSITIONS
-    ]
 
 
 def _takes_not(sentence: Sentence, start: int, end: int) -> bool:

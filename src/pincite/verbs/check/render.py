@@ -1,7 +1,4 @@
-"""Renders check reports as HTML, Markdown, CSV and ClaimReview, and writes the results log.
-
-The HTML page has no script and makes no request; every value is escaped. `terminal` prints reports.
-"""
+"""Renders check reports as HTML without script, Markdown, CSV and ClaimReview; writes their log."""
 
 import csv
 import hashlib
@@ -100,10 +97,7 @@ def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
 
 
 def sides(result: ReadingResult) -> list[dict[str, Any]]:
-    """Group the documents into for, against and neutral; empty if nothing was judged.
-
-    The counts are those of the listed documents. The strongest come first.
-    """
+    """Group the documents into for, against and neutral; empty if nothing was judged."""
     items = result.items
     for_it, against = confirmation.sides(items)
     deciding = {items[place].passage.doc_id for place in (*for_it, *against)}
@@ -281,11 +275,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def to_claimreview(report: CheckReport) -> str:
-    """Render ClaimReview as JSON-LD that is safe inside a `<script>` element.
-
-    There is one review per reading with evidence. Author and address come from the publisher's
-    settings and are left out unless set.
-    """
+    """Render ClaimReview, a review per reading with evidence, safe inside a `<script>` element."""
     reviews = [
         review
         for n, check in enumerate(report.checks, 1)
@@ -394,9 +384,8 @@ def to_markdown(
 ) -> str:
     """Render all checks, one after another, with a template that a user can replace.
 
-    Values have the names and forms of EvidenceSeeker's result template, so its templates run
-    unchanged; we add more. A missing number, as in a reading without evidence, is NaN.
-    `translation` holds texts that a template may name.
+    EvidenceSeeker's templates run unchanged: values have its names and forms. A missing number is
+    NaN. `translation` has texts that a template may name.
 
     Raises:
         ConfigError: the template cannot be read or filled in.

@@ -1,7 +1,4 @@
-"""Prints checks on a terminal: each reading with its result and the evidence on both sides.
-
-Text from statements, pages and models is always a `rich.text.Text`, never markup, on one line.
-"""
+"""Prints checks on a terminal; untrusted text is a `rich.text.Text`, never markup, on one line."""
 
 from functools import partial
 

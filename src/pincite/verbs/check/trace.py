@@ -1,10 +1,8 @@
-"""A trace of a `check` run: every prompt, reply and decision, written as it happens.
+"""A trace of a `check` run: every prompt, reply and decision, one JSON event per line.
 
-One JSON object per line. A run begins with the event "run" (settings and versions), followed by
-"statement" (with its readings), "call" (a prompt and its reply), "unreadable" (a call whose reply
-could not be used), "searched" (web pages that are not evidence, and why) and "judged" (a passage
-and its evidence). A second run with the same file appends to it and reuses the replies. API keys
-are never written.
+A run begins with "run" (settings and versions), followed by "statement" (with its readings), "call"
+(a prompt and its reply), "unreadable" (a reply that could not be used), "searched" (web pages that
+are not evidence) and "judged" (a passage and its evidence). API keys are never written.
 """
 
 import json

@@ -57,12 +57,7 @@ def legend(threshold: float, words: Language = IN_ENGLISH) -> str:
 def sentence(
     weight: Weight, n_passages: int, kind: StatementType, words: Language = IN_ENGLISH
 ) -> str:
-    """Describe the result of one reading.
-
-    >>> from pincite.judgement.confirmation import Weight
-    >>> sentence(Weight(Outcome.NO_EVIDENCE, None, 0), 0, StatementType.DESCRIPTIVE)
-    'nothing relevant was found'
-    """
+    """Describe the result of one reading."""
     say = words.say
     if weight.outcome is Outcome.NOT_JUDGED:
         return say("not judged: it %(kind)s") % {"kind": say(KINDS[kind])}
@@ -125,11 +120,7 @@ def unused_pages(
 
 
 def signed(doc: float | None) -> str:
-    """Format a degree with its sign and two decimals.
-
-    >>> signed(0.3), signed(-1.0), signed(None)
-    ('+0.30', '−1.00', '')
-    """
+    """Format a degree with its sign and two decimals; empty for None."""
     if doc is None:
         return ""
     return f"{doc:+.2f}".replace("-", "−")
