@@ -4,7 +4,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.text.passages import PASSAGE_WORDS, WIDE_WORDS, apart, around, cited_passages, passages
+from pincite.text.passages import PASSAGE_WORDS, WIDE_WORDS, around, cited_passages, passages
 from pincite.types import Document, Passage, Span
 
 words = st.lists(st.sampled_from(["bridge", "river", "opened.", "in", "1911.", "\n", "é"]))
@@ -90,22 +90,3 @@ def test_a_window_is_never_less_than_what_it_is_around() -> None:
     whole = Span(0, len(long.text))
     assert around(long, Span(10, 40), 2) == whole
     assert around(long, Span(0, 3), 1).of(long.text) == "One two three four five."
-
-
-@given(words)
-def test_what_stands_apart_is_a_cited_passage_that_shares_nothing(some: list[str]) -> None:
-    found = document(" ".join(some * 40))
-    every = cited_passages(found)
-    for chosen in every:
-        others = apart(found, chosen.span)
-        assert set(others) <= set(every)
-        for other in others:
-            assert other.span.end <= chosen.span.start or chosen.span.end <= other.span.start
-
-
-def test_what_stands_apart_is_as_wide() -> None:
-    found = document(" ".join(sentence(20, f"w{n}") for n in range(40)))
-    narrow, wide = (Span(0, found.text.index(f"W{n}") - 1) for n in (5, 12))
-    assert max(len(p.text.split()) for p in apart(found, narrow)) == PASSAGE_WORDS
-    assert all(PASSAGE_WORDS < len(p.text.split()) <= WIDE_WORDS for p in apart(found, wide))
-    assert apart(found, Span(0, len(found.text))) == []

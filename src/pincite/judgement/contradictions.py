@@ -305,7 +305,7 @@ def _of_contrary(part: str, claim: str, read: _Read) -> Contradiction | None:
         mine, theirs = found[0]
         if not _is_about(mine, theirs, part, sentence) or not _at_one_time(part, sentence, read):
             continue
-        if antonyms.tells_of_events(mine) and not any(v.dates for v in values_of(part)):
+        if antonyms.are_events(mine) and not any(v.dates for v in values_of(part)):
             continue  # what was opened once may be closed now
         rest = re.sub(rf"\b{mine}\b", " ", part, flags=re.IGNORECASE)
         if _says(rest, sentence, read, _REST_OF_TURN):
@@ -342,7 +342,7 @@ def _is_about(mine: str, theirs: str, part: str, sentence: str) -> bool:
         sides = ("before", _stems(before)[-2:]), ("behind", _stems(behind)[:2])
         return {(side, stem) for side, stems in sides for stem in stems}
 
-    if antonyms.turns_all(mine):
+    if antonyms.reverses_sentence(mine):
         return bool(neighbours(mine, part) & neighbours(theirs, sentence))
     return compared(mine, part) == compared(theirs, sentence) != ""
 

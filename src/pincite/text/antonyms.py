@@ -46,21 +46,23 @@ def contrasts(claim: str, quote: str) -> list[tuple[str, str]]:
 
 # Axes whose antonyms reverse a sentence wherever they occur. "Later" and "first" may belong to
 # another part of it; "born" and "died" are two facts about one person.
-_TURNING = frozenset(
-    "increase largest won accepted opened destroyed northern eastern majority success enabled deep "
-    "acquitted guilty permanent".split()
-)
+_REVERSING = {
+    _SIDE_OF[word][0]
+    for word in (
+        "increase largest won accepted opened destroyed northern eastern majority success enabled "
+        "deep acquitted guilty permanent"
+    ).split()
+}
+_RELATIVE = frozenset("more less fewer higher lower lowered most".split())  # more or less of what?
 
 
-def turns_all(word: str) -> bool:
+def reverses_sentence(word: str) -> bool:
     """Whether the antonym of `word` reverses the whole sentence."""
-    axis, _ = _SIDE_OF.get(word.lower(), (-1, 0))
-    if word.lower() in ("more", "less", "fewer", "higher", "lower", "lowered", "most"):
-        return False  # depends on what is more or less
-    return any(_SIDE_OF[each][0] == axis for each in _TURNING)
+    word = word.lower()
+    return word not in _RELATIVE and _SIDE_OF.get(word, (-1, 0))[0] in _REVERSING
 
 
-def tells_of_events(word: str) -> bool:
+def are_events(word: str) -> bool:
     """Whether both can happen to a thing in turn: "opened" and "closed"."""
     return _SIDE_OF.get(word.lower(), (-1, 0))[0] == _SIDE_OF["opened"][0]
 

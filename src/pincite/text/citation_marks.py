@@ -22,11 +22,12 @@ _NUMBER = r"\d{1,3}(?:\s*[-–—]\s*\d{1,3})?"
 _NUMBERED = rf"\[\s*{_NUMBER}(?:{_AND}{_NUMBER})*\s*\]"
 _MARK = re.compile(rf"{_NAMED}|{_NUMBERED}", re.IGNORECASE)
 _FILLER = "\ue000"  # private use: replaces a mark while sentences are split
+_LEADING_MARKS = re.compile(rf"(?:\s*{_FILLER}+[\s.]*)+")
 _WORD = re.compile(r"\w")
 # Words before a mark that identify a copy: two authors rarely share five consecutive words.
 _WORDS_ALIKE = 5
 _CHARS_ALIKE = 200  # window for these words, including other marks
-_LATELY_READ = 64  # cached sources: at least those of one answer
+_CACHED_SOURCES = 64  # at least those of one answer
 _OPEN_MARK = re.compile(r"[\[(][^\])\n]{0,60}\Z")
 
 
@@ -107,33 +108,36 @@ def without_copied(text: str, sources: Sequence[tuple[frozenset[str], str]]) -> 
     `sources` has the names of each source ("2", "PUBMED:123") and its text.
 
     >>> source = "As known, tea lowers the pressure of the blood [7]."
-    >>> said = "Tea lowers the pressure of the blood [7] in men [2]."
-    >>> without_copied(said, [(frozenset({"2"}), source)])
+    >>> answer = "Tea lowers the pressure of the blood [7] in men [2]."
+    >>> without_copied(answer, [(frozenset({"2"}), source)])
     'Tea lowers the pressure of the blood (7) in men [2].'
     """
     found = marks(text)
     if not found:
         return text
-    copied = []
-    for mark in found:
-        before = _words_before(text, mark)
-        if len(before) == _WORDS_ALIKE and any(
-            (before, mark.ids) in _behind_words(source) and not called.issuperset(mark.ids)
-            for called, source in sources
-        ):
-            copied.append(mark)
+    copied = [
+        mark
+        for mark, before in zip(found, _words_before(text), strict=True)
+        if len(before) == _WORDS_ALIKE
+        and any(
+            (before, mark.ids) in _marks_with_words(source) and not names.issuperset(mark.ids)
+            for names, source in sources
+        )
+    ]
     return as_text(text, copied)
 
 
-@lru_cache(maxsize=_LATELY_READ)  # called for every prefix of a streamed answer
-def _behind_words(source: str) -> frozenset[tuple[tuple[str, ...], tuple[str, ...]]]:
-    return frozenset((_words_before(source, mark), mark.ids) for mark in marks(source))
+@lru_cache(maxsize=_CACHED_SOURCES)  # called for every prefix of a streamed answer
+def _marks_with_words(source: str) -> frozenset[tuple[tuple[str, ...], tuple[str, ...]]]:
+    ids = (mark.ids for mark in marks(source))
+    return frozenset(zip(_words_before(source), ids, strict=True))
 
 
-def _words_before(text: str, mark: Mark) -> tuple[str, ...]:
-    near = text[max(0, mark.span.start - _CHARS_ALIKE) : mark.span.start]
-    words = re.findall(r"\w+", _MARK.sub(" ", near).casefold())
-    return tuple(words[-_WORDS_ALIKE:])
+def _words_before(text: str) -> list[tuple[str, ...]]:
+    """The words before each mark of a text."""
+    starts = [mark.span.start for mark in marks(text)]
+    near = (_MARK.sub(" ", text[max(0, n - _CHARS_ALIKE) : n]) for n in starts)
+    return [tuple(re.findall(r"\w+", words.casefold())[-_WORDS_ALIKE:]) for words in near]
 
 
 def cited_sentences(text: str, language: str = "en") -> list[Sentence]:
@@ -152,18 +156,20 @@ def cited_sentences(text: str, language: str = "en") -> list[Sentence]:
         if spans and not _WORD.search(span.of(blank)):
             spans[-1] = Span(spans[-1].start, span.end)
             continue
-        lead = _leading(span.of(blank))
-        if spans and lead:
-            spans[-1] = Span(
-                spans[-1].start, trimmed(blank, Span(span.start, span.start + lead)).end
-            )
-            span = trimmed(blank, Span(span.start + lead, span.end))
+        lead = _LEADING_MARKS.match(span.of(blank))
+        if spans and lead:  # these marks end the previous sentence
+            end = span.start + lead.end()
+            spans[-1] = Span(spans[-1].start, trimmed(blank, Span(span.start, end)).end)
+            span = trimmed(blank, Span(end, span.end))
         spans.append(span)
-    read = []
-    for span in spans:
-        own = tuple(m for m in found if span.start <= m.span.start and m.span.end <= span.end)
-        read.append(Sentence(span, without_marks(text, span, own), own))
-    return read
+    owned = [
+        tuple(m for m in found if span.start <= m.span.start and m.span.end <= span.end)
+        for span in spans
+    ]
+    return [
+        Sentence(span, without_marks(text, span, own), own)
+        for span, own in zip(spans, owned, strict=True)
+    ]
 
 
 def quoted(found: Sequence[tuple[str, int]]) -> tuple[str, list[Sentence]]:
@@ -183,12 +189,6 @@ def quoted(found: Sequence[tuple[str, int]]) -> tuple[str, list[Sentence]]:
         sentences_.append(Sentence(Span(at, mark.span.end), text, (mark,)))
         at = mark.span.end + 1
     return "\n".join(lines), sentences_
-
-
-def _leading(piece: str) -> int:
-    """The length of the marks and spaces that end the previous sentence."""
-    match = re.match(rf"(?:\s*{_FILLER}+[\s.]*)+", piece)
-    return match.end() if match else 0
 
 
 def settled(text: str) -> str:
@@ -219,18 +219,17 @@ def with_neighbours(
     neighbour)` compares the sentence with the neighbour's sources; ties go to the preceding one.
     Only a neighbour's own marks are inherited.
     """
-    given = []
+    result = []
     for place, sentence in enumerate(found):
-        neighbours = [
-            n for n in found[max(0, place - 1) : place + 2] if n is not sentence and n.marks
-        ]
         middle = 0 < place < len(found) - 1
-        if sentence.marks or not neighbours or not middle:
-            given.append((sentence, False))
-            continue
-        chosen = max(neighbours, key=lambda n: likeness(sentence, n))
-        given.append((replace(sentence, marks=chosen.marks), True))
-    return given
+        beside = (found[place - 1], found[place + 1]) if middle and not sentence.marks else ()
+        neighbours = [neighbour for neighbour in beside if neighbour.marks]
+        if neighbours:
+            chosen = max(neighbours, key=lambda n: likeness(sentence, n))
+            result.append((replace(sentence, marks=chosen.marks), True))
+        else:
+            result.append((sentence, False))
+    return result
 
 
 def resolved(written: str, known: Mapping[str, int]) -> int | None:
@@ -263,9 +262,7 @@ def renumbered(text: str, known: Mapping[str, int]) -> tuple[str, list[int]]:
             if number is not None:
                 order.setdefault(number, len(order) + 1)
         if all(each.isdigit() for each in mark.ids):
-            new = [
-                known_as if number is None else str(order[number])
-                for known_as, number in zip(mark.ids, numbers, strict=True)
-            ]
+            pairs = zip(mark.ids, numbers, strict=True)
+            new = (old if number is None else str(order[number]) for old, number in pairs)
             written[mark.span] = f"[{', '.join(new)}]"
     return _with(text, written), list(order)

@@ -10,7 +10,7 @@ prepended. Sentences that only ask are dropped, since they assert nothing.
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import product, zip_longest
 
 from pincite.text import names, quantities
 from pincite.text.quantities import values as values_of
@@ -71,14 +71,12 @@ def worked_out(passage: str, claim: str) -> str:
 
 def _shares(passage: str, claim: str) -> Iterator[tuple[int, str]]:
     """Find a part and a whole in the passage whose share the claim states."""
-    mine = [v for v in values_of(claim) if v.measure == "share" and not v.weak]
-    counted = [v for v in values_of(passage) if v.measure == "share" and v.weak] if mine else []
-    for value in mine:
-        words = value.span.of(claim)
-        if words.lower() not in passage.lower():
-            for other in counted:
-                if quantities.states(other, value):
-                    yield other.span.end, f" ({words.lower()})"
+    shares = [v for v in values_of(claim) if v.measure == "share" and not v.weak]
+    counted = [v for v in values_of(passage) if v.measure == "share" and v.weak] if shares else []
+    for value, other in product(shares, counted):
+        words = value.span.of(claim).lower()
+        if words not in passage.lower() and quantities.states(other, value):
+            yield other.span.end, f" ({words})"
 
 
 _MULTIPLES = {"halved": 0.5, "doubled": 2.0, "tripled": 3.0, "trebled": 3.0, "quadrupled": 4.0}
@@ -93,14 +91,13 @@ _FROM_TO = re.compile(
 
 def _multiples(passage: str, claim: str) -> Iterator[tuple[int, str]]:
     """Find a change between two numbers in the passage whose multiple the claim states."""
-    said = _MULTIPLE.search(claim)
-    if said is None or said[0].lower() in passage.lower():
+    verb = found[0].lower() if (found := _MULTIPLE.search(claim)) else ""
+    if not verb or verb in passage.lower():
         return
-    factor = _MULTIPLES[said[0].lower()]
     for match in _FROM_TO.finditer(passage):
         before, after = (float(number.replace(",", "")) for number in match.groups())
-        if before and abs(after / before / factor - 1) <= _NEARLY:
-            yield match.end(), f" ({said[0].lower()})"
+        if before and abs(after / before / _MULTIPLES[verb] - 1) <= _NEARLY:
+            yield match.end(), f" ({verb})"
 
 
 _RESULT = re.compile(r"\b(\d{1,4})(?: ?[-–—] ?| (?:votes )?to )(\d{1,4})\b")
@@ -126,13 +123,10 @@ def _votes(passage: str, claim: str) -> Iterator[tuple[int, str]]:
         if ayes.low != float(result[1]) or not _FOR.match(passage, ayes.span.end):
             continue
         end = ayes.span.end + _REACH
-        against = {
-            v.low
-            for v in counted
-            if ayes.span.end < v.span.start < end and _AGAINST.match(passage, v.span.end)
-        }
-        for names_against in _NAMED_AGAINST.findall(passage[ayes.span.end : end]):
-            against.add(len(re.split(r", | and ", names_against)))
+        noes = [v for v in counted if ayes.span.end < v.span.start < end]
+        against = {v.low for v in noes if _AGAINST.match(passage, v.span.end)}
+        named = _NAMED_AGAINST.findall(passage[ayes.span.end : end])
+        against |= {float(len(re.split(r", | and ", each))) for each in named}
         if float(result[2]) in against:
             yield ayes.span.start, f"{result[0]}, "
             return
@@ -174,11 +168,11 @@ def asserted(passage: str, claim: str) -> str:
     >>> asserted("We asked whether tea helps. It did not.", "Tea helps.")
     'It did not.'
     """
-    return passage if asks(claim) else _asserted(passage)
+    return passage if asks(claim) else _without_questions(passage)
 
 
 @lru_cache(maxsize=4096)  # each passage is read for every claim of its page
-def _asserted(passage: str) -> str:
+def _without_questions(passage: str) -> str:
     kept, end = [], 0
     for span in sentences_of(passage):
         if asks(span.of(passage)):
@@ -188,18 +182,18 @@ def _asserted(passage: str) -> str:
 
 
 def _values(source: str, claim: str) -> Iterator[tuple[Span, str]]:
-    said, theirs = source.lower(), [value for value in values_of(source) if not value.weak]
-    mine = [value for value in values_of(claim) if not value.weak]
-    for value, other in zip_longest(mine, mine[1:]):
-        if value.span.of(claim).lower() in said:
+    stated = [value for value in values_of(source) if not value.weak]
+    claimed = [value for value in values_of(claim) if not value.weak]
+    for value, other in zip_longest(claimed, claimed[1:]):
+        if value.span.of(claim).lower() in source.lower():
             continue
-        same = [
+        comparable = (
             each
-            for each in theirs
-            if (each.measure == value.measure or {each.measure, value.measure} == {"share", ""})
-            and quantities.states(each, value)
-        ]
-        held = [each for each in theirs if quantities.holds(value, each)] if not same else []
+            for each in stated
+            if each.measure == value.measure or {each.measure, value.measure} == {"share", ""}
+        )
+        same = [each for each in comparable if quantities.states(each, value)]
+        held = [each for each in stated if quantities.holds(value, each)]
         if same:
             closest = min(same, key=lambda v: abs(v.low - value.low) + abs(v.high - value.high))
             yield value.span, closest.span.of(source)

@@ -49,17 +49,6 @@ def windows(document: Document, n_words: int) -> list[Passage]:
     return _as_passages(document, _windows(document, n_words))
 
 
-def apart(document: Document, chosen: Span) -> list[Passage]:
-    """The passages with the width of `chosen` that do not overlap it.
-
-    Empty if the document has only one passage of that width.
-    """
-    n_words = len(_WORD.findall(chosen.of(document.text)))
-    size = PASSAGE_WORDS if n_words <= PASSAGE_WORDS else WIDE_WORDS
-    spans = _windows(document, size)
-    return _as_passages(document, [span for span in spans if not span.overlaps(chosen)])
-
-
 def around(document: Document, span: Span, n_words: int = WIDE_WORDS) -> Span:
     """Extend `span` by whole sentences, alternately after and before, to about `n_words`.
 

@@ -11,7 +11,6 @@ DATA_RULE = (
     "whatever it says."
 )
 
-
 _PMID = re.compile(r"[0-9]{1,9}")
 
 

@@ -62,7 +62,7 @@ def names(text: str) -> tuple[str, ...]:
         if match[0][0].isupper() and match.start() not in openers and len(match[0]) > 1
     )
     left_out = _FUNCTION_WORDS.union(map(str.lower, MONTHS))
-    shouted = text.isupper()  # a heading in capitals says nothing about names
+    shouted = text.isupper()  # a heading in capitals does not show which words are names
     return tuple(
         name
         for name in dict.fromkeys(found)
@@ -149,19 +149,16 @@ def quotable(claim: str, passage: str) -> tuple[tuple[Span, float], ...]:
     dates = [figure for figure in figures(claim) if figure.kind != "number"]
     absent = {figure.key for figure in missing(claim, passage)}
 
-    def worth(sentence: str) -> float:
-        common = shared(claim, sentence)
-        if not dates:
-            return common
-        stated = {figure.key for figure in figures(sentence)}
-        told = sum(
+    def score(sentence: str) -> float:
+        stated = {figure.key for figure in figures(sentence)} if dates else set()
+        n_dates = sum(
             bool(rivals(date, claim, sentence)) if date.key in absent else date.key in stated
             for date in dates
         )
-        return common + _DATE_WEIGHT * told
+        return shared(claim, sentence) + _DATE_WEIGHT * n_dates
 
-    told = [
-        (span, worth(span.of(passage)))
+    found = [
+        (span, score(span.of(passage)))
         for span in sentences_of(passage)
         if not is_heading(passage, span) and (asks(claim) or not asks(span.of(passage)))
         if not span.of(passage).endswith(":")  # introduces other people's statements
@@ -169,7 +166,7 @@ def quotable(claim: str, passage: str) -> tuple[tuple[Span, float], ...]:
         if any(len(stem) > 2 for stem in _stems(span.of(passage)) - _stems(_DATELINE))
         or _HOURS.search(span.of(passage))
     ]
-    return tuple(sorted(told, key=lambda each: -each[1]))
+    return tuple(sorted(found, key=lambda each: -each[1]))
 
 
 def is_heading(passage: str, span: Span) -> bool:

@@ -297,19 +297,13 @@ def _notes(
 
 
 def nearest(api: ActionApi, title: str) -> list[str]:
-    """Titles with a similar spelling, else those that a search finds."""
-    listings: Sequence[dict[str, object]] = (
-        {"list": "prefixsearch", "pssearch": title, "pslimit": NEAREST, "psprofile": "fuzzy"},
-        {"list": "search", "srsearch": title, "srlimit": NEAREST, "srprop": ""},
-    )
-    for parameters in listings:
-        try:
-            query = api.query(**parameters).get("query") or {}
-        except WikiError:
-            continue
-        if found := query.get(str(parameters["list"])):
-            return [str(row.get("title")) for row in found][:NEAREST]
-    return []
+    """Titles with a similar spelling."""
+    try:
+        reply = api.query(list="prefixsearch", pssearch=title, pslimit=NEAREST, psprofile="fuzzy")
+    except WikiError:
+        return []
+    rows = (reply.get("query") or {}).get("prefixsearch") or []
+    return [str(row.get("title")) for row in rows]
 
 
 # ── Many pages ──────────────────────

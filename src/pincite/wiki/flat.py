@@ -21,7 +21,6 @@ DEBRIS = re.compile(
     r"|(?<=[(\[])[\s;,]+(?=\w)|[ ]+(?=\)|[,.;:](?:\s|$))|(?<=\()[ ]+"
 )
 
-
 MAX_TABLES = 20  # nesting depth; more indicates broken markup rather than tables
 MAX_LEAD = 1500  # characters of a list's lead-in, which is copied to each item
 MAX_ROW = 300  # characters of earlier cells kept as a cell's row

@@ -5,7 +5,6 @@ open another template, a link or a tag, sign, or change the page.
 """
 
 import re
-from collections.abc import Mapping
 from urllib.parse import quote as percent_encode
 
 # Characters with a meaning in wikitext, and the entities that display them. The pipe has its own
@@ -24,37 +23,15 @@ _ADDRESS = re.compile(r"https?://[^/\s]", re.IGNORECASE)
 _SAFE_IN_URL = "%/:?#@!$&'()*+,;=-._~"
 
 
-def failed_verification(*, month_year: str, reason: str) -> str:
-    """The tag for a reference that does not support its sentence.
+def template(name: str, **parameters: str | None) -> str:
+    """A template with escaped parameters; empty ones are omitted, and "_" in a name is "-".
 
-    >>> failed_verification(month_year="November 2026", reason="Source says 1911 | 1912")
+    >>> template("failed verification", date="November 2026", reason="Source says 1911 | 1912")
     '{{failed verification|date=November 2026|reason=Source says 1911 {{!}} 1912}}'
     """
-    return _template("failed verification", {"date": month_year, "reason": reason})
-
-
-def citation_needed(*, month_year: str) -> str:
-    """The tag for a sentence without a reference."""
-    return _template("citation needed", {"date": month_year})
-
-
-def cite_web(
-    *,
-    url: str,
-    title: str,
-    access_date: str,
-    date: str | None = None,
-    quote: str | None = None,
-) -> str:
-    """A citation template for a page; empty fields are omitted. Raises as `escape_url`."""
-    parameters = {
-        "url": escape_url(url),
-        "title": title,
-        "date": date,
-        "access-date": access_date,
-        "quote": quote,
-    }
-    return _template("cite web", parameters)
+    given = {key.replace("_", "-"): value for key, value in parameters.items() if value}
+    escaped = {k: escape_url(v) if k == "url" else escape_parameter(v) for k, v in given.items()}
+    return "{{" + "|".join([name, *(f"{key}={value}" for key, value in escaped.items())]) + "}}"
 
 
 def archive_parameters(*, url: str | None, date: str | None, status: str) -> str:
@@ -65,10 +42,6 @@ def archive_parameters(*, url: str | None, date: str | None, status: str) -> str
         "url-status": status,
     }
     return "".join(f"|{key}={value}" for key, value in parameters.items() if value)
-
-
-def reference(template: str) -> str:
-    return f"<ref>{template}</ref>"
 
 
 def escape_parameter(text: str) -> str:
@@ -94,12 +67,3 @@ def escape_url(url: str) -> str:
     encoded = percent_encode(re.sub("[\ud800-\udfff]", "\ufffd", url), safe=_SAFE_IN_URL)
     special = re.compile(r"'{2,}|~{3,}|__")
     return special.sub(lambda run: "".join(f"%{ord(char):02X}" for char in run[0]), encoded)
-
-
-def _template(name: str, parameters: Mapping[str, str | None]) -> str:
-    given = {
-        key: value if key == "url" else escape_parameter(value)
-        for key, value in parameters.items()
-        if value
-    }
-    return "{{" + "|".join([name, *(f"{key}={value}" for key, value in given.items())]) + "}}"

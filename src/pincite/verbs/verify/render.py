@@ -209,7 +209,7 @@ def tag(finding: Finding, today: date) -> str | None:
     reason = f"The cited source does not seem to state {wording.quoted(finding.missing) or 'this'}"
     if closest.quoted:
         reason += f"; closest passage: “{cells.shortened(closest.quoted, MAX_REASON_QUOTE)}”"
-    return suggest.failed_verification(month_year=f"{today:%B %Y}", reason=reason)
+    return suggest.template("failed verification", date=f"{today:%B %Y}", reason=reason)
 
 
 def reference(suggestion: Suggestion, today: date) -> str | None:
@@ -218,15 +218,15 @@ def reference(suggestion: Suggestion, today: date) -> str | None:
     likely = suggestion.evidence.prob_supported >= aggregation.PROPOSED_FROM
     if not likely or not passage.url.startswith(("http://", "https://")):
         return None
-    return suggest.reference(
-        suggest.cite_web(
-            url=passage.url,
-            title=cells.one_line(passage.title) or passage.url,
-            date=suggestion.published,
-            access_date=today.isoformat(),
-            quote=cells.one_line(suggestion.evidence.quoted) or None,
-        )
+    citation = suggest.template(
+        "cite web",
+        url=passage.url,
+        title=cells.one_line(passage.title) or passage.url,
+        date=suggestion.published,
+        access_date=today.isoformat(),
+        quote=cells.one_line(suggestion.evidence.quoted) or None,
     )
+    return f"<ref>{citation}</ref>"
 
 
 def archived(result: CitationResult) -> str | None:
@@ -397,7 +397,7 @@ def to_paste(found: Finding | Uncited, today: date) -> list[str]:
     if isinstance(found, Finding):
         texts += [tag(found, today), *map(archived, found.citations)]
     elif not found.claim.tags:  # else an editor already asked for a citation
-        texts.append(suggest.citation_needed(month_year=f"{today:%B %Y}"))
+        texts.append(suggest.template("citation needed", date=f"{today:%B %Y}"))
     texts += [reference(suggestion, today) for suggestion in found.suggestions[:1]]
     return list(filter(None, texts))
 
