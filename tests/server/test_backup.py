@@ -43,7 +43,7 @@ def open_site(settings: ServerSettings) -> Iterator[Site]:
 def fill(settings: ServerSettings) -> tuple[str, str]:
     """A finished job and a corpus; returns their ids."""
     with open_site(settings) as site:
-        job, _ = site.jobs.submit("local", "verify", WORDS, {"text": WORDS})
+        job = site.jobs.submit("local", "verify", WORDS, {"text": WORDS})
         site.jobs.take("w")
         site.jobs.finish(job.job_id, "w", Status.DONE, result='{"x": 1}', files={"article": {}})
         entry = site.corpora.add("local", "Mine")
@@ -66,7 +66,7 @@ def test_everything_comes_back(settings: ServerSettings, tmp_path: Path) -> None
     assert file.stat().st_mode & 0o777 == 0o600
     assert inspect(file) == done
     with open_site(settings) as site:  # what happened afterwards is not in it
-        later, _ = site.jobs.submit("local", "verify", "later", {"text": "x"})
+        later = site.jobs.submit("local", "verify", "later", {"text": "x"})
     target = ServerSettings(data=str(tmp_path / "new"))
     restore(target, file)
     with open_site(target) as site:
@@ -79,7 +79,7 @@ def test_everything_comes_back(settings: ServerSettings, tmp_path: Path) -> None
         assert entry
         assert entry.address == target.folder / "corpora" / corpus_id
         assert (entry.address / "g1" / "documents").read_bytes() == bytes(range(256)) * 100
-        new, _ = site.jobs.submit("local", "verify", "goes on", {"text": "x"})
+        new = site.jobs.submit("local", "verify", "goes on", {"text": "x"})
         assert new.ahead == 0
     assert all(part.well for part in examined(target)), list(examined(target))
 
@@ -218,7 +218,7 @@ def test_what_is_not_well_is_said(settings: ServerSettings) -> None:
     _, corpus_id = fill(settings)
     assert [part.well for part in examined(settings)] == [True] * 6
     with open_site(settings) as site:
-        job, _ = site.jobs.submit("local", "verify", "t", {"text": "x"})
+        job = site.jobs.submit("local", "verify", "t", {"text": "x"})
         site.jobs.take("w")
         with site.database.writing() as connection:
             connection.execute(sa.update(jobs).where(jobs.c.job_id == job.job_id).values(lease=1.0))

@@ -79,7 +79,7 @@ def corpus_id(client: TestClient, site: Site) -> str:
 
 
 def ended(site: Site, kind: Kind, result: str, **request: Any) -> str:
-    job, _ = site.jobs.submit("local", kind, "A title", request)
+    job = site.jobs.submit("local", kind, "A title", request)
     assert site.jobs.take("w")
     site.jobs.finish(job.job_id, "w", Status.DONE, result=result)
     return job.job_id
@@ -365,12 +365,12 @@ def test_a_question_takes_its_filters_along(client: TestClient, site: Site, corp
 
 
 def test_sentences_wait_in_grey_until_they_are_verified(client: TestClient, site: Site) -> None:
-    job, _ = site.jobs.submit("local", "ask", "A question", {"question": "Q"})
+    job = site.jobs.submit("local", "ask", "A question", {"question": "Q"})
     site.jobs.take("w")
     (checked, *_) = ask_samples.everything().answers[0].sentences
     verified = values_of(checked, 4)
     events = [("draft", {"after": 0, "texts": ["One <b>.", "Two."]}), ("sentence", verified)]
-    site.jobs.tell(job.job_id, "w", events)
+    site.jobs.add_events(job.job_id, "w", events)
     page = client.get(f"/jobs/{job.job_id}").text
     shown = page[page.index('<ol class="answer growing">') :]
     assert "Two." in shown
@@ -459,14 +459,13 @@ def test_hostile_names_stay_names(make_site: Callable[..., Site]) -> None:
             site.people.accounts.add(text, Role.READER)
         with contextlib.suppress(PinciteError):
             site.corpora.add(owner, text, about=text, shared=Shared.EVERYBODY)
-        site.people.audit.record(owner, text, text, {text: text})
     unread = [{"file": t, "place": t, "reason": "undecodable", "detail": t} for t in texts]
     counts = {f"n_{each}": 1 for each in ("added", "changed", "unchanged", "removed")}
     found = filled(Ingested, {**counts, "n_problems": 9, "problems": unread, "complete": True})
-    job, _ = site.jobs.submit(owner, "ingest", texts[0], {"corpus": "x"})
+    job = site.jobs.submit(owner, "ingest", texts[0], {"corpus": "x"})
     site.jobs.take("w")
     site.jobs.finish(job.job_id, "w", Status.DONE, result=json.dumps(found))
-    for path in ("/admin/accounts", "/admin/audit", "/corpora", "/history", f"/jobs/{job.job_id}"):
+    for path in ("/admin/accounts", "/corpora", "/history", f"/jobs/{job.job_id}"):
         page = admin.client.get(path)
         assert page.status_code == 200
         assert_harmless(page.text)

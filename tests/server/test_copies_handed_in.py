@@ -73,7 +73,7 @@ def test_only_findings_that_are_there_and_known_again(client: TestClient, site: 
         assert hand_in(client, job_id, wrong, file).status_code == 404, wrong
     reply = hand_in(client, job_id, oral, file)
     assert (reply.status_code, reply.json()["code"]) == (422, "unknown_source")
-    other, _ = site.jobs.submit("local", "verify", "t", {"text": "x"})
+    other = site.jobs.submit("local", "verify", "t", {"text": "x"})
     assert hand_in(client, other.job_id, book, file).status_code == 404
     assert client.post(f"/jobs/{other.job_id}/nothing").status_code == 404
     reply = client.post(f"/api/v1{page_of(job_id, book)}", json={})

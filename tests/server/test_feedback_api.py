@@ -77,7 +77,7 @@ def finished(site: Site) -> Callable[..., str]:
     """Jobs that have ended with a result of each kind."""
 
     def finish(kind: Kind, owner: str = "local", result: Any = None) -> str:
-        job, _ = site.jobs.submit(owner, kind, "A title", {})
+        job = site.jobs.submit(owner, kind, "A title", {})
         assert site.jobs.take("w")
         text = json.dumps(RESULTS[kind] if result is None else result)
         site.jobs.finish(job.job_id, "w", Status.DONE, result=text)
@@ -157,7 +157,7 @@ def test_a_reading_becomes_a_row_of_a_test_set(
 def test_what_cannot_be_said(client: TestClient, site: Site, finished: Callable[..., str]) -> None:
     job_id = finished("verify")
     readings = finished("check", result={"readings": []})
-    unfinished = site.jobs.submit("local", "ask", "A question", {})[0].job_id
+    unfinished = site.jobs.submit("local", "ask", "A question", {}).job_id
     for body, status, code in (
         ({"item": "nothing"}, 422, "unknown_item"),
         ({"item": "c0ffee/r1", "label": "confirmed"}, 422, "invalid_setting"),

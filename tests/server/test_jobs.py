@@ -12,7 +12,6 @@ from pincite.server.database import Database
 from pincite.server.jobs import (
     MAX_ATTEMPTS,
     JobStore,
-    KeyReused,
     QueueFull,
     Status,
     TooManyOfYours,
@@ -22,32 +21,32 @@ from pincite.server.tables import now
 REQUEST = {"example": "article"}
 
 
-def submit(store: JobStore, name: str = "t", key: str | None = None, **request: Any) -> str:
-    job, _ = store.submit("local", "verify", name, request or REQUEST, key)
-    return job.job_id
+def submit(store: JobStore, name: str = "t", **request: Any) -> str:
+    return store.submit("local", "verify", name, request or REQUEST).job_id
 
 
 def kinds(store: JobStore, job_id: str) -> list[str]:
     return [event.kind for event in store.events(job_id)]
 
 
-def test_the_oldest_is_taken_first_and_those_behind_it_know_their_place(store: JobStore) -> None:
-    first, second, third = (submit(store, title) for title in "abc")
-    assert [store.get(each).ahead for each in (first, second, third)] == [0, 1, 2]  # type: ignore[union-attr]
+def test_the_oldest_job_is_taken_first(store: JobStore) -> None:
+    first, _, _ = (submit(store, title) for title in "abc")
     taken = store.take("w")
     assert taken
     assert (taken.job_id, taken.status, taken.attempts) == (first, Status.RUNNING, 1)
-    assert [job.ahead for job in store.listed("local", 10)] == [1, 0, 0]
     assert store.counts()[Status.QUEUED] == 2
 
 
 def test_a_job_ends_with_its_result_and_files(store: JobStore) -> None:
     job_id = submit(store)
     store.take("w")
-    store.tell(job_id, "w", [("article", {"title": "A"}), ("judged", {"done": 1})])
-    store.entitle(job_id, "w", "The real title")
+    store.add_events(job_id, "w", [("article", {"title": "A"}), ("judged", {"done": 1})])
     assert store.finish(
-        job_id, "w", Status.DONE, result='{"a": "ü\\ud800"}', files={"article": {"x": 1}}
+        job_id,
+        "w",
+        Status.DONE,
+        result='{"a": "ü\\ud800"}',
+        files={"article": {"title": "The real title"}},
     )
     job = store.get(job_id)
     assert job
@@ -55,7 +54,7 @@ def test_a_job_ends_with_its_result_and_files(store: JobStore) -> None:
     assert job.status is Status.DONE
     assert job.title == "The real title"
     assert store.result(job_id) == b'{"a": "\xc3\xbc\\ud800"}'
-    assert store.file(job_id, "article") == {"x": 1}
+    assert store.file(job_id, "article") == {"title": "The real title"}
     assert store.file(job_id, "none") is None
     numbers = [event.number for event in store.events(job_id)]
     assert numbers == [1, 2, 3, 4, 5]
@@ -69,42 +68,27 @@ def test_a_text_that_was_sent_is_kept_apart(store: JobStore) -> None:
     job = store.get(job_id)
     assert job
     assert job.request == {"title": "x"}
-    assert store.whole_request(job) == {"title": "x", "text": "a long one\ud800"}
-    assert submit(store, key="k", text="a") == submit(store, key="k", text="a")
-    with pytest.raises(KeyReused):
-        submit(store, key="k", text="b")
+    assert store.full_request(job) == {"title": "x", "text": "a long one\ud800"}
 
 
 def test_only_who_holds_a_job_may_tell_and_end_it(store: JobStore) -> None:
     job_id = submit(store)
     store.take("w")
-    store.tell(job_id, "another", [("judged", {})])
-    store.entitle(job_id, "another", "no")
+    store.add_events(job_id, "another", [("judged", {})])
     assert not store.finish(job_id, "another", Status.DONE, result="{}")
     assert not store.renew(job_id, "another")
-    store.give_back(job_id, "another", died=True)
+    store.requeue(job_id, "another", died=True)
     job = store.get(job_id)
     assert job
     assert (job.status, job.title) == (Status.RUNNING, "t")
     assert kinds(store, job_id) == ["queued", "started"]
 
 
-def test_the_same_key_gives_the_same_job_and_another_request_is_refused(store: JobStore) -> None:
-    assert submit(store, key="k") == submit(store, key="k")
-    with pytest.raises(KeyReused):
-        submit(store, key="k", text="another")
-    other, new = store.submit("somebody", "verify", "t", REQUEST, "k")
-    assert new, "keys are each owner's own"
-    assert other.owner == "somebody"
-
-
-def test_a_full_queue_refuses_but_knows_earlier_keys(store: JobStore) -> None:
-    keyed = submit(store, key="k")
-    for _ in range(4):
+def test_a_full_queue_refuses(store: JobStore) -> None:
+    for _ in range(5):
         submit(store)
     with pytest.raises(QueueFull):
         submit(store)
-    assert submit(store, key="k") == keyed
     store.take("w")
     submit(store)
 
@@ -134,9 +118,9 @@ def test_an_abandoned_job_goes_back_and_its_former_worker_has_nothing_to_say(
 ) -> None:
     job_id = submit(store)
     store.take("stopped")
-    assert store.free_abandoned() == []
+    assert store.requeue_abandoned() == []
     late(monkeypatch)
-    assert store.free_abandoned() == [job_id]
+    assert store.requeue_abandoned() == [job_id]
     monkeypatch.undo()
     again = store.take("next")
     assert again
@@ -155,14 +139,14 @@ def test_a_lease_that_ran_out_unnoticed_can_be_renewed(
     store.take("w")
     late(monkeypatch)
     assert store.renew(job_id, "w")
-    assert store.free_abandoned() == []
+    assert store.requeue_abandoned() == []
 
 
 def test_a_job_that_always_brings_its_process_down_fails(store: JobStore) -> None:
     job_id = submit(store)
     for _ in range(MAX_ATTEMPTS):
         assert store.take("w")
-        store.give_back(job_id, "w", died=True)
+        store.requeue(job_id, "w", died=True)
     job = store.get(job_id)
     assert job
     assert job.status is Status.FAILED
@@ -175,7 +159,7 @@ def test_stopping_a_worker_counts_for_nothing(store: JobStore) -> None:
     job_id = submit(store)
     for _ in range(MAX_ATTEMPTS + 1):
         assert store.take("w")
-        store.give_back(job_id, "w", died=False)
+        store.requeue(job_id, "w", died=False)
     job = store.get(job_id)
     assert job
     assert (job.status, job.attempts) == (Status.QUEUED, 0)
@@ -188,7 +172,7 @@ def test_an_abandoned_job_that_was_cancelled_ends(
     store.take("w")
     store.cancel(job_id)
     late(monkeypatch)
-    store.free_abandoned()
+    store.requeue_abandoned()
     assert store.get(job_id).status is Status.CANCELLED  # type: ignore[union-attr]
 
 
@@ -242,23 +226,6 @@ def test_many_workers_never_take_the_same_job(database: Database) -> None:
         assert [e.number for e in store.events(job_id)] == [1, 2, 3]
 
 
-def test_at_once_one_key_makes_one_job_and_the_queue_holds_no_more_than_it_may(
-    database: Database,
-) -> None:
-    store = JobStore(database, queue=5)
-
-    def one(number: int) -> str | None:
-        try:
-            return submit(store, key="same" if number % 2 else None)
-        except QueueFull:
-            return None
-
-    made = at_once(one, 16)
-    assert store.counts()[Status.QUEUED] == 5
-    keyed = {job_id for number, job_id in enumerate(made) if number % 2 and job_id}
-    assert len(keyed) <= 1
-
-
 def test_an_end_and_a_cancellation_at_once_leave_one_of_the_two(database: Database) -> None:
     store = JobStore(database, queue=100)
     for _ in range(8):
@@ -267,7 +234,7 @@ def test_an_end_and_a_cancellation_at_once_leave_one_of_the_two(database: Databa
         acts: list[Callable[[], object]] = [
             lambda job_id=job_id: store.finish(job_id, "w", Status.DONE, result="{}"),  # type: ignore[misc]
             lambda job_id=job_id: store.cancel(job_id),  # type: ignore[misc]
-            lambda job_id=job_id: store.give_back(job_id, "w", died=True),  # type: ignore[misc]
+            lambda job_id=job_id: store.requeue(job_id, "w", died=True),  # type: ignore[misc]
         ]
         at_once(lambda number, acts=acts: acts[number](), 3)  # type: ignore[misc]
         job = store.get(job_id)
@@ -297,7 +264,7 @@ def late(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def of(store: JobStore, owner: str) -> str:
-    job, _ = store.submit(owner, "verify", "t", REQUEST)
+    job = store.submit(owner, "verify", "t", REQUEST)
     return job.job_id
 
 
@@ -306,35 +273,28 @@ def taken(store: JobStore) -> str | None:
     return job.job_id if job else None
 
 
-def places(store: JobStore, *job_ids: str) -> list[int]:
-    return [job.ahead for each in job_ids if (job := store.get(each))]
-
-
-def test_accounts_take_turns_and_each_knows_its_place(store: JobStore) -> None:
+def test_accounts_take_turns(store: JobStore) -> None:
     """Who queues three jobs makes somebody who comes later wait for one of them."""
     many = [of(store, "a") for _ in range(3)]
     late = of(store, "b")
-    assert places(store, many[0], late, many[1], many[2]) == [0, 1, 2, 3]
     for expected in (many[0], late):
         assert taken(store) == expected
         store.finish(expected, "w", Status.DONE, result="{}")
     again = of(store, "b")  # whose last job was begun last
-    assert places(store, many[1], again, many[2]) == [0, 1, 2]
     assert [taken(store) for _ in range(4)] == [many[1], again, many[2], None]
 
 
 def test_one_account_has_so_many_jobs_at_once_and_no_more(database: Database) -> None:
     store = JobStore(database, queue=100, each=2)
-    keyed, _ = store.submit("a", "verify", "t", REQUEST, "k")
+    first = of(store, "a")
     of(store, "a")
     with pytest.raises(TooManyOfYours):
         of(store, "a")
-    assert store.submit("a", "verify", "t", REQUEST, "k") == (keyed, False)
     of(store, "b")
-    assert store.take("w") == store.get(keyed.job_id)
+    assert taken(store) == first
     with pytest.raises(TooManyOfYours):  # one that runs counts
         of(store, "a")
-    store.finish(keyed.job_id, "w", Status.DONE, result="{}")
+    store.finish(first, "w", Status.DONE, result="{}")
     of(store, "a")
 
 
@@ -353,11 +313,11 @@ def test_at_once_one_account_gets_no_more_than_its_share(database: Database) -> 
 def test_sent_files_are_kept_as_long_as_a_job_names_them(store: JobStore) -> None:
     files = [{"stored": "00001", "name": "a.pdf", "n_bytes": 7}]
     asked = {"text": "T", "upload": "u" * 22, "files": files}
-    first, _ = store.submit("anna", "verify", "T", asked)
+    first = store.submit("anna", "verify", "T", asked)
     store.submit("bert", "verify", "T", {"text": "T"})
-    assert store.sent_files() == store.sent_files("anna") == {"u" * 22: 7}
-    assert store.sent_files("bert") == {}
+    assert store.upload_sizes() == store.upload_sizes("anna") == {"u" * 22: 7}
+    assert store.upload_sizes("bert") == {}
     store.cancel(first.job_id)
-    assert store.sent_files() == {"u" * 22: 7}
+    assert store.upload_sizes() == {"u" * 22: 7}
     store.delete([first.job_id])
-    assert store.sent_files() == {}
+    assert store.upload_sizes() == {}

@@ -46,7 +46,7 @@ def test_a_job_from_its_request_to_its_result(client: TestClient, site: Site) ->
     answer = client.post(URL, json=BODY)
     job = answer.json()
     assert answer.headers["location"] == job["links"]["self"] == f"/api/v1/jobs/{job['job_id']}"
-    assert (job["status"], job["ahead"], job["kind"]) == ("queued", 0, "verify")
+    assert (job["status"], job["kind"]) == ("queued", "verify")
     assert job["created"].endswith("+00:00")
     missing = problem(client.get(job["links"]["result"]), 409, "no_result")
     assert missing["detail"] == "There is no result: The job is queued."
@@ -55,19 +55,6 @@ def test_a_job_from_its_request_to_its_result(client: TestClient, site: Site) ->
     assert client.get(job["links"]["result"]).json() == {"x": 1}
     assert client.get(f"{job['links']['self']}/files/article").json() == {"a": 1}
     problem(client.get(f"{job['links']['self']}/files/none"), 404, "not_found")
-
-
-def test_a_key_makes_a_request_that_may_be_sent_twice(client: TestClient) -> None:
-    first, again = (
-        post(client, **{"Idempotency-Key": "k"}),
-        post(client, **{"Idempotency-Key": "k"}),
-    )
-    assert first["job_id"] == again["job_id"] != post(client)["job_id"]
-    other = client.post(URL, json={"text": "x"}, headers={"Idempotency-Key": "k"})
-    problem(other, 409, "idempotency_key_reused")
-    for key in (" ", "\u00e9"):
-        bad = client.post(URL, json=BODY, headers={b"Idempotency-Key": key.encode("latin-1")})
-        problem(bad, 422, "invalid_key")
 
 
 def test_a_full_queue_says_when_to_come_again(make_site: Callable[..., Site]) -> None:

@@ -106,25 +106,15 @@ def test_a_bucket_fills_again(monkeypatch: pytest.MonkeyPatch) -> None:
     at = 1000.0
     monkeypatch.setattr("pincite.server.middleware.time.monotonic", lambda: at)
     bucket = Buckets(2, 60.0)
-    taken = [bucket.take("a") for _ in range(3)]
-    assert [each and each.allowed for each in taken] == [True, True, False]
-    assert taken[2]
-    assert taken[2].seconds == 30
-    other = bucket.take("b")
-    assert other
-    assert other.allowed
+    assert [bucket.take("a") for _ in range(3)] == [0, 0, 30]
+    assert bucket.take("b") == 0
     at += 30
-    again = [bucket.take("a") for _ in range(2)]
-    assert [each and each.allowed for each in again] == [True, False]
-    bucket.give_back("a")
+    assert [bucket.take("a") for _ in range(2)] == [0, 30]
+    bucket.put_back("a")
     for _ in range(5):
-        bucket.give_back("b")  # never more than it holds
-    assert [bool(each and each.allowed) for each in (bucket.take("b") for _ in range(3))] == [
-        True,
-        True,
-        False,
-    ]
-    assert Buckets(0, 60.0).take("a") is None
+        bucket.put_back("b")  # never more than its size
+    assert [bucket.take("b") for _ in range(3)] == [0, 0, 30]
+    assert Buckets(0, 60.0).take("a") == 0
 
 
 @pytest.mark.parametrize(

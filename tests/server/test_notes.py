@@ -58,7 +58,7 @@ def test_a_text_without_a_code_stays_as_it_is() -> None:
 
 def shown(client: TestClient, site: Site, kind: Kind, result: str, place: str = "") -> str:
     """The German page of a job's result."""
-    job, _ = site.jobs.submit("local", kind, "A title", {"corpus": "x"})
+    job = site.jobs.submit("local", kind, "A title", {"corpus": "x"})
     assert site.jobs.take("w")
     site.jobs.finish(job.job_id, "w", Status.DONE, result=result)
     page = client.get(f"/jobs/{job.job_id}{place}", headers={"Accept-Language": "de"})

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 import pytest
 from fastapi.testclient import TestClient
 from server.conftest import client_of
+from server.people_of_tests import SERVER, browser, somebody
 
-from pincite.server.database import Database
+from pincite.server.identity import Role
 from pincite.server.jobs import Status
 from pincite.server.middleware import configure_logs
-from pincite.server.operation import Tallies
 from pincite.server.site import Site
 from pincite.server.worker import Runner
 from pincite.settings import Settings
@@ -38,33 +38,18 @@ def number(text: str, line: str) -> float:
     return float(found[1])
 
 
-def test_sums_grow_on_both_databases(database: Database) -> None:
-    tallies = Tallies(database)
-    tallies.add({})
-    tallies.add({("verdicts", "verify supported"): 2, ("unchecked", "dead"): 1})
-    tallies.add({("verdicts", "verify supported"): 3})
-    assert tallies.all() == {("verdicts", "verify supported"): 5, ("unchecked", "dead"): 1}
-
-
-def test_a_job_is_counted_when_it_ends(site: Site, client: TestClient) -> None:
+def test_metrics_count_jobs_and_requests_and_have_no_text(site: Site, client: TestClient) -> None:
     for _ in range(2):
-        job, _ = site.jobs.submit("local", "verify", SECRET, {"example": "article"})
+        job = site.jobs.submit("local", "verify", SECRET, {"example": "article"})
         site.jobs.take("w")
         Runner("w", site.server, Settings()).run(job.job_id)
     site.jobs.submit("local", "verify", SECRET, {"text": SECRET})
     client.get(f"/api/v1/jobs/{job.job_id}")
     text = client.get("/metrics").text
-    counts = json.loads(site.jobs.result(job.job_id) or b"")["counts"]
-    for label, n in counts["labels"].items():
-        if n:
-            line = f'pincite_verdicts_total{{verb="verify",verdict="{label}"}}'
-            assert number(text, line) == 2 * n
-    for reason, n in counts["citations_unchecked"].items():
-        assert number(text, f'pincite_unchecked_total{{reason="{reason}"}}') == 2 * n
     assert number(text, 'pincite_jobs{status="queued"}') == 1
     assert number(text, 'pincite_jobs{status="done"}') == 2
     assert 0 < number(text, "pincite_queue_oldest_seconds") < 60
-    assert number(text, "pincite_resident_bytes") > 1e6
+    assert number(text, "process_resident_memory_bytes") > 1e6
     route = '{method="GET",route="/api/v1/jobs/{job_id}",status="200"}'
     assert number(text, f"pincite_request_seconds_count{route}") == 1
     assert SECRET not in text
@@ -85,6 +70,31 @@ def test_a_line_for_each_request_with_its_id_and_no_address(
     configure_logs("text")
     client.get("/healthz")
     assert capsys.readouterr().err == ""
+
+
+def test_changes_are_logged_with_account_and_action_but_no_text(
+    make_site: Callable[..., Site], logged: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = make_site(**SERVER)
+    configure_logs("json")
+    ada = somebody(site, Role.EDITOR, "Ada")
+    job = ada.client.post("/api/v1/verify", json={"text": SECRET, "title": SECRET}).json()["job_id"]
+    ada.client.get("/api/v1/jobs")
+    ada.client.delete("/api/v1/jobs/missing")
+    ada.client.delete(f"/api/v1/jobs/{job}")
+    browser(site).post("/api/v1/session", json={"name": "Ada", "password": "wrong password"})
+    text = capsys.readouterr().err
+    lines = [json.loads(line) for line in text.splitlines()]
+    account_id = ada.account.account_id
+    assert [(x.get("account"), x.get("action"), x.get("target")) for x in lines] == [
+        (account_id, "log_in", ""),
+        (account_id, "verify", ""),
+        (account_id, "cancel_job", job),
+        (None, None, None),
+    ]
+    assert account_id in lines[-1]["message"]
+    assert SECRET not in text
+    assert "wrong password" not in text
 
 
 def test_a_fault_of_the_program_is_found_by_its_request(

@@ -61,7 +61,7 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plugin]:
         folder=folder,
         permissions={COLOUR: [Role.EDITOR]},
         tables=metadata,
-        owners={"paints": paints.c.owner},
+        owners=(paints.c.owner,),
     )
     cached = (rendering.translations, rendering._environment, rendering._files, rendering.address)
     for each in cached:

@@ -94,7 +94,7 @@ def portal() -> Iterator[BlockingPortal]:
 
 @pytest.fixture
 def site(make_site: Callable[..., Site]) -> Site:
-    return make_site(**SERVER, requests_a_minute=0, address_requests_a_minute=0)
+    return make_site(**SERVER, requests_a_minute=0)
 
 
 @pytest.fixture
@@ -104,10 +104,10 @@ def ids(site: Site) -> dict[str, str]:
 
 
 def things(site: Site, owner: str) -> dict[str, str]:
-    job, _ = site.jobs.submit(owner, "verify", "t", {"example": "article"})
+    job = site.jobs.submit(owner, "verify", "t", {"example": "article"})
     link, _ = site.people.links.add(job.job_id, 1)
     key, _ = site.people.keys.add(owner, "k", [May.READ], 1)
-    site.people.sessions.begin(owner, "a browser")
+    site.people.sessions.begin(owner)
     corpus = site.corpora.add(owner, "c", shared=Shared.PRIVATE)
     opinion = Opinion(**{field.name: "{}" for field in fields(Opinion)})
     said = site.feedback.add(owner, job.job_id, "right", opinion)
@@ -117,7 +117,6 @@ def things(site: Site, owner: str) -> dict[str, str]:
         "job_id": job.job_id,
         "link_id": link.link_id,
         "key_id": key.key_id,
-        "session_id": site.people.sessions.of(owner)[0].session_id,
         "corpus_id": corpus.corpus_id,
         "provider": "somewhere",
         "sha256": site.own.of(owner).attach(copy_of(9), b"9").sha256,
@@ -139,7 +138,7 @@ def anew(site: Site, app: Any) -> Iterator[tuple[str, set[str], TestClient]]:
     for role in Role:
         account = found.get(role.value) or site.people.accounts.add(role.value, role)
         client = browser(site, app)
-        token = site.people.sessions.begin(account.account_id, "a browser")
+        token = site.people.sessions.begin(account.account_id)
         client.cookies.set(cookie_name(site.server), token, domain="pincite.example.org")
         client.headers["X-CSRF-Token"] = csrf_of(token)
         yield role.value, {"public", "anybody", "in_person", *allowed(role)}, client
@@ -231,7 +230,7 @@ def test_lists_show_ones_own_only(site: Site, ids: dict[str, str], portal: Block
 def test_no_route_answers_to_another_name_or_another_sites_page(
     make_site: Callable[..., Site], mode: str, portal: BlockingPortal
 ) -> None:
-    site = make_site(**(SERVER if mode == "server" else {}), address_requests_a_minute=0)
+    site = make_site(**(SERVER if mode == "server" else {}), requests_a_minute=0)
     app = create_app(site)
     client = browser(site, app)
     client.portal = portal

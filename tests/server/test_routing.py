@@ -227,7 +227,7 @@ def test_rest_of_a_refused_body_is_not_waited_for(served: Callable[[float], int]
 
 def test_links_of_a_disabled_account_open_nothing(site: Site) -> None:
     ada = site.people.accounts.add("Ada", Role.EDITOR, "correct horse battery")
-    job, _ = site.jobs.submit(ada.account_id, "check", "x", {"statement": "x"})
+    job = site.jobs.submit(ada.account_id, "check", "x", {"statement": "x"})
     _, token = site.people.links.add(job.job_id, 1)
     assert site.people.links.job_of(token) == job.job_id
     site.people.accounts.change(ada.account_id, disabled=True)

@@ -34,7 +34,7 @@ QUIET = settings(suppress_health_check=list(HealthCheck), derandomize=True, data
 
 def finished(site: Site) -> str:
     """A job that has ended; another waits."""
-    job, _ = site.jobs.submit("local", "verify", "t", {"example": "article"})
+    job = site.jobs.submit("local", "verify", "t", {"example": "article"})
     site.jobs.take("w")
     result = samples.report().to_json()
     site.jobs.finish(job.job_id, "w", Status.DONE, result=result, files={"article": {"a": 1}})

@@ -59,14 +59,14 @@ def sent(
 
 
 def test_a_job_that_runs_tells_what_it_found_so_far(site: Site, client: TestClient) -> None:
-    job, _ = site.jobs.submit("local", "verify", "Varde", {"text": "Varde"})
+    job = site.jobs.submit("local", "verify", "Varde", {"text": "Varde"})
     site.jobs.take("w")
     labels = (Label.SUPPORTED, Label.NOT_SUPPORTED, Label.SUPPORTED)
     told = [
         ("judged", {"label": str(label), "text": f"<b>{n}", "done": n, "total": 9})
         for n, label in enumerate(labels, 1)
     ]
-    site.jobs.tell(job.job_id, "w", [*told, ("judged", {"done": 4, "total": 9})])
+    site.jobs.add_events(job.job_id, "w", [*told, ("judged", {"done": 4, "total": 9})])
     shown = client.get(f"/jobs/{job.job_id}/progress").text
     said = unescape(re.sub(r"<[^>]+>", "", shown))
     assert f"{LABELS[Label.SUPPORTED]} 2" in said
@@ -80,13 +80,13 @@ def test_a_job_that_runs_tells_what_it_found_so_far(site: Site, client: TestClie
 def test_the_progress_of_every_kind_of_job_is_shown_from_first_to_last(
     site: Site, client: TestClient, kind: Kind
 ) -> None:
-    job, _ = site.jobs.submit("local", kind, "Varde", {})
+    job = site.jobs.submit("local", kind, "Varde", {})
     assert "Waiting" in client.get(f"/jobs/{job.job_id}/progress").text
     site.jobs.take("w")
     steps: list[list[tuple[str, dict[str, str]]]]
     steps = [[], [("started", {})], [("note", {"text": "a <b>"})]]
     for told in steps:
-        site.jobs.tell(job.job_id, "w", told)
+        site.jobs.add_events(job.job_id, "w", told)
         shown = client.get(f"/jobs/{job.job_id}/progress")
         assert shown.status_code == 200
         assert "<progress" in shown.text
@@ -166,7 +166,7 @@ def test_without_sources_no_file_is_kept(client: TestClient, site: Site) -> None
     assert job
     assert job.title == "Varde"
     assert "upload" not in job.request
-    assert site.jobs.whole_request(job)["text"] == ARTICLE
+    assert site.jobs.full_request(job)["text"] == ARTICLE
     assert not uploads(site)
 
 
@@ -249,7 +249,7 @@ def verified(**changed: Any) -> Verified:
 
 
 def ended(site: Site, found: Verified) -> str:
-    job, _ = site.jobs.submit("local", "verify", "Varde", {"text": "Varde"})
+    job = site.jobs.submit("local", "verify", "Varde", {"text": "Varde"})
     assert site.jobs.take("w")
     site.jobs.finish(
         job.job_id,

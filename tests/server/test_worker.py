@@ -40,7 +40,7 @@ def working(site: Site, slots: int = 1) -> Iterator[Worker]:
 
 
 def submit(site: Site, request: dict[str, str]) -> str:
-    job, _ = site.jobs.submit("local", "verify", "t", request)
+    job = site.jobs.submit("local", "verify", "t", request)
     return job.job_id
 
 
@@ -224,7 +224,7 @@ def test_a_job_whose_end_cannot_be_written_is_given_up_at_last(
 
 
 def test_of_progress_that_nobody_has_read_only_the_newest_is_kept(store: JobStore) -> None:
-    job, _ = store.submit("local", "verify", "t", SHORT)
+    job = store.submit("local", "verify", "t", SHORT)
     store.take("w")
     tell = Progress(store, job, "w")
     tell("article", {})
@@ -238,7 +238,7 @@ def test_of_progress_that_nobody_has_read_only_the_newest_is_kept(store: JobStor
 
 def test_job_that_raises_fails_alone(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     broken = submit(site, {"example": "none of ours"})
-    sound, _ = site.jobs.submit("local", "check", "t", {"statement": "x", "corpus": "gone"})
+    sound = site.jobs.submit("local", "check", "t", {"statement": "x", "corpus": "gone"})
     site.jobs.take("w")
     site.jobs.take("w")
     runner = Runner("w", site.server, Settings())
@@ -257,8 +257,8 @@ def test_job_that_raises_fails_alone(site: Site, caplog: pytest.LogCaptureFixtur
 def test_result_that_cannot_be_written_fails_its_job(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    half_a_pair = Done("{}", complete=True, title="a \ud83d")
-    monkeypatch.setattr(work_module, "done", lambda *_: half_a_pair)
+    half_a_pair = Done("{}", complete=True, files={"article": {"title": "a \ud83d"}})
+    monkeypatch.setattr(work_module, "run", lambda *_: half_a_pair)
     job_id = submit(site, SHORT)
     site.jobs.take("w")
     Runner("w", site.server, Settings()).run(job_id)

@@ -34,7 +34,7 @@ __all__ = [
 
 @pytest.fixture
 def site(make_site: Callable[..., Site]) -> Site:
-    return make_site(**SERVER, requests_a_minute=0, address_requests_a_minute=0)
+    return make_site(**SERVER, requests_a_minute=0)
 
 
 @pytest.fixture

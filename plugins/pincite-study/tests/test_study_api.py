@@ -22,7 +22,7 @@ API = "/api/v1/studies"
 
 def job_of(site: Site, text: str = "plain", owner: str = "local") -> str:
     """A job of `verify` that has ended with a report."""
-    job, _ = site.jobs.submit(owner, "verify", "t", {"example": "article"})
+    job = site.jobs.submit(owner, "verify", "t", {"example": "article"})
     claimed = site.jobs.take("w")
     assert claimed
     result = report(text).to_json()
@@ -69,7 +69,7 @@ def test_what_cannot_be_a_study_is_refused(
 
 
 def test_a_job_without_a_report_makes_none(client: TestClient, site: Site) -> None:
-    job, _ = site.jobs.submit("local", "verify", "t", {"example": "article"})
+    job = site.jobs.submit("local", "verify", "t", {"example": "article"})
     got = client.post(API, json={"name": "x", "job_ids": [job.job_id]})
     assert (got.status_code, got.json()["code"]) == (422, "no_report")
 

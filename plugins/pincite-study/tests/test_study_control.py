@@ -116,7 +116,7 @@ def job_of(site: Site, n: int, *more: Document) -> str:
     """A job that has read `n` pages of two passages and more, and others, and kept them."""
     documents = [*(page(number) for number in range(1, n + 1)), *more]
     found = read_report(*(chosen_in(d, score=-0.5 * k) for k, d in enumerate(documents, 1)))
-    job, _ = site.jobs.submit("local", "verify", "t", {"example": "article"})
+    job = site.jobs.submit("local", "verify", "t", {"example": "article"})
     claimed = site.jobs.take("w")
     assert claimed
     kept = {document.doc_id: dataclasses.asdict(document) for document in documents}

@@ -200,7 +200,6 @@ def add(name: str, role: str, **places: Any) -> None:
 
     with _people(**places) as people:
         account = people.accounts.add(name, Role(role), _password())
-        people.audit.record("", "user add", account.account_id, {"role": role})
     options.say(f"{account.name} can log in as {account.role.value}.")
 
 
@@ -233,7 +232,6 @@ def set_account(
         )
         changed = {"role": role, "password": password or None, "enabled": enabled}
         about = {key: value for key, value in changed.items() if value is not None}
-        people.audit.record("", "user set", account.account_id, about)
     options.say(f"{account.name} was changed: {', '.join(about)}.")
 
 

@@ -1,23 +1,16 @@
-"""Accounts, passwords, logins through providers, the audit log, and personal data.
+"""Accounts, passwords, logins through providers, and the deletion of personal data.
 
-Passwords are checked only in `Accounts.proved`, which gives the same answer in the same time for a
+Passwords are checked only in `Accounts.log_in`, which gives the same answer in the same time for a
 wrong password, a disabled account and an unknown name. Hashing takes 64 MiB and about 50 ms of a
-core (RFC 9106's second choice, the library's default), so few hashes run at once. The audit log
-contains ids only, never a title, a claim or a user's text.
+core (RFC 9106's second choice, the library's default), so few hashes run at once.
 """
 
-import dataclasses
-import gzip
-import json
 import secrets
 import threading
 import unicodedata
-import zipfile
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import PurePosixPath
-from typing import IO, Annotated, Any
+from typing import Annotated
 
 import sqlalchemy as sa
 from argon2 import PasswordHasher
@@ -25,7 +18,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from pydantic import AfterValidator, Field
 
 from pincite.errors import ConfigError, PinciteError
-from pincite.library.private_copies import AccountCopies, OwnCopies
+from pincite.library.private_copies import AccountCopies
 from pincite.server import plugins
 from pincite.server.corpora import Shared
 from pincite.server.database import Database
@@ -33,14 +26,11 @@ from pincite.server.identity import Role
 from pincite.server.tables import (
     accounts,
     api_keys,
-    audit,
     corpora,
     feedback,
     jobs,
-    login_attempts,
     logins,
     new_id,
-    newest_first,
     now,
     sessions,
 )
@@ -207,7 +197,7 @@ class Accounts:
             wanted = wanted.where(accounts.c.name_key > after[0])
         return [_account(row) for row in self._db.rows(wanted)]
 
-    def proved(self, name: str, password: str) -> Account | None:
+    def log_in(self, name: str, password: str) -> Account | None:
         """Log in: return the enabled account with this name and password, or None."""
         named = accounts.c.name_key == key_of(name)
         wanted = sa.select(accounts.c.account_id, accounts.c.password).where(named)
@@ -379,118 +369,17 @@ def _account(row: sa.Row[tuple[object, ...]]) -> Account:
     return Account(**values)
 
 
-# ── The audit log ────────────────────────────────────────────────────────────────────────────────
+# ── Deletion ──────────────────────────────────────────────────────────────────────────────────────
 
-
-@dataclass(frozen=True, slots=True)
-class AuditEntry:
-    """An action of a user."""
-
-    audit_id: str
-    at: float
-    account_id: str  # "" if no user was logged in or the account has been deleted
-    action: str  # the operation's name in the API, such as "create_key"
-    target: str
-    detail: Mapping[str, Any]
-    request_id: str  # as in the server's log
-
-
-class AuditLog:
-    """The actions on a server. Every method is one transaction."""
-
-    def __init__(self, database: Database) -> None:
-        self._db = database
-
-    def record(
-        self,
-        account_id: str,
-        action: str,
-        target: str = "",
-        detail: Mapping[str, Any] | None = None,
-        request_id: str = "",
-    ) -> None:
-        row = {"audit_id": new_id(), "at": now(), "account_id": account_id}
-        row |= {"action": action[:60], "target": target[:200], "detail": dict(detail or {})}
-        self._db.write(audit.insert().values(**row, request_id=request_id))
-
-    def listed(
-        self,
-        limit: int,
-        before: tuple[float, str] | None = None,
-        *,
-        account_id: str | None = None,
-        action: str | None = None,
-    ) -> list[AuditEntry]:
-        """List at most `limit` entries, newest first.
-
-        `before` has the time and id of the last entry on the previous page.
-        """
-        wanted = sa.select(*(audit.c[name] for name in AuditEntry.__slots__))
-        wanted = newest_first(wanted, audit.c.at, audit.c.audit_id, before)
-        if account_id is not None:
-            wanted = wanted.where(audit.c.account_id == account_id)
-        if action is not None:
-            wanted = wanted.where(audit.c.action == action)
-        return [AuditEntry(*row) for row in self._db.rows(wanted.limit(limit))]
-
-
-# ── Personal data: exported, or deleted ──────────────────────────────────────────────────────────
-
-# The columns that hold an account's id, in all tables that have one (checked by a test).
-KEPT: dict[str, sa.Column[Any]] = {
-    "account": accounts.c.account_id,
-    "sessions": sessions.c.account_id,
-    "keys": api_keys.c.account_id,
-    "logins": logins.c.account_id,
-    "login_attempts": login_attempts.c.account_id,
-    "jobs": jobs.c.owner,
-    "corpora": corpora.c.owner,
-    "feedback": feedback.c.owner,
-    "audit": audit.c.account_id,
-}
-SECRET = {"password", "token_hash", "key_hash", "state_hash", "browser_hash", "verifier"}
-
-
-def personal_columns() -> dict[str, sa.Column[Any]]:
-    """The columns that hold an account's id, including those in plugin tables."""
-    return KEPT | _of_plugins()
-
-
-def export(database: Database, account_id: str, copies: OwnCopies, into: IO[bytes]) -> None:
-    """Export an account's data as a ZIP file: rows as JSON lines, job results, private copies.
-
-    Documents of corpora and sources of articles are left out: the owner already has these files.
-    """
-    with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED) as packed:
-        for name, owner in personal_columns().items():
-            with packed.open(f"{name}.jsonl", "w") as out:
-                for row in _rows(database, owner, account_id):
-                    line = json.dumps(row, ensure_ascii=False) + "\n"
-                    out.write(line.encode("utf-8", "surrogatepass"))
-        wanted = sa.select(jobs.c.job_id).where(jobs.c.owner == account_id)
-        with database.reading() as db:
-            job_ids = list(db.execute(wanted).scalars())
-        for job_id in job_ids:  # one at a time, because results are large
-            with database.reading() as db:
-                one = sa.select(jobs.c.result).where(jobs.c.job_id == job_id)
-                result = db.execute(one).scalar()
-            if result is not None:
-                packed.writestr(f"results/{job_id}.json", gzip.decompress(result))
-        listed = copies.all()
-        lines = [f"{json.dumps(dataclasses.asdict(copy))}\n" for copy in listed]
-        packed.writestr("copies.jsonl", "".join(lines))
-        for sha256, copy in {copy.sha256: copy for copy in listed}.items():
-            if copies.path_of(copy).is_file():  # stored under its hash: no file name becomes a path
-                ending = PurePosixPath(copy.name).suffix.lower()
-                ending = ending if ending[1:].isascii() and ending[1:].isalnum() else ""
-                packed.write(copies.path_of(copy), f"copies/{sha256}{ending}")
+# The columns that hold an account's id, in tables whose rows are not deleted with the account's.
+OWNERS = (jobs.c.owner, feedback.c.owner)
 
 
 def forget(database: Database, account_id: str, copies: AccountCopies) -> bool:
     """Delete an account and its data; False if there is no such account.
 
-    Shared corpora stay without an owner, and audit entries stay without the account's id. Private
-    corpora and copies are marked as deleted; `Site.tidy` removes their folders.
+    Shared corpora stay without an owner. Private corpora and copies are marked as deleted;
+    `Site.tidy` removes their folders.
 
     Raises:
         LastAdmin
@@ -508,27 +397,7 @@ def forget(database: Database, account_id: str, copies: AccountCopies) -> bool:
         for corpus_id in db.execute(sa.select(corpora.c.corpus_id).where(mine)).scalars().all():
             entry = corpora.update().where(corpora.c.corpus_id == corpus_id)
             db.execute(entry.values(owner=new_id()))  # no account has this id
-        own = (jobs.c.owner, feedback.c.owner, login_attempts.c.account_id)
-        for owner in (*own, *_of_plugins().values()):
+        of_plugins = (owner for plugin in plugins.loaded() for owner in plugin.owners)
+        for owner in (*OWNERS, *of_plugins):
             db.execute(sa.delete(owner.table).where(owner == account_id))
-        db.execute(audit.update().where(audit.c.account_id == account_id).values(account_id=""))
-        db.execute(audit.update().where(audit.c.target == account_id).values(target=""))
     return True
-
-
-def _of_plugins() -> dict[str, sa.Column[Any]]:
-    return {name: owner for plugin in plugins.loaded() for name, owner in plugin.owners.items()}
-
-
-def _rows(database: Database, owner: sa.Column[Any], account_id: str) -> Iterator[dict[str, Any]]:
-    """An account's rows of a table, without secrets and compressed results."""
-    shown = [
-        column
-        for column in owner.table.c
-        if column.name not in SECRET
-        and not column.info.get("secret")
-        and not isinstance(column.type, sa.LargeBinary)
-    ]
-    with database.reading() as db:
-        for row in db.execute(sa.select(*shown).where(owner == account_id)):
-            yield dict(row._mapping)

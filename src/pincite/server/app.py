@@ -27,12 +27,10 @@ from pincite.server.backup import using
 from pincite.server.corpora import AccountFull, DiskFull, NameTaken, fault, link
 from pincite.server.demo import furnish
 from pincite.server.identity import LOCAL, Identify, identify_local
-from pincite.server.jobs import KeyReused, QueueFull, TooManyOfYours
+from pincite.server.jobs import QueueFull, TooManyOfYours
 from pincite.server.middleware import (
     LOCAL_NAMES,
-    AuditMiddleware,
     Limits,
-    RateLimitMiddleware,
     SecurityMiddleware,
     configure_logs,
 )
@@ -63,14 +61,13 @@ from pincite.verbs.verify.report import Report
 
 ROUTERS = (
     *(meta.api, jobs.api, verify.api, results.api, copies.api, corpora.api, feedback.api),
-    *(accounts.session, accounts.me, admin.api, admin.audit),
+    *(accounts.session, accounts.me, admin.api),
     *(rendering.router, meta.pages, verify.pages, copies.pages, check.pages, ask.pages),
     *(corpora.pages, feedback.pages, results.pages, accounts.pages, admin.pages),
 )
 REFUSALS: problems.Refusals = {
     QueueFull: (429, "queue_full", {"Retry-After": "30"}),
     TooManyOfYours: (429, "too_many_of_yours", {"Retry-After": "30"}),
-    KeyReused: (409, "idempotency_key_reused", {}),
     NameTaken: (409, "name_taken", {}),
     DiskFull: (507, "disk_full", {}),
     AccountFull: (422, "account_full", {}),
@@ -99,7 +96,6 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
     app.state.metrics = metrics = Metrics()
     app.state.limits = limits = Limits(server)
     app.state.identify = _identify(site)
-    app.state.spend = limits.spend
     app.state.examples = examples_of(server)
     app.state.problem_page = rendering.problem_page
     problems.install(app, REFUSALS)
@@ -107,9 +103,6 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
     for router in (*ROUTERS, *added):
         app.include_router(router)
     _describe(app)
-    if server.mode == "server":
-        app.add_middleware(AuditMiddleware, log=site.people.audit)
-        app.add_middleware(RateLimitMiddleware, limits=limits)
 
     def body_bytes(path: str) -> int:
         files = path == "/verify" or path.endswith(("/documents", "/copies"))
@@ -122,6 +115,7 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
         hosts=LOCAL_NAMES | set(server.names),
         schemes=("https",) if https_only else ("http", "https"),
         body_bytes=body_bytes,
+        limits=limits,
         observe=metrics.observe,
     )
     if server.wikis:

@@ -15,12 +15,11 @@ import threading
 import time
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -43,7 +42,7 @@ from pincite.protocols import Encoder
 from pincite.server.database import Database
 from pincite.server.jobs import JobStore
 from pincite.server.settings import ServerSettings
-from pincite.server.tables import corpora, corpus_problems, new_id, now
+from pincite.server.tables import corpora, new_id, now
 from pincite.server.uploads import Uploads
 
 
@@ -149,41 +148,6 @@ class CorpusRegister:
 
     def remove(self, corpus_id: str) -> None:
         self._db.write(corpora.delete().where(corpora.c.corpus_id == corpus_id))
-
-    def note_problems(
-        self, corpus_id: str, files: Sequence[str], problems: Sequence[Mapping[str, str]]
-    ) -> None:
-        """Store read failures, replacing earlier ones of the same files.
-
-        Args:
-            corpus_id: nothing is stored if this corpus has been deleted.
-            files: original names of all files that were processed.
-            problems: `file`, `place`, `reason` and `detail` of each.
-        """
-        mine = corpus_problems.c.corpus_id == corpus_id
-        with self._db.writing() as db:
-            if db.execute(_SEEN.where(corpora.c.corpus_id == corpus_id)).first() is None:
-                return
-            for some in (files[n : n + 500] for n in range(0, len(files), 500)):
-                db.execute(corpus_problems.delete().where(mine, corpus_problems.c.file.in_(some)))
-            last = db.execute(sa.select(sa.func.max(corpus_problems.c.number)).where(mine)).scalar()
-            at, first = now(), (last or 0) + 1
-            rows = [
-                {"corpus_id": corpus_id, "number": first + n, "at": at, **problem}
-                for n, problem in enumerate(problems)
-            ]
-            if rows:
-                db.execute(corpus_problems.insert(), rows)
-
-    def problems(self, corpus_id: str, limit: int) -> tuple[int, list[dict[str, Any]]]:
-        """The number of read failures, and the last `limit` of them."""
-        mine = corpus_problems.c.corpus_id == corpus_id
-        fields = [corpus_problems.c[name] for name in ("file", "place", "reason", "detail", "at")]
-        wanted = sa.select(*fields).where(mine).order_by(corpus_problems.c.number.desc())
-        with self._db.reading() as db:
-            n = db.execute(sa.select(sa.func.count()).select_from(corpus_problems).where(mine))
-            found = [dict(row._mapping) for row in db.execute(wanted.limit(limit))]
-            return int(n.scalar() or 0), found
 
     def _entry(self, row: sa.Row[tuple[object, ...]]) -> CorpusEntry:
         values = dict(row._mapping)
@@ -419,7 +383,7 @@ class Library:
             if self.register.is_linked(entry) or removed(folder):
                 self.register.remove(entry.corpus_id)
         waiting = {request["upload"] for _, request in self.jobs.open_requests("ingest")}
-        if n_swept := self.uploads.sweep(waiting | self.jobs.sent_files().keys()):
+        if n_swept := self.uploads.sweep(waiting | self.jobs.upload_sizes().keys()):
             LOG.warning("%s uploads that no job names were removed", n_swept)
 
 
@@ -480,7 +444,7 @@ class Quotas:
         kept = {
             "corpora": sum(mine.values()),
             "own copies": sum(copy.n_bytes for copy in self._own.of(owner).all()),
-            "sources of articles": sum(self._library.jobs.sent_files(owner).values()),
+            "sources of articles": sum(self._library.jobs.upload_sizes(owner).values()),
         }
         waiting = sum(  # files that queued jobs will add to these corpora
             file["n_bytes"]

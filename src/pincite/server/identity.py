@@ -11,7 +11,7 @@ test checks all routes.
 import base64
 import hmac
 import secrets
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Protocol, TypeVar
@@ -77,9 +77,8 @@ class Identity:
     role: Role
     may: frozenset[str]  # of the role, limited to the scopes of the key if there is one
     csrf: str = ""  # token for forms; empty without a session
-    session_id: str = ""  # of a logged-in browser
     key_id: str = ""  # of the API key in the request
-    proved: float = 0.0  # when this session's user last logged in or entered their password
+    logged_in: float = 0.0  # when this session began
 
     @property
     def is_admin(self) -> bool:
@@ -111,16 +110,6 @@ def csrf_of(token: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
-    """A logged-in browser."""
-
-    session_id: str
-    created: float
-    seen: float
-    agent: str
-
-
-@dataclass(frozen=True, slots=True)
 class ApiKey:
     """An API key without its secret."""
 
@@ -140,18 +129,16 @@ class Sessions:
         """End a session after `idle_hours` without a request, and after `days` in any case."""
         self._db, self._idle, self._whole = database, idle_hours * HOUR, days * DAY
 
-    def begin(self, account_id: str, agent: str, earlier: str | None = None) -> str:
+    def begin(self, account_id: str, earlier: str = "") -> str:
         """Start a session and end the browser's earlier one; return a token of 43 characters.
 
         The token is always new, so a token planted by an attacker never becomes valid.
         """
         token, at = secrets.token_urlsafe(32), now()
-        row = {"token_hash": hash_of(token), "session_id": new_id(), "account_id": account_id}
-        row |= {"agent": agent[:200]}
+        row = {"token_hash": hash_of(token), "account_id": account_id, "created": at, "seen": at}
         with self._db.writing() as db:
-            if earlier:
-                db.execute(sessions.delete().where(sessions.c.token_hash == hash_of(earlier)))
-            db.execute(sessions.insert().values(**row, created=at, proved=at, seen=at))
+            db.execute(sessions.delete().where(sessions.c.token_hash == hash_of(earlier)))
+            db.execute(sessions.insert().values(row))
         return token
 
     def identity(self, token: str) -> Identity | None:
@@ -174,21 +161,11 @@ class Sessions:
             role,
             allowed(role),
             csrf=csrf_of(token),
-            session_id=row.session_id,
-            proved=row.proved,
+            logged_in=row.created,
         )
 
-    def of(self, account_id: str) -> list[Session]:
-        """An account's sessions, most recently used first."""
-        wanted = sa.select(*(sessions.c[name] for name in Session.__slots__))
-        mine = wanted.where(sessions.c.account_id == account_id, self.alive(now()))
-        ordered = mine.order_by(sessions.c.seen.desc(), sessions.c.session_id)
-        return [Session(*row) for row in self._db.rows(ordered)]
-
-    def end(self, account_id: str, session_ids: Collection[str]) -> int:
-        """End these sessions of an account; return how many existed."""
-        which = (sessions.c.account_id == account_id) & sessions.c.session_id.in_(session_ids)
-        return self._db.write(sessions.delete().where(which))
+    def end(self, token: str) -> None:
+        self._db.write(sessions.delete().where(sessions.c.token_hash == hash_of(token)))
 
     def alive(self, at: float) -> sa.ColumnElement[bool]:
         return (sessions.c.seen > at - self._idle) & (sessions.c.created > at - self._whole)
@@ -249,19 +226,13 @@ async def public() -> None:
 
 
 def identity_of(request: Request) -> Identity | None:
-    """The sender; None for an anonymous visitor. Counts towards the account's rate limit.
-
-    Raises:
-        Problem: 429, too many requests.
-    """
+    """The sender; None for an anonymous visitor."""
     if hasattr(request.state, "identity"):  # identified before the body was read
         known: Identity | None = request.state.identity
         return known
     identify: Identify = request.app.state.identify
     identity = identify(request)
     request.state.identity = identity
-    if identity is not None:
-        request.app.state.spend(request, identity)
     return identity
 
 

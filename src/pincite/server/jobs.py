@@ -9,7 +9,6 @@ ago, so a user who queues ten articles delays other users by at most one of them
 """
 
 import gzip
-import hashlib
 import json
 import secrets
 from collections.abc import Mapping, Sequence
@@ -35,66 +34,6 @@ from pincite.server.tables import (
     now,
     share_links,
 )
-
-QUEUED = "queued"
-
-
-def _turns() -> sa.Subquery:
-    """Each account with a waiting job, and when its last job started (0: never)."""
-    waiting, begun = jobs.alias("waiting"), jobs.alias("begun")
-    last = (  # an account's jobs start in order, so its newest started job is the last
-        sa.select(begun.c.started)
-        .where(begun.c.owner == waiting.c.owner, begun.c.started.is_not(None))
-        .order_by(begun.c.created.desc(), begun.c.job_id.desc())
-        .limit(1)
-        .scalar_subquery()
-    )
-    return (
-        sa.select(waiting.c.owner, sa.func.coalesce(last, 0.0).label("begun"))
-        .where(waiting.c.status == QUEUED)
-        .group_by(waiting.c.owner)
-        .subquery("turns")
-    )
-
-
-def _places() -> sa.Subquery:
-    """Each waiting job, with the number of jobs that will run before it."""
-    waiting, turns = jobs.alias("queued"), _turns()
-    age = (waiting.c.created, waiting.c.job_id)
-    its_round = sa.func.row_number().over(partition_by=waiting.c.owner, order_by=age)
-    rounds = (
-        sa.select(*age, turns.c.begun, its_round.label("round"))
-        .join_from(waiting, turns, turns.c.owner == waiting.c.owner)
-        .where(waiting.c.status == QUEUED)
-        .subquery("rounds")
-    )
-    order = (rounds.c.round, rounds.c.begun, rounds.c.created, rounds.c.job_id)
-    before = sa.func.row_number().over(order_by=order) - 1
-    return sa.select(rounds.c.job_id, before.label("before")).subquery("places")
-
-
-def following() -> sa.Select[Any]:
-    """Select and lock the next job, skipping jobs that other workers have locked."""
-    turns = _turns()
-    return (
-        sa.select(jobs.c.job_id)
-        .join_from(jobs, turns, turns.c.owner == jobs.c.owner)
-        .where(jobs.c.status == QUEUED)
-        .order_by(turns.c.begun, jobs.c.created, jobs.c.job_id)
-        .limit(1)
-        .with_for_update(of=jobs, skip_locked=True)  # SQLite has a single writer anyway
-    )
-
-
-_PLACES = _places()
-AHEAD = sa.case(
-    (
-        jobs.c.status == QUEUED,
-        sa.select(_PLACES.c.before).where(_PLACES.c.job_id == jobs.c.job_id).scalar_subquery(),
-    ),
-    else_=0,
-)
-
 
 LEASE_SECONDS = 20.0  # a worker renews a lease every few seconds
 MAX_ATTEMPTS = 3  # for a job whose process dies each time
@@ -123,10 +62,6 @@ class TooManyOfYours(PinciteError):
     """The account has reached its limit of waiting and running jobs; retry when one has ended."""
 
 
-class KeyReused(PinciteError):
-    """An idempotency key was reused with a different request."""
-
-
 @dataclass(frozen=True, slots=True)
 class Job:
     """A job, without its result."""
@@ -135,7 +70,7 @@ class Job:
     owner: str
     kind: Kind
     title: str
-    request: Mapping[str, Any]  # without its text, see `whole_request`
+    request: Mapping[str, Any]  # without its text, see `full_request`
     status: Status
     created: float
     started: float | None
@@ -144,7 +79,6 @@ class Job:
     cancelled: bool  # requested; the job may still be running
     problem: Mapping[str, Any] | None
     n_events: int
-    ahead: int = 0  # queued jobs before it; 0 if it is not queued
 
     @property
     def ended(self) -> bool:
@@ -161,7 +95,26 @@ class Event:
     at: float
 
 
-_SHOWN = [*(jobs.c[name] for name in Job.__slots__ if name != "ahead"), AHEAD.label("ahead")]
+_COLUMNS = [jobs.c[name] for name in Job.__slots__]
+
+
+def _next_job() -> sa.Select[Any]:
+    """Select and lock the next job, skipping jobs that other workers have locked."""
+    earlier = jobs.alias("earlier")
+    last = (  # an account's jobs start in order, so its newest started job is the last
+        sa.select(earlier.c.started)
+        .where(earlier.c.owner == jobs.c.owner, earlier.c.started.is_not(None))
+        .order_by(earlier.c.created.desc(), earlier.c.job_id.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    return (
+        sa.select(jobs.c.job_id)
+        .where(jobs.c.status == Status.QUEUED)
+        .order_by(sa.func.coalesce(last, 0.0), jobs.c.created, jobs.c.job_id)
+        .limit(1)
+        .with_for_update(of=jobs, skip_locked=True)  # SQLite has a single writer anyway
+    )
 
 
 class JobStore:
@@ -173,33 +126,18 @@ class JobStore:
 
     # ── For requests ─────────────────────────────────────────────────────────────────────────────
 
-    def submit(
-        self, owner: str, kind: Kind, title: str, request: Mapping[str, Any], key: str | None = None
-    ) -> tuple[Job, bool]:
-        """Queue a job; return it, and whether it is new.
-
-        The same key and request return the same job.
+    def submit(self, owner: str, kind: Kind, title: str, request: Mapping[str, Any]) -> Job:
+        """Queue a job.
 
         Raises:
-            QueueFull, TooManyOfYours, KeyReused
+            QueueFull, TooManyOfYours
         """
-        text = json.dumps([kind, request], sort_keys=True, ensure_ascii=False)
-        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        short = dict(request)
+        text = short.pop(TEXT, None)
+        job_id = new_id()
         with self._db.writing() as db:
-            self._db.one_at_a_time(
-                db, Lock.QUEUE
-            )  # against requests that share a key or compete for the last slot
-            if key:
-                known = (jobs.c.owner == owner) & (jobs.c.idempotency_key == key)
-                wanted = sa.select(jobs.c.job_id, jobs.c.request_hash).where(known)
-                if earlier := db.execute(wanted).first():
-                    if earlier.request_hash != digest:
-                        raise KeyReused("This Idempotency-Key was used for another request.")
-                    return self._found(db, earlier.job_id), False
-            self._refuse_more(db, owner)
-            job_id = new_id()
-            short = dict(request)
-            sent = short.pop(TEXT, None)
+            self._db.one_at_a_time(db, Lock.QUEUE)  # requests may compete for the last slot
+            self._check_limits(db, owner)
             db.execute(
                 jobs.insert().values(
                     job_id=job_id,
@@ -209,18 +147,16 @@ class JobStore:
                     request=short,
                     status=Status.QUEUED,
                     created=now(),
-                    idempotency_key=key,
-                    request_hash=digest,
                 )
             )
-            if sent is not None:
-                packed = _packed(json.dumps({TEXT: sent}))
+            if text is not None:
+                packed = _packed(json.dumps({TEXT: text}))
                 db.execute(job_files.insert().values(job_id=job_id, name=TEXT, data=packed))
-            self._tell(db, job_id, "queued", {})
-            return self._found(db, job_id), True
+            self._add_event(db, job_id, "queued", {})
+            return self._get(db, job_id)
 
     def get(self, job_id: str) -> Job | None:
-        row = self._db.first(sa.select(*_SHOWN).where(jobs.c.job_id == job_id))
+        row = self._db.first(sa.select(*_COLUMNS).where(jobs.c.job_id == job_id))
         return _job(row) if row else None
 
     def listed(
@@ -234,7 +170,7 @@ class JobStore:
 
         `before` has the creation time and id of the last job on the previous page.
         """
-        wanted = newest_first(sa.select(*_SHOWN), jobs.c.created, jobs.c.job_id, before)
+        wanted = newest_first(sa.select(*_COLUMNS), jobs.c.created, jobs.c.job_id, before)
         if owner is not None:
             wanted = wanted.where(jobs.c.owner == owner)
         if kinds:
@@ -257,7 +193,7 @@ class JobStore:
         packed = self._db.scalar(sa.select(job_files.c.data).where(named))
         return dict(json.loads(gzip.decompress(packed))) if packed is not None else None
 
-    def whole_request(self, job: Job) -> dict[str, Any]:
+    def full_request(self, job: Job) -> dict[str, Any]:
         return {**job.request, **(self.file(job.job_id, TEXT) or {})}
 
     def events(self, job_id: str, after: int = 0, limit: int = 500) -> list[Event]:
@@ -272,14 +208,15 @@ class JobStore:
     def cancel(self, job_id: str) -> Job | None:
         """Cancel a job: a waiting one at once, a running one as soon as it can stop."""
         with self._db.writing() as db:
-            status = self._locked(db, job_id)
+            wanted = sa.select(jobs.c.status).where(jobs.c.job_id == job_id).with_for_update()
+            status = db.execute(wanted).scalar()
             if status is None:
                 return None
             if status == Status.QUEUED:
                 self._end(db, job_id, Status.CANCELLED)
             elif status == Status.RUNNING:
                 db.execute(jobs.update().where(jobs.c.job_id == job_id).values(cancelled=True))
-            return self._found(db, job_id)
+            return self._get(db, job_id)
 
     def delete(self, job_ids: Sequence[str]) -> int:
         """Delete those jobs that have ended, with their files; return their number."""
@@ -299,7 +236,7 @@ class JobStore:
         )
         return [(row[0], row[1]) for row in self._db.rows(wanted)]
 
-    def sent_files(self, owner: str | None = None) -> dict[str, int]:
+    def upload_sizes(self, owner: str | None = None) -> dict[str, int]:
         """Bytes of each upload with sources of articles, by upload id; None as `owner` means all.
 
         These uploads are kept as long as their jobs.
@@ -321,7 +258,7 @@ class JobStore:
         created = self._db.scalar(first)
         return max(0.0, now() - created) if created is not None else 0.0
 
-    def abandoned(self) -> int:
+    def count_abandoned(self) -> int:
         lost = (jobs.c.status == Status.RUNNING) & (jobs.c.lease < now())
         return int(self._db.scalar(sa.select(sa.func.count()).where(lost)))
 
@@ -330,7 +267,7 @@ class JobStore:
     def take(self, worker: str) -> Job | None:
         """Assign the next job to this worker; None if none is waiting."""
         with self._db.writing() as db:
-            job_id = db.execute(following()).scalar()
+            job_id = db.execute(_next_job()).scalar()
             if job_id is None:
                 return None
             at = now()
@@ -345,8 +282,8 @@ class JobStore:
                     attempts=jobs.c.attempts + 1,
                 )
             )
-            self._tell(db, job_id, "started", {})
-            return self._found(db, job_id)
+            self._add_event(db, job_id, "started", {})
+            return self._get(db, job_id)
 
     def renew(self, job_id: str, worker: str) -> bool:
         """Renew the lease; False if the job was cancelled or is no longer held by this worker."""
@@ -354,24 +291,17 @@ class JobStore:
         with self._db.writing() as db:
             alive = held & (jobs.c.status == Status.RUNNING)
             n = db.execute(jobs.update().where(alive).values(lease=now() + LEASE_SECONDS)).rowcount
-            asked = db.execute(sa.select(jobs.c.cancelled).where(held)).scalar()
-            return n == 1 and not asked
+            cancelled = db.execute(sa.select(jobs.c.cancelled).where(held)).scalar()
+            return n == 1 and not cancelled
 
-    def tell(
+    def add_events(
         self, job_id: str, worker: str, events: Sequence[tuple[str, Mapping[str, Any]]]
     ) -> None:
         """Add events if this worker still holds the job."""
         with self._db.writing() as db:
             if self._holds(db, job_id, worker):
                 for kind, data in events:
-                    self._tell(db, job_id, kind, data)
-
-    def entitle(self, job_id: str, worker: str, title: str) -> None:
-        """Set a job's title if this worker still holds it."""
-        with self._db.writing() as db:
-            if self._holds(db, job_id, worker):
-                this = jobs.c.job_id == job_id
-                db.execute(jobs.update().where(this).values(title=title[:MAX_TITLE]))
+                    self._add_event(db, job_id, kind, data)
 
     def finish(
         self,
@@ -383,7 +313,10 @@ class JobStore:
         files: Mapping[str, Mapping[str, Any]] | None = None,
         problem: Mapping[str, Any] | None = None,
     ) -> bool:
-        """End a job; return False and change nothing if this worker no longer holds it."""
+        """End a job; return False and change nothing if this worker no longer holds it.
+
+        An article's title replaces the job's, which is only what the user called it.
+        """
         packed = _packed(result) if result is not None else None
         rows = [
             {"job_id": job_id, "name": name, "data": _packed(json.dumps(data))}
@@ -394,10 +327,13 @@ class JobStore:
                 return False
             if rows:
                 db.execute(job_files.insert(), rows)
+            if article := (files or {}).get("article"):
+                this = jobs.c.job_id == job_id
+                db.execute(jobs.update().where(this).values(title=article["title"][:MAX_TITLE]))
             self._end(db, job_id, status, packed, problem)
             return True
 
-    def free_abandoned(self) -> list[str]:
+    def requeue_abandoned(self) -> list[str]:
         """Requeue jobs whose lease expired, or fail them after `MAX_ATTEMPTS`; return their ids."""
         lost = (jobs.c.status == Status.RUNNING) & (jobs.c.lease < now())
         wanted = sa.select(jobs.c.job_id, jobs.c.attempts, jobs.c.cancelled).where(lost)
@@ -407,7 +343,7 @@ class JobStore:
                 self._put_back(db, job_id, attempts, cancelled)
         return [job_id for job_id, _, _ in found]
 
-    def give_back(self, job_id: str, worker: str, *, died: bool) -> None:
+    def requeue(self, job_id: str, worker: str, *, died: bool) -> None:
         """Requeue a job. It counts as an attempt if the process died."""
         with self._db.writing() as db:
             if self._holds(db, job_id, worker):
@@ -419,16 +355,15 @@ class JobStore:
 
     # ── Inside a transaction ─────────────────────────────────────────────────────────────────────
 
-    def _refuse_more(self, db: sa.Connection, owner: str) -> None:
-        count = sa.select(sa.func.count())
-        unended = jobs.c.status.in_((Status.QUEUED, Status.RUNNING))
-        mine = count.where(unended, jobs.c.owner == owner)
-        if self._each and (yours := _scalar(db, mine)) >= self._each:
+    def _check_limits(self, db: sa.Connection, owner: str) -> None:
+        count = sa.select(sa.func.count()).select_from(jobs)
+        own = count.where(jobs.c.status.not_in(ENDED), jobs.c.owner == owner)
+        if self._each and (n_own := db.execute(own).scalar_one()) >= self._each:
             raise TooManyOfYours(
-                f"You already have {yours} waiting or running jobs, the limit for an account. Try "
+                f"You already have {n_own} waiting or running jobs, the limit for an account. Try "
                 "again when one has ended, or cancel one."
             )
-        waiting = _scalar(db, count.where(jobs.c.status == Status.QUEUED))
+        waiting = db.execute(count.where(jobs.c.status == Status.QUEUED)).scalar_one()
         if waiting >= self._queue:
             raise QueueFull(f"The queue is full: {waiting} jobs are waiting. Try again later.")
 
@@ -442,7 +377,7 @@ class JobStore:
         else:
             values = {"status": Status.QUEUED, "worker": None, "lease": None}
             db.execute(jobs.update().where(jobs.c.job_id == job_id).values(**values))
-            self._tell(db, job_id, "queued", {"again": True})
+            self._add_event(db, job_id, "queued", {"again": True})
 
     def _end(
         self,
@@ -464,9 +399,11 @@ class JobStore:
                 problem=dict(problem) if problem else None,
             )
         )
-        self._tell(db, job_id, "ended", {"status": status, **(problem or {})})
+        self._add_event(db, job_id, "ended", {"status": status, **(problem or {})})
 
-    def _tell(self, db: sa.Connection, job_id: str, kind: str, data: Mapping[str, Any]) -> None:
+    def _add_event(
+        self, db: sa.Connection, job_id: str, kind: str, data: Mapping[str, Any]
+    ) -> None:
         number = db.execute(
             jobs.update()
             .where(jobs.c.job_id == job_id)
@@ -481,13 +418,8 @@ class JobStore:
         wanted = sa.select(jobs.c.job_id).where(held & (jobs.c.status == Status.RUNNING))
         return db.execute(wanted.with_for_update()).first() is not None
 
-    def _locked(self, db: sa.Connection, job_id: str) -> str | None:
-        wanted = sa.select(jobs.c.status).where(jobs.c.job_id == job_id).with_for_update()
-        status: str | None = db.execute(wanted).scalar()
-        return status
-
-    def _found(self, db: sa.Connection, job_id: str) -> Job:
-        return _job(db.execute(sa.select(*_SHOWN).where(jobs.c.job_id == job_id)).one())
+    def _get(self, db: sa.Connection, job_id: str) -> Job:
+        return _job(db.execute(sa.select(*_COLUMNS).where(jobs.c.job_id == job_id)).one())
 
 
 def _job(row: sa.Row[Any]) -> Job:
@@ -496,10 +428,6 @@ def _job(row: sa.Row[Any]) -> Job:
 
 def _packed(text: str) -> bytes:
     return gzip.compress(text.encode("utf-8", "surrogatepass"), 6, mtime=0)
-
-
-def _scalar(db: sa.Connection, query: sa.Select[Any]) -> int:
-    return int(db.execute(query).scalar() or 0)
 
 
 @dataclass(frozen=True, slots=True)

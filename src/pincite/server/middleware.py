@@ -1,9 +1,9 @@
-"""Security headers, Host and Origin checks, size and rate limits, the audit log, and logging.
+"""Security headers, Host and Origin checks, size and rate limits, and logging.
 
 Requests from pages of other sites and under unknown host names (DNS rebinding) are refused. Bodies
 are limited while they arrive. Each response has a request id and headers that keep a browser from
-executing or leaking untrusted text. In server mode, requests are rate-limited by address and
-account, and changes are audited.
+executing or leaking untrusted text. In server mode, requests are rate-limited by address, and
+changes are logged with the account that made them.
 """
 
 import ipaddress
@@ -18,19 +18,15 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
-from typing import Any
 
-from anyio.to_thread import run_sync
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pincite.server.accounts import AuditLog, key_of
-from pincite.server.identity import Identity
+from pincite.server.accounts import key_of
+from pincite.server.identity import LOCAL
 from pincite.server.problems import Problem, response
 from pincite.server.settings import LogForm, ServerSettings
 
@@ -63,10 +59,12 @@ _HOST = re.compile(r"(\[(?P<v6>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(:[0-9]{1,5
 _NUMBER = re.compile(r"[0-9]{1,15}")
 LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
-EXTRA = ("method", "route", "status", "seconds")  # extra fields in a request's log line
+# Extra fields of log lines about requests.
+EXTRA = ("method", "route", "status", "seconds", "account", "action", "target")
 Observe = Callable[[str, str, int, float], None]  # method, route, status, seconds
 LOG = logging.getLogger("pincite.server")
 REQUESTS = logging.getLogger("pincite.requests")
+AUDIT = logging.getLogger("pincite.audit")
 
 
 class SecurityMiddleware:
@@ -79,11 +77,12 @@ class SecurityMiddleware:
         hosts: Collection[str],
         schemes: Collection[str] = ("http", "https"),
         body_bytes: Callable[[str], int],
-        observe: Observe = lambda *_: None,
+        limits: "Limits",
+        observe: Observe,
     ) -> None:
         """`body_bytes` gives the size limit of a path."""
         self._app, self._hosts = app, frozenset(host.lower() for host in hosts)
-        self._schemes = frozenset(schemes)
+        self._schemes, self._limits = frozenset(schemes), limits
         self._body_bytes, self._observe = body_bytes, observe
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -125,22 +124,17 @@ class SecurityMiddleware:
                 detail = "An error in the program; the server's log has it under this request's id."
                 await response(request, Problem(500, "internal", detail))(scope, receive, sent)
         finally:
-            route = getattr(scope.get("route"), "path", "(none)")
             seconds = time.perf_counter() - begin
-            self._observe(scope["method"], route, status, seconds)
-            said = {"method": scope["method"], "route": route, "status": status}
-            REQUESTS.info(
-                "%s %s %d in %.0f ms",
-                *said.values(),
-                seconds * 1000,
-                extra=said | {"seconds": round(seconds, 4)},
-            )
+            self._observe(scope["method"], _pattern(scope), status, seconds)
+            _log(scope, status, seconds)
 
     def _refused(self, request: Request) -> Problem | None:
         given = request.headers.getlist("host")
         host = _name(given[0]) if len(given) == 1 else ""
         if host not in self._hosts:
             return Problem(421, "unknown_host", "This server does not answer to this name.")
+        if wait := self._limits.of_address(request.scope):
+            return too_many("Too many requests.", wait)
         if "\0" in request.url.path or b"%00" in request.scope["query_string"]:
             return Problem(400, "nul_in_address", "The address contains a NUL.")
         length = request.headers.get("content-length", "0")
@@ -172,6 +166,28 @@ class SecurityMiddleware:
         host = headers.get("host", "").lower()
         ours = {f"{scheme}://{host}" for scheme in self._schemes}  # never "null"
         return len(origins) == 1 and origins[0].lower() in ours
+
+
+def _pattern(scope: Scope) -> str:
+    return getattr(scope.get("route"), "path", "(none)")
+
+
+def _log(scope: Scope, status: int, seconds: float) -> None:
+    """Log a request and, if it changed something, the account, action and ids; never any text."""
+    fields = {"method": scope["method"], "route": _pattern(scope), "status": status}
+    message = "%s %s %d in %.0f ms"
+    extra = fields | {"seconds": round(seconds, 4)}
+    REQUESTS.info(message, *fields.values(), seconds * 1000, extra=extra)
+    user = scope["state"].get("identity")
+    if user is None or user.account_id == LOCAL or scope["method"] in SAFE or status >= 400:
+        return
+    route = scope["route"]
+    fields = {
+        "account": user.account_id,
+        "action": getattr(route, "operation_id", None) or route.name,
+        "target": ",".join(map(str, scope["path_params"].values())),
+    }
+    AUDIT.info("account %s: %s %s", *fields.values(), extra=fields)
 
 
 class _TooLarge(HTTPException):
@@ -218,87 +234,54 @@ MINUTE, QUARTER = 60.0, 900.0
 NAME_TRIES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """The state of a bucket after a token was requested."""
-
-    allowed: bool
-    limit: int
-    left: int
-    seconds: int  # until the next token if refused, otherwise until the bucket is full
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """Response headers (IETF draft-ietf-httpapi-ratelimit-headers-07)."""
-        return {
-            "RateLimit-Limit": str(self.limit),
-            "RateLimit-Remaining": str(self.left),
-            "RateLimit-Reset": str(self.seconds),
-        }
-
-
 class Buckets:
     """Token buckets of one size, by key. Thread-safe."""
 
     def __init__(self, size: int, seconds: float) -> None:
         """Refill `size` tokens in `seconds`; size 0 means no limit."""
         self._size, self._pace = size, size / seconds
-        self._held: OrderedDict[str, tuple[float, float]] = OrderedDict()  # tokens, time
+        self._state: OrderedDict[str, tuple[float, float]] = OrderedDict()  # tokens, time
         self._lock = threading.Lock()
 
-    def take(self, key: str) -> Taken | None:
-        """Request a token; None if there is no limit."""
+    def take(self, key: str) -> int:
+        """Take a token; return 0, or the seconds until the next token if there is none."""
         if not self._size:
-            return None
+            return 0
         with self._lock:
-            left = self._left(key)
-            allowed = left >= 1
-            left -= allowed
-            self._keep(key, left)
-        missing = self._size - left if allowed else 1 - left
-        return Taken(allowed, self._size, int(left), math.ceil(missing / self._pace))
+            tokens = self._tokens(key)
+            allowed = tokens >= 1
+            self._store(key, tokens - allowed)
+        return 0 if allowed else math.ceil((1 - tokens) / self._pace)
 
-    def give_back(self, key: str) -> None:
+    def put_back(self, key: str) -> None:
         with self._lock:
-            self._keep(key, min(self._size, self._left(key) + 1))
+            self._store(key, min(self._size, self._tokens(key) + 1))
 
-    def _left(self, key: str) -> float:
-        tokens, at = self._held.get(key, (float(self._size), 0.0))
+    def _tokens(self, key: str) -> float:
+        tokens, at = self._state.get(key, (float(self._size), 0.0))
         return min(self._size, tokens + (time.monotonic() - at) * self._pace)
 
-    def _keep(self, key: str, tokens: float) -> None:
-        self._held[key] = (tokens, time.monotonic())
-        self._held.move_to_end(key)
-        if len(self._held) > MAX_BUCKETS:
-            self._held.popitem(last=False)
+    def _store(self, key: str, tokens: float) -> None:
+        self._state[key] = (tokens, time.monotonic())
+        self._state.move_to_end(key)
+        if len(self._state) > MAX_BUCKETS:
+            self._state.popitem(last=False)
 
 
 class Limits:
-    """The rate limits of a server."""
+    """The rate limits of a server: requests by address in server mode, and login attempts."""
 
     def __init__(self, settings: ServerSettings) -> None:
         on = settings.mode == "server"
         self._proxies = frozenset(settings.proxies)
-        self._addresses = Buckets(on * settings.address_requests_a_minute, MINUTE)
-        self._accounts = Buckets(on * settings.requests_a_minute, MINUTE)
+        self._addresses = Buckets(on * settings.requests_a_minute, MINUTE)
         # The limit per name is higher, so that an attacker cannot easily lock its owner out.
         self._names = Buckets(NAME_TRIES * settings.login_tries, QUARTER)
         self._logins = Buckets(settings.login_tries, QUARTER)
 
-    def of_address(self, scope: Scope) -> Taken | None:
+    def of_address(self, scope: Scope) -> int:
+        """Count a request; return 0, or the seconds to wait if there were too many."""
         return self._addresses.take(address_of(scope, self._proxies))
-
-    def spend(self, request: Request, identity: Identity) -> None:
-        """Count a request by an account or API key.
-
-        Raises:
-            Problem: 429
-        """
-        taken = self._accounts.take(identity.key_id or identity.account_id)
-        if taken:
-            request.state.rate = taken.headers
-            if not taken.allowed:
-                raise too_many("Too many requests.", taken)
 
     def try_login(self, request: Request, name: str) -> Callable[[], None]:
         """Count a login attempt for a name; call the returned function if the password was right.
@@ -306,51 +289,24 @@ class Limits:
         Raises:
             Problem: 429, whether the name exists or not.
         """
-        tried = (
+        attempts = (
             (self._logins, address_of(request.scope, self._proxies)),
             (self._names, key_of(name)),
         )
-        for buckets, key in tried:
-            taken = buckets.take(key)
-            if taken and not taken.allowed:
-                raise too_many("Too many wrong passwords.", taken)
+        for buckets, key in attempts:
+            if wait := buckets.take(key):
+                raise too_many("Too many wrong passwords.", wait)
 
-        def right() -> None:
-            for buckets, key in tried:
-                buckets.give_back(key)
+        def succeeded() -> None:
+            for buckets, key in attempts:
+                buckets.put_back(key)
 
-        return right
-
-
-class RateLimitMiddleware:
-    """Limits requests by client address; responses state the remaining quota."""
-
-    def __init__(self, app: ASGIApp, *, limits: Limits) -> None:
-        self._app, self._limits = app, limits
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        taken = self._limits.of_address(scope) if scope["type"] == "http" else None
-        if taken is None:
-            await self._app(scope, receive, send)
-            return
-        state = scope.setdefault("state", {})
-        state["rate"] = taken.headers
-
-        async def sent(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(state["rate"])
-            await send(message)
-
-        if taken.allowed:
-            await self._app(scope, receive, sent)
-        else:
-            refused = response(Request(scope), too_many("Too many requests.", taken))
-            await refused(scope, receive, sent)
+        return succeeded
 
 
-def too_many(what: str, taken: Taken) -> Problem:
-    detail = f"{what} Try again in {taken.seconds} s."
-    return Problem(429, "too_many_requests", detail, headers={"Retry-After": str(taken.seconds)})
+def too_many(what: str, seconds: int) -> Problem:
+    detail = f"{what} Try again in {seconds} s."
+    return Problem(429, "too_many_requests", detail, headers={"Retry-After": str(seconds)})
 
 
 def address_of(scope: Mapping[str, object], proxies: Collection[str]) -> str:
@@ -380,55 +336,21 @@ def address_of(scope: Mapping[str, object], proxies: Collection[str]) -> str:
     return str(parsed)
 
 
-class AuditMiddleware:
-    """Adds an audit entry for each request that changed something; see `noted`."""
-
-    def __init__(self, app: ASGIApp, *, log: AuditLog) -> None:
-        self._app, self._log = app, log
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        status = 500
-
-        async def sent(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        await self._app(scope, receive, sent)
-        state = scope.get("state", {})
-        changed = scope["type"] == "http" and (scope["method"] not in SAFE or "noted" in state)
-        who = state.get("identity")
-        if changed and status < 400 and who is not None:
-            route = scope["route"]
-            note = state.get("noted", {})
-            detail = {**note.get("detail", {}), **({"key": who.key_id} if who.key_id else {})}
-            target = note.get("target") or ",".join(map(str, scope["path_params"].values()))
-            name = getattr(route, "operation_id", None) or route.name
-            request_id = state.get("request_id", "")
-            write = partial(self._log.record, who.account_id, name, target, detail, request_id)
-            await run_sync(write)
-
-
-def noted(request: Request, target: str = "", detail: Mapping[str, Any] | None = None) -> None:
-    """Audit this request, with its target (an id) and details; never with a user's text."""
-    request.state.noted = {"target": target, "detail": dict(detail or {})}
-
-
 # ── Logs ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 def configure_logs(form: LogForm, *, requests: bool = False) -> None:
-    """Log warnings and errors to stderr and, if `requests` is set, a line per request.
+    """Log warnings, errors and changes by accounts to stderr and, if `requests`, each request.
 
-    Request lines contain the request id that is also in the response. They never contain a claim,
-    and URLs appear as route patterns.
+    Lines contain the request id that is also in the response. They never contain a claim, and URLs
+    appear as route patterns.
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Json() if form == "json" else _Text())
     handler.addFilter(_with_request)
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
-    logging.getLogger("pincite.requests").setLevel(logging.INFO if requests else logging.WARNING)
+    REQUESTS.setLevel(logging.INFO if requests else logging.WARNING)
+    AUDIT.setLevel(logging.INFO)
 
 
 def _with_request(record: logging.LogRecord) -> bool:

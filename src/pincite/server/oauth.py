@@ -11,22 +11,21 @@ Providers are declared in a separate TOML file, because it contains secrets:
 The server takes only the user's identity from a provider and discards the access token.
 """
 
+import base64
+import json
 import secrets
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-import sqlalchemy as sa
 from authlib.integrations.base_client import OAuthError
 from authlib.integrations.httpx_client import OAuth2Client
 
 from pincite.errors import ConfigError, PinciteError
-from pincite.server.database import Database
 from pincite.server.identity import Role
-from pincite.server.tables import hash_of, login_attempts, now
 from pincite.settings import schema
 
 SECONDS = 10.0  # for each request to a provider
@@ -88,7 +87,7 @@ def providers(path: Path | None) -> dict[str, Provider]:
     return {name: _provider(name, values, path) for name, values in tables.items()}
 
 
-def begun(provider: Provider, callback: str) -> tuple[str, str, str]:
+def begin_login(provider: Provider, callback: str) -> tuple[str, str, str]:
     """Start a login: return the URL for the browser, and the state and verifier to store."""
     verifier = secrets.token_urlsafe(48)
     with _client(provider, callback) as client:
@@ -98,7 +97,7 @@ def begun(provider: Provider, callback: str) -> tuple[str, str, str]:
     return url, state, verifier
 
 
-def person(provider: Provider, callback: str, code: str, verifier: str) -> Person:
+def fetch_person(provider: Provider, callback: str, code: str, verifier: str) -> Person:
     """Exchange the code for the user's identity.
 
     Raises:
@@ -175,43 +174,24 @@ def _provider(name: str, values: object, path: Path) -> Provider:
     return provider
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """A login in progress."""
+class Attempt(NamedTuple):
+    """A login in progress, stored in a cookie of the browser that began it."""
 
+    provider: str
+    state: str
     verifier: str  # PKCE
-    account_id: str | None  # the account to link the login to; None to log in
+    account_id: str  # the account to link the login to; empty to log in
     next: str  # path on this site to return to
 
+    def cookie(self) -> str:
+        return base64.urlsafe_b64encode(json.dumps(self).encode()).decode()
 
-class LoginAttempts:
-    """Logins in progress at providers. Every method is one transaction."""
 
-    def __init__(self, database: Database) -> None:
-        self._db = database
-
-    def begin(self, provider: str, state: str, attempt: Attempt) -> str:
-        """Store an attempt; return a secret for the browser's cookie."""
-        browser = secrets.token_urlsafe(32)
-        row = {"state_hash": hash_of(state), "provider": provider, "browser_hash": hash_of(browser)}
-        row |= {"verifier": attempt.verifier, "next": attempt.next}
-        expires = now() + ATTEMPT_SECONDS
-        with self._db.writing() as db:
-            values = {**row, "account_id": attempt.account_id, "expires": expires}
-            db.execute(login_attempts.insert().values(values))
-        return browser
-
-    def end(self, provider: str, state: str, browser: str) -> Attempt | None:
-        """The browser's attempt; None if missing, expired or already used."""
-        begun = login_attempts.c.state_hash == hash_of(state)
-        whole = (
-            begun
-            & (login_attempts.c.provider == provider)
-            & (login_attempts.c.browser_hash == hash_of(browser))
-            & (login_attempts.c.expires > now())
-        )
-        wanted = sa.select(*(login_attempts.c[name] for name in Attempt.__slots__))
-        with self._db.writing() as db:
-            row = db.execute(wanted.where(whole)).first()
-            db.execute(login_attempts.delete().where(begun))  # a state can be used once
-            return Attempt(*row) if row else None
+def read_attempt(cookie: str, provider: str, state: str) -> Attempt | None:
+    """The login that a browser began at this provider with this state; None if it began none."""
+    try:
+        attempt = Attempt(*json.loads(base64.urlsafe_b64decode(cookie)))
+    except (ValueError, TypeError, RecursionError):
+        return None
+    is_same = all(isinstance(value, str) for value in attempt)
+    return attempt if is_same and attempt[:2] == (provider, state) else None

@@ -2,14 +2,12 @@
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-import sqlalchemy as sa
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Gauge, Histogram, ProcessCollector
 from prometheus_client.exposition import generate_latest
-from sqlalchemy.dialects import postgresql, sqlite
 
 from pincite.errors import PinciteError
 from pincite.library.private_copies import OF_ACCOUNTS, OwnCopies
@@ -17,7 +15,6 @@ from pincite.server.corpora import CorpusRegister, fault
 from pincite.server.database import VERSION, Database
 from pincite.server.jobs import JobStore, Status
 from pincite.server.settings import ServerSettings
-from pincite.server.tables import tallies
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +64,7 @@ def tables(database: Database) -> Part:
 
 
 def _jobs(store: JobStore, queue: int) -> Part:
-    counts, lost = store.counts(), store.abandoned()
+    counts, lost = store.counts(), store.count_abandoned()
     what = [f"{n} {status.value}" for status, n in counts.items() if n] or ["none"]
     if lost:
         what.append(f"the workers of {lost} are gone: run `pincite worker`")
@@ -101,55 +98,16 @@ def _copies(root: Path) -> Part:
 
 # ── Metrics ──────────────────────────────────────────────────────────────────────────────────────
 
-Key = tuple[str, str]  # name of the counter, and its label
-VERDICTS, UNCHECKED = "verdicts", "unchecked"
-
-
-class Tallies:
-    """Counters across all jobs, kept in the database: workers share them, and they outlive jobs.
-
-    Every method is one transaction.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._db = database
-
-    def add(self, found: Mapping[Key, float]) -> None:
-        if not found:
-            return
-        insert = sqlite.insert if self._db.is_sqlite else postgresql.insert
-        # A fixed order prevents deadlocks between concurrent updates.
-        rows = [{"name": n, "label": lb, "value": v} for (n, lb), v in sorted(found.items())]
-        new = insert(tallies)
-        added = new.on_conflict_do_update(
-            index_elements=["name", "label"],
-            set_={"value": tallies.c.value + new.excluded.value},
-        )
-        with self._db.writing() as db:
-            db.execute(added, rows)
-
-    def all(self) -> dict[Key, float]:
-        return {(row.name, row.label): row.value for row in self._db.rows(sa.select(tallies))}
-
-
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0, 2.5, 10.0)  # seconds; the target is 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class Now:
-    """Current values from the database and the disk."""
-
-    jobs: Mapping[Status, int] = field(default_factory=dict)
-    oldest_seconds: float = 0.0  # of the oldest waiting job
-    tallies: Mapping[Key, float] = field(default_factory=dict)
-    disk_free_bytes: int = 0
+METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"})
 
 
 class Metrics:
-    """Metrics of this process's requests and of all workers' jobs."""
+    """Metrics of this process's requests, the queue and the disk."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
         self._seconds = Histogram(
             "pincite_request_seconds",
             "Time to answer, by route and status.",
@@ -157,47 +115,21 @@ class Metrics:
             registry=self._registry,
             buckets=BUCKETS,
         )
+        what = "Seconds that the oldest waiting job has waited."
+        self._oldest = Gauge("pincite_queue_oldest_seconds", what, registry=self._registry)
+        what = "Free bytes on the disk of the data folder."
+        self._free = Gauge("pincite_disk_free_bytes", what, registry=self._registry)
+        what = "Stored jobs by state."
+        self._jobs = Gauge("pincite_jobs", what, ("status",), registry=self._registry)
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
         """`route` is the route's pattern, never the URL."""
-        known = method if method in ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD") else "other"
+        known = method if method in METHODS else "other"
         self._seconds.labels(known, route, str(status)).observe(seconds)
 
-    def text(self, now: Now) -> tuple[bytes, str]:
-        registry = CollectorRegistry()
-
-        def gauge(name: str, what: str, value: float) -> None:
-            Gauge(f"pincite_{name}", what, registry=registry).set(value)
-
-        gauge(
-            "queue_oldest_seconds",
-            "Seconds that the oldest waiting job has waited.",
-            now.oldest_seconds,
-        )
-        gauge("disk_free_bytes", "Free bytes on the disk of the data folder.", now.disk_free_bytes)
-        gauge(
-            "resident_bytes", "Memory of the server's process, without its jobs.", _resident_bytes()
-        )
-        jobs = Gauge("pincite_jobs", "Stored jobs by state.", ["status"], registry=registry)
-        for status, n in now.jobs.items():
-            jobs.labels(status.value).set(n)
-        verdicts = Counter(
-            "pincite_verdicts", "Verdicts by verb.", ["verb", "verdict"], registry=registry
-        )
-        unchecked = Counter(
-            "pincite_unchecked",
-            "Citations that could not be checked.",
-            ["reason"],
-            registry=registry,
-        )
-        for (kind, label), value in sorted(now.tallies.items()):
-            (verdicts if kind == VERDICTS else unchecked).labels(*label.split(" ")).inc(value)
-        return generate_latest(self._registry) + generate_latest(registry), CONTENT_TYPE_LATEST
-
-
-def _resident_bytes() -> int:
-    try:
-        pages = Path("/proc/self/statm").read_text().split()[1]
-    except OSError:  # not Linux
-        return 0
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+    def text(self, jobs: JobStore, free_bytes: int) -> bytes:
+        for status, n in jobs.counts().items():
+            self._jobs.labels(status.value).set(n)
+        self._oldest.set(jobs.oldest_seconds())
+        self._free.set(free_bytes)
+        return generate_latest(self._registry)

@@ -25,12 +25,11 @@ class Plugin:
     routers: tuple[APIRouter, ...] = ()  # for the API and the pages
     navigation: tuple[tuple[str, str], ...] = ()  # path and English name of a page
     folder: Path | None = None  # with `templates`, `static` and `locale`
-    permissions: Mapping[str, Collection[str]] = field(
-        default_factory=dict
-    )  # the roles that have each permission
+    # The roles that have each permission.
+    permissions: Mapping[str, Collection[str]] = field(default_factory=dict)
     tables: sa.MetaData | None = None
     version: int = 1  # of the tables
-    owners: Mapping[str, sa.Column[Any]] = field(default_factory=dict)  # columns with account ids
+    owners: tuple[sa.Column[Any], ...] = ()  # account ids; the rows are deleted with the account
 
 
 @cache

@@ -54,9 +54,8 @@ class ServerSettings:
     oauth: Annotated[str, "A TOML file of login providers; empty: passwords only."] = ""
     session_hours: Annotated[float, Range(0.01, 8760), "Idle hours until a logout."] = 12.0
     session_days: Annotated[float, Range(0.01, 365), "Days until a logout."] = 14.0
-    requests_a_minute: Annotated[_Many, "Limit of an account or key; 0: none."] = 600
     # A whole office may share one address.
-    address_requests_a_minute: Annotated[_Many, "Limit of an IP address; 0: none."] = 3000
+    requests_a_minute: Annotated[_Many, "Limit of an IP address; 0: none."] = 3000
     login_tries: Annotated[
         int,
         Range(1, 1000),
@@ -65,7 +64,6 @@ class ServerSettings:
     # ── Examples in the forms (docs/pages.md)
     examples: Annotated[str, "A text file of example statements, one per line."] = ""
     questions: Annotated[str, "A text file of example questions, one per line."] = ""
-    audit_days: Annotated[_Days, "Days that the audit log is kept; 0: for ever."] = 365.0
     models: Annotated[_Texts, "Models of the chat server that users may choose."] = ()
     # ── Jobs
     jobs_at_once: Annotated[

@@ -8,15 +8,14 @@ from fastapi import Depends, Request
 
 from pincite import runtime
 from pincite.library.private_copies import OF_ACCOUNTS, AccountCopies, folder_of
-from pincite.server.accounts import Accounts, AuditLog
+from pincite.server.accounts import Accounts
 from pincite.server.corpora import CorpusPool, CorpusRegister, Library, Quotas
 from pincite.server.database import Database, made_folder
 from pincite.server.identity import DAY, ApiKeys, Sessions
 from pincite.server.jobs import FeedbackStore, JobStore, ShareLinks
-from pincite.server.oauth import LoginAttempts, Provider, providers
-from pincite.server.operation import Tallies
+from pincite.server.oauth import Provider, providers
 from pincite.server.settings import ServerSettings
-from pincite.server.tables import api_keys, audit, login_attempts, now, sessions, share_links
+from pincite.server.tables import api_keys, now, sessions, share_links
 from pincite.server.uploads import Uploads
 from pincite.settings import Settings
 
@@ -30,23 +29,18 @@ class People:
     database: Database
     settings: ServerSettings
     accounts: Accounts
-    attempts: LoginAttempts
     sessions: Sessions
     keys: ApiKeys
     links: ShareLinks
-    audit: AuditLog
     providers: dict[str, Provider]
 
     def forget_old(self) -> None:
-        """Delete expired rows, and audit entries older than the retention period."""
+        """Delete expired rows."""
         at = now()
         with self.database.writing() as db:
             db.execute(sessions.delete().where(~self.sessions.alive(at)))
             db.execute(api_keys.delete().where(api_keys.c.expires < at - KEYS_SHOWN_DAYS * DAY))
             db.execute(share_links.delete().where(share_links.c.expires < at))
-            db.execute(login_attempts.delete().where(login_attempts.c.expires < at))
-            if self.settings.audit_days:
-                db.execute(audit.delete().where(audit.c.at < at - self.settings.audit_days * DAY))
 
 
 def people_of(database: Database, settings: ServerSettings) -> People:
@@ -60,11 +54,9 @@ def people_of(database: Database, settings: ServerSettings) -> People:
         database,
         settings,
         Accounts(database),
-        LoginAttempts(database),
         Sessions(database, idle_hours=hours, days=days),
         ApiKeys(database),
         ShareLinks(database),
-        AuditLog(database),
         providers(Path(settings.oauth) if settings.oauth else None),
     )
 
@@ -83,7 +75,6 @@ class Site:
     quotas: Quotas
     feedback: FeedbackStore
     people: People  # for server mode; its tables are empty in local mode
-    tallies: Tallies
 
     def close(self) -> None:
         self.library.pool.close()
@@ -115,7 +106,7 @@ def opened(server: ServerSettings, settings: Settings) -> Site:
     own = copies_of(server, settings)
     quotas = Quotas(server, library, own)
     feedback, people = FeedbackStore(database), people_of(database, server)
-    stores = (jobs, corpora, library, own, quotas, feedback, people, Tallies(database))
+    stores = (jobs, corpora, library, own, quotas, feedback, people)
     site = Site(server, settings, database, *stores)
     site.tidy()
     return site

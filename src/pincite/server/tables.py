@@ -45,9 +45,6 @@ jobs = sa.Table(
     sa.Column("problem", sa.JSON),  # why it failed: code, detail
     sa.Column("result", sa.LargeBinary),  # the report's JSON, gzipped
     sa.Column("n_events", sa.Integer, nullable=False, default=0),
-    sa.Column("idempotency_key", sa.String(200)),
-    sa.Column("request_hash", sa.String(64), nullable=False),
-    sa.UniqueConstraint("owner", "idempotency_key"),
     sa.Index("ix_jobs_owner_created", "owner", "created", "job_id"),
     sa.Index("ix_jobs_status_created", "status", "created"),
 )
@@ -82,19 +79,6 @@ corpora = sa.Table(
     sa.Column("deleted", sa.Double),  # since then hidden; the folder may still exist
     sa.UniqueConstraint("owner", "name"),
 )
-corpus_problems = sa.Table(  # unreadable files of uploads, until they are uploaded again
-    "corpus_problems",
-    metadata,
-    sa.Column(
-        "corpus_id", ID, sa.ForeignKey("corpora.corpus_id", ondelete="CASCADE"), primary_key=True
-    ),
-    sa.Column("number", sa.Integer, primary_key=True),
-    sa.Column("file", sa.Text, nullable=False),
-    sa.Column("place", sa.Text, nullable=False),  # position in the file; empty for the whole file
-    sa.Column("reason", sa.String(30), nullable=False),
-    sa.Column("detail", sa.Text, nullable=False),
-    sa.Column("at", sa.Double, nullable=False),
-)
 feedback = sa.Table(
     "feedback",
     metadata,
@@ -106,14 +90,6 @@ feedback = sa.Table(
     sa.Column("created", sa.Double, nullable=False),
     sa.Index("ix_feedback_owner_created", "owner", "created"),
 )
-tallies = sa.Table(
-    "tallies",
-    metadata,
-    sa.Column("name", sa.String(20), primary_key=True),
-    sa.Column("label", sa.String(60), primary_key=True),
-    sa.Column("value", sa.Double, nullable=False),
-)
-
 
 # ── Server mode ──────────────────────────────────────────────────────────────────────────────────
 # Only SHA-256 hashes of session tokens, API keys and share-link tokens are stored. The secrets have
@@ -141,12 +117,9 @@ sessions = sa.Table(
     "sessions",
     metadata,
     sa.Column("token_hash", HASH, primary_key=True),
-    sa.Column("session_id", ID, nullable=False, unique=True),  # public; not a secret
     _account(index=True),
     sa.Column("created", sa.Double, nullable=False),
-    sa.Column("proved", sa.Double, nullable=False),  # time of the last login
     sa.Column("seen", sa.Double, nullable=False),
-    sa.Column("agent", sa.String(200), nullable=False),  # the browser's User-Agent
 )
 api_keys = sa.Table(
     "api_keys",
@@ -170,17 +143,6 @@ logins = sa.Table(  # through providers
     sa.Column("name", sa.String(200), nullable=False),  # the user's name at the provider
     sa.Column("created", sa.Double, nullable=False),
 )
-login_attempts = sa.Table(  # in progress at a provider
-    "login_attempts",
-    metadata,
-    sa.Column("state_hash", HASH, primary_key=True),
-    sa.Column("provider", sa.String(30), nullable=False),
-    sa.Column("browser_hash", HASH, nullable=False),  # of a cookie: the same browser must return
-    sa.Column("verifier", sa.String(128), nullable=False),  # PKCE
-    sa.Column("account_id", ID),  # the account to link the login to
-    sa.Column("next", sa.Text, nullable=False),
-    sa.Column("expires", sa.Double, nullable=False),
-)
 share_links = sa.Table(
     "share_links",
     metadata,
@@ -195,19 +157,6 @@ share_links = sa.Table(
     sa.Column("token_hash", HASH, nullable=False, unique=True),
     sa.Column("created", sa.Double, nullable=False),
     sa.Column("expires", sa.Double, nullable=False),
-)
-audit = sa.Table(
-    "audit",
-    metadata,
-    sa.Column("audit_id", ID, primary_key=True),
-    sa.Column("at", sa.Double, nullable=False),
-    sa.Column("account_id", ID, nullable=False),  # "" if the account has been deleted
-    sa.Column("action", sa.String(60), nullable=False),
-    sa.Column("target", sa.String(200), nullable=False),  # ids only, never a title, claim or name
-    sa.Column("detail", sa.JSON, nullable=False),
-    sa.Column("request_id", sa.String(40), nullable=False),
-    sa.Index("ix_audit_at", "at", "audit_id"),
-    sa.Index("ix_audit_account_id_at", "account_id", "at"),
 )
 
 

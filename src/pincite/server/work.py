@@ -10,28 +10,26 @@ import dataclasses
 import logging
 import time
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate, count
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 from urllib.parse import quote
 
 from pincite import codec, runtime
 from pincite.containment import attempted
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.origins import Origins
-from pincite.corpus.protocol import Address, Comparison, Corpus
+from pincite.corpus.protocol import Address
 from pincite.errors import ConfigError, CorpusInUse, InputError
 from pincite.judgement.confirmation import StatementType
-from pincite.library.update import How, Outcome, update
+from pincite.library.update import MAX_REFUSALS, How, Outcome, update
 from pincite.models.calibration import Calibration
 from pincite.notes import Note
 from pincite.protocols import Encoder
 from pincite.report import cells
-from pincite.server.operation import UNCHECKED, VERDICTS, Key
 from pincite.server.requests import (
     EXAMPLES,
     KINDS,
@@ -67,7 +65,7 @@ from pincite.wiki.flat import Block, BlockKind
 LOG = logging.getLogger("pincite.server.work")
 SHOWN_CHARS = 140  # of a claim, in events
 SOURCE_CHARS = 20_000_000  # total, of the documents stored with a job
-Tell = Callable[[str, Mapping[str, Any]], None]  # kind of event, data
+Emit = Callable[[str, Mapping[str, Any]], None]  # called with the kind of an event and its data
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +74,15 @@ class Done:
 
     result: str  # JSON, as printed by `--json` on the command line
     complete: bool  # False if the job was stopped early
-    title: str = ""  # of the article
     files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    counts: Mapping[Key, int] = field(default_factory=dict)  # of verdicts, for metrics
 
 
-def done(
+def run(
     kind: Kind,
     request: Mapping[str, Any],
     corpus: Mapping[str, Address] | None,
     settings: Settings,
-    tell: Tell,
+    emit: Emit,
     sent: Sources | None = None,
 ) -> Done:
     """Run a job.
@@ -97,7 +93,7 @@ def done(
         corpus: addresses of the request's corpora, by name.
         settings: the server's, with the private copies of the job's owner; the request's
             settings override them.
-        tell: receives events.
+        emit: receives events.
         sent: folders of the files that were uploaded with the request.
 
     Raises:
@@ -106,27 +102,27 @@ def done(
     body = KINDS[kind].model_validate(request)
     settings = settings.replace(**body.settings.given())
     if isinstance(body, VerifyRequest):
-        return _verified(body, corpus, settings, tell, sent)
+        return _verify(body, corpus, settings, emit, sent)
     if corpus is None:
         raise InputError("The corpus of the request no longer exists.")
     if isinstance(body, CheckRequest):
-        return _checked(body, corpus, settings, tell)
-    return _answered(body, corpus, settings, tell)
+        return _check(body, corpus, settings, emit)
+    return _ask(body, corpus, settings, emit)
 
 
 # ── verify ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _verified(
+def _verify(
     body: VerifyRequest,
     corpus: Mapping[str, Address] | None,
     settings: Settings,
-    tell: Tell,
+    emit: Emit,
     folders: Sources | None,
 ) -> Done:
     from pincite.verbs.verify import build
 
-    article = _article(body, settings, tell)
+    article = _article(body, settings, emit)
     settings = settings.replace(language=article.language)
     sources = EXAMPLES[body.example].sources if body.example else None
     sent: Mapping[str, Any] | None = None
@@ -138,9 +134,9 @@ def _verified(
         refused = laid_out(folders.stored, body.files, sources / SENT)
         sent = as_values(matched(sources, article), refused, len(body.files))
     seen: dict[str, Document] = {}
-    fetching = _fetching(tell)
+    fetching = _fetching(emit)
     with build.verifying(settings, corpus, sources, own_copies=True, fetching=fetching) as run:
-        tell("article", {"title": article.title, "claims": len(article.claims)})
+        emit("article", {"title": article.title, "claims": len(article.claims)})
         # Before the verdicts, so that a user who stops the job does not wait for it.
         blocks = attempted(partial(blocks_of, article, body.markup), lambda _: [])
         run = dataclasses.replace(run, pipeline=noting(run.pipeline, seen))
@@ -152,11 +148,11 @@ def _verified(
             text = cells.shortened(claim.text, SHOWN_CHARS)
             marks = [(each.span.start, each.span.end) for each in claim.citations]
             counted = {"done": next(n_judged), "total": len(article.claims)}
-            tell("judged", {**data, "text": text, "at": marks, **counted})
+            emit("judged", {**data, "text": text, "at": marks, **counted})
 
         def progress(step: str, n_done: int, total: int | None) -> None:
             if step == "second opinions":
-                tell("asking", {"done": n_done, "total": total})
+                emit("asking", {"done": n_done, "total": total})
 
         report = run.verify(article, progress, judged)
         if sent and sources:
@@ -166,14 +162,11 @@ def _verified(
     view = beside(blocks, calibration)
     if sent:
         view["sent"] = sent
-    outcomes = [each.outcome for finding in report.findings for each in finding.citations]
-    counts = Counter((VERDICTS, f"verify {finding.label}") for finding in report.findings)
-    counts.update((UNCHECKED, str(o.reason)) for o in outcomes if isinstance(o, Unchecked))
     files = {"article": {"source": article.source, "title": article.title}, "view": view}
-    return Done(report.to_json(), not report.stopped, article.title, files | _kept(quoted), counts)
+    return Done(report.to_json(), not report.stopped, files | _kept(quoted))
 
 
-def _article(body: VerifyRequest, settings: Settings, tell: Tell) -> Article:
+def _article(body: VerifyRequest, settings: Settings, emit: Emit) -> Article:
     from pincite.verbs.verify import articles
     from pincite.wiki.article import PageText, parse_page, read_articles
 
@@ -185,14 +178,14 @@ def _article(body: VerifyRequest, settings: Settings, tell: Tell) -> Article:
         page = PageText(body.text, title, body.markup, language=body.settings.language)
         return parse_page(page, settings.language)
     return articles.fetch_article(
-        body.article or "", settings, lambda line: tell("note", {"text": line})
+        body.article or "", settings, lambda line: emit("note", {"text": line})
     )
 
 
-def _fetching(tell: Tell) -> Callable[[FetchStep], None]:
+def _fetching(emit: Emit) -> Callable[[FetchStep], None]:
     def step(now: FetchStep) -> None:
         host = now.url.partition("://")[2].partition("/")[0]
-        tell("fetching", {"host": host, "done": now.n_done, "total": now.n_urls})
+        emit("fetching", {"host": host, "done": now.n_done, "total": now.n_urls})
 
     return step
 
@@ -339,19 +332,19 @@ def _claims_in(block: Block, claims: Sequence[tuple[Span, str]]) -> list[tuple[i
 # ── check ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _checked(
-    body: CheckRequest, corpus: Mapping[str, Address], settings: Settings, tell: Tell
+def _check(
+    body: CheckRequest, corpus: Mapping[str, Address], settings: Settings, emit: Emit
 ) -> Done:
     from pincite.verbs.check import build, render
 
     def judging(n_done: int, total: int) -> None:
-        tell("asking", {"done": n_done, "total": total})
+        emit("asking", {"done": n_done, "total": total})
 
-    with build.checking(settings, corpus, on_calls=judging, fetching=_fetching(tell)) as run:
+    with build.checking(settings, corpus, on_calls=judging, fetching=_fetching(emit)) as run:
 
         def interpretation(statement: str) -> Interpretation:
             found = _readings(body, settings) or run.pipeline.interpretation(statement)
-            tell("readings", {"readings": codec.values_of(found.readings), "by": found.by})
+            emit("readings", {"readings": codec.values_of(found.readings), "by": found.by})
             return found
 
         if body.only_readings:
@@ -361,9 +354,7 @@ def _checked(
         render.log_checks(report, settings)
     except ConfigError as error:  # the user gets the result anyway
         LOG.warning("not logged: %s", error)
-    outcomes = [result.weight.outcome for check in report.checks for result in check.results]
-    counts = Counter((VERDICTS, f"check {outcome}") for outcome in outcomes)
-    return Done(report.to_json(), report.complete, counts=counts)
+    return Done(report.to_json(), report.complete)
 
 
 def _readings(body: CheckRequest, settings: Settings) -> Interpretation | None:
@@ -383,9 +374,7 @@ def _readings(body: CheckRequest, settings: Settings) -> Interpretation | None:
 # ── ask ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _answered(
-    body: AskRequest, corpus: Mapping[str, Address], settings: Settings, tell: Tell
-) -> Done:
+def _ask(body: AskRequest, corpus: Mapping[str, Address], settings: Settings, emit: Emit) -> Done:
     from pincite.verbs.ask import build
 
     if body.repair is not None:
@@ -393,24 +382,17 @@ def _answered(
     with build.asking(settings, corpus) as run:
         report = run.ask(
             [body.question],
-            on_sentence=lambda checked: tell("sentence", codec.values_of(checked, 4)),
-            on_draft=lambda n_verified, waiting: tell(
+            on_sentence=lambda checked: emit("sentence", codec.values_of(checked, 4)),
+            on_draft=lambda n_verified, waiting: emit(
                 "draft", {"after": n_verified, "texts": [*waiting]}
             ),
         )
-    counts = Counter((VERDICTS, "ask abstained") for each in report.answers if each.abstained)
-    counts.update(
-        (VERDICTS, f"ask {sentence.standing}")
-        for answer in report.answers
-        for sentence in answer.sentences
-    )
-    return Done(report.to_json(), report.complete, counts=counts)
+    return Done(report.to_json(), report.complete)
 
 
 # ── ingest ───────────────────────────────────────────────────────────────────────────────────────
 
 WAIT_SECONDS = 1.0  # between attempts, while another job writes to the corpus
-MAX_PROBLEMS = 100  # listed individually; `update` has the same limit
 MAX_DETAIL = 500
 SCHEME = "upload:"
 
@@ -438,22 +420,22 @@ class Ingested:
     n_superseded: int
     passed_over: Mapping[str, int]
     n_problems: int
-    problems: tuple[Unread, ...]  # the first `MAX_PROBLEMS`
+    problems: tuple[Unread, ...]  # the first `MAX_REFUSALS`
 
 
-def address_of(name: str) -> str:
+def upload_url(name: str) -> str:
     """The address of a file that states none. Uploading the same name again replaces the file.
 
-    >>> address_of("two words.pdf")
+    >>> upload_url("two words.pdf")
     'upload:two%20words.pdf'
     """
     return SCHEME + quote(name, errors="replace")
 
 
-def ingested(
-    request: Mapping[str, Any], corpus: Path, files: Path, settings: Settings, tell: Tell
-) -> tuple[Done, list[dict[str, Any]]]:
-    """Add uploaded files to a corpus; return the job's result and the unreadable files.
+def ingest(
+    request: Mapping[str, Any], corpus: Path, folder: Path, settings: Settings, emit: Emit
+) -> Done:
+    """Add uploaded files to a corpus.
 
     Committed documents are kept and adding a file twice changes nothing, so a job whose process was
     killed can simply run again.
@@ -461,123 +443,80 @@ def ingested(
     Args:
         request: an accepted `IngestRequest`.
         corpus: the corpus folder, created if missing.
-        files: the folder of the uploaded files.
+        folder: the folder of the uploaded files.
         settings: the server's.
-        tell: called for each file, and for each that cannot be read.
+        emit: receives an event for each file.
 
     Raises:
         PinciteError: the job cannot be done; the message is for the user.
     """
-    body = IngestRequest.model_validate(request)
-    if not files.is_dir():
+    files = IngestRequest.model_validate(request).files
+    if not folder.is_dir():
         raise InputError("The files are gone. Send them again.")
-    names = _Names(files, body.files)
-    outcome, n_told, complete = Outcome(), 0, True
+    first = {each.name: each for each in reversed(files)}
+    # A `file:` URL would reveal the server's folders.
+    urls = {(folder / each.stored).resolve().as_uri(): upload_url(each.name) for each in files}
+    how = How(
+        reread=True,
+        called={name: folder / each.stored for name, each in first.items()},
+        named=lambda url: urls.get(url, url),
+    )
+    outcome, complete = Outcome(), True
 
     def progress(now: Outcome) -> None:
-        nonlocal outcome, n_told
+        nonlocal outcome
         outcome = now
-        for unread in now.unread[n_told:MAX_PROBLEMS]:
-            tell("unread", dataclasses.asdict(names.problem(unread)))
-        n_told = len(now.unread)
         n_documents = len(now.added) + len(now.changed)
-        tell("reading", {"done": now.n_files_done, "total": now.n_files, "documents": n_documents})
+        emit("reading", {"done": now.n_files_done, "total": now.n_files, "documents": n_documents})
 
     try:
         with (
-            _writing(corpus, runtime.encoder(settings), tell) as opened,
-            Origins(files.parent) as origins,
+            _writing(corpus, runtime.encoder(settings), emit) as opened,
+            Origins(folder.parent) as origins,
         ):
-            called = {name: files / each.stored for name, each in names.first.items()}
-            how = How(reread=True, called=called)
-            named = cast(Corpus, _NamedCorpus(opened, names))  # implements only what `update` calls
-            outcome = update(named, origins, [*called.values()], how, progress)
+            outcome = update(opened, origins, [*how.called.values()], how, progress)
     except KeyboardInterrupt:
         complete = False
-    twice = names.twice()
-    problems = [names.problem(unread) for unread in outcome.unread] + twice
-    made = codec.made(
+    detail = "Another file of this upload has the same name; only the first was read."
+    problems = [_unread(each, folder, files) for each in outcome.unread] + [
+        Unread(each.name, "", Reason.REFUSED, detail)
+        for each in files
+        if first[each.name] is not each
+    ]
+    result = codec.made(
         Ingested,
         outcome,
         complete=complete,
         n_added=len(outcome.added),
         n_changed=len(outcome.changed),
         n_removed=len(outcome.removed),
-        n_problems=outcome.n_unread + len(twice),
-        problems=tuple(problems[:MAX_PROBLEMS]),
+        n_problems=outcome.n_unread + len(problems) - len(outcome.unread),
+        problems=tuple(problems[:MAX_REFUSALS]),
     )
-    return Done(codec.to_json(made), complete), codec.values_of(made.problems)
+    return Done(codec.to_json(result), complete)
 
 
-def _writing(folder: Path, encoder: Encoder, tell: Tell) -> EmbeddedCorpus:
+def _writing(folder: Path, encoder: Encoder, emit: Emit) -> EmbeddedCorpus:
     """Wait while another job writes to the corpus."""
-    is_told = False
+    emitted = False
     while True:
         try:
             return EmbeddedCorpus.open_or_create(folder, encoder)
         except CorpusInUse:
-            if not is_told:
-                tell("waiting", {"for": "corpus"})
-                is_told = True
+            if not emitted:
+                emit("waiting", {"for": "corpus"})
+                emitted = True
             time.sleep(WAIT_SECONDS)
 
 
-class _Names:
-    """Maps stored names of an upload's files to their original names."""
-
-    def __init__(self, folder: Path, files: Sequence[SentFile]) -> None:
-        self._folder, self._files = folder, files
-        self.first: dict[str, SentFile] = {}
-        for each in files:
-            self.first.setdefault(each.name, each)
-        self._named = {(folder / f.stored).resolve().as_uri(): f.name for f in files}
-        self._stored = {each.stored: each.name for each in files}
-
-    def url(self, url: str) -> str:
-        """Replace the URL of a stored file, which would reveal the server's folders."""
-        return address_of(self._named[url]) if url in self._named else url
-
-    def problem(self, unread: Unchecked) -> Unread:
-        """Describe a read failure with original file names instead of server paths."""
-        file = self._named.get(unread.url, "")
-        place, detail = ("" if file else unread.url), unread.detail
-        for stored, name in self._stored.items():
-            if not file and (place.startswith(stored) or stored in detail):
-                file = name
-            place, detail = (
-                text.replace(str(self._folder / stored), name).replace(stored, name)
-                for text in (place, detail)
-            )
-        detail = detail.replace(str(self._folder), "")
-        return Unread(file, whole(place)[:MAX_DETAIL], unread.reason, whole(detail)[:MAX_DETAIL])
-
-    def twice(self) -> list[Unread]:
-        detail = "Another file of this upload has the same name; only the first was read."
-        return [
-            Unread(each.name, "", Reason.REFUSED, detail)
-            for each in self._files
-            if self.first[each.name] is not each
-        ]
-
-
-@dataclass(frozen=True, slots=True)
-class _NamedCorpus:
-    """A corpus in which uploaded files are addressed by their original names."""
-
-    corpus: EmbeddedCorpus
-    names: _Names
-
-    def add(self, documents: Sequence[Document]) -> int:
-        return self.corpus.add(self._renamed(documents))
-
-    def delete(self, urls: Sequence[str]) -> int:
-        return self.corpus.delete([self.names.url(url) for url in urls])
-
-    def get(self, urls: Sequence[str]) -> list[Document | None]:
-        return self.corpus.get([self.names.url(url) for url in urls])
-
-    def compared(self, documents: Sequence[Document]) -> list[Comparison]:
-        return self.corpus.compared(self._renamed(documents))
-
-    def _renamed(self, documents: Sequence[Document]) -> list[Document]:
-        return [dataclasses.replace(each, url=self.names.url(each.url)) for each in documents]
+def _unread(unread: Unchecked, folder: Path, files: Sequence[SentFile]) -> Unread:
+    """Describe a read failure with original file names instead of server paths."""
+    name = next((each.name for each in files if unread.url == upload_url(each.name)), "")
+    place, detail = ("" if name else unread.url), unread.detail
+    for each in files:
+        if not name and (place.startswith(each.stored) or each.stored in detail):
+            name = each.name
+        for stored in (str(folder / each.stored), each.stored):
+            place, detail = place.replace(stored, each.name), detail.replace(stored, each.name)
+    detail = detail.replace(str(folder), "")
+    return Unread(name, whole(place)[:MAX_DETAIL], unread.reason, whole(detail)[:MAX_DETAIL])

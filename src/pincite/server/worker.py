@@ -10,9 +10,10 @@ line for each finished job. SIGINT ends a job early with a partial result; end o
 the process. If the database is unavailable, it waits and writes the result later.
 """
 
-import json
+import contextlib
 import logging
 import os
+import queue
 import select
 import signal
 import socket
@@ -21,6 +22,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,7 +35,6 @@ from pincite.server.corpora import CorpusRegister, removed, without_places
 from pincite.server.database import Database, DatabaseError
 from pincite.server.jobs import Job, JobStore, Status
 from pincite.server.middleware import configure_logs
-from pincite.server.operation import Tallies
 from pincite.server.requests import corpora_in
 from pincite.server.settings import ServerSettings
 from pincite.server.settings import load as load_server_settings
@@ -47,6 +48,7 @@ WATCH_SECONDS = 1.0
 GRACE_SECONDS = 10.0  # between interrupting a job and killing its process
 TIDY_SECONDS = 10.0
 DAY = 86_400.0
+DONE = b"done\n"
 LOG = logging.getLogger("pincite.server.worker")
 T = TypeVar("T")
 
@@ -125,24 +127,24 @@ class Worker:
         begin = time.monotonic()
         process.begin(job.job_id)
         interrupted: float | None = None
-        while not process.done(WATCH_SECONDS):
+        while not process.is_done(WATCH_SECONDS):
             if not process.alive:
                 LOG.warning("job %s: its process died (%s)", job.job_id, process.code)
                 break
             if self._stop.is_set():
                 process.kill()
-                self._store.give_back(job.job_id, name, died=False)
+                self._store.requeue(job.job_id, name, died=False)
                 return
             if problem := self._exceeded(begin, process):
                 process.kill()
                 self._store.finish(job.job_id, name, Status.FAILED, problem=problem)
                 return
             try:
-                wanted = self._store.renew(job.job_id, name)
+                is_wanted = self._store.renew(job.job_id, name)
             except DatabaseError as error:  # another worker may take over the job
                 LOG.warning("job %s: its lease could not be renewed: %s", job.job_id, error)
-                wanted = True
-            if interrupted is None and not wanted:
+                is_wanted = True
+            if interrupted is None and not is_wanted:
                 process.interrupt()
                 interrupted = time.monotonic()
             elif interrupted and time.monotonic() - interrupted > GRACE_SECONDS:
@@ -150,7 +152,7 @@ class Worker:
                 self._store.finish(job.job_id, name, Status.CANCELLED)
                 return
         # Has no effect if the process has already finished the job.
-        self._store.give_back(job.job_id, name, died=True)
+        self._store.requeue(job.job_id, name, died=True)
 
     def _exceeded(self, begin: float, process: "_Process") -> dict[str, Any] | None:
         limit, most = self._settings.job_seconds, self._settings.job_megabytes
@@ -165,7 +167,7 @@ class Worker:
     def _keep_tidy(self) -> None:
         while not self._stop.wait(TIDY_SECONDS):
             try:
-                for job_id in self._store.free_abandoned():
+                for job_id in self._store.requeue_abandoned():
                     LOG.warning("job %s: its worker is gone", job_id)
                 if self._settings.keep_days:
                     self._store.delete_older(now() - self._settings.keep_days * DAY)
@@ -178,22 +180,25 @@ class _Process:
     """A job process, as seen by the worker."""
 
     def __init__(self, name: str, settings: ServerSettings, config: Path | None) -> None:
-        given = [name, *([str(config)] if config else [])]
         # It reads the settings file itself, but does not get this process's command-line options.
-        options = {"DATA": str(settings.folder), "DATABASE": settings.database_url}
-        options["JOBS_AT_ONCE"] = str(settings.jobs_at_once)
+        options = {
+            "DATA": str(settings.folder),
+            "DATABASE": settings.database_url,
+            "JOBS_AT_ONCE": str(settings.jobs_at_once),
+        }
+        command = [sys.executable, "-m", "pincite.server.worker", name]
         self._process = subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-m", "pincite.server.worker", *given],
+            [*command, str(config)] if config else command,
             env=os.environ | {f"PINCITE_SERVER_{key}": value for key, value in options.items()},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            bufsize=0,
             start_new_session=True,  # the worker handles Ctrl-C in the terminal
         )
-        self._buffer, self._job_id = b"", ""
 
     @property
     def alive(self) -> bool:
-        return self._process.poll() is None
+        return self.code is None
 
     @property
     def code(self) -> int | None:
@@ -211,30 +216,20 @@ class _Process:
 
     def begin(self, job_id: str) -> None:
         assert self._process.stdin
-        self._job_id = job_id
         try:
             self._process.stdin.write(f"{job_id}\n".encode())
-            self._process.stdin.flush()
         except OSError:  # it died; `alive` is now False
             LOG.warning("job %s could not be handed over", job_id)
 
-    def done(self, seconds: float) -> bool:
+    def is_done(self, seconds: float) -> bool:
         """Wait up to `seconds` for the process to report that the job has ended."""
         assert self._process.stdout
-        out = self._process.stdout.fileno()
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            readable, _, _ = select.select([out], [], [], left)
-            if not readable:
-                return False
-            data = os.read(out, 65536)
-            if not data:
-                time.sleep(min(left, 0.05))  # closed: the process is exiting
-                return False
-            self._buffer += data
-            *lines, self._buffer = self._buffer.split(b"\n")
-            if _done_line(self._job_id).encode() in lines:  # ignore what libraries print
-                return True
+        readable, _, _ = select.select([self._process.stdout], [], [], seconds)
+        if readable and self._process.stdout.read(len(DONE)):
+            return True
+        if readable:  # closed: the process is exiting
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(seconds)
         return False
 
     def interrupt(self) -> None:
@@ -247,20 +242,13 @@ class _Process:
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe:
-                try:
-                    pipe.close()
-                except BrokenPipeError:
-                    continue
-
-
-def _done_line(job_id: str) -> str:
-    return json.dumps({"done": job_id})
+                pipe.close()
 
 
 # ── In the process ───────────────────────────────────────────────────────────────────────────────
 
 PROGRESS = frozenset({"fetching", "reading", "draft"})  # events of which only the newest matters
-TELL_SECONDS = 0.3  # between transactions that write events
+WRITE_SECONDS = 0.3  # between transactions that write events
 PATIENCE_SECONDS = 900.0  # while the database is unavailable; then the job is requeued
 RETRY_SECONDS = 2.0
 NICENESS = 10  # the server shares these cores and has priority
@@ -275,15 +263,15 @@ class Progress:
 
     def __init__(self, store: JobStore, job: Job, worker: str) -> None:
         self._store, self._job, self._worker = store, job, worker
-        self._waiting: list[tuple[str, Mapping[str, Any]]] = []
+        self._pending: list[tuple[str, Mapping[str, Any]]] = []
         self._written = 0.0
 
     def __call__(self, kind: str, data: Mapping[str, Any]) -> None:
         """Queue an event to be written soon; a database failure delays it but not the job."""
-        if kind in PROGRESS and self._waiting and self._waiting[-1][0] == kind:
-            self._waiting.pop()
-        self._waiting.append((kind, data))
-        if time.monotonic() - self._written >= TELL_SECONDS:
+        if kind in PROGRESS and self._pending and self._pending[-1][0] == kind:
+            self._pending.pop()
+        self._pending.append((kind, data))
+        if time.monotonic() - self._written >= WRITE_SECONDS:
             try:
                 self.write()
             except DatabaseError as error:
@@ -296,9 +284,9 @@ class Progress:
             DatabaseError: the events stay pending.
         """
         self._written = time.monotonic()
-        if self._waiting:
-            self._store.tell(self._job.job_id, self._worker, self._waiting)
-        self._waiting = []
+        if self._pending:
+            self._store.add_events(self._job.job_id, self._worker, self._pending)
+        self._pending = []
 
 
 class Runner:
@@ -308,7 +296,6 @@ class Runner:
         self._worker, self._settings = worker, settings
         database = Database(server.database_url)
         self._store = JobStore(database)
-        self._tallies = Tallies(database)
         self._corpora = CorpusRegister(database, server.folder / "corpora")
         self._uploads = Uploads(server.folder / "uploads")
         self._copies = copies_of(server, settings)
@@ -336,59 +323,49 @@ class Runner:
             LOG.exception("job %s", job.job_id)
             problem = INTERNAL
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing may interrupt writing the result
-
-        def finish(problem: Mapping[str, Any] | None, done: work.Done | None) -> None:
-            if done is None:
-                status = Status.FAILED if problem else Status.CANCELLED
-                self._store.finish(job.job_id, self._worker, status, problem=problem)
-                return
-            progress.write()
-            if done.title:
-                self._store.entitle(job.job_id, self._worker, done.title)
-            # Results of checks and answers report their own failed parts.
-            is_done = done.complete or job.kind in ("check", "ask")
-            ended = self._store.finish(
-                job.job_id,
-                self._worker,
-                Status.DONE if is_done else Status.CANCELLED,
-                result=done.result,
-                files=done.files,
-            )
-            if ended:
-                self._tallies.add(done.counts)
-
         try:
-            _patiently(lambda: finish(problem, done))
+            _patiently(lambda: self._finish(job, progress, problem, done))
         except DatabaseError:
             raise
         except Exception:  # the database rejects the text, so a retry would not help
             LOG.exception("job %s cannot be written", job_id)
-            _patiently(lambda: finish(INTERNAL, None))
+            _patiently(lambda: self._finish(job, progress, INTERNAL, None))
         if job.kind == "ingest":
             _patiently(lambda: self._clear_away(job))
+
+    def _finish(
+        self,
+        job: Job,
+        progress: "Progress",
+        problem: Mapping[str, Any] | None,
+        done: work.Done | None,
+    ) -> None:
+        if done is None:
+            status = Status.FAILED if problem else Status.CANCELLED
+            self._store.finish(job.job_id, self._worker, status, problem=problem)
+            return
+        progress.write()
+        # Results of checks and answers report their own failed parts.
+        is_done = done.complete or job.kind in ("check", "ask")
+        status = Status.DONE if is_done else Status.CANCELLED
+        self._store.finish(job.job_id, self._worker, status, result=done.result, files=done.files)
 
     def _work(self, job: Job, progress: Progress) -> work.Done:
         corpora = self._addresses(job)
         if job.kind == "ingest":
             if corpora is None:
                 raise InputError("The corpus no longer exists.")
-            corpus_id = job.request["corpus"]
-            folder, files = (
-                self._corpora.folder_of(corpus_id),
-                self._uploads.at(job.request["upload"]),
-            )
-            found, problems = work.ingested(job.request, folder, files, self._settings, progress)
-            names = [each["name"] for each in job.request["files"]]
-            self._corpora.note_problems(corpus_id, names, problems)
-            return found
-        request = _patiently(lambda: self._store.whole_request(job))
+            folder = self._corpora.folder_of(job.request["corpus"])
+            files = self._uploads.at(job.request["upload"])
+            return work.ingest(job.request, folder, files, self._settings, progress)
+        request = _patiently(lambda: self._store.full_request(job))
         # The copies of the job's owner, not those of the user who runs the server.
         settings = self._settings.replace(own_copies=str(self._copies.folder(job.owner)))
-        asked = (job.kind, request, corpora, settings, progress)
+        run = partial(work.run, job.kind, request, corpora, settings, progress)
         if upload := request.get("upload"):
             with self._uploads.unpacking(upload) as sent:
-                return work.done(*asked, sent)
-        return work.done(*asked)
+                return run(sent)
+        return run()
 
     def _clear_away(self, job: Job) -> None:
         """Remove the uploaded files, and the folder of a corpus that was deleted meanwhile."""
@@ -429,8 +406,10 @@ def _code(error: PinciteError) -> str:
 
 
 def main() -> None:
-    """Read job ids from stdin, one per line; print a line when each is done."""
+    """Read job ids from stdin, one per line; write `DONE` to stdout when each is done."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # there is nothing to interrupt between jobs
+    reports = os.dup(1)
+    os.dup2(2, 1)  # libraries print to stdout
     name, config = sys.argv[1], Path(sys.argv[2]) if len(sys.argv) > 2 else None
     server, settings = load_server_settings({}, config), pipeline_settings.load({}, config)
     configure_logs(server.log)
@@ -438,32 +417,25 @@ def main() -> None:
     if not settings.models.threads:  # its share of the cores
         settings = settings.replace(threads=max(1, cores() // max(1, server.jobs_at_once)))
     runner = Runner(name, server, settings)
-    lines: list[str] = []
-    arrived = threading.Condition()
+    job_ids: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def read() -> None:
         for line in sys.stdin:
-            with arrived:
-                lines.append(line.strip())
-                arrived.notify()
+            job_ids.put(line.strip())
         # The worker is gone and another may take this job, so kill this job and its children.
         os.killpg(0, signal.SIGKILL)  # this process leads its group: `start_new_session`
 
     threading.Thread(target=read, daemon=True).start()
     while True:
-        with arrived:
-            while not lines:
-                arrived.wait()
-            job_id = lines.pop(0)
+        job_id = job_ids.get()
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             runner.run(job_id)
         except KeyboardInterrupt:
-            LOG.warning("job %s was ended while its end was written", job_id)
+            LOG.warning("job %s was interrupted while its result was written", job_id)
         finally:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-        sys.stdout.write(_done_line(job_id) + "\n")
-        sys.stdout.flush()
+        os.write(reports, DONE)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,6 @@ from pincite.settings import Settings
 OPEN: dict[str, Any] = {
     "secure_cookies": False,
     "requests_a_minute": 0,
-    "address_requests_a_minute": 0,
 }
 
 
@@ -47,7 +46,6 @@ def furnished(folder: Path) -> Furnished:
     ada = people.accounts.add("Ada", Role.ADMIN, PASSWORD)
     people.accounts.add("Linus the rater", Role.RATER, PASSWORD)
     people.keys.add(ada.account_id, "the nightly run", [May.READ, May.RUN], 30)
-    people.audit.record(ada.account_id, "create_key", "the key", {"scopes": "read run"})
     findings = tuple(
         replace(each, claim=replace(each.claim, claim_id=f"{n:03}"))
         for n, each in enumerate(report().findings)
@@ -60,7 +58,7 @@ def furnished(folder: Path) -> Furnished:
 
 def result(jobs: JobStore, owner: str, title: str, result: str, kind: Kind = "verify") -> str:
     """The id of a job that came to this."""
-    job, _ = jobs.submit(owner, kind, title, {"text": title, "corpus": title})
+    job = jobs.submit(owner, kind, title, {"text": title, "corpus": title})
     while (taken := jobs.take("test")) and taken.job_id != job.job_id:
         pass
     jobs.finish(job.job_id, "test", Status.DONE, result=result)

@@ -64,7 +64,7 @@ def job_id(served: Served) -> str:
     texts = [text for text in TEXTS if text.strip()]
     files = {"view": beside(texts), "0123456789abcdef": source(TEXTS[0])}
     result = hostile_report(texts).to_json()
-    job, _ = store.submit("local", "verify", TEXTS[0], {"text": TEXTS[0]})
+    job = store.submit("local", "verify", TEXTS[0], {"text": TEXTS[0]})
     store.take("test")
     store.finish(job.job_id, "test", Status.DONE, result=result, files=files)
     database.close()

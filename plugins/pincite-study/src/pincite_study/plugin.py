@@ -16,5 +16,5 @@ PLUGIN = Plugin(
     folder=Path(__file__).parent,
     permissions={RATE: (Role.RATER, Role.READER, Role.EDITOR), STUDY: (Role.EDITOR,)},
     tables=metadata,
-    owners={"studies": studies_table.c.owner},
+    owners=(studies_table.c.owner,),
 )

@@ -1,26 +1,23 @@
-"""The user's own account: login, API keys, export and deletion; API and pages.
+"""The user's own account: login, API keys and deletion; API and pages.
 
 A login through a provider opens only the account linked to it; an equal name proves nothing. To
 link a login, the user must already be logged in, or the provider's `role` must allow new accounts.
 """
 
-import tempfile
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import Depends, Query, Request, Response
-from fastapi.responses import FileResponse, HTMLResponse
+from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, Field
-from starlette.background import BackgroundTask
 
 from pincite.errors import ConfigError
 from pincite.server import forms, oauth
-from pincite.server.accounts import AccountExists, LastAdmin, export, forget
+from pincite.server.accounts import AccountExists, LastAdmin, forget
 from pincite.server.forms import Form, also_posted
 from pincite.server.identity import PUBLIC, Anybody, Guest, Identity, InPerson, Role, allowed
-from pincite.server.middleware import OWN_SITE, noted
+from pincite.server.middleware import AUDIT, OWN_SITE
 from pincite.server.oauth import ATTEMPT_SECONDS, Attempt, LoginFailed, Person, Provider
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import page
@@ -30,6 +27,7 @@ from pincite.server.site import Site, Stores
 from pincite.server.tables import now
 
 FRESH_SECONDS = 600.0  # since the last login, for irreversible actions
+MAX_NEXT = 500  # characters of a path in the cookie of a login
 
 
 class LoginBody(BaseModel):
@@ -97,9 +95,9 @@ def log_in(body: LoginRequest, request: Request, response: Response, site: Store
 
 @session.delete("", operation_id="log_out", status_code=204)
 @also_posted(pages, "/logout", then="/login")
-def log_out(who: InPerson, response: Response, site: Stores) -> None:
+def log_out(who: InPerson, request: Request, response: Response, site: Stores) -> None:
     """Log out: the session ends."""
-    site.people.sessions.end(who.account_id, [who.session_id])
+    site.people.sessions.end(request.cookies.get(cookie_name(site.server), ""))
     clear_cookie(response, site.server)
 
 
@@ -110,12 +108,10 @@ def logged_in(request: Request, response: Response, site: Site, login: LoginRequ
         Problem: 401, the same for every cause; 429, too many attempts.
     """
     right = request.app.state.limits.try_login(request, login.name)
-    account = site.people.accounts.proved(login.name, login.password)
+    account = site.people.accounts.log_in(login.name, login.password)
     if account is None:
         named = site.people.accounts.named(login.name)
-        target = named.account_id if named else ""
-        request_id = request.state.request_id
-        site.people.audit.record("", "log_in_failed", target, request_id=request_id)
+        AUDIT.info("failed login of %s", named.account_id if named else "an unknown name")
         raise Problem(401, "wrong_password", "The name or the password is wrong.")
     right()
     return begun(request, response, site, account.account_id)
@@ -123,15 +119,13 @@ def logged_in(request: Request, response: Response, site: Site, login: LoginRequ
 
 def begun(request: Request, response: Response, site: Site, account_id: str) -> Identity:
     """Start a session for the browser and end its earlier one."""
-    earlier = request.cookies.get(cookie_name(site.server))
-    agent = request.headers.get("user-agent", "")
-    token = site.people.sessions.begin(account_id, agent, earlier)
+    earlier = request.cookies.get(cookie_name(site.server), "")
+    token = site.people.sessions.begin(account_id, earlier)
     set_cookie(response, site.server, token)
     identity = site.people.sessions.identity(token)
     if identity is None:  # disabled or deleted in the meantime
         raise Problem(401, "wrong_password", "The name or the password is wrong.")
     request.state.identity = identity
-    noted(request, account_id)
     return identity
 
 
@@ -180,22 +174,6 @@ class KeyList(BaseModel):
     keys: list[KeyBody]
 
 
-class SessionBody(Shown):
-    """A browser that is logged in."""
-
-    session_id: str
-    created: Moment
-    seen: Moment
-    agent: str
-    this: bool
-
-
-class SessionList(BaseModel):
-    """The sessions of an account."""
-
-    sessions: list[SessionBody]
-
-
 @me.get("", operation_id="get_me")
 def get_me(who: Anybody, site: Stores) -> PersonBody:
     """The authenticated user and their permissions."""
@@ -216,26 +194,6 @@ def set_password(
     begun(request, response, site, who.account_id)
 
 
-@me.get("/sessions", operation_id="list_sessions", dependencies=ACCOUNTS)
-def list_sessions(who: InPerson, site: Stores) -> SessionList:
-    """The user's sessions."""
-    found = [
-        {**asdict(each), "this": each.session_id == who.session_id}
-        for each in site.people.sessions.of(who.account_id)
-    ]
-    return SessionList.model_validate({"sessions": found})
-
-
-@me.delete(
-    "/sessions/{session_id}", operation_id="end_session", status_code=204, dependencies=ACCOUNTS
-)
-@also_posted(pages, "/account/sessions/{session_id}/end", then="/account")
-def end_session(session_id: IdPath, who: InPerson, site: Stores) -> None:
-    """End a session."""
-    if not site.people.sessions.end(who.account_id, [session_id]):
-        raise not_found()
-
-
 @me.get("/keys", operation_id="list_keys", dependencies=ACCOUNTS)
 def list_keys(who: InPerson, site: Stores) -> KeyList:
     """The user's API keys."""
@@ -243,13 +201,12 @@ def list_keys(who: InPerson, site: Stores) -> KeyList:
 
 
 @me.post("/keys", operation_id="create_key", status_code=201, dependencies=ACCOUNTS)
-def create_key(body: KeyRequest, who: InPerson, request: Request, site: Stores) -> NewKeyBody:
+def create_key(body: KeyRequest, who: InPerson, site: Stores) -> NewKeyBody:
     """Create an API key. Its text is in this answer and nowhere else."""
     beyond = sorted(set(body.scopes) - allowed(who.role))
     if beyond:
         raise Problem(422, "beyond_role", f"Your role does not allow {beyond[0]!r}.")
     key, text = site.people.keys.add(who.account_id, body.name, sorted(set(body.scopes)), body.days)
-    noted(request, key.key_id, {"scopes": list(key.scopes)})
     return NewKeyBody.model_validate({**asdict(key), "key": text})
 
 
@@ -274,31 +231,6 @@ def unlink_login(provider: IdPath, who: InPerson, site: Stores) -> None:
         raise Problem(409, "last_way_in", str(error)) from error
 
 
-@me.get(
-    "/export",
-    operation_id="export_me",
-    response_class=FileResponse,
-    responses={200: {"content": {"application/zip": {}}, "description": "A ZIP file."}},
-)
-def export_me(who: InPerson, request: Request, site: Stores) -> FileResponse:
-    """Everything that the server stores about the user, as a ZIP file of JSON lines."""
-    noted(request)
-    with tempfile.NamedTemporaryFile(suffix=".zip", delete=False) as file:
-        path = Path(file.name)
-        try:
-            copies = site.own.of(who.account_id)
-            export(site.database, who.account_id, copies, file)
-        except BaseException:
-            path.unlink()
-            raise
-    return FileResponse(
-        path,
-        media_type="application/zip",
-        filename="pincite-export.zip",
-        background=BackgroundTask(path.unlink, missing_ok=True),
-    )
-
-
 @me.delete("", operation_id="delete_me", status_code=204, dependencies=ACCOUNTS)
 @also_posted(pages, "/account/delete", then="/login")
 def delete_me(
@@ -311,8 +243,6 @@ def delete_me(
     except LastAdmin as error:
         raise Problem(409, "last_admin", str(error)) from error
     site.tidy()
-    request.state.identity = None  # the audit log does not record whose account it was
-    site.people.audit.record("", "delete_me", request_id=request.state.request_id)
     clear_cookie(response, site.server)
 
 
@@ -324,11 +254,11 @@ def proven(site: Site, request: Request, who: Identity, password: str | None) ->
     """
     account = site.people.accounts.get(who.account_id)
     if account and not account.has_password:
-        if now() - who.proved < FRESH_SECONDS:
+        if now() - who.logged_in < FRESH_SECONDS:
             return
         raise Problem(403, "login_too_old", "This cannot be undone: log out and in again first.")
     right = request.app.state.limits.try_login(request, who.name)
-    if password is None or site.people.accounts.proved(who.name, password) is None:
+    if password is None or site.people.accounts.log_in(who.name, password) is None:
         raise Problem(403, "wrong_password", "The password is wrong.")
     right()
 
@@ -342,7 +272,7 @@ def account_page(request: Request, who: InPerson, site: Stores) -> HTMLResponse:
 @pages.post("/account/keys", name="create_key")
 def create_key_page(form: Form, request: Request, who: InPerson, site: Stores) -> HTMLResponse:
     """A new API key, which only this page shows."""
-    key = create_key(forms.body(KeyRequest, form), who, request, site).key
+    key = create_key(forms.body(KeyRequest, form), who, site).key
     return _account_page(request, who, site, key)
 
 
@@ -353,7 +283,6 @@ def _account_page(request: Request, who: Identity, site: Site, new_key: str = ""
         who,
         person=person_body(site, who),
         keys=site.people.keys.of(who.account_id),
-        sessions=site.people.sessions.of(who.account_id),
         scopes=sorted(allowed(who.role)),
         providers=site.people.providers,
         new_key=new_key,
@@ -410,15 +339,16 @@ def sent_away(
     if request.headers.get("sec-fetch-site", "none") not in OWN_SITE:
         raise Problem(403, "foreign_origin", "The request comes from a page of another site.")
     linked = who if link else None
-    if linked and now() - linked.proved > FRESH_SECONDS:
+    if linked and now() - linked.logged_in > FRESH_SECONDS:
         detail = "This gives access to your account: log out and in again first."
         raise Problem(403, "login_too_old", detail)
-    url, state, verifier = oauth.begun(known, _callback(site, provider))
-    attempt = Attempt(verifier, linked.account_id if linked else None, forms.local(next))
+    url, state, verifier = oauth.begin_login(known, _callback(site, provider))
+    then = forms.local(next) if len(next) <= MAX_NEXT else "/"
+    attempt = Attempt(provider, state, verifier, linked.account_id if linked else "", then)
     answer = forms.to(url)
     answer.set_cookie(
         cookie_name(site.server, "login"),
-        site.people.attempts.begin(provider, state, attempt),
+        attempt.cookie(),
         max_age=int(ATTEMPT_SECONDS),
         path="/",
         secure=site.server.secure_cookies,
@@ -443,26 +373,25 @@ def came_back(
         Problem: 404, 403; 400 if no login was begun in this browser, or too long ago.
     """
     known = _provider(site, provider)
-    browser = request.cookies.get(cookie_name(site.server, "login"), "")
-    attempt = site.people.attempts.end(provider, state, browser)
+    cookie = request.cookies.get(cookie_name(site.server, "login"), "")
+    attempt = oauth.read_attempt(cookie, provider, state)
     if attempt is None:
         detail = "The login was begun in another browser, too long ago, or was completed before."
         raise Problem(400, "login_expired", f"{detail} Log in again.")
     if not code:
         detail = "The provider reports that you did not allow the login."
         raise Problem(403, "login_refused", detail)
-    answer = forms.to(attempt.next)
+    answer = forms.to(forms.local(attempt.next))
     answer.delete_cookie(cookie_name(site.server, "login"), path="/")
     try:
-        person = oauth.person(known, _callback(site, provider), code, attempt.verifier)
-        if attempt.account_id is None:
+        person = oauth.fetch_person(known, _callback(site, provider), code, attempt.verifier)
+        if not attempt.account_id:
             begun(request, answer, site, _account_of(site, provider, known, person))
         elif who is None or who.account_id != attempt.account_id:
             detail = "You were logged out in the meantime. Nothing was linked."
             raise Problem(403, "login_refused", detail)
         else:
             site.people.accounts.link(provider, person.subject, attempt.account_id, person.name)
-            noted(request, attempt.account_id, {"provider": provider})
     except LoginFailed as error:
         raise Problem(403, "login_refused", str(error)) from error
     except AccountExists as error:

@@ -205,7 +205,7 @@ def again(job_id: str, who: Runner, site: Stores, _form: Form) -> RedirectRespon
     job = readable(site, job_id, who)
     if job.kind != "verify":
         raise not_found()
-    body = forms.checked(VerifyFilesRequest, site.jobs.whole_request(job))
+    body = forms.checked(VerifyFilesRequest, site.jobs.full_request(job))
     return forms.to(f"/jobs/{start_job(site, who, 'verify', body).job_id}")
 
 

@@ -42,7 +42,6 @@ from pincite.server.tables import whole
 from pincite.server.work import Ingested
 from pincite.types import Document, Span
 
-SHOWN_PROBLEMS = 200
 ROWS, HITS = 25, 10  # per page
 FILES = form_schema({"files": {"type": "array", "minItems": 1, "items": FILE}}, ["files"])
 Name = Annotated[
@@ -93,16 +92,6 @@ class CorpusList(BaseModel):
     corpora: list[CorpusBody]
 
 
-class UnreadBody(BaseModel):
-    """A file, or a part of one, that could not be read."""
-
-    file: str
-    place: str
-    reason: str
-    detail: str
-    at: Moment
-
-
 class CorpusState(CorpusBody):
     """A corpus and its contents."""
 
@@ -118,8 +107,6 @@ class CorpusState(CorpusBody):
     encoder: str = ""  # empty if the corpus is empty
     no_meaning: str = ""  # why only keyword search works; empty if semantic search works too
     ingesting: list[str]  # jobs that are adding documents
-    n_problems: int
-    problems: list[UnreadBody]  # the most recent ones
 
 
 class DocumentQuery(Body):
@@ -241,7 +228,7 @@ def create_corpus(body: NewCorpus, response: Response, who: Librarian, site: Sto
 
 @api.get("/{corpus_id}", operation_id="get_corpus")
 def get_corpus(corpus_id: str, who: Reader, site: Stores) -> CorpusState:
-    """The contents of a corpus, and the files that could not be read."""
+    """The contents of a corpus."""
     return state_of(site, readable(site, corpus_id, who), who)
 
 
@@ -306,13 +293,10 @@ def opened(site: Site, entry: CorpusEntry) -> Iterator[Opened | None]:
 
 
 def state_of(site: Site, entry: CorpusEntry, who: Identity) -> CorpusState:
-    n_problems, problems = site.corpora.problems(entry.corpus_id, SHOWN_PROBLEMS)
     waiting = site.jobs.open_requests("ingest")
     values: dict[str, Any] = {
         **_body(site, entry, who).model_dump(),
         "ingesting": [job for job, request in waiting if request["corpus"] == entry.corpus_id],
-        "n_problems": n_problems,
-        "problems": [UnreadBody(**each) for each in problems],
     }
     with opened(site, entry) as found:
         return CorpusState(**values, **(_contents(found) if found else {}))

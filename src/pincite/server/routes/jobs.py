@@ -41,7 +41,6 @@ from pincite.server.uploads import BadForm, Form, received
 from pincite.types import own_digest
 
 OF_STARTING: dict[int | str, dict[str, Any]] = {
-    409: {"description": "The Idempotency-Key belongs to another request."},
     429: {
         "description": "The queue is full (`queue_full`), or you have as many jobs as one account "
         "may (`too_many_of_yours`); `Retry-After` says when to try again."
@@ -51,10 +50,6 @@ OF_STARTING: dict[int | str, dict[str, Any]] = {
 ReportT = TypeVar("ReportT", bound=JsonReport)
 POLL_SECONDS = 0.5
 HEARTBEAT_SECONDS = 15.0
-Key = Annotated[
-    str | None,
-    Header(max_length=200, description="The same key and body give the same job again."),
-]
 
 api = Router(prefix="/api/v1", tags=["jobs"])
 
@@ -66,7 +61,6 @@ class JobBody(Shown):
     kind: Kind
     title: str
     status: Status
-    ahead: int  # jobs that will run before it; accounts take turns
     created: Moment
     started: Moment | None
     finished: Moment | None
@@ -107,14 +101,12 @@ class EventList(BaseModel):
     ended: bool  # no more events will follow
 
 
-def start_job(
-    site: Site, who: Identity, kind: Kind, body: VerbRequest, key: str | None = None
-) -> Job:
-    """Queue a job; the same key and body return the same job.
+def start_job(site: Site, who: Identity, kind: Kind, body: VerbRequest) -> Job:
+    """Queue a job.
 
     Raises:
         Problem: 422, the server cannot fulfil the request.
-        DiskFull, KeyReused, QueueFull, TooManyOfYours
+        DiskFull, QueueFull, TooManyOfYours
     """
     site.quotas.check_disk()
     if isinstance(body, VerifyRequest) and body.article and not site.settings.web.online:
@@ -133,12 +125,9 @@ def start_job(
             raise Problem(422, "unknown_corpus", "There is no such corpus, or you may not read it.")
         if site.corpora.is_empty(entry):
             raise Problem(422, "empty_corpus", "The corpus is empty. Add documents to it first.")
-    if key is not None and not (key.isascii() and key.isprintable() and key.strip()):
-        raise Problem(422, "invalid_key", "Expected a printable Idempotency-Key.")
     subject = " ".join(body.subject.split())
     values = body.model_dump(mode="json", exclude_none=True)
-    job, _ = site.jobs.submit(who.account_id, kind, subject, values, key)
-    return job
+    return site.jobs.submit(who.account_id, kind, subject, values)
 
 
 def accepted(job: Job, response: Response) -> JobBody:
@@ -233,27 +222,21 @@ async def _body(request: Request) -> AsyncIterator[bytes]:
 
 
 @api.post("/verify", status_code=202, operation_id="verify", responses=OF_STARTING)
-def verify(
-    body: VerifyRequest, response: Response, who: Runner, site: Stores, idempotency_key: Key = None
-) -> JobBody:
+def verify(body: VerifyRequest, response: Response, who: Runner, site: Stores) -> JobBody:
     """Check whether the sources of an article support it, and find better ones."""
-    return accepted(start_job(site, who, "verify", body, idempotency_key), response)
+    return accepted(start_job(site, who, "verify", body), response)
 
 
 @api.post("/check", status_code=202, operation_id="check", responses=OF_STARTING)
-def check(
-    body: CheckRequest, response: Response, who: Runner, site: Stores, idempotency_key: Key = None
-) -> JobBody:
+def check(body: CheckRequest, response: Response, who: Runner, site: Stores) -> JobBody:
     """Find evidence for and against each reading of a statement in a corpus."""
-    return accepted(start_job(site, who, "check", body, idempotency_key), response)
+    return accepted(start_job(site, who, "check", body), response)
 
 
 @api.post("/ask", status_code=202, operation_id="ask", responses=OF_STARTING)
-def ask(
-    body: AskRequest, response: Response, who: Runner, site: Stores, idempotency_key: Key = None
-) -> JobBody:
+def ask(body: AskRequest, response: Response, who: Runner, site: Stores) -> JobBody:
     """Answer a question from a corpus, and verify every sentence of the answer."""
-    return accepted(start_job(site, who, "ask", body, idempotency_key), response)
+    return accepted(start_job(site, who, "ask", body), response)
 
 
 @api.get("/jobs", operation_id="list_jobs")

@@ -4,12 +4,13 @@ from importlib.metadata import version
 
 from fastapi import Depends, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
+from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel
 
 from pincite.server import forms, operation, rendering
 from pincite.server.forms import Form
 from pincite.server.identity import PUBLIC, Guest, May, needs
-from pincite.server.operation import Metrics, Now
+from pincite.server.operation import Metrics
 from pincite.server.problems import Problem
 from pincite.server.rendering import page
 from pincite.server.routing import Router
@@ -81,16 +82,10 @@ def get_version() -> Version:
     dependencies=[Depends(needs(May.ADMIN))],
 )
 def get_metrics(request: Request, site: Stores) -> Response:
-    """Prometheus metrics: response times, stages of jobs, queue, verdicts; no text of users."""
+    """Prometheus metrics: response times, stages of jobs, queue and disk; no text of users."""
     metrics: Metrics = request.app.state.metrics
-    now = Now(
-        jobs=site.jobs.counts(),
-        oldest_seconds=site.jobs.oldest_seconds(),
-        tallies=site.tallies.all(),
-        disk_free_bytes=site.quotas.free_bytes(),
-    )
-    text, media_type = metrics.text(now)
-    return Response(text, media_type=media_type)
+    text = metrics.text(site.jobs, site.quotas.free_bytes())
+    return Response(text, media_type=CONTENT_TYPE_LATEST)
 
 
 @pages.post("/preferences", dependencies=[PUBLIC])

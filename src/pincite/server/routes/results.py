@@ -19,7 +19,6 @@ from pincite.server import forms
 from pincite.server.forms import Form, also_posted
 from pincite.server.identity import Guest, Identity, Reader, Runner
 from pincite.server.jobs import Event, Job
-from pincite.server.middleware import noted
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import Look, language_of, page, translations
 from pincite.server.requests import Body, Cursor, IdPath, Moment, Shown
@@ -98,15 +97,12 @@ class LinkList(BaseModel):
 
 
 @api.post("", operation_id="create_link", status_code=201)
-def create_link(
-    job_id: IdPath, body: LinkRequest, who: Runner, request: Request, site: Stores
-) -> NewLinkBody:
+def create_link(job_id: IdPath, body: LinkRequest, who: Runner, site: Stores) -> NewLinkBody:
     """Share a result, read-only and without whole source texts, with anyone who has the address."""
     job = readable(site, job_id, who)
     if not job.ended:
         raise Problem(409, "no_result", f"There is no result: the job is {job.status.value}.")
     link, token = site.people.links.add(job_id, body.days)
-    noted(request, job_id, {"link": link.link_id})
     url = f"{site.server.address.rstrip('/')}/s/{token}"
     return NewLinkBody.model_validate({**asdict(link), "url": url})
 
