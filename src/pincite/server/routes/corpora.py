@@ -363,7 +363,7 @@ async def add_documents(
         body = IngestRequest(corpus=entry.corpus_id, upload=upload_id, files=files)
         values = body.model_dump(mode="json")
         subject = " ".join(body.subject.split())
-        job, _ = await run_sync(site.jobs.submit, who.account_id, "ingest", subject, values, None)
+        job = await run_sync(site.jobs.submit, who.account_id, "ingest", subject, values)
     return accepted(job, response)
 
 
