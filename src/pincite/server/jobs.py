@@ -327,9 +327,9 @@ class JobStore:
                 return False
             if rows:
                 db.execute(job_files.insert(), rows)
-            if article := (files or {}).get("article"):
+            if title := (files or {}).get("article", {}).get("title"):
                 this = jobs.c.job_id == job_id
-                db.execute(jobs.update().where(this).values(title=article["title"][:MAX_TITLE]))
+                db.execute(jobs.update().where(this).values(title=title[:MAX_TITLE]))
             self._end(db, job_id, status, packed, problem)
             return True
 
