@@ -16,83 +16,79 @@ ENGLISH: Mapping[str, str] = {
     # Reasons for and against a verdict.
     "other_value": "source: %(source)s · claim: %(claim)s",
     "denied": "source: “%(source)s” · claim: “%(claim)s”",
-    "read_as_contrary": (
-        "the network reads the quote as saying the contrary (probability %(share)s)"
-    ),
+    "read_as_contrary": "the verifier reads the quote as a contradiction (probability %(share)s)",
     "not_named": "the passage does not name %(words)s",
     "not_stated": "the passage does not state %(words)s",
-    "not_judged": "this passage could not be judged: a fault of the program (%(error)s)",
-    "internal_errors": "%(n)s steps of this run failed by a fault of the program: %(kinds)s",
-    "not_found_by_network": "the network finds no support for %(words)s",
-    "second_supported": "second opinion of %(model)s: supported",
-    "second_partly_supported": "second opinion of %(model)s: partly supported",
-    "second_not_supported": "second opinion of %(model)s: not supported",
-    "second_contradicted": "second opinion of %(model)s: contradicted",
-    "second_unusable": "second opinion of %(model)s: this text is no source",
+    "not_judged": "this passage could not be judged because of a bug in Pincite (%(error)s)",
+    "internal_errors": "%(n)s steps of this run failed because of a bug in Pincite: %(kinds)s",
+    "not_found_by_network": "the verifier finds no support for %(words)s",
+    "second_supported": "second opinion from %(model)s: supported",
+    "second_partly_supported": "second opinion from %(model)s: partly supported",
+    "second_not_supported": "second opinion from %(model)s: not supported",
+    "second_contradicted": "second opinion from %(model)s: contradicted",
+    "second_unusable": "second opinion from %(model)s: this text is not a usable source",
     "second_failed": "no second opinion: %(why)s",
     # Why a sentence without a citation probably needs one.
     "need_tagged": "an editor asked for a citation",
     "need_quotation": "a quotation: %(words)s",
     "need_figures": "figures: %(words)s",
-    "need_said": "what someone said or wrote: %(words)s",
+    "need_said": "reported speech: %(words)s",
     "need_opinion": "an opinion or an attribution: %(words)s",
     "need_superlative": "a superlative: %(words)s",
     "need_study": "research or data: %(words)s",
     "need_disputed": "conflict, crime or illness: %(words)s",
-    "need_unsure": "something uncertain: %(words)s",
+    "need_unsure": "uncertainty: %(words)s",
     "need_living": "about a living person",
     "need_section": "most sentences in sections such as %(words)s have a citation",
-    "need_alike": "most sentences that are worded like it have a citation",
+    "need_alike": "most sentences with similar wording have a citation",
     "uncited_unread": (
-        "Sentences without a citation were not looked for: the article is in %(language)s, and "
-        "only English is read."
+        "Uncited sentences were not searched for: the article is in %(language)s, and only "
+        "English is supported."
     ),
     "source_retracted": "the source was retracted",
-    "source_retracted_partly": "the source was retracted in part",
-    "source_of_concern": "of the source its journal expressed concern",
+    "source_retracted_partly": "the source was partially retracted",
+    "source_of_concern": "the source's journal issued an expression of concern",
     # References of an answer.
     "retracted": "reference %(n)s was retracted",
-    "retracted_partly": "reference %(n)s was retracted in part",
-    "concern": "the journal of reference %(n)s expressed concern",
+    "retracted_partly": "reference %(n)s was partially retracted",
+    "concern": "the journal of reference %(n)s issued an expression of concern",
     "corrected": "reference %(n)s was corrected",
     "no_such_reference": "there is no reference %(written)s",
-    "reference_in_other_language": ("it is in %(language)s, the verifier reads %(languages)s"),
+    "reference_in_other_language": "it is in %(language)s; the verifier reads %(languages)s",
     "no_abstract": "no abstract is available",
     "other_figure": "the sentence says “%(sentence)s”, the reference “%(reference)s”",
     # Why a sentence of an answer was changed or struck out.
     "references_do_not_exist": "its references do not exist",
     "references_silent": "its references do not mention it",
-    "references_still_silent": "its references do not mention it, rewritten or not",
-    "rewritten": "rewritten to what its references say",
+    "references_still_silent": "its references do not mention it, even after rewriting",
+    "rewritten": "rewritten to match its references",
     # Why there is no answer.
-    "nothing_found": "nothing in this corpus shares words or meaning with the question",
-    "nothing_filtered": "nothing that passes the filters shares words or meaning with the question",
-    "nothing_relevant": "no document found is relevant enough to the question",
+    "nothing_found": "nothing in this corpus matches the question",
+    "nothing_filtered": "nothing that passes the filters matches the question",
+    "nothing_relevant": "no document is relevant enough to the question",
     "nothing_answers": "none of the sentences found answers the question",
     "all_retracted": "all documents found for the question were retracted",
     # Warnings about a whole run.
     "unused_file": "%(file)s: %(problem)s",
     "unused_line": "%(file)s line %(line)s: %(problem)s",
     "undated_not_suggested": (
-        "Pages without a known date are never suggested while a date is asked for (see undated)."
+        "Pages without a known date are not suggested when a date is required."
     ),
     "undated_not_read": "Pages without a known date are not read when a date is required.",
     "undated_not_weighed": "Pages without a known date are not evidence when a date is required.",
-    "german_questions": "%(n)s of %(all)s questions look German; the models read English.",
+    "german_questions": "%(n)s of %(all)s questions appear to be German; the models read English.",
     "german_statements": (
         "%(n)s of %(all)s statements are German: their readings follow the German rules, but "
         'the verifier reads English. Use a language model (confirmation = "model").'
     ),
     "unread_statements": (
-        "The statements are in %(language)s, the verifier reads %(languages)s: its probabilities "
-        'mean little here. Use a model (confirmation = "model").'
+        "The statements are in %(language)s, but the verifier reads %(languages)s: its "
+        'probabilities are unreliable here. Use a language model (confirmation = "model").'
     ),
-    "unread_passages": (
-        "Passages left out because the verifier does not read their language: %(n)s."
-    ),
+    "unread_passages": "Passages in languages that the verifier does not read: %(n)s (left out).",
     "long_statements": (
-        "%(n)s of %(all)s statements have more than %(most)s words, more than the verifier "
-        "reads together with a passage. Use single sentences."
+        "%(n)s of %(all)s statements have more than %(most)s words, which is more than the "
+        "verifier can read along with a passage. Use single sentences."
     ),
     "few_repetitions": (
         "Probabilities estimated from %(n)s repetitions are rough: use at least %(few)s."

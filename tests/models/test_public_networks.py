@@ -283,7 +283,7 @@ def test_the_words_that_lettucedetect_marks_are_a_reason(tmp_path: Path) -> None
 
     backend._model = marks
     [evidence] = verifier.verify([(CLAIM, passage("the bridge was old ."))])
-    assert "the network finds no support for “in 1911”" in evidence.reasons
+    assert "the verifier finds no support for “in 1911”" in evidence.reasons
     assert evidence.score == pytest.approx(-1.0)
     [silent] = verifier.verify([(Claim("c", "the bridge was old ."), passage("a town ."))])
     assert not any("network" in reason for reason in silent.reasons)

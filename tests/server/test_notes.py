@@ -48,7 +48,7 @@ def test_several_words_are_quoted_as_the_language_quotes() -> None:
 
 
 def test_a_text_without_a_code_stays_as_it_is() -> None:
-    for text in ("%(x)s", "no document found is relevant enough to the question", "\ud800"):
+    for text in ("%(x)s", "no document is relevant enough to the question", "\ud800"):
         (note,) = as_written(text)
         assert german(note) == str(note) == text
 

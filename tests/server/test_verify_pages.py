@@ -345,8 +345,8 @@ def test_both_opinions_are_shown_and_whether_they_differ(client: TestClient, sit
         Verdict.SUPPORTED, "qwen3@127.0.0.1", ("First.",), ("<b>plain</b>",), "It <i>does</i>.", 2
     )
     for opinion, words in (
-        (says, ("Second opinion of qwen3@127.0.0.1: supported", "It &lt;i&gt;does&lt;/i&gt;.",
-                "Our own reading differs", "It points to", "no source has were left out: 2")),
+        (says, ("Second opinion from qwen3@127.0.0.1: supported", "It &lt;i&gt;does&lt;/i&gt;.",
+                "own verdict differs", "It points to", "found in no source were left out: 2")),
         (Failed("server", "nobody <i>there</i>"), ("No second opinion: nobody &lt;i&gt;",)),
     ):  # fmt: skip
         told = dataclasses.replace(first, opinion=opinion)

@@ -170,3 +170,10 @@ def test_marching_is_no_month() -> None:
     claim = "A hymn was sung by the army on the march."
     assert not quantities.unstated(claim, "The army sang a hymn before battle.")
     assert quantities.unstated("It was sung in March.", "It was sung in May.")
+
+
+@pytest.mark.parametrize("value", ["12 November", "12 Nov. 1911", "3 pm", "3 p.m."])
+def test_a_value_leaves_out_the_full_stop_of_its_sentence(value: str) -> None:
+    text = f"The mill opened on {value}."
+    (found,) = values_of(text)
+    assert found.span.of(text) == value

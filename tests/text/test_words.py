@@ -93,13 +93,18 @@ def test_every_quote_is_a_span_of_the_passage(claim: str, passage: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["Dec. 20, 1998", "Sun, 20 Dec 1998, 3:15 PM", "Updated: Dec. 20, 1998 8:08 AM EDT"]
+    "line",
+    [
+        *("Dec. 20, 1998", "Sun, 20 Dec 1998, 3:15 PM", "Updated: Dec. 20, 1998 8:08 AM EDT"),
+        "Last modified on Sun 20 Dec 1998 04.15 EDT",
+    ],
 )
 def test_a_dateline_says_when_and_not_what(line: str) -> None:
     passage = f"{line}\nThe engineer of the dam has died."
     found = words.quoted_sentence("The engineer died on 20 December 1998.", passage)
     assert found
     assert found.of(passage) == "The engineer of the dam has died."
+    assert words.best_quote("The engineer died on 20 December 1998.", line) is None
 
 
 @pytest.mark.parametrize("row", ["Monday: 10:00 - 20:00", "Sat 9:30 am to 5 pm"])

@@ -126,8 +126,12 @@ def is_open(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> bool:
     found = best(evidence)
     if found is None or is_sure(evidence, threshold):
         return False
-    near = log_odds(found.prob_supported) >= log_odds(threshold) - OPEN
-    return near or any(map(refutes, evidence))
+    return is_near(found, threshold) or any(map(refutes, evidence))
+
+
+def is_near(evidence: Evidence, threshold: float = THRESHOLD) -> bool:
+    """Whether a passage comes close to supporting its claim."""
+    return log_odds(evidence.prob_supported) >= log_odds(threshold) - OPEN
 
 
 def _is_by_network(evidence: Evidence) -> bool:

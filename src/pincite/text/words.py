@@ -28,7 +28,8 @@ _LONGEST_HEADING = 15  # words; newspaper headlines have up to a dozen
 _CLOSED = tuple(".!?…:;,\"'”’»)]。！？")  # a line ending in these is running text
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _DATELINE = " ".join([*MONTHS, *DAYS, *(word[:3] for word in (*MONTHS, *DAYS))])
-_DATELINE += " Sept Tues Thurs posted published updated edt est cdt cst pdt pst gmt utc ist bst cet"
+_DATELINE += " last modified posted published reviewed revised updated Sept Tues Thurs"
+_DATELINE += " edt est cdt cst pdt pst gmt utc ist bst cet"
 _HOURS = re.compile(r"\d[:.]\d\d\s?(?:[ap]m)?\s?(?:[-–—]|to)\s?\d", re.IGNORECASE)  # "9:30 – 17"
 _MARGIN = 80  # characters beside a line that are searched for a blank line
 _LONGEST_QUOTE = 500  # maximum characters of a two-sentence quote
@@ -135,7 +136,10 @@ def quoted_sentence(claim: str, passage: str) -> Span | None:
     'The bridge opened in 1911.'
     """
     found = quotable(claim, passage)
-    return found[0][0] if found and found[0][1] > 0 else best_sentence(claim, passage)
+    if found and found[0][1] > 0:
+        return found[0][0]
+    best = best_sentence(claim, passage)
+    return None if best is None or _is_dateline(best.of(passage)) else best
 
 
 @lru_cache(maxsize=4096)  # used by the rules, and by the network that chooses a sentence
@@ -162,11 +166,15 @@ def quotable(claim: str, passage: str) -> tuple[tuple[Span, float], ...]:
         for span in sentences_of(passage)
         if not is_heading(passage, span) and (asks(claim) or not asks(span.of(passage)))
         if not span.of(passage).endswith(":")  # introduces other people's statements
-        # Excludes datelines such as "Posted Friday, 3 May 2014, 3:15 PM".
-        if any(len(stem) > 2 for stem in _stems(span.of(passage)) - _stems(_DATELINE))
-        or _HOURS.search(span.of(passage))
+        if not _is_dateline(span.of(passage))
     ]
     return tuple(sorted(found, key=lambda each: -each[1]))
+
+
+def _is_dateline(line: str) -> bool:
+    """Whether a line only dates its page: "Posted Friday, 3 May 2014, 3:15 PM"."""
+    words = _stems(line) - _stems(_DATELINE)
+    return all(len(stem) <= 2 for stem in words) and not _HOURS.search(line)
 
 
 def is_heading(passage: str, span: Span) -> bool:

@@ -414,7 +414,7 @@ def _end(text: str) -> str:
 
 # Pages come with menus. Text around a quote is shown only if it reads as prose, and a quote that is
 # itself a menu line is no evidence.
-NO_QUOTE = "no single sentence says this"  # the passage as a whole may still say it
+NO_QUOTE = "no single sentence of the source says this"
 # Five lines: a line of the report has about 95 characters on a screen.
 MAX_SHOWN = 450
 MAX_QUOTE_BEFORE = 130  # limits the text before the quote, so that the highlight comes early

@@ -127,15 +127,15 @@ VERDICTS = {
     Verdict.PARTLY_SUPPORTED: "partly supported",
     Verdict.NOT_SUPPORTED: "not supported",
     Verdict.CONTRADICTED: "contradicted",
-    Verdict.UNUSABLE: "this text is no source",
+    Verdict.UNUSABLE: "not a usable source",
 }
 OPINIONS = {
-    "verdict": "Second opinion of %(model)s: %(verdict)s",
+    "verdict": "Second opinion from %(model)s: %(verdict)s",
     "failed": "No second opinion: %(why)s",
-    "disagrees": "Our own reading differs (support %(support)d %%): look for yourself.",
+    "disagrees": "Pincite's own verdict differs (support %(support)d %%): check it yourself.",
     "quoted": "It points to “%(quote)s”.",
-    "lacks": "It misses %(words)s.",
-    "invented": "Quotes that no source has were left out: %(n)d.",
+    "lacks": "It finds no support for %(words)s.",
+    "invented": "Quotes found in no source were left out: %(n)d.",
     "in_part": "The sources are long: it read the passages closest to the claim.",
 }
 MISSING = {
