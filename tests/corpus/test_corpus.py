@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.laws import FakeEncoder, check_corpus, check_encoder, check_retriever
 
-from pincite.corpus import dense, durable, generation
+from pincite.corpus import dense, durable
 from pincite.corpus.embedded import EmbeddedCorpus, is_corpus
 from pincite.corpus.maintenance import verify
 from pincite.corpus.protocol import Corpus
@@ -55,31 +55,6 @@ def test_laws(folder: Path) -> None:
     opened.pop().close()
 
 
-def test_documents_come_back_equal(corpus: EmbeddedCorpus) -> None:
-    odd = Document(
-        "file:///a b/\udcff.html",
-        "Half a pair \ud800",
-        "A nul \0, a ligature ﬁ, and 𝄞 beyond. " * 1500,
-        "html",
-        "1999-12-31",
-        "2024-01-01T00:00:00Z",
-        "de",
-        {"ü": "\ud800"},
-    )
-    assert corpus.add([odd]) == 1
-    assert corpus.get([odd.url]) == [odd]
-    hits = corpus.lexical().retrieve(["beyond"], 1000)[0]
-    assert len(hits) > 20
-    assert all(hit.passage.span.of(odd.text) == hit.passage.text for hit in hits)
-    assert corpus.delete([odd.url]) == 1
-
-
-def test_document_without_words_is_kept_and_never_found(corpus: EmbeddedCorpus) -> None:
-    assert corpus.add([page("empty", " \n ")]) == 1
-    assert corpus.get(["https://example.org/empty"]) == [page("empty", " \n ")]
-    assert found(corpus, "empty") == []
-
-
 def test_same_text_with_other_date_replaces_and_other_fetch_day_does_not(
     corpus: EmbeddedCorpus,
 ) -> None:
@@ -89,11 +64,6 @@ def test_same_text_with_other_date_replaces_and_other_fetch_day_does_not(
     assert [corpus.add([d]) for d in (first, dated, fetched)] == [1, 1, 0]
     assert corpus.get([first.url]) == [dated]
     assert corpus.status().n_passages == 1
-
-
-def test_last_of_two_with_one_address_counts(corpus: EmbeddedCorpus) -> None:
-    assert corpus.add([page("a", "Old."), page("b", "Other."), page("a", "New.")]) == 2
-    assert corpus.get(["https://example.org/a"]) == [page("a", "New.")]
 
 
 def test_failing_encoder_leaves_the_corpus_as_it_was(folder: Path) -> None:
@@ -127,19 +97,6 @@ def test_digest_depends_on_the_documents_and_not_on_their_history(tmp_path: Path
             corpus.delete([a.url, b.url])
             assert corpus.manifest()["digest"] == "0" * 32
     assert len(set(digests)) == 1
-
-
-def test_equal_passages_are_ordered_by_id_and_the_cut_respects_it(corpus: EmbeddedCorpus) -> None:
-    for i in range(40):  # one batch each: many segments
-        corpus.add([page(f"p{i}", "The very same words.")])
-    every = corpus.lexical().retrieve(["same words"], 1000)[0]
-    ids = [hit.passage.passage_id for hit in every]
-    assert len(ids) == 40
-    assert ids == sorted(ids)
-    assert corpus.lexical().retrieve(["same words"], 7)[0] == every[:7]
-    near = corpus.dense().retrieve(["same words"], 1000)[0]
-    assert {hit.passage for hit in near} == {hit.passage for hit in every}
-    assert corpus.dense().retrieve(["same words"], 7)[0] == near[:7]
 
 
 @pytest.mark.parametrize("by", ["lexical", "dense"])
@@ -196,14 +153,6 @@ def test_wrong_use_is_refused_with_what_to_do(
         writer.add([page("a", "A.")])
     with pytest.raises(CorpusError, match="is a corpus already"):
         EmbeddedCorpus.create(folder, FakeEncoder())
-
-
-def test_other_passage_rule_is_stale(
-    corpus: EmbeddedCorpus, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(generation, "PASSAGE_RULE", "sentences-200-v2")
-    with pytest.raises(StaleCorpus, match=r"passage_rule.*rebuild"):
-        EmbeddedCorpus.open(folder, None)
 
 
 def test_folder_that_is_no_corpus(tmp_path: Path) -> None:

@@ -85,20 +85,6 @@ def test_it_finds_what_an_exact_search_finds(
     assert [len({key for key, _ in pairs}) for pairs in deep] == [21_000, 21_000]
 
 
-@pytest.mark.slow
-def test_recall_at_384_dimensions(
-    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(dense, "SCANNED", 30_000)
-    vectors = clustered(60_000, 384)
-    put(store, "a", vectors)
-    index = DenseIndex(tmp_path, store, 384)
-    index.build()
-    index.open()
-    queries = near(vectors, 200)
-    assert recall(index.search(queries, 100), exact(vectors, queries, 100)) >= 0.98
-
-
 def test_a_filter_leaves_the_nearest_of_what_it_accepts(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,28 +189,3 @@ def test_tail_and_deletions(tmp_path: Path, store: Store, monkeypatch: pytest.Mo
     found = reader.search(queries, 5000)
     assert all({key for key, _ in pairs} >= set(range(1001, 2001)) for pairs in found)
     assert old[0] not in store.places([old[0]])
-
-
-@pytest.mark.parametrize("damage", ["truncated", "deleted", "stamp"])
-def test_damaged_index_is_noticed_and_searched_around(
-    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch, damage: str
-) -> None:
-    monkeypatch.setattr(dense, "EXACT_LIMIT", 500)
-    vectors = clustered(1_000, 16)
-    put(store, "a", vectors)
-    DenseIndex(tmp_path, store, 16).build()
-    [path] = tmp_path.glob("dense-*.faiss")
-    content = path.read_bytes()
-    if damage == "truncated":
-        path.write_bytes(content[: len(content) // 2])
-    elif damage == "deleted":
-        path.unlink()
-    else:
-        (tmp_path / "dense.json").write_text("{")
-    index = DenseIndex(tmp_path, store, 16)
-    assert index.is_due()
-    index.open()
-    queries = near(vectors, 10)
-    assert recall(index.search(queries, 50), exact(vectors, queries, 50)) == 1.0
-    index.build()
-    assert not DenseIndex(tmp_path, store, 16).is_due()

@@ -5,10 +5,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from support.laws import FakeEncoder, check_retriever
+from support.laws import FakeEncoder
 
 from pincite.corpus import catalogue, dense
-from pincite.corpus.catalogue import AcceptedPassages
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.maintenance import optimize
 from pincite.errors import CorpusError
@@ -91,20 +90,6 @@ def test_as_a_search_of_everything_without_the_rest(corpus: EmbeddedCorpus) -> N
                     assert given == expected(all_hits, filters, k), (search, filters, k)
 
 
-def test_the_laws_hold(corpus: EmbeddedCorpus) -> None:
-    for retriever in (corpus.lexical(filters=FILTERS[0]), corpus.dense(filters=FILTERS[0])):
-        check_retriever(retriever, QUERIES)
-
-
-def test_excluded_sites_and_filters_together(corpus: EmbeddedCorpus) -> None:
-    filters = Filters(kinds=("html",))
-    for search in (corpus.lexical, corpus.dense):
-        [hits] = search(["b.example"], filters).retrieve(["bridge"], 500)
-        assert hits
-        assert all("b.example" not in hit.passage.url for hit in hits)
-        assert all(int(hit.passage.url.rsplit("/")[-1]) % 3 for hit in hits)
-
-
 def test_a_set_follows_what_is_added_replaced_and_deleted(corpus: EmbeddedCorpus) -> None:
     filters = Filters(where=(condition("pages in 7, 8"),))
     retrievers = [corpus.lexical(filters=filters), corpus.dense(filters=filters)]
@@ -121,47 +106,8 @@ def test_a_set_follows_what_is_added_replaced_and_deleted(corpus: EmbeddedCorpus
     assert urls() == [{document(n).url for n in (8, 108, 207, 208)}] * 2
 
 
-def test_another_process_adds(tmp_path: Path) -> None:
-    filters = Filters(kinds=("html",))
-    with (
-        EmbeddedCorpus.create(tmp_path / "corpus", FakeEncoder(64)) as writer,
-        EmbeddedCorpus.open(tmp_path / "corpus", FakeEncoder(64)) as reader,
-    ):
-        assert reader.dense(filters=filters).retrieve(["bridge"], 5) == [[]]
-        assert reader.lexical(filters=filters).retrieve(["bridge"], 5) == [[]]
-        writer.add([document(1), document(3)])
-        for retriever in (reader.lexical(filters=filters), reader.dense(filters=filters)):
-            [hits] = retriever.retrieve(["bridge"], 50)
-            assert {hit.passage.url for hit in hits} == {document(1).url}
-
-
 @pytest.mark.parametrize("change", ["kind = x'00'", "published = x'37'", "meta = '{'"])
 def test_a_damaged_row_is_an_error(corpus: EmbeddedCorpus, change: str) -> None:
     corpus._generation.store.rows(f"UPDATE documents SET {change} WHERE key = 9")
     with pytest.raises(CorpusError, match=r"document 9: .*pincite corpus verify"):
         corpus.lexical(filters=Filters(where=(condition("a == b"),))).retrieve(["bridge"], 1)
-
-
-def test_sets_that_are_remembered_are_few(corpus: EmbeddedCorpus) -> None:
-    sets = corpus._generation.accepted
-    first = sets.of(FILTERS[0])
-    assert sets.of(FILTERS[0]) is first
-    for day in range(1, 1 + catalogue.KEPT):
-        sets.of(Filters(published_from=f"2019-01-{day:02}"))
-    assert len(sets._known) == catalogue.KEPT
-    again = sets.of(FILTERS[0])
-    assert again is not first
-    assert (again.bits == first.bits).all()
-
-
-def test_a_set_says_what_it_holds(corpus: EmbeddedCorpus) -> None:
-    store = corpus._generation.store
-    chosen = AcceptedPassages(store).of(Filters(kinds=("pdf",)))
-    keys = store.keys()
-    kind = {p.key: store.document(p.url) for p in store.places(keys).values()}
-    pdf = [int(key) for key in keys if (d := kind[int(key)]) and d.kind == "pdf"]
-    assert [int(key) for key in keys[chosen.holds(keys)]] == pdf
-    assert set(pdf) <= set(chosen.keys().tolist())  # deleted ones keep their bit
-    assert chosen.n == len(chosen.keys())
-    assert not chosen.holds(keys + 10_000).any()
-    assert not chosen.holds(-keys).any()

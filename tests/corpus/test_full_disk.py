@@ -25,6 +25,13 @@ CANNOT_MOUNT = 77
 DOCUMENTS = [
     Document(f"u:{i}", f"Page {i}", f"Words of page{i}, " * 60 + "end.") for i in range(60)
 ]
+ADD = """
+from pincite.types import Document
+words = "Novelty of page, " * 60 + "end."
+with EmbeddedCorpus.open(folder, FakeEncoder(64), write=True) as corpus:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    corpus.add([Document(f"n:{i}", f"New {i}", words) for i in range(60)])
+"""
 DELETE = """
 with EmbeddedCorpus.open(folder, FakeEncoder(64), write=True) as corpus:
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
@@ -34,6 +41,11 @@ REBUILD = """
 from pincite.corpus.maintenance import rebuild
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 rebuild(folder, FakeEncoder(96))
+"""
+OPTIMIZE = """
+from pincite.corpus.maintenance import optimize
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+optimize(folder)
 """
 
 
@@ -46,7 +58,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("limit", [1_000, 20_000, 60_000])
-@pytest.mark.parametrize("job", [DELETE, REBUILD], ids=["delete", "rebuild"])
+@pytest.mark.parametrize(
+    "job", [ADD, DELETE, REBUILD, OPTIMIZE], ids=["add", "delete", "rebuild", "optimize"]
+)
 def test_files_that_may_not_grow(made: Path, tmp_path: Path, job: str, limit: int) -> None:
     folder = Path(shutil.copytree(made, tmp_path / "corpus"))
     code = (
@@ -67,8 +81,8 @@ def test_files_that_may_not_grow(made: Path, tmp_path: Path, job: str, limit: in
         found = corpus.get([d.url for d in DOCUMENTS])
         [hits] = corpus.lexical().retrieve(["page7"], 3)
     assert {hit.passage.url for hit in hits} == {"u:7"}
-    assert n_left == 60 or (job == DELETE and n_left == 30)
-    assert [d for d in found if d] == (DOCUMENTS if n_left == 60 else DOCUMENTS[1::2])
+    assert n_left in {ADD: (60, 120), DELETE: (60, 30)}.get(job, (60,))
+    assert [d for d in found if d] == (DOCUMENTS[1::2] if n_left == 30 else DOCUMENTS)
     assert [finding for finding in verify(folder) if finding.counts] == []
 
 

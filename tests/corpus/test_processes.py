@@ -131,32 +131,6 @@ def test_second_writer_in_another_process_is_refused(folder: Path) -> None:
     assert f"is being written by process {os.getpid()}" in result.stdout, result.stderr
 
 
-@pytest.mark.parametrize("limit", [20_000, 150_000, 400_000, 900_000])
-def test_full_disk_is_a_clear_error_and_keeps_the_corpus(folder: Path, limit: int) -> None:
-    """A limit on the size of files stands for the full disk: a write fails half-way."""
-    code = (
-        "limit = int(sys.argv[2])\n"
-        "chars = 'abcdefghijklmnopqrstuvwxyz'\n"
-        "import random; chance = random.Random(0)\n"
-        "def word(): return ''.join(chance.choices(chars, k=9))\n"
-        "text = lambda: ' '.join(word() for _ in range(900)) + '.'\n"
-        "documents = [Document(f'n:{i}', '', text()) for i in range(100)]\n"
-        "corpus = EmbeddedCorpus.open(folder, FakeEncoder(256), write=True)\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))\n"
-        "try: corpus.add(documents)\n"
-        "except CorpusError as error: print('refused:', error)\n"
-    )
-    result = run(code, str(folder), str(limit))
-    assert "refused:" in result.stdout, result.stderr
-    assert "disk" in result.stdout
-    with EmbeddedCorpus.open(folder, FakeEncoder(256), write=True) as corpus:
-        check(corpus)
-        assert corpus.get([d.url for d in DOCUMENTS]) == DOCUMENTS
-        assert corpus.status().n_documents in (60, 160)
-        corpus.add([Document("u:after", "", "Afterwards.")])
-        assert corpus.lexical().retrieve(["afterwards"], 1)[0][0].passage.url == "u:after"
-
-
 @pytest.fixture
 def read_only(folder: Path) -> Iterator[Path]:
     """A copy that may only be read, where every user can get to: pytest's folders are private."""

@@ -7,10 +7,10 @@ from typing import Literal
 import pytest
 from support.laws import FakeEncoder
 
-from pincite.corpus import durable, generation, maintenance
+from pincite.corpus import generation, maintenance
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.maintenance import rebuild as build_anew
-from pincite.errors import CorpusError, StaleCorpus
+from pincite.errors import StaleCorpus
 from pincite.protocols import Floats
 from pincite.text import passages as core_passages
 from pincite.types import Document
@@ -127,15 +127,6 @@ def test_other_passage_rule(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
     build_anew(folder, encoder)
     with EmbeddedCorpus.open(folder, encoder) as corpus:
         assert corpus.status().n_passages == encoder.n_encoded == 29 * 5
-
-
-def test_not_while_another_writes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(durable, "PATIENCE_SECONDS", 0.1)
-    with (
-        EmbeddedCorpus.open(folder, FakeEncoder(), write=True),
-        pytest.raises(CorpusError, match="is being written"),
-    ):
-        build_anew(folder, FakeEncoder(16))
 
 
 def test_vectors_can_be_dropped_and_made(folder: Path) -> None:

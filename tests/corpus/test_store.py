@@ -1,17 +1,13 @@
 """The truth: what goes in comes out, and a damaged or full store says so."""
 
-import sqlite3
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.laws import FakeEncoder
 
-from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.store import BLOCK_CHARACTERS, Store, content_hash
-from pincite.errors import CorpusError
 from pincite.types import Document, Span
 
 
@@ -105,32 +101,3 @@ def test_snapshot_is_one_state(store: Store) -> None:
             assert reader.sequence == 0
     assert reader.n_documents() == 1
     reader.close()
-
-
-@pytest.mark.parametrize("damage", ["head", "tail", "empty", "missing", "text"])
-def test_damaged_store_is_a_corpus_error(tmp_path: Path, damage: str) -> None:
-    folder = tmp_path / "corpus"
-    with EmbeddedCorpus.create(folder, FakeEncoder()) as corpus:
-        corpus.add([Document(f"u:{i}", "t", f"Some words {i}. " * 99) for i in range(50)])
-    path = folder / "g1" / "store.sqlite"
-    content = bytearray(path.read_bytes())
-    if damage == "head":
-        path.write_bytes(b"\x55" * 4096 + content[4096:])
-    elif damage == "tail":
-        path.write_bytes(content[:8192])
-    elif damage == "empty":
-        path.write_bytes(b"")
-    elif damage == "missing":
-        path.unlink()
-    else:
-        connection = sqlite3.connect(path)
-        connection.execute("UPDATE blocks SET data = x'00'")
-        connection.commit()
-        connection.close()
-
-    def use() -> None:
-        with EmbeddedCorpus.open(folder, FakeEncoder()) as corpus:
-            corpus.get([f"u:{i}" for i in range(50)])
-
-    with pytest.raises(CorpusError, match=r"damaged|store\.sqlite"):
-        use()

@@ -82,3 +82,9 @@ def test_floors_lie_a_margin_below_what_was_measured(
     assert gate.read()["floors"]["auroc"] == {"measured": 0.79, "floor": FLOORS["auroc"]["floor"]}
     gate.write({"auroc": 0.9}, "a better one")
     assert gate.read()["floors"]["auroc"] == {"measured": 0.9, "floor": 0.87}
+
+
+def test_a_value_counts_as_stated_unless_what_is_missing_overlaps_it() -> None:
+    assert gate_values.says_same("It has 12 bells and 3 doors.", "12 bells", "It has 12 bells.")
+    assert not gate_values.says_same("It has 12 bells.", "12", "It has 15 bells.")
+    assert not gate_values.says_same("It was Fennimore's.", "Fennimore", "It was Harlow's.")

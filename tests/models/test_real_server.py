@@ -110,13 +110,6 @@ def test_a_wrong_key(real_server: RealServer, key: str) -> None:
     assert "(Invalid API Key). Set the server's key in the variable PINCITE_CHAT_KEY." in str(error)
 
 
-def test_it_serves_its_model_whatever_it_is_called(real_server: RealServer) -> None:
-    """So a name that is wrong goes unnoticed: reports name the model that was asked for."""
-    asking = ChatClient(real_server.url, "another", KEY, Limits(seconds=60), "llamacpp")
-    (reply,) = asking.generate([replace(ASKED, max_tokens=3)])
-    assert isinstance(reply, Completion)
-
-
 def test_a_prompt_that_is_too_long_costs_itself_alone(real_server: RealServer) -> None:
     error = refused(client(real_server), replace(ASKED, user="word " * 9_000))
     assert isinstance(error, ServerRefused)
@@ -140,11 +133,6 @@ def test_a_stream(real_server: RealServer) -> None:
     assert whole.n_reply_tokens
     assert whole.n_prompt_tokens
     assert whole == said(real_server, prompt)
-
-
-def test_a_stream_that_is_refused(real_server: RealServer) -> None:
-    (error,) = client(real_server, key="").stream(ASKED)
-    assert isinstance(error, ServerRefused)
 
 
 def test_a_stream_that_takes_too_long_keeps_what_came(real_server: RealServer) -> None:

@@ -135,16 +135,6 @@ def test_a_retrieved_passage_of_the_own_evidence_is_no_negative(rows_of: Rows) -
     assert {x.negatives for x in groups} == {("Elsewhere.",)}
 
 
-def test_groups_come_back_as_they_were_written(tmp_path: Path) -> None:
-    groups = [
-        g.Group("s", "1", "Ærø „x“\u2028", "support", ("a", "b"), ("n",), (("c", "refute"),), 0.5),
-        g.Group("s", "2", "y", "nei", ("a",)),
-    ]
-    g.write_groups(tmp_path / "groups.jsonl", groups)
-    assert g.read_groups(tmp_path / "groups.jsonl") == groups
-    assert [p.name for p in tmp_path.iterdir()] == ["groups.jsonl"]
-
-
 def test_a_set_is_sampled_by_the_seed(tmp_path: Path, rows_of: Rows, write: Write) -> None:
     write(tmp_path / "towns.jsonl.gz", rows_of(9))
 

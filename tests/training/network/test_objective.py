@@ -151,14 +151,6 @@ def test_label_loss(label: str, expected: float) -> None:
     assert objective.label_loss(logits, [label], PLAIN).item() == pytest.approx(expected, abs=1e-5)
 
 
-def test_a_partial_row_is_best_answered_with_its_share() -> None:
-    def loss(p: float) -> float:
-        logits = torch.log(torch.tensor([[p, 0.01, 0.99 - p]]))
-        return float(objective.label_loss(logits, ["partial"], PLAIN))
-
-    assert loss(0.35) < min(loss(0.2), loss(0.5))
-
-
 def test_a_partial_row_does_not_ask_for_refuted() -> None:
     logits = torch.zeros(1, 3, requires_grad=True)
     objective.label_loss(logits, ["partial"], PLAIN).sum().backward()
