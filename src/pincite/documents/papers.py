@@ -13,6 +13,7 @@ since publishers rarely update files that they have distributed.
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,14 +55,10 @@ class Authors(NamedTuple):
 
 
 def joined(values: Iterable[str]) -> str:
-    return SEPARATOR.join(value for value in values if value)
+    return SEPARATOR.join(filter(None, values))
 
 
-def all_of(elements: Iterable[Any]) -> str:
-    return joined(map(one_of, elements))
-
-
-def one_of(element: Any) -> str:
+def value_of(element: Any) -> str:
     """The text of an element, with any separator replaced."""
     return line_of(element).replace(SEPARATOR, ", ")
 
@@ -73,13 +70,9 @@ def cleaned_title(title: str) -> str:
     ('Trams and sleep', '[Sic] and so on?')
     """
     title = _without_stop(title)
-    if title.startswith("[") and title.endswith("]"):
-        depths, depth = [], 0
-        for sign in title:
-            depth += (sign == "[") - (sign == "]")
-            depths.append(depth)
-        if all(depths[:-1]):  # the opening bracket is closed by the last character, not before
-            return _without_stop(title[1:-1].strip())
+    # The opening bracket must be closed by the last character, not before.
+    if re.fullmatch(r"\[(?:[^\[\]]|\[[^\[\]]*\])*\]", title):
+        return _without_stop(title[1:-1].strip())
     return title
 
 
@@ -89,25 +82,17 @@ def _without_stop(title: str) -> str:
     return title.removesuffix(".").rstrip()
 
 
-Table = dict[str, list[Any]]  # field to candidate paths
+_xpath: Any = cache(etree.XPath)
 
 
-def _table(rows: str) -> Table:
-    """Parse lines of a field name and its paths; the first path with text wins."""
-    named = (line.split() for line in rows.strip().splitlines())
-    return {name: [etree.XPath(path) for path in paths] for name, *paths in named}
-
-
-def _fields(table: Table, element: Any) -> dict[str, str]:
-    return {name: _first(paths, element) for name, paths in table.items()}
-
-
-def _first(paths: Iterable[Any], element: Any) -> str:
-    for path in paths:
-        for found in path(element)[:1]:
-            if words := one_line(found) if isinstance(found, str) else line_of(found):
-                return words
-    return ""
+def _fields(paths: dict[str, str], element: Any) -> dict[str, str]:
+    """The first text at the paths of each field, which are separated by " | "."""
+    found = dict[str, str]()
+    for name, alternatives in paths.items():
+        nodes = (node for path in alternatives.split(" | ") for node in _xpath(path)(element)[:1])
+        texts = (one_line(node) if isinstance(node, str) else line_of(node) for node in nodes)
+        found[name] = next(filter(None, texts), "")
+    return found
 
 
 # DocBook has articles too; only these have journals.
@@ -155,18 +140,18 @@ _PUBMED_STATUS = {
     "ErratumIn": "corrected",
     "CorrectedandRepublishedIn": "corrected",
 }
-_ARTICLE = _table("""
-version               MedlineCitation/PMID[@Version!='1']/@Version
-doi                   PubmedData/ArticleIdList/ArticleId[@IdType='doi'] \
-                      MedlineCitation/Article/ELocationID[@EIdType='doi'][not(@ValidYN='N')]
-pmc                   PubmedData/ArticleIdList/ArticleId[@IdType='pmc']
-journal               MedlineCitation/Article/Journal/Title
-journal_abbreviation  MedlineCitation/Article/Journal/ISOAbbreviation \
-                      MedlineCitation/MedlineJournalInfo/MedlineTA
-issn                  MedlineCitation/Article/Journal/ISSN
-volume                MedlineCitation/Article/Journal/JournalIssue/Volume
-issue                 MedlineCitation/Article/Journal/JournalIssue/Issue
-""")
+_ARTICLE = {
+    "version": "MedlineCitation/PMID[@Version!='1']/@Version",
+    "doi": "PubmedData/ArticleIdList/ArticleId[@IdType='doi'] | "
+    "MedlineCitation/Article/ELocationID[@EIdType='doi'][not(@ValidYN='N')]",
+    "pmc": "PubmedData/ArticleIdList/ArticleId[@IdType='pmc']",
+    "journal": "MedlineCitation/Article/Journal/Title",
+    "journal_abbreviation": "MedlineCitation/Article/Journal/ISOAbbreviation | "
+    "MedlineCitation/MedlineJournalInfo/MedlineTA",
+    "issn": "MedlineCitation/Article/Journal/ISSN",
+    "volume": "MedlineCitation/Article/Journal/JournalIssue/Volume",
+    "issue": "MedlineCitation/Article/Journal/JournalIssue/Issue",
+}
 
 
 def read_pubmed_record(body: Body) -> list[Document | Unchecked]:
@@ -217,7 +202,7 @@ def _pubmed_document(record: Any, where: str, limits: Limits) -> Document | Unch
         "pages": one_line(article.findtext("Pagination/MedlinePgn"))
         or "-".join(filter(None, ends)),
         "publication_type": joined(types),
-        "keywords": joined(dict.fromkeys(map(one_of, citation.iterfind("KeywordList/Keyword")))),
+        "keywords": joined(dict.fromkeys(map(value_of, citation.iterfind("KeywordList/Keyword")))),
         **_corrections(citation, types),
         "coverage": "abstract",
     }
@@ -269,9 +254,9 @@ def _pubmed_authors(elements: Iterable[Any]) -> Authors:
     for author in elements:
         if author.get("ValidYN") == "N":
             continue
-        if group := one_of(author.find("CollectiveName")):
+        if group := value_of(author.find("CollectiveName")):
             found.groups.append(group)
-        parts = (one_of(author.find(tag)) for tag in ("LastName", "ForeName", "Suffix"))
+        parts = (value_of(author.find(tag)) for tag in ("LastName", "ForeName", "Suffix"))
         if name := group or ", ".join(filter(None, parts)):
             found.names.append(name)
     return found
@@ -293,7 +278,7 @@ def _mesh(headings: Iterable[Any]) -> dict[str, str]:
     for heading in headings:
         name = ""
         for part in heading:  # the descriptor, then its qualifiers
-            words = one_of(part)
+            words = value_of(part)
             is_descriptor = part.tag == "DescriptorName"
             name = words if is_descriptor else name
             topic = name if is_descriptor else f"{name}/{words}"
@@ -310,7 +295,7 @@ def _corrections(citation: Any, types: Iterable[str]) -> dict[str, str]:
         status.append("yes")
     for element in citation.iterfind("CommentsCorrectionsList/CommentsCorrections"):
         kind = element.get("RefType", "")
-        pmid, source = one_line(element.findtext("PMID")), one_of(element.find("RefSource"))
+        pmid, source = one_line(element.findtext("PMID")), value_of(element.find("RefSource"))
         other = f"PMID {pmid} ({source})" if pmid and source else f"PMID {pmid}" if pmid else source
         if kind in _PUBMED_STATUS:
             status.append(_PUBMED_STATUS[kind])
@@ -328,14 +313,10 @@ _OTHER_DATES = re.compile(
     re.IGNORECASE,
 )
 # Fields of works that the article reviews or cites are excluded.
-_FRONT: Table = {
-    name: [
-        etree.XPath(
-            f".//{path}[not(ancestor::product|ancestor::related-article|ancestor::related-object)]"
-        )
-        for path in paths.split()
-    ]
-    for name, paths in {
+_NOT_OWN = "ancestor::product|ancestor::related-article|ancestor::related-object"
+_FRONT = {
+    name: " | ".join(f".//{tag}[not({_NOT_OWN})]" for tag in tags.split())
+    for name, tags in {
         "journal": "journal-title",
         "journal_abbreviation": "journal-id[@journal-id-type='nlm-ta'] abbrev-journal-title",
         "issn": "issn",
@@ -460,8 +441,8 @@ def _jats_meta(article: Any, front: Any, title: str) -> dict[str, str]:
         "licence": next(filter(None, map(one_line, addresses)), ""),
         "pages": "-".join(filter(None, dict.fromkeys(ends))) or values["pages"],
         "publication_type": _TYPES.get(article.get("article-type"), ""),
-        "subject": all_of(subjects),
-        "keywords": all_of(front.iter("kwd")),
+        "subject": joined(map(value_of, subjects)),
+        "keywords": joined(map(value_of, front.iter("kwd"))),
         **_retraction(front, title),
     }
 
