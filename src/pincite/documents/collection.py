@@ -1,13 +1,9 @@
 """Reads files and folders, for a knowledge base (`collected`) or by address (`Sources`).
 
-A manifest maps files to addresses and adds metadata: `manifest.jsonl`, or a CSV file with a header,
-with the columns `_OWN` and any others. A row may also describe a page that states its own address,
-or contain the text itself. Files named by a row are read even if they were not passed in. A `.json`
-file with one object per file name, as in EvidenceSeeker, is a manifest too; its names refer to
-files read with it. Files outside the manifest's folder are never opened.
-
-PubMed's yearly baseline is followed by numbered daily update files; the last file with a record
-wins. For other duplicates, the file read last wins.
+A manifest maps files to addresses and adds metadata: `manifest.jsonl`, a CSV file with a header, or
+a `.json` file with one object per file name, as in EvidenceSeeker. A row may also describe a page
+that states its own address, or contain the text itself. Files outside the manifest's folder are
+never opened.
 """
 
 import contextlib

@@ -1,8 +1,6 @@
-"""Parses dates as journals and citations write them: numbers, month names, seasons, or a year.
+"""Parses dates as journals and citations write them, to the stated precision.
 
 Month names are recognised in English, de, fr, es, it, pt, nl, pl and ru, and as 2024年5月3日.
-
-ISO dates keep the stated precision: "2019 Apr" is 2019-04, "2000 Spring" is 2000.
 """
 
 import datetime

@@ -1,10 +1,7 @@
-"""Reads Word files (.docx): paragraphs, tables, text boxes, footnotes and endnotes.
+"""Reads Word files (.docx) as if all changes were accepted, with tables, text boxes and notes.
 
-The text is as if all changes were accepted: insertions and form fields are included; deletions,
-hidden text, comments, headers and footers are not.
-
-Uses lxml alone: python-docx 1.2 omits inserted text and content controls; mammoth 1.12 keeps them
-but is six times slower. The ZIP is untrusted, so every part is bounded.
+Uses lxml alone: python-docx 1.2 omits inserted text and content controls; mammoth 1.12 is six times
+slower. The ZIP is untrusted, so every part is bounded.
 """
 
 import io

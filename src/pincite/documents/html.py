@@ -1,12 +1,8 @@
 """Extracts the article from a web page, with headings, anchors and metadata.
 
-trafilatura extracts the article. It tends to lose nested lists, leads and captions, so text that it
-dropped between two adjacent extracted blocks is restored; so is text between the headline and the
-first extracted block. Blocks of links are not restored.
-
-Metadata comes from JSON-LD, meta elements and marked-up elements, most explicit first. Values that
-cannot be a name or date (a URL, a role, the site's own name as author) are dropped, because users
-quote and judge sources by them.
+trafilatura extracts the article. Text that it dropped between two adjacent blocks, or between the
+headline and the first block, is restored: nested lists, leads, captions. Metadata comes from
+JSON-LD, meta elements and marked-up elements, most explicit first.
 """
 
 import json

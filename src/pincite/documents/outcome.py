@@ -1,9 +1,8 @@
 """Detects pages that are not sources: gone, blocked, behind a paywall, or without text.
 
-Pure functions of an HTTP status, or of a page's text and markup. Rejecting a real page is worse
-than accepting an error page. So patterns apply only to short texts, and all but the paywall
-patterns only to texts without any sentence about something other than the page itself: a page on
-bus 404 with "Sign in" in its margin is a page.
+Rejecting a real page is worse than accepting an error page. So patterns apply only to short texts,
+and all but the paywall patterns only to texts without any sentence about something other than the
+page itself: a page on bus 404 with "Sign in" in its margin is a page.
 """
 
 import re

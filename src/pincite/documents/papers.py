@@ -1,14 +1,10 @@
-"""Reads scholarly articles in XML: PubMed records (NLM's DTD) and full text in JATS.
+"""Reads scholarly articles in XML: PubMed records and full text in JATS or NLM's older DTDs.
 
-PubMed: a document is a record's abstract, with section labels and with abstracts in other
-languages. JATS and NLM's older DTDs: the text is the abstract and then the body as a reader sees
-it. References, reviewers' reports and translations in `sub-article` are omitted, so that no other
+References, reviewers' reports and translations in `sub-article` are omitted, so that no other
 article's statements are attributed to this one. Floats (figures, tables, lists, notes within a
-paragraph) follow their paragraph, so that sentences stay whole.
-
-Multiple values are joined with "; ", which filters split (`retrieval.filters`). Articles marked as
-retracted, corrected or of concern are flagged. A JATS article without a mark has unknown status,
-since publishers rarely update files that they have distributed.
+paragraph) follow their paragraph, so that sentences stay whole. Multiple values are joined with
+"; ", which filters split. A JATS article without a mark of retraction has unknown status, since
+publishers rarely update files that they have distributed.
 """
 
 import re

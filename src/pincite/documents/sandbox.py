@@ -1,13 +1,8 @@
-"""Runs the parsers of untrusted formats in a subprocess.
+"""Runs the parsers of untrusted formats in subprocesses, under limits of memory and processor time.
 
-The parent starts workers (`python -m pincite.documents.sandbox`) and talks to them over stdin and
-stdout in frames: JSON and document bytes in, JSON out. A worker reads one document after another to
-amortise its start-up. If a document crashes it, the caller still gets a result, and the next
-document gets a fresh worker.
-
-Before each document a worker limits its address space and its processor time, by a system timer
-that ends the process. Elapsed time is not limited, so a busy machine rejects no document. Windows
-has neither limit: there the parent ends a worker after a fixed time.
+The parent talks to workers over stdin and stdout in frames: JSON and document bytes in, JSON out.
+If a document crashes its worker, the caller gets a result, and the next document a fresh worker.
+Elapsed time is limited only on Windows, which has no other limit: a busy machine rejects nothing.
 """
 
 import atexit

@@ -1,8 +1,5 @@
 """Decodes, cleans and detects the language of text; reads plain text and Markdown.
 
-Encodings are tried in this order: a byte order mark; UTF-8 if the bytes are valid, because other
-encodings almost never are by accident; the declared encoding; detection.
-
 Cleaning applies NFC rather than NFKC (superscripts and fractions keep their meaning), splits
 ligatures, drops invisible characters, and unifies spaces and line breaks. `cleaned` is idempotent,
 so stored text can be cleaned again without moving a span.
@@ -108,7 +105,8 @@ _CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f\ufffd\uff
 def decoded(data: bytes, *declared: str | None) -> str | None:
     """Decode `data`; None if it is not text in any encoding.
 
-    `declared` has the stated labels, the most trusted first; None and unknown labels are ignored.
+    Tries a byte order mark; UTF-8, since other encodings are almost never valid UTF-8; the labels
+    in `declared`, the most trusted first (None and unknown ones are ignored); then detection.
 
     >>> decoded("naïve".encode("latin-1"), "iso-8859-1"), decoded(bytes(range(256)))
     ('naïve', None)

@@ -1,11 +1,8 @@
 """Splits large XML files into records, parses each alone, and extracts text.
 
-A file is never parsed as a whole. It is cut at the tags of its records, so a broken record affects
-only itself, an oversized one is never held in memory, and anything before the first record (such as
-a DTD with entities or external files) never reaches a parser.
-
-Superscripts after a digit get a caret (10<sup>6</sup> is 10^6, not 106); other markup is written
-inline (Ca2+, 3H, CO2). Formulas become one line; a formula with only a picture gets a placeholder.
+A file is cut at the tags of its records, so a broken record affects only itself, an oversized one
+is never held in memory, and a DTD never reaches a parser. Superscripts after a digit get a caret
+(10<sup>6</sup> is 10^6, not 106); formulas become one line.
 """
 
 import codecs

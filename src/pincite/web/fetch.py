@@ -78,15 +78,7 @@ class WebClient:
         allow: Collection[str] = frozenset(),
         trust: ssl.SSLContext | None = None,
     ) -> None:
-        """Only `rules` matters outside tests and user-configured servers; see `web.search`.
-
-        Args:
-            rules: limits and politeness.
-            resolve: resolves names to addresses.
-            allow: non-public addresses that are permitted. No setting passes them to the client
-                that opens cited pages.
-            trust: the certificates to trust.
-        """
+        """`allow` has non-public addresses; no setting passes them to the client of cited pages."""
         self.rules, self._resolve, self._allow = rules, resolve, frozenset(allow)
         self._trust = trust
         self._lanes: dict[str, _Lane] = {}
@@ -105,12 +97,8 @@ class WebClient:
     ) -> Response:
         """Send a GET request.
 
-        Args:
-            url: http or https.
-            accept: the accepted media types.
-            headers: further headers; dropped on redirects to another host.
-            check: called with each address on the way; raises if it must not be opened.
-            pause: whether to pause before the next request to the host; not after its robots.txt.
+        `headers` are dropped on redirects to another host. `check` is called with each address on
+        the way, and raises if it must not be opened. `pause`: before the next request to the host.
 
         Raises:
             FetchingIsOff: `rules.online` is false.

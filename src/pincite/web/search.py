@@ -1,13 +1,9 @@
 """Clients for a search engine and the Wayback Machine.
 
-The search engine is SearXNG or a compatible service with `/search?format=json`
-(https://docs.searxng.org/dev/search_api.html). The user configures it, so it may be in the user's
-own network. The pages that it returns are untrusted and are fetched like any cited address.
-
-The Wayback Machine's availability service (https://archive.org/help/wayback_api.php) returns the
-copy of a page nearest to a date. The Internet Archive answers 429 early and blocks clients that
-insist. So requests are spaced further apart, every answer is cached, including "no copy", and after
-the first refusal no more requests are sent in this run.
+The search engine is SearXNG (https://docs.searxng.org/dev/search_api.html). The user configures it,
+so it may be in the user's own network; the pages that it returns are fetched like any cited page.
+The Wayback Machine (https://archive.org/help/wayback_api.php) answers 429 early and blocks clients
+that insist: every answer is cached, and after the first refusal no more requests are sent.
 """
 
 import contextlib
@@ -50,13 +46,7 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
     def __init__(
         self, url: str, cache: FetchCache, rules: WebRules, resolve: Resolve = system_resolver
     ) -> None:
-        """Create a client; sends no request yet.
-
-        Args:
-            url: base address of the engine, without `/search`.
-            cache: keeps replies for a day.
-            rules: `online` and politeness; port and size limit are the engine's own.
-            resolve: resolves its name to addresses.
+        """`url` is the engine's base address; port and size limit of the `rules` are replaced.
 
         Raises:
             ConfigError: `url` is not a web address.
@@ -198,9 +188,7 @@ class Wayback:
     def nearest(self, url: str, near: str = "") -> Snapshot | None:
         """The copy nearest to a time; None if there is none, or if the service has refused.
 
-        Args:
-            url: of the page; an archive prefix is stripped.
-            near: digits of a time, the year first; empty: the newest copy.
+        `near` has the digits of a time, the year first; empty: the newest copy.
         """
         page = original_of(url, self.hosts).partition("#")[0]
         params = {"url": page} | ({"timestamp": near} if near else {})

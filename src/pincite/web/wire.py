@@ -1,15 +1,9 @@
-"""One HTTP request over a connection to a checked address.
+"""One HTTP request over a connection to a checked address; import it lazily.
 
 Connects only to the given addresses, whatever the name resolves to by now; the Host header and the
-certificate check use the name. Nothing is taken from the environment unless the rules allow it, and
-no cookie is kept. httpcore2, the lower layer of httpx2, accepts a custom network backend, which
-pins the address and bounds every wait.
-
-Bodies are decompressed under a limit: a few kilobytes can expand to gigabytes. Only gzip and
-deflate are accepted, which Python decompresses in bounded steps; libraries for br and zstd do not
-bound a step.
-
-Import it lazily: httpcore2 is slow to load.
+certificate check use the name. httpcore2 accepts a custom network backend, which pins the address
+and bounds every wait. Only gzip and deflate are accepted, which Python decompresses in bounded
+steps: a few kilobytes can expand to gigabytes.
 """
 
 import contextlib
