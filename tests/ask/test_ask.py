@@ -249,14 +249,6 @@ def test_nothing_relevant_is_no_answer(
     assert answer.searched.n_documents == len(PAPERS)
 
 
-def test_filters_leave_papers_out_before_ranking(
-    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
-) -> None:
-    chosen = Filters(where=(condition("retracted != yes"),))
-    finder = finder_of(corpus, verifier, chosen)
-    assert "13" not in {d.document.meta["pmid"] for d in finder.find(QUESTION)[0]}
-
-
 def test_what_an_abstract_says_is_supported_and_its_contrary_is_not(
     verifier: CrossEncoderVerifier,
 ) -> None:

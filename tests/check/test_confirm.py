@@ -14,7 +14,6 @@ from pincite.judgement.confirmation import StatementType, degree
 from pincite.llm.calls import ATTEMPTS, Budget, Calls
 from pincite.llm.chat import ChatClient, guidance_for
 from pincite.llm.client import Limits
-from pincite.llm.replies import are_labels
 from pincite.llm.templates import Templates
 from pincite.notes import Note
 from pincite.settings import ChatSettings, CheckSettings, Settings
@@ -188,19 +187,6 @@ def test_cost_is_counted(server: Server) -> None:
     assert isinstance(judged(poor)[0], Failed)
 
 
-def test_many_calls_are_under_way_at_once(server: Server) -> None:
-    """3 readings x 8 passages are 96 calls: with more than 8 at once in under 1/8 of the time.
-
-    Counted, not timed, since a busy machine would be slower.
-    """
-    server.by_request = Model(pause=0.1)
-    readings = [Reading(f"r{n}", f"{n} is so.", READING.kind, f"{n} is not so.") for n in range(3)]
-    found = judged(judge_of(server), [(r, p) for r in readings for p in passages(8)])
-    assert all(isinstance(each, Evidence) for each in found)
-    assert len(server.asked) == 96
-    assert 9 <= server.most_busy <= 16
-
-
 def test_a_server_that_dies_in_the_middle() -> None:
     with serving() as server:
         model = Model()
@@ -355,13 +341,6 @@ def test_a_prompt_that_means_nothing(tmp_path: Any, text: str, message: str) -> 
 def test_rules_for_a_choice(kind: Any, rule: str | None) -> None:
     found = guidance_for(kind, ["A", "B"])
     assert (found.rule if found else None) == rule
-
-
-def test_labels() -> None:
-    assert are_labels("ABC")
-    assert are_labels("x1Z9")
-    for wrong in (("A", "B"), ("A", "A", "B"), ("A", "B", "CC"), ("A", "B", "é")):
-        assert not are_labels(wrong)
 
 
 def test_the_verifier_as_a_judge() -> None:

@@ -1,8 +1,6 @@
 """An encoder on a server: what is sent, what of a reply is believed, and a corpus built with it."""
 
 import json
-import os
-import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,10 +15,9 @@ from support.laws import FakeEncoder, check_encoder
 
 from pincite.cli import cli
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.errors import BadReply, ConfigError, ServerRefused, ServerUnreachable, StaleCorpus
+from pincite.errors import BadReply, ServerRefused, ServerUnreachable, StaleCorpus
 from pincite.llm import embeddings
 from pincite.llm.embeddings import ServedEncoder
-from pincite.settings import Settings
 from pincite.types import Document
 
 KEY = "sk-planted-0123456789abcdef"
@@ -133,11 +130,6 @@ def test_vectors_of_other_lengths(server: Server) -> None:
         of_two.encode(["two"], "query")
 
 
-def test_a_reply_that_is_too_large(server: Server) -> None:
-    with pytest.raises(BadReply, match="more than 100 bytes"):
-        encoder(server, limits=replace(FAST, reply_bytes=100)).encode(TEXTS, "query")
-
-
 def test_a_busy_server_is_asked_again_and_a_refusal_is_not(server: Server) -> None:
     busy = iter([refusal(429), refusal(503)])
     server.by_request = lambda request: next(busy, None) or openai(request)
@@ -168,23 +160,6 @@ def test_what_is_too_large_for_the_server_is_sent_in_halves(server: Server) -> N
     with pytest.raises(ServerRefused, match="answered 400"):
         encoder(server).encode(TEXTS, "query")
     assert len(server.asked) - n_before <= 4, "a refusal of everything is soon believed"
-
-
-def test_ctrl_c_ends_the_waiting(server: Server) -> None:
-    server.by_request = lambda _: Answer(body=b" ", pause=4)
-    server.when_asked(2, lambda: os.kill(os.getpid(), signal.SIGINT))
-    with pytest.raises(KeyboardInterrupt):
-        encoder(server, batch=1).encode(TEXTS, "query")
-    assert len(server.asked) <= FAST.at_once + 1
-
-
-@pytest.mark.parametrize("wrong", ["ftp://a/v1", "http://user:pw@host/v1", "http://h/v1?key=x"])
-def test_addresses_that_are_refused(wrong: str) -> None:
-    with pytest.raises(ConfigError, match="the address of the encoder"):
-        ServedEncoder("m", wrong)
-    if wrong.startswith("http"):
-        with pytest.raises(ConfigError, match=r"models\.encoder"):
-            Settings.of(encoder=f"m@{wrong}")
 
 
 # ── In a corpus ──────────────────────────────────────────────────────────────────────────────────
@@ -270,16 +245,6 @@ def test_a_corpus_from_the_command_line(server: Server, run: Callable[..., Resul
     assert checked.exit_code == 0, checked.output
     assert readings(json.loads(checked.stdout))[0]["evidence"]
     assert KEY not in checked.output
-
-
-def test_what_is_sent_is_named_before_it_is_sent(
-    server: Server, run: Callable[..., Result]
-) -> None:
-    told = run("doctor").stdout
-    assert f"documents of corpora, claims and questions, which go to {server.url}" in told
-    assert "# PINCITE_EMBEDDINGS_KEY is set" in run("config", "show").stdout
-    assert KEY not in told
-    assert not server.asked
 
 
 def test_a_server_that_goes_away(server: Server, run: Callable[..., Result]) -> None:

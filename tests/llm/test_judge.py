@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.completions import Completion, Prompt
-from pincite.errors import ServerError, ServerUnreachable
-from pincite.llm.calls import Budget, Calls, ReplyCache, tokens_of
+from pincite.errors import ServerError
+from pincite.llm.calls import Calls, ReplyCache, tokens_of
 from pincite.llm.judge import Judge, excerpt, found_in
 from pincite.llm.templates import Templates
 from pincite.types import Claim, Document, Failed, Opinion, Verdict
@@ -172,16 +172,3 @@ def test_what_was_answered_is_not_asked_again_even_by_another_run(tmp_path: Path
         assert len(model.asked) == n_asked
         assert len(kept) == 1
         kept.close()
-
-
-def test_a_budget_and_a_server_that_is_gone_are_reasons() -> None:
-    asks, model = judge(GOOD, budget=Budget(calls=1))
-    other = Claim("c2", "The bridge is blue.")
-    said = [asks.opinion(claim, [SOURCE]) for claim in (CLAIM, other)]
-    assert isinstance(said[0], Opinion)
-    assert isinstance(said[1], Failed)
-    assert said[1].step == "budget"
-    asks, model = judge(lambda prompt: ServerUnreachable("gone"))
-    said = [asks.opinion(Claim(f"c{n}", f"Claim {n}."), [SOURCE]) for n in range(20)]
-    assert all(isinstance(each, Failed) and each.step == "server" for each in said)
-    assert len(model.asked) < 20

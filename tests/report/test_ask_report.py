@@ -14,7 +14,7 @@ from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
 from pincite.cli.ask import deliver
-from pincite.errors import ConfigError, PinciteError
+from pincite.errors import PinciteError
 from pincite.judgement.references import ReferenceVerdict, Standing, Support
 from pincite.types import Span
 from pincite.verbs.ask import render as ask_render
@@ -179,13 +179,6 @@ def test_a_template_of_a_user(tmp_path: Path) -> None:
     )
     written = ask_render.to_markdown(samples.answer_report(samples.extract()), template)
     assert written.endswith("verbatim|1Journal of Trams & Sleep|verbatim from \\[1\\]")
-
-
-@pytest.mark.parametrize("text", ["{{ nothing }}", "{% for %}", "{{ ''.__class__.__mro__ }}"])
-def test_a_template_that_may_not(tmp_path: Path, text: str) -> None:
-    (tmp_path / "bad.md.j2").write_text(text)
-    with pytest.raises(ConfigError, match=r"bad.md.j2 cannot be filled in"):
-        ask_render.to_markdown(samples.everything(), tmp_path / "bad.md.j2")
 
 
 # ── Terminal ─────────────────────────────────────────────────────────────────────────────────────

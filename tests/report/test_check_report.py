@@ -119,13 +119,6 @@ def test_a_template_that_may_not(tmp_path: Path, text: str) -> None:
         render.to_markdown(check_report(), tmp_path / "none.md.j2")
 
 
-@pytest.mark.parametrize(("text", "url"), CASES)
-def test_yaml_reads_back_as_the_json(text: str, url: str) -> None:
-    given = check_report(text, url).to_values()
-    read = yaml.safe_load(yaml_text.to_yaml(given))
-    assert json.dumps(read) == json.dumps(given)
-
-
 TEXTS = st.text(st.characters()) | st.sampled_from(
     [
         "no",
