@@ -8,6 +8,7 @@ from fastapi.testclient import TestClient
 
 from pincite.server.identity import ALLOWED, Identity, Role
 from pincite.server.site import Site
+from pincite.server.work import Ingested, Unread
 from pincite.server.worker import Runner
 
 C = "/api/v1/corpora"
@@ -40,3 +41,19 @@ def as_somebody(client: TestClient, name: str, role: Role) -> None:
 
 def uploads(site: Site) -> list[Path]:
     return [p for p in (site.server.folder / "uploads").rglob("*") if p.is_file()]
+
+
+def ingested(*problems: Unread) -> Ingested:
+    """The result of a job that added one file, and could not read others."""
+    return Ingested(
+        complete=True,
+        n_files=1,
+        n_added=1,
+        n_changed=0,
+        n_unchanged=0,
+        n_removed=0,
+        n_superseded=0,
+        passed_over={},
+        n_problems=len(problems),
+        problems=problems,
+    )

@@ -14,13 +14,12 @@ import ask_samples
 import pytest
 from check_samples import check_report
 from fastapi.testclient import TestClient
-from filled_records import filled
 from hostile import Page
 from samples import HOSTILE
-from server.corpora_of_tests import BRIDGE, TOWER, C, run_next, send
+from server.corpora_of_tests import BRIDGE, TOWER, C, ingested, run_next, send
 from server.people_of_tests import SERVER, browser, somebody
 
-from pincite.codec import values_of
+from pincite.codec import to_json, values_of
 from pincite.errors import ConfigError, PinciteError
 from pincite.library.results import result_in
 from pincite.server.corpora import Shared
@@ -28,8 +27,9 @@ from pincite.server.identity import Role
 from pincite.server.jobs import Status
 from pincite.server.site import Site
 from pincite.server.tables import Kind
-from pincite.server.work import Ingested
+from pincite.server.work import Unread
 from pincite.settings import Settings
+from pincite.types import Reason
 from pincite.verbs.ask import wording
 
 # All that our templates write; what a text smuggled in would be another, or have an address or a
@@ -459,12 +459,10 @@ def test_hostile_names_stay_names(make_site: Callable[..., Site]) -> None:
             site.people.accounts.add(text, Role.READER)
         with contextlib.suppress(PinciteError):
             site.corpora.add(owner, text, about=text, shared=Shared.EVERYBODY)
-    unread = [{"file": t, "place": t, "reason": "undecodable", "detail": t} for t in texts]
-    counts = {f"n_{each}": 1 for each in ("added", "changed", "unchanged", "removed")}
-    found = filled(Ingested, {**counts, "n_problems": 9, "problems": unread, "complete": True})
+    result = to_json(ingested(*(Unread(text, text, Reason.UNDECODABLE, text) for text in texts)))
     job = site.jobs.submit(owner, "ingest", texts[0], {"corpus": "x"})
     site.jobs.take("w")
-    site.jobs.finish(job.job_id, "w", Status.DONE, result=json.dumps(found))
+    site.jobs.finish(job.job_id, "w", Status.DONE, result=result)
     for path in ("/admin/accounts", "/corpora", "/history", f"/jobs/{job.job_id}"):
         page = admin.client.get(path)
         assert page.status_code == 200
