@@ -99,8 +99,8 @@ def main() -> None:
     rows, of_set = [], []
     for name in SETS:
         # From the end of the order in which training takes them: unseen ones come first.
-        read = read_set(args.claims / "train", SetRecipe(name), SEED)
-        found = extended(read.rows[-ROWS_PER_SET:])
+        read = read_set(args.claims / "train", SetRecipe(name), SEED, print)
+        found = extended(read[-ROWS_PER_SET:])
         rows += found
         of_set += [name] * len(found)
     fitted = fit(*all_features(rows, verifier), rows, of_set)

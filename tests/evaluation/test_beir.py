@@ -152,7 +152,7 @@ def test_a_document_has_the_rank_of_its_best_passage(folder: Path, tmp_path: Pat
 
 def test_fused_is_a_retriever(folder: Path, tmp_path: Path) -> None:
     with indexed(folder, tmp_path / "corpus") as corpus:
-        check_retriever(beir.SYSTEMS["hybrid"].retriever(corpus), ["bridge", "mill trams", ""])
+        check_retriever(corpus.by("hybrid"), ["bridge", "mill trams", ""])
 
 
 def _without(name: str) -> Callable[[Path], Any]:

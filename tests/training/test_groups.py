@@ -139,8 +139,8 @@ def test_a_set_is_sampled_by_the_seed(tmp_path: Path, rows_of: Rows, write: Writ
     write(tmp_path / "towns.jsonl.gz", rows_of(9))
 
     def ids(n: int, seed: int) -> list[str]:
-        found = g.read_set(tmp_path, SetRecipe("towns", rows=n), seed)
-        return [row.row_id for row in found.rows]
+        found = g.read_set(tmp_path, SetRecipe("towns", rows=n), seed, silent)
+        return [row.row_id for row in found]
 
     assert len(ids(4, 1)) == 4
     assert ids(4, 1) == ids(4, 1) != ids(4, 2)
@@ -152,22 +152,22 @@ def test_bad_rows_are_told_with_their_line_and_skipped_up_to_a_limit(
 ) -> None:
     good = rows_of(2)
     write(tmp_path / "towns.jsonl", [good[0], "{broken", good[1], {"id": "no claim"}])
-    reading = g.read_set(tmp_path, SetRecipe("towns"), 1)
-    assert len(reading.rows) == 2
-    assert len(reading.bad) == 2
-    assert f"{tmp_path / 'towns.jsonl'} line 2" in reading.bad[0]
-    assert "line 4" in reading.bad[1]
+    warned: list[str] = []
+    assert len(g.read_set(tmp_path, SetRecipe("towns"), 1, warned.append)) == 2
+    assert len(warned) == 2
+    assert f"{tmp_path / 'towns.jsonl'} line 2" in warned[0]
+    assert "line 4" in warned[1]
     monkeypatch.setattr(g, "MAX_BAD", 1)
     with pytest.raises(InputError, match=r"more than 1 bad rows; the last: .*line 4"):
-        g.read_set(tmp_path, SetRecipe("towns"), 1)
+        g.read_set(tmp_path, SetRecipe("towns"), 1, silent)
 
 
 def test_a_missing_or_empty_file_is_named(tmp_path: Path, write: Write) -> None:
     with pytest.raises(InputError, match=r"has no towns\.jsonl\.gz"):
-        g.read_set(tmp_path, SetRecipe("towns"), 1)
+        g.read_set(tmp_path, SetRecipe("towns"), 1, silent)
     write(tmp_path / "towns.jsonl", [])
     with pytest.raises(InputError, match="no usable rows"):
-        g.read_set(tmp_path, SetRecipe("towns"), 1)
+        g.read_set(tmp_path, SetRecipe("towns"), 1, silent)
 
 
 def claims(n: int) -> list[LabelledClaim]:

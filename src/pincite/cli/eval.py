@@ -145,7 +145,7 @@ def beir(
     settings = options.load_settings(given)
     chosen = beir_.chosen(names)
     collection = beir_.open_collection(folder, split)
-    encoder = runtime.encoder(settings) if any(s.by_meaning for s in chosen.values()) else None
+    encoder = runtime.encoder(settings) if chosen != ["lexical"] else None
     made_by = f"beir {encoder.fingerprint if encoder else 'words'}"
     where = corpus or _kept(collection.corpus_file, made_by)
     with options.progress(quiet) as display:

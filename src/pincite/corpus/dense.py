@@ -1,12 +1,9 @@
 """Nearest vectors by inner product (FAISS): exact for small corpora, IVF or HNSW for large ones.
 
-A built index covers the passages up to some key. Later ones (the *tail*) are searched exactly in
-memory; without a built index everything is tail. A missing or stale index therefore costs time and
-memory but never changes an answer. The index's codes only choose candidates: every score is the
-exact inner product with the stored vector, so it does not depend on how the index was built.
-
-A built index is an immutable, memory-mapped file named by a stamp. Deleted passages stay in it, and
-the store drops them, until enough are dead to warrant a rebuild.
+A built index covers the passages up to some key; later ones (the *tail*) are searched exactly in
+memory. So a missing or stale index costs time but never changes an answer. The index's codes only
+choose candidates: every score is the exact inner product with the stored vector. Built indexes are
+immutable, memory-mapped files named by a stamp; deleted passages stay in them until a rebuild.
 """
 
 import contextlib

@@ -1,13 +1,9 @@
 """Atomic file replacement, and the lock that lets one writer change a corpus.
 
-A *stamp* is a small JSON file, written last, that names the current derived files: after a kill the
-old stamp still holds. It carries a checksum, since one changed digit could make an index skip
-passages.
-
-The lock is a file that holds the writer's process id; the system drops it when the process dies.
-Readers take none: SQLite gives them a snapshot, and derived files are replaced, never changed.
-Only the system calls of `filelock` (flock, LockFileEx) are used, on a file opened here: its lock
-objects fall back to a file that a killed process leaves behind.
+A *stamp* is a small JSON file with a checksum, written last, that names the current derived files:
+after a kill the old stamp still holds. The lock is a file with the writer's process id, which the
+system unlocks when the process dies; readers take none. Only the system calls of `filelock` are
+used: its lock objects fall back to a file that a killed process leaves behind.
 """
 
 import contextlib

@@ -1,9 +1,8 @@
 """The embedded corpus: a folder of documents that can be searched by words and by meaning.
 
 One process writes; any number read meanwhile and see each batch at their next call (by words a
-little later during `indexing_behind`). The next process that opens the corpus repairs what a killed
-one left. This module opens, locks and searches; `store`, `lexical` and `dense` hold the data, and
-`ranking` orders results.
+little later during `indexing_behind`). The next process that opens it repairs what a killed one
+left.
 """
 
 import contextlib

@@ -344,10 +344,7 @@ def reusing(
 def check_same(store: Store, encoder: Encoder) -> None:
     """Check that a served encoder still gives a stored passage the same vector.
 
-    The fingerprint of a served encoder is only a name; that of a local one is a checksum.
-
-    Raises:
-        StaleCorpus: The server runs another model under that name.
+    The fingerprint of a served encoder is only a name. Raises StaleCorpus if it does not.
     """
     keys = [key for (key,) in store.rows("SELECT MIN(passage) FROM vectors") if key is not None]
     if not keys or not getattr(encoder, "is_served", False):

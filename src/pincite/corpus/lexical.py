@@ -1,13 +1,10 @@
 """An inverted index of the passages (tantivy), ranked with Lucene's BM25.
 
-Queries are built by hand, with one clause per distinct word, boosted by its weight times its count
-in the query: tantivy's query parser drops repeated words. Only the passages' keys are stored. The
-index follows the store's log of changes, and its stamp records the last sequence number replayed.
-Replaying twice is harmless: keys are deleted before they are added.
-
-Tantivy counts deleted passages in the word statistics until their segment is merged. So that scores
-do not depend on a corpus's history, an index with deletions is rebuilt: a small one at once, a
-large one when `DEAD_SHARE` of it is dead (until then its scores may be off by that share).
+Queries are built by hand, since tantivy's parser drops repeated words. Only the passages' keys are
+stored. The stamp records the last sequence number replayed from the store's log; replaying twice is
+harmless. Tantivy counts deleted passages until their segment is merged, and scores must not depend
+on a corpus's history. So a small index with deletions is rebuilt at once, a large one when
+`DEAD_SHARE` of it is dead.
 """
 
 import contextlib

@@ -1,13 +1,9 @@
 """Check, repair, compact and rebuild a corpus.
 
-`verify` checks everything. The word index, the vector index and the pointer to the current
-generation are derived and can be repaired. In the store, SQLite's own check covers pages and
-indexes, a content hash covers each document, and the passage rule is applied again. A damaged
-document cannot be derived: the finding names it and what to do.
-
-`optimize` copies the store page by page into the next generation; `rebuild` re-adds its documents
-there in batches, for another encoder or passage rule. Then the pointer moves. Nothing is changed in
-place: readers go on, and a kill only costs time (for a rebuild, which is resumed, one batch).
+`verify` checks everything and repairs what is derived: both indexes, and the pointer to the current
+generation. `optimize` copies the store page by page into the next generation; `rebuild` re-adds its
+documents there, for another encoder or passage rule. Nothing is changed in place: readers go on,
+and a kill only costs time (for a rebuild, which is resumed, one batch).
 """
 
 import dataclasses

@@ -1,13 +1,10 @@
 """The SQLite file that holds documents, passages, vectors, and a log of changes.
 
-Everything else in a corpus is derived from this file. A batch is one transaction with an increasing
-sequence number. The log records which passage keys were added and deleted in each batch, so a
-derived index at an older number replays only the rest. Keys are never reused.
-
-*Vectors* are stored as float16 in the transaction that adds their passages: encoding is the main
-cost of a corpus, so a vector must be as durable as its passage (scores change by less than 0.001;
-1 million at 384 dimensions take 0.8 GB). *Text* is compressed in blocks, so showing a passage of a
-600-page report does not require unpacking the report.
+Everything else in a corpus is derived from it. A batch is one transaction with an increasing
+sequence number; the log has the passage keys that each batch added and deleted, so that an older
+index replays only the rest. Keys are never reused. Vectors are stored as float16 (scores change by
+less than 0.001), in the transaction of their passages. Text is compressed in blocks, so that
+showing a passage does not require unpacking its whole document.
 """
 
 import hashlib

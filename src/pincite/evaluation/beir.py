@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from pincite.corpus import durable
-from pincite.corpus.protocol import Corpus
+from pincite.corpus.protocol import Corpus, Way
 from pincite.documents import jsonl
 from pincite.errors import ConfigError, InputError
 from pincite.evaluation import files, measures
 from pincite.protocols import Retriever
+from pincite.retrieval.fusion import Mode
 from pincite.types import Document, Hit, Unchecked
 
 DEPTH = 100  # documents per query: enough for R@100
@@ -32,24 +33,16 @@ Qrels = dict[str, dict[str, int]]  # query → document → relevance; 0: judged
 Runs = dict[str, dict[str, list[str]]]  # system → query → ids of documents, best first
 
 
-@dataclass(frozen=True, slots=True)
-class System:
-    """One row in the table."""
-
-    retriever: Callable[[Corpus], Retriever]
-    by_meaning: bool  # needs an encoder, and a corpus built with it
-
-
-SYSTEMS: Mapping[str, System] = {
-    "lexical": System(lambda corpus: corpus.by("lexical"), by_meaning=False),
-    "dense": System(lambda corpus: corpus.by("dense"), by_meaning=True),
-    "hybrid": System(lambda corpus: corpus.by("hybrid"), by_meaning=True),
-    "rrf": System(lambda corpus: corpus.by("hybrid", mode="rrf"), by_meaning=True),
-    "verifai": System(lambda corpus: corpus.by("hybrid", mode="verifai"), by_meaning=True),
+SYSTEMS: Mapping[str, tuple[Way, Mode]] = {
+    "lexical": ("lexical", "weighted"),
+    "dense": ("dense", "weighted"),
+    "hybrid": ("hybrid", "weighted"),
+    "rrf": ("hybrid", "rrf"),
+    "verifai": ("hybrid", "verifai"),
 }
 
 
-def chosen(names: Sequence[str]) -> dict[str, System]:
+def chosen(names: Sequence[str]) -> list[str]:
     """Return the named systems in table order; all if there are no names.
 
     Raises:
@@ -57,7 +50,7 @@ def chosen(names: Sequence[str]) -> dict[str, System]:
     """
     if unknown := [name for name in names if name not in SYSTEMS]:
         raise ConfigError(f"There is no system {unknown[0]!r}; known: {', '.join(SYSTEMS)}.")
-    return {name: system for name, system in SYSTEMS.items() if not names or name in names}
+    return [name for name in SYSTEMS if not names or name in names]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,15 +101,15 @@ def documents(path: Path) -> Iterator[Document | Unchecked]:
 def evaluate(
     collection: Collection,
     corpus: Corpus,
-    systems: Mapping[str, System] = SYSTEMS,
+    systems: Sequence[str] = tuple(SYSTEMS),
     tell: Progress = lambda what, done, total: None,
 ) -> tuple[dict[str, Any], Runs]:
     """Return the systems' measures, `{"systems": {"lexical": {…}, …}, …}`, and their runs."""
     runs: Runs = {}
     measured: dict[str, dict[str, Any]] = {}
-    for name, system in systems.items():
-        started = time.perf_counter()
-        runs[name] = _run(system.retriever(corpus), collection.queries, name, tell)
+    for name in systems:
+        started, (way, mode) = time.perf_counter(), SYSTEMS[name]
+        runs[name] = _run(corpus.by(way, mode=mode), collection.queries, name, tell)
         seconds = round(time.perf_counter() - started, 1)
         found = measures.ranking_measures(collection.qrels, runs[name], measures.GRADED)
         measured[name] = {**found, "seconds": seconds}

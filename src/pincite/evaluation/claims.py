@@ -1,9 +1,8 @@
 """Files of claims with evidence and labels: how well does each system find the supported ones?
 
 Every system, verifier or baseline, sees a claim with the passages of its evidence, split like a
-source cited to `verify`, and returns the score of the best passage. −∞ stands for evidence without
-words. NaN excludes a row for that system only, if it cannot score it (no address whose path to
-count).
+source cited to `verify`, and returns the score of the best passage: −∞ for evidence without words,
+NaN if it cannot score the row.
 """
 
 import math

@@ -2,12 +2,8 @@
 
 A file has one JSON object per line: `statement`, `label`, and optionally `type` (descriptive,
 ascriptive, normative) and `date` (use evidence known by then). Labels are the sign of a result;
-names of levels stand for their sign. `not_judged` is correct for statements that must be left
-alone.
-
-`check` gives no verdict over the readings of a statement, so one reading represents it here: the
-first judged one, of the labelled type if there is one. If no reading precedes it, that is the
-statement itself.
+names of levels stand for their sign. One reading represents a statement: the first judged one, of
+the labelled type if there is one.
 """
 
 import re

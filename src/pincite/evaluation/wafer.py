@@ -1,10 +1,8 @@
 """A WAFER-like collection: is the cited page found, and the passage that supports the claim?
 
-Three levels. *Page*, from KILT (Petroni et al. 2021): a page's rank is that of its best passage,
-and pages are matched by url. *Evidence*: a passage counts if it holds a sentence that annotators
-marked as supporting; claims without such marks are left out and counted. *Answer in context*, also
-from KILT: a passage of any page holds an answer's words. WAFER's answers are addresses, so there it
-must hold all sentences of a marked set.
+Levels, as in KILT (Petroni et al. 2021): *page*, by its best passage; *evidence*, a passage with a
+sentence that annotators marked; *answer in context*, a passage of any page with an answer's words,
+or with all sentences of a marked set where answers are addresses.
 """
 
 import re

@@ -6,10 +6,9 @@ Two linear models, fitted by `tools/calibrate.py` and stored next to the weights
     prob_supported   = σ(score)
     prob_refuted     = (1 − prob_supported) · σ(v·x + c)
 
-with x as `FEATURES` names them. Even a network that was shown changed figures misses some ("opened
-in 1911", "opened in 1913"); a rule does not, and each missing figure lowers the score by an amount
-that was fitted. The scale of the score is fitted on dev rows (Platt 1999), so that σ(score) is the
-share of such pairs that people called supported.
+with x as `FEATURES` names them. Networks miss some changed figures ("1911", "1913"); rules do not.
+The scale is fitted on dev rows (Platt 1999), so that σ(score) is the share of such pairs that
+people called supported.
 """
 
 import json

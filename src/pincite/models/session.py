@@ -48,10 +48,8 @@ class Session:
     def __init__(self, folder: Path, *, max_tokens: int, threads: int = 0) -> None:
         """Load `folder`'s model.onnx and tokenizer.json.
 
-        Args:
-            folder: as returned by `pincite.models.weights.locate`.
-            max_tokens: longer rows are truncated on the right; in a pair, only the second text is.
-            threads: 0 means all cores.
+        Rows over `max_tokens` are truncated on the right, and of a pair only the second text.
+        `threads`: 0 means all cores.
 
         Raises:
             MissingModel: a file is missing or invalid.

@@ -61,13 +61,9 @@ class CrossEncoderVerifier:
     def __init__(
         self, model: Path | MiniCheckClient, *, threads: int = 0, judged: Path | None = None
     ) -> None:
-        """Load the model.
+        """Load a model's folder, or use a client that gets logits from a server.
 
-        Args:
-            model: its folder, as returned by `weights.locate`, or a client that gets logits from a
-                server.
-            threads: 0 means all cores.
-            judged: file that caches logits; None: no cache.
+        `threads`: 0 means all cores. `judged`: file that caches logits; None: no cache.
 
         Raises:
             MissingModel: the folder holds no model that can be loaded.
@@ -150,13 +146,10 @@ class CrossEncoderVerifier:
     ) -> tuple[Floats, dict[int, Span]]:
         """Return how surely the network alone reads each pair as a contradiction, and where.
 
-        As `calibration.contrary` of `log_odds`. Pairs that reach the bound are judged again, two
-        sentences at a time, and get the lower value: a network that confuses who did what in a long
-        passage seldom does so in a short one. A negated claim must exceed the bound by DENYING.
-
-        Returns:
-            Log-odds, (n_pairs,); and the span of the two sentences for each pair judged again, by
-            index.
+        As `calibration.contrary` of `log_odds`, (n_pairs,). Pairs that reach the bound are judged
+        again, two sentences at a time, and get the lower value: a network that confuses who did what
+        in a long passage seldom does so in a short one. Their sentences' spans are returned by index.
+        A negated claim must exceed the bound by DENYING.
         """
         found, places = calibration.contrary(log_odds), dict[int, Span]()
         for i in map(int, np.flatnonzero(found >= bound)):

@@ -1,11 +1,9 @@
 """Chooses cheaply which passages of a long page the verifier reads.
 
-A cascade (Viola and Jones 2001; in retrieval: Wang, Lin and Metzler 2011). A page of 10,000 words
-has 200 passages in two widths, and the one that supports a claim nearly always shares more words,
-names and figures with it than most others do. On WiCE dev, reading 16 passages per page instead of
-all left the AUROC unchanged (0.743 and 0.742) with a third of the pairs; research/fusion.md.
-
-The best few are read first, and the rest only while they may still change the verdict.
+A cascade (Viola and Jones 2001; Wang, Lin and Metzler 2011): the passage that supports a claim
+nearly always shares more words, names and figures with it than most others. On WiCE dev, reading 16
+passages per page left the AUROC unchanged (0.743 and 0.742) with a third of the pairs
+(research/fusion.md). The best few are read first, the rest while they may change the verdict.
 """
 
 import math

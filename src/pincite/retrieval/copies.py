@@ -1,11 +1,9 @@
 """Near-duplicates: an article published by several sites counts once.
 
-Copies differ in headlines, boilerplate and cut paragraphs; their passages of about 100 words then
-start elsewhere, and one passage of the copy overlaps two neighbours in the original. So a passage
-is a copy if nearly all of its words occur, in runs of three, in better-ranked passages of one page.
-Texts that differ in a figure, a name or a negation are never copies: a claim may be about that.
-
-MinHash (Broder 1997, by rensa) finds the few passages worth comparing word by word.
+Copies cut paragraphs, so a passage of a copy may overlap two neighbours of the original. It is a
+copy if nearly all of its words occur, in runs of three, in better-ranked passages of one page.
+Texts that differ in a figure, a name or a negation are never copies. MinHash (Broder 1997, by
+rensa) finds the few passages worth comparing word by word.
 """
 
 import re

@@ -7,7 +7,7 @@ benchmarks can combine them in one line.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from pincite.protocols import Query, Reader, Retriever, WordRetriever
 from pincite.retrieval.fusion import DENSE_SHARE, JUDGED, Mode, fused, shares, with_prior
@@ -83,26 +83,20 @@ class Reranked:
         The reader alone orders worse than the search does. Ties break on passage id. Unread hits
         keep their order and get the score of the last one read.
         """
-        claim = Claim.alone(query)
-        read, others = _first_of_each(list(zip(hits, shares(hits), strict=True)), self.of_one)
-        odds = self.reader.relevance([(claim, hit.passage) for hit, _ in read])
-        rows = [(float(o), share, hit.passage) for o, (hit, share) in zip(odds, read, strict=True)]
-        rows.sort(key=lambda row: (-with_prior(row[0], row[1]), row[2].passage_id))
-        least = min((score for score, *_ in rows), default=0.0)
-        rows += [(least, share, hit.passage) for hit, share in others]
-        return [Hit(passage, score, rank) for rank, (score, _, passage) in enumerate(rows, 1)]
-
-
-_Shared: TypeAlias = tuple[Hit, float]  # a hit, and its share of the search's scores
-
-
-def _first_of_each(hits: Sequence[_Shared], most: int) -> tuple[list[_Shared], list[_Shared]]:
-    seen = Counter[str]()
-    first, others = list[_Shared](), list[_Shared]()
-    for hit in hits:
-        seen[hit[0].passage.url] += 1
-        (first if seen[hit[0].passage.url] <= most else others).append(hit)
-    return first, others
+        claim, share = Claim.alone(query), dict(zip(map(id, hits), shares(hits), strict=True))
+        seen = Counter[str]()
+        read, others = list[Hit](), list[Hit]()
+        for hit in hits:
+            seen[hit.passage.url] += 1
+            (read if seen[hit.passage.url] <= self.of_one else others).append(hit)
+        odds = map(float, self.reader.relevance([(claim, hit.passage) for hit in read]))
+        rows = list(zip(odds, read, strict=True))
+        rows.sort(
+            key=lambda row: (-with_prior(row[0], share[id(row[1])]), row[1].passage.passage_id)
+        )
+        least = min((score for score, _ in rows), default=0.0)
+        rows += [(least, hit) for hit in others]
+        return [Hit(hit.passage, score, rank) for rank, (score, hit) in enumerate(rows, 1)]
 
 
 # Queries

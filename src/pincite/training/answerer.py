@@ -194,10 +194,7 @@ def special_tokens(tokenizer: Any) -> frozenset[str]:
 def load_base(base: str, precision: str, device: str = "cpu") -> tuple[Any, Any]:
     """Load the causal model on its device, and its tokenizer.
 
-    Args:
-        base: A folder or Hugging Face id, with weights as safetensors.
-        precision: As in a recipe; auto: as the weights are stored.
-        device: cpu or cuda.
+    `base` has its weights as safetensors. The precision "auto" is the one they are stored in.
 
     Raises:
         MissingExtra: 4 bits need bitsandbytes, which is not installed.
@@ -270,10 +267,7 @@ def export(
 ) -> None:
     """Write the adapter, or with `merge` the base with the adapter merged, into `out`.
 
-    A base that was trained on in 4 bits is merged in full precision; the adapter fits both.
-
-    Raises:
-        MissingModel: `trained` holds no adapter, or its base cannot be loaded.
+    A base trained in 4 bits is merged in full precision. Raises MissingModel without an adapter.
     """
     card = weights.read_card(trained) | {"source": source, "licence": licence, "merged": merge}
     out.mkdir(parents=True, exist_ok=True)

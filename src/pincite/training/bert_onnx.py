@@ -1,11 +1,9 @@
 """A BERT encoder's weights as an ONNX graph, without torch.
 
-`build` writes the graph of a BERT body (any depth and width) from a state dict with Hugging Face
-names, so conversion needs only numpy and onnx; `quantise` writes the int8 file used for inference.
-The graph follows Devlin et al. 2019 as transformers implements it: post-layer-norm, erf GELU.
-
-It takes no mask, because Pincite runs rows without padding. Attention is an operator of ONNX
-Runtime, and for logits the last layer is computed for the first token only.
+`build` writes the graph of a BERT body from a state dict with Hugging Face names, `quantise` the
+int8 file used for inference (Devlin et al. 2019: post-layer-norm, erf GELU). It takes no mask,
+because Pincite runs rows without padding; for logits the last layer is computed for the first token
+only.
 """
 
 import re

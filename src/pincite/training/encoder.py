@@ -129,12 +129,12 @@ def prepared(run: Run[EncoderRecipe], tell: Tell, warn: Warn) -> list[Pair]:
     kept, recipe = run.folder / PAIRS, run.recipe
     if kept.exists():
         return [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
-    readings = grouped.read_sets(run.data, recipe, warn, read_either)
+    sets = grouped.read_sets(run.data, recipe, warn, read_either)
     sought = ("support", "partial", "refute") if recipe.refuted else ("support", "partial")
     rows = [
         row
         for wanted in recipe.sets
-        for row in readings[wanted.name].rows * wanted.visits
+        for row in sets[wanted.name] * wanted.visits
         if row.label in sought
     ]
     if not rows:

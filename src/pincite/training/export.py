@@ -31,15 +31,10 @@ def export(
     floats: bool = False,
     merge: bool = False,
 ) -> str:
-    """Write the Hugging Face folder `trained` into `out` for `weights.locate`; returns its kind.
+    """Write the folder `trained`, the `model` of a run, into `out`; returns its kind.
 
-    Args:
-        trained: The folder `model` of a run, of a verifier, an encoder or an answerer.
-        out: Created if missing; other files in it stay.
-        source: For the card: the original network and data.
-        licence: For the card.
-        floats: Keep float32, four times as large and about half as fast as int8.
-        merge: For an answerer: write the base with the adapter merged, not the adapter.
+    `floats` keeps float32, four times as large and about half as fast as int8. `merge` writes an
+    answerer's base with the adapter merged. Source and licence are for the card; other files stay.
 
     Raises:
         MissingModel: `trained` cannot be loaded.

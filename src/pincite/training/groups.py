@@ -1,18 +1,18 @@
 """Turn rows of claims files into training groups: a claim, its evidence's passages, and negatives.
 
-Which passage of a long evidence decides the label is latent; EM in training finds it. There are
-three kinds of negatives: passages of other documents retrieved for the claim; passages of the right
-page without the evidence, where annotators marked its lines; and, against the right page, wrong
-claims or the claim with a changed figure, date, name or negation.
+Which passage of a long evidence decides the label is latent; EM in training finds it. Negatives are
+retrieved passages of other documents, passages of the right page without the evidence, and wrong or
+changed claims against the right page.
 """
 
 import json
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
+from typing import NamedTuple
 
 from pincite.corpus import durable, engines
 from pincite.corpus.protocol import Corpus
@@ -66,15 +66,7 @@ class Group:
     weight: float = 1.0
 
 
-@dataclass(slots=True)
-class Reading:
-    """The readable rows, and a message for each malformed one."""
-
-    rows: list[LabelledClaim]
-    bad: list[str]
-
-
-OwnRows = Sequence[tuple[SetRecipe, Reading]]
+OwnRows = Sequence[tuple[SetRecipe, list[LabelledClaim]]]
 
 
 def prepared(
@@ -90,17 +82,17 @@ def prepared(
     recipe, saved = run.recipe, run.folder / GROUPS
     if saved.exists():
         return read_groups(saved)
-    readings = read_sets(run.data, recipe, warn)
-    searched = [row for each in recipe.sets if each.retrieve for row in readings[each.name].rows]
+    sets = read_sets(run.data, recipe, warn)
+    searched = [row for each in recipe.sets if each.retrieve for row in sets[each.name]]
     found: dict[str, list[str]] = {}
     if searched and recipe.negatives:
         evidences = [row.evidence for row in searched]
         with indexed(run.folder / "evidence", evidences, encoder, tell) as corpus:
             found = negatives(corpus, searched, encoder is not None, tell)
     groups: list[Group] = []
-    all_sets = [*((wanted, readings[wanted.name]) for wanted in recipe.sets), *own]
-    for n, (wanted, reading) in enumerate(all_sets, 1):
-        groups += groups_of(reading.rows, wanted, recipe, lambda row: found.get(row.claim, ()))
+    all_sets = [*((wanted, sets[wanted.name]) for wanted in recipe.sets), *own]
+    for n, (wanted, rows) in enumerate(all_sets, 1):
+        groups += groups_of(rows, wanted, recipe, lambda row: found.get(row.claim, ()))
         tell("cutting evidence", n, len(all_sets))
     write_groups(saved, groups)
     return groups
@@ -114,15 +106,13 @@ def read_sets(
     recipe: Recipe | EncoderRecipe,
     warn: Warn,
     read: Read = read_labelled,
-) -> dict[str, Reading]:
+) -> dict[str, list[LabelledClaim]]:
     """Read the recipe's sets by name; warns of skipped rows.
 
     Raises:
         InputError: A file is missing, or has more than MAX_BAD malformed rows.
     """
-    readings = {each.name: read_set(data, each, recipe.seed, read) for each in recipe.sets}
-    _warn_of_bad(readings.values(), warn)
-    return readings
+    return {each.name: read_set(data, each, recipe.seed, warn, read) for each in recipe.sets}
 
 
 def read_own(files: Sequence[Path], seed: int, warn: Warn) -> OwnRows:
@@ -135,23 +125,18 @@ def read_own(files: Sequence[Path], seed: int, warn: Warn) -> OwnRows:
     try:
         for number, path in enumerate(files, 1):
             wanted = SetRecipe(f"own rows {number}", visits=EXTRA_VISITS, weight=EXTRA_WEIGHT)
-            own.append((wanted, _read_file(path, wanted, seed, read_labelled)))
+            own.append((wanted, _read_file(path, wanted, seed, warn, read_labelled)))
     except InputError as error:
         raise InputError(
             "A file of --extra cannot be used; expected what `pincite feedback export --format "
             f"claims` writes: {error}"
         ) from error
-    _warn_of_bad([reading for _, reading in own], warn)
     return own
 
 
-def _warn_of_bad(readings: Iterable[Reading], warn: Warn) -> None:
-    for reading in readings:
-        for message in reading.bad:
-            warn(f"skipped: {message}")
-
-
-def read_set(folder: Path, wanted: SetRecipe, seed: int, read: Read = read_labelled) -> Reading:
+def read_set(
+    folder: Path, wanted: SetRecipe, seed: int, warn: Warn, read: Read = read_labelled
+) -> list[LabelledClaim]:
     """Read the sampled rows of one set, in an order set by the seed; `read` parses the format.
 
     Raises:
@@ -163,24 +148,27 @@ def read_set(folder: Path, wanted: SetRecipe, seed: int, read: Read = read_label
     )
     if path is None:
         raise InputError(f"{folder} has no {wanted.name}.jsonl.gz, which the recipe names.")
-    return _read_file(path, wanted, seed, read)
+    return _read_file(path, wanted, seed, warn, read)
 
 
-def _read_file(path: Path, wanted: SetRecipe, seed: int, read: Read) -> Reading:
-    bad: list[str] = []
+def _read_file(
+    path: Path, wanted: SetRecipe, seed: int, warn: Warn, read: Read
+) -> list[LabelledClaim]:
+    bad: list[InputError] = []
 
-    def note(error: InputError) -> None:
-        bad.append(str(error))
+    def skip(error: InputError) -> None:
+        bad.append(error)
         if len(bad) > MAX_BAD:
             raise InputError(
                 f"{path} has more than {MAX_BAD} bad rows; the last: {error}"
             ) from error
+        warn(f"skipped: {error}")
 
-    rows = list(read(path, note))
+    rows = list(read(path, skip))
     if not rows:
         raise InputError(f"{path} has no usable rows; expected claims with evidence.")
     random.Random(f"{seed} {wanted.name}").shuffle(rows)  # noqa: S311 - a sample, not a secret
-    return Reading(rows[: wanted.rows] if wanted.rows else rows, bad)
+    return rows[: wanted.rows or None]
 
 
 def is_held_back(claim: str, seed: int) -> bool:
@@ -263,8 +251,7 @@ def number_of(passage: Passage) -> int:
 # Splitting evidence and changing claims
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """A row's evidence in passages: those that may decide the label, and those known not to."""
 
     latent: tuple[str, ...]

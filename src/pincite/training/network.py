@@ -35,9 +35,8 @@ OWN_ROWS = "own_rows"  # key of a card
 def load(base: str) -> tuple[Any, Any]:
     """Load the model (CLASSES, float32, no dropout in attention) and its `tokenizers` tokenizer.
 
-    Args:
-        base: One of FROM_ONNX, or a folder or Hugging Face id. Without a three-label head, a new
-            one is drawn from torch's random state: seed it first.
+    `base` is one of FROM_ONNX, a folder or a Hugging Face id. Without a three-label head, a new one
+    is drawn from torch's random state: seed it first.
 
     Raises:
         MissingModel: There is no such network, or it has no fast tokenizer.
@@ -77,11 +76,7 @@ def load_trained(base: str) -> tuple[Any, Any]:
 def load_body(base: str) -> tuple[Any, Any]:
     """Load a network that returns hidden states, float32, and its `tokenizers` tokenizer.
 
-    Args:
-        base: `weights.ENCODER`, or a folder or Hugging Face id.
-
-    Raises:
-        MissingModel: There is no such network, or it has no fast tokenizer.
+    `base` is `weights.ENCODER`, a folder or a Hugging Face id; raises MissingModel as `load`.
     """
     from transformers import AutoModel, BertModel
 

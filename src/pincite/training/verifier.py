@@ -60,7 +60,7 @@ def train_verifier(run: Run[Recipe], tell: Tell, warn: Warn, progress: Progress)
         encoder = OnnxEncoder(weights.locate(weights.ENCODER), threads=run.threads)
     groups = grouped.prepared(run, encoder, tell, warn, own)
     train(groups, run.recipe, model.to(device), tokenizer, run.folder, teacher, progress)
-    n_own = sum(len(reading.rows) for _, reading in own) + network.own_rows(Path(run.base))
+    n_own = sum(len(rows) for _, rows in own) + network.own_rows(Path(run.base))
     network.write_model(model, tokenizer, run.folder / MODEL, network.own_card(n_own))
     return run.folder / MODEL
 
