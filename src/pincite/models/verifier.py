@@ -147,8 +147,9 @@ class CrossEncoderVerifier:
         """Return how surely the network alone reads each pair as a contradiction, and where.
 
         As `calibration.contrary` of `log_odds`, (n_pairs,). Pairs that reach the bound are judged
-        again, two sentences at a time, and get the lower value: a network that confuses who did what
-        in a long passage seldom does so in a short one. Their sentences' spans are returned by index.
+        again, two sentences at a time, and get the lower value: a network that confuses who did
+        what in a long passage seldom does so in a short one. Returns the spans of these sentences
+        by index too.
         A negated claim must exceed the bound by DENYING.
         """
         found, places = calibration.contrary(log_odds), dict[int, Span]()
