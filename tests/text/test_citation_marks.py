@@ -20,7 +20,7 @@ from pincite.text.citation_marks import (
 from pincite.types import Span
 
 
-def said(text: str) -> list[tuple[str, tuple[str, ...]]]:
+def parsed(text: str) -> list[tuple[str, tuple[str, ...]]]:
     return [(sentence.text, sentence.ids) for sentence in cited_sentences(text)]
 
 
@@ -33,7 +33,7 @@ def said(text: str) -> list[tuple[str, tuple[str, ...]]]:
     ],
 )
 def test_a_mark_belongs_to_the_sentence_that_it_ends(text: str) -> None:
-    assert said(text) == [("Rates fell.", ("PUBMED:12",)), ("They rose again.", ("2",))]
+    assert parsed(text) == [("Rates fell.", ("PUBMED:12",)), ("They rose again.", ("2",))]
 
 
 @pytest.mark.parametrize(
@@ -59,20 +59,27 @@ def test_years_intervals_and_figures_in_brackets_are_no_references() -> None:
     assert marks("from [1990-2000], (2019), (95% CI 1.2-3.4), (n = 12), [sic], [2.5]") == []
 
 
-def test_abbreviations_decimals_and_names_do_not_end_a_sentence() -> None:
-    text = "Ito et al. saw 2.5% of E. coli die (P < 0.05, 95% CI 1.2-3) [1]. Dr. Holm did not [2]."
-    assert [ids for _, ids in said(text)] == [("1",), ("2",)]
-
-
-def test_a_mark_inside_a_sentence_leaves_no_gap() -> None:
-    assert said("Sleep [1], and rest [2], help.") == [("Sleep, and rest, help.", ("1", "2"))]
-
-
-def test_list_items_are_sentences_of_their_own() -> None:
-    assert said("- Sleep helps [1]\n- Rest helps [2]\n") == [
-        ("- Sleep helps", ("1",)),
-        ("- Rest helps", ("2",)),
-    ]
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Sleep [1], and rest [2], help.", [("Sleep, and rest, help.", ("1", "2"))]),
+        (
+            "- Sleep helps [1]\n- Rest helps [2]\n",
+            [("- Sleep helps", ("1",)), ("- Rest helps", ("2",))],
+        ),
+        (
+            "Ito et al. saw 2.5% of E. coli die (P < 0.05) [1]. Dr. Holm did not [2].",
+            [
+                ("Ito et al. saw 2.5% of E. coli die (P < 0.05).", ("1",)),
+                ("Dr. Holm did not.", ("2",)),
+            ],
+        ),
+    ],
+)
+def test_marks_are_taken_out_of_sentences(
+    text: str, expected: list[tuple[str, tuple[str, ...]]]
+) -> None:
+    assert parsed(text) == expected
 
 
 def test_a_text_of_marks_alone_is_one_sentence_without_words() -> None:
@@ -139,19 +146,11 @@ def test_an_uncited_middle_sentence_takes_the_marks_of_the_neighbour_that_is_mor
     ]
 
 
-def test_the_first_and_the_last_sentence_may_stay_uncited() -> None:
-    found = [sentence("A."), sentence("B.", "1"), sentence("C.")]
-    assert [s.ids for s, _ in with_neighbours(found, lambda *_: 1.0)] == [(), ("1",), ()]
-
-
-def test_a_neighbour_without_marks_gives_none() -> None:
-    found = [sentence("A.", "1"), sentence("B."), sentence("C."), sentence("D.", "2")]
-    assert [s.ids for s, _ in with_neighbours(found, lambda *_: 1.0)] == [
-        ("1",),
-        ("1",),
-        ("2",),
-        ("2",),
-    ]
+@pytest.mark.parametrize(("given_", "expected"), [("- 1 -", "- 1 -"), ("1 - - 2", "1 1 2 2")])
+def test_only_middle_sentences_inherit_and_only_own_marks(given_: str, expected: str) -> None:
+    found = [sentence("A.", *([n] if n != "-" else [])) for n in given_.split()]
+    result = [s.ids for s, _ in with_neighbours(found, lambda *_: 1.0)]
+    assert result == [(n,) if n != "-" else () for n in expected.split()]
 
 
 @given(st.lists(st.tuples(st.text(min_size=1), st.integers(1, 99)), max_size=6))

@@ -1,6 +1,7 @@
 from collections.abc import Callable
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,16 +23,14 @@ def test_no_words_no_passages() -> None:
     assert passages(document("")) == passages(document(" \n\t")) == []
 
 
-def test_whole_sentences_up_to_a_hundred_words() -> None:
-    text = " ".join(sentence(40, f"w{n}") for n in range(5))
-    found = passages(document(text))
-    assert [len(p.text.split()) for p in found] == [80, 80, 40]
-    assert all(p.text.endswith(".") for p in found)
-
-
-def test_a_sentence_too_long_is_cut_between_words() -> None:
-    found = passages(document(sentence(250)))
-    assert [len(p.text.split()) for p in found] == [100, 100, 50]
+@pytest.mark.parametrize(
+    ("lengths", "expected"),
+    [([40] * 5, [80, 80, 40]), ([250], [100, 100, 50])],
+    ids=["whole sentences", "a long sentence between words"],
+)
+def test_passages_have_up_to_a_hundred_words(lengths: list[int], expected: list[int]) -> None:
+    found = passages(document(" ".join(sentence(n) for n in lengths)))
+    assert [len(p.text.split()) for p in found] == expected
 
 
 def test_a_cited_source_is_cut_twice_overlapping() -> None:
@@ -42,10 +41,6 @@ def test_a_cited_source_is_cut_twice_overlapping() -> None:
     assert max(len(p.text.split()) for p in wide) <= WIDE_WORDS
     for windows in (narrow, wide):
         assert all(a.span.end > b.span.start for a, b in pairwise(windows))
-
-
-def test_a_short_source_is_one_passage() -> None:
-    assert len(cited_passages(document(sentence(30)))) == 1
 
 
 @given(words, st.sampled_from([passages, cited_passages]))
@@ -71,18 +66,14 @@ def test_ids_are_distinct_and_the_same_next_time(tokens: list[str]) -> None:
 def test_a_window_grows_on_both_sides_by_whole_sentences() -> None:
     sentences_ = [f"Sentence number {n} has six words." for n in range(20)]
     long = document(" ".join(sentences_))
-    middle = long.text.index("Sentence number 9")
-    span = around(long, Span(middle, middle + 10), 30)
-    assert span.of(long.text) == " ".join(sentences_[7:12])
-
-
-def test_a_window_at_an_end_grows_to_the_other_side() -> None:
-    sentences_ = [f"Sentence number {n} has six words." for n in range(20)]
-    long = document(" ".join(sentences_))
-    assert around(long, Span(0, 5), 18).of(long.text) == " ".join(sentences_[:3])
-    end = len(long.text)
-    assert around(long, Span(end - 5, end), 18).of(long.text) == " ".join(sentences_[-3:])
-    assert around(long, Span(0, 5), 10_000) == Span(0, end)
+    middle, end = long.text.index("Sentence number 9"), len(long.text)
+    for span, n_words, first, last in (
+        (Span(middle, middle + 10), 30, 7, 12),
+        (Span(0, 5), 18, 0, 3),
+        (Span(end - 5, end), 18, 17, 20),
+        (Span(0, 5), 10_000, 0, 20),
+    ):
+        assert around(long, span, n_words).of(long.text) == " ".join(sentences_[first:last])
 
 
 def test_a_window_is_never_less_than_what_it_is_around() -> None:

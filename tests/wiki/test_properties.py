@@ -3,7 +3,6 @@
 import re
 import sys
 from collections.abc import Iterator
-from itertools import pairwise
 from types import FrameType
 from typing import Literal
 
@@ -15,8 +14,8 @@ from hypothesis import strategies as st
 from pincite.text.clauses import MIN_WORDS, Standing, standing
 from pincite.types import Article, Span
 from pincite.wiki.article import parse_article
-from pincite.wiki.flat import BlockKind, Flat
-from pincite.wiki.html import read_html, tokens
+from pincite.wiki.flat import Flat
+from pincite.wiki.html import read_html
 from pincite.wiki.wikitext import read_wikitext
 from pincite.wiki.wikitext_tree import Kind, Node, parse
 
@@ -121,12 +120,6 @@ def test_any_html_gives_an_article(source: str) -> None:
     check_flat(read_html(source), source)
 
 
-@given(pages)
-def test_html_tokens_are_in_order(source: str) -> None:
-    found = tokens(source)
-    assert all(a.end <= b.start for a, b in pairwise(found))
-
-
 @given(
     st.lists(st.sampled_from(["The dog ran. ", "It was, ", "in 1990 ", "<ref>x</ref>", "(so) "]))
 )
@@ -155,57 +148,28 @@ def inline(source: str) -> Iterator[Span]:
 
 
 @given(prose)
-def test_no_span_ends_in_a_link_or_a_template(source: str) -> None:
+def test_laws_of_claims_in_prose(source: str) -> None:
     for claim in parse_article(source, "T").claims:
         assert claim.span is not None
-        for start, end in inline(source):
+        for start, end in inline(source):  # no span ends in a link or a template
             assert not start < claim.span.start < end
             assert not start < claim.span.end < end
-
-
-@given(prose)
-def test_spans_hold_both_quotes_or_none(source: str) -> None:
-    for claim in parse_article(source, "T").claims:
-        assert claim.span is not None
+        # Spans have both quotes or none.
         assert claim.span.of(source).count("'''") % 2 == 0
         assert claim.span.of(source).replace("'''", "").count("''") % 2 == 0
-
-
-@given(prose)
-def test_the_judged_part_lies_in_its_sentence(source: str) -> None:
-    for claim in parse_article(source, "T").claims:
-        assert claim.part is not None
-        assert claim.words
-        assert claim.text.endswith(claim.words)
-        assert claim.words in claim.sentence
-
-
-@given(prose)
-def test_no_short_fragment_where_it_has_a_neighbour(source: str) -> None:
-    for claim in parse_article(source, "T").claims:
+        # No claim is a short fragment if it has a neighbour.
         words, of_sentence = (re.findall(r"\w+", text) for text in (claim.text, claim.sentence))
         if len(words) < MIN_WORDS and len(of_sentence) > len(words):
             assert standing(claim.text) is not Standing.FRAGMENT
 
 
+BRACKETS = [
+    "{{a|b=1}}", "[[L|x]]", "<ref>r</ref>", "word ", "{{b|{{c}}}}", "<!-- c -->", "\n", "'' ",
+]  # fmt: skip
+
+
 @settings(max_examples=200)
-@given(
-    st.lists(
-        st.sampled_from(
-            [
-                "{{a|b=1}}",
-                "[[L|x]]",
-                "<ref>r</ref>",
-                "word ",
-                "{{b|{{c}}}}",
-                "<!-- c -->",
-                "\n",
-                "'' ",
-            ]
-        ),
-        max_size=20,
-    ).map("".join)
-)
+@given(st.lists(st.sampled_from(BRACKETS), max_size=20).map("".join))
 def test_brackets_as_mwparserfromhell_sees_them(source: str) -> None:
     theirs = mwparserfromhell.parse(source, skip_style_tags=True)
     ours = list(descendants(parse(source)[0]))
@@ -281,11 +245,18 @@ def calls(source: str, markup: Literal["wikitext", "html"]) -> int:
     return count
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_wikitext_takes_linear_time(name: str) -> None:
-    source = HOSTILE[name]
-    check_article(parse_article(source, "T"))
-    third, whole = (calls(source[: len(source) // n], "wikitext") for n in (12, 4))
+@pytest.mark.parametrize(
+    ("markup", "source"),
+    [
+        *(pytest.param("wikitext", source, id=name) for name, source in HOSTILE.items()),
+        *(pytest.param("html", source, id=f"HTML {name}") for name, source in HOSTILE_HTML.items()),
+    ],
+)
+def test_hostile_articles_take_linear_time(
+    markup: Literal["wikitext", "html"], source: str
+) -> None:
+    check_article(parse_article(source, "T", markup=markup))
+    third, whole = (calls(source[: len(source) // n], markup) for n in (12, 4))
     assert len(source) < LONG or whole < 6 * third  # a square would be 9
 
 
@@ -299,23 +270,7 @@ def test_deep_nests_cost_no_more_than_flat_ones() -> None:
         assert deep < 3 * flat, opening
 
 
-@pytest.mark.parametrize("name", HOSTILE_HTML)
-def test_hostile_html_takes_linear_time(name: str) -> None:
-    source = HOSTILE_HTML[name]
-    check_article(parse_article(source, "T", markup="html"))
-    third, whole = (calls(source[: len(source) // n], "html") for n in (12, 4))
-    assert len(source) < LONG or whole < 6 * third  # a square would be 9
-
-
 def test_warnings_are_few() -> None:
     article = parse_article("<ref>a " * 1000, "T")
     assert len(article.warnings) == 101
     assert article.warnings[-1].startswith("and ")
-
-
-def test_block_spans() -> None:
-    flat = read_wikitext("A &amp; b<ref>x</ref>")
-    block = flat.blocks[0]
-    assert block.kind is BlockKind.PARAGRAPH
-    assert block.text == "A & b"
-    assert block.span(2, 3) == Span(2, 7)

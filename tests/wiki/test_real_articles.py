@@ -15,11 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from support.wafer_files import write_records
 
 from pincite.types import Article, Claim
 from pincite.wiki.article import parse_article, read_articles
-from pincite.wiki.wafer import claim_of, read_records
 
 SHARED = Path(os.environ.get("PINCITE_SHARED", Path(__file__).parents[3] / "shared"))
 ARTICLES = SHARED / "data/wikipedia/articles-2016.jsonl.gz"
@@ -100,15 +98,6 @@ def test_no_reference_is_lost(readings: list[Reading]) -> None:
     } == {}
 
 
-def test_time(readings: list[Reading]) -> None:
-    slowest = max(readings, key=lambda r: r.seconds)
-    total = sum(r.seconds for r in readings)
-    sys.stdout.write(
-        f"\nslowest {slowest.article.title}: {slowest.seconds:.2f} s; all: {total:.1f} s"
-    )
-    assert slowest.seconds < 2
-
-
 def test_no_debris_of_markup(readings: list[Reading]) -> None:
     claims = [claim for r in readings for claim in r.article.claims]
     debris = [c.text for c in claims if re.search(r"\{\{|\}\}|<ref|</ref|\[\[|\]\]|'''", c.text)]
@@ -123,12 +112,3 @@ def test_a_title_from_the_dump() -> None:
     assert article.title == "Abacus"
     assert article.n_references > 40
     assert time.process_time() - started < 10
-
-
-@pytest.mark.skipif(not WAFER.exists(), reason=f"no records at {WAFER}")
-def test_wafer_records_round_trip(tmp_path: Path) -> None:
-    records = list(read_records(WAFER))
-    assert len(records) == 349
-    write_records(records, tmp_path / "out.jsonl.gz")
-    assert list(read_records(tmp_path / "out.jsonl.gz")) == records
-    assert all(claim_of(record).text for record in records)

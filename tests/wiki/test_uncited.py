@@ -2,7 +2,7 @@
 
 import pytest
 
-from pincite.wiki.article import article_in, parse_article
+from pincite.wiki.article import parse_article
 from pincite.wiki.claims import NEEDED
 from pincite.wiki.uncited import Exempt, Sentence, Sourced, prose, uncited
 
@@ -123,11 +123,6 @@ def test_living_people_need_more() -> None:
     assert min(each.probability for each in alive) > 0
     assert sum(each.probability for each in alive) > sum(each.probability for each in dead)
     assert "need_living" in {note.code for each in alive for note in each.reasons_coded}
-
-
-def test_html_is_read_too() -> None:
-    page = f"<html><body><p>{PLAIN}</p><h2>History</h2><p>{PLAIN} {SAID}</p></body></html>"
-    assert [each.claim.text for each in uncited(article_in(page))] == [SAID]
 
 
 def test_an_article_without_text() -> None:
