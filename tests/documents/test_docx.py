@@ -159,11 +159,6 @@ def test_too_many_entries_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "2 files" in found.detail
 
 
-def test_depth_is_bounded() -> None:
-    deep = "<w:sdt>" * 5_000 + "</w:sdt>" * 5_000
-    assert refused(word(deep)).reason in (Reason.UNDECODABLE, Reason.TOO_LARGE)
-
-
 def test_a_locked_part_and_broken_bytes() -> None:
     data = bytearray(word(p("One.")))
     for signature, offset in ((b"PK\3\4", 6), (b"PK\1\2", 8)):

@@ -36,12 +36,6 @@ def pages(found: Sequence[Found]) -> list[Document]:
 QUERY = {"_id": "1", "text": "which words", "metadata": {"url": "https://e.org/"}}
 
 
-def test_a_file_that_breaks_off_at_once(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl.gz").write_bytes(b"not gzip")
-    found = refusal(*read_path(tmp_path / "a.jsonl.gz"))
-    assert "breaks off" in found.detail
-
-
 @pytest.mark.parametrize("name", ["queries.jsonl", "scifact-queries.jsonl.gz"])
 def test_queries_are_refused(tmp_path: Path, name: str) -> None:
     found = refusal(*read_path(write(tmp_path / name, QUERY, QUERY)))

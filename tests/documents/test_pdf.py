@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from documents.conftest import pdf
@@ -65,10 +64,6 @@ def test_printed_page_numbers(labels: str, known: str | None) -> None:
     assert found.meta.get(LABELS) == known
 
 
-def test_page_of_a_document_without_pages() -> None:
-    assert page_of(Document(URL, "", "text"), 2) is None
-
-
 @pytest.mark.parametrize("title", ["Microsoft Word - draft7.doc", "Untitled", "report.indd", " - "])
 def test_titles_of_word_processors_are_none(make_pdf: Callable[..., bytes], title: str) -> None:
     assert document(read(make_pdf([PAGE_TWO], f"/Title ({title})"))).title == ""
@@ -88,19 +83,6 @@ def test_many_short_lines_end_at_the_limit_of_processor_time(
     many = pdf([[(72.0, 700.0, f"a{n}") for n in range(20_000)]])
     assert reason(read(many, Limits(seconds=0.05))) is Reason.TIMED_OUT
     assert isinstance(read(make_pdf([PAGE_TWO])), Document)
-
-
-def test_a_worker_that_dies_is_a_result(make_pdf: Callable[..., bytes]) -> None:
-    too_little = replace(DEFAULT_LIMITS, memory=1_000_000)
-    found = read(make_pdf([PAGE_ONE]), too_little)
-    assert isinstance(found, Document) or reason(found) in (Reason.UNDECODABLE, Reason.TOO_LARGE)
-
-
-@pytest.mark.parametrize("share", [0.2, 0.5, 0.8, 0.95])
-def test_truncated_files(make_pdf: Callable[..., bytes], share: float) -> None:
-    whole = make_pdf([PAGE_ONE, PAGE_TWO])
-    found = read(whole[: int(len(whole) * share)])
-    assert isinstance(found, Document) or reason(found) in (Reason.UNDECODABLE, Reason.EMPTY)
 
 
 LEFT = [
@@ -208,11 +190,6 @@ def line(text: str, height: float, left: float = 72, right: float = 400, size: f
     return Line(text, height, height, left, right, size)
 
 
-def test_nothing() -> None:
-    assert running_text([]) == ("", [])
-    assert running_text([[], []]) == ("", [0, 0])
-
-
 def test_page_starts_point_at_the_first_character_of_the_page() -> None:
     text, starts = running_text([[line("One.", 700)], [], [line("Three.", 700)]])
     assert text == "One.\n\nThree."
@@ -274,7 +251,3 @@ def test_running_headers_and_page_numbers_go_rows_of_figures_stay() -> None:
     ]
     figures = [[line(f"{n} 12 {n * 7}", 700), line(f"{n} 9 {n * 5}", 688)] for n in range(1, 5)]
     assert running_text(figures)[0].startswith("1 12 7 1 9 5")
-
-
-def test_ligatures_and_controls() -> None:
-    assert running_text([[line("the of\ufb01ce\x00", 700)]])[0] == "the office"

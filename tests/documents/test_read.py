@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.found import document, refusal
+from support.found import document
 
 from pincite.documents.read import Limits, read_bytes, read_path
 from pincite.errors import InputError
@@ -20,13 +20,6 @@ PAGE = b"<html><head><title>A bridge</title></head><body><p>Opened in 1931.</p><
 def reason(found: Document | Unchecked) -> Reason | None:
     assert isinstance(found, Document) or found.detail
     return found.reason if isinstance(found, Unchecked) else None
-
-
-def test_a_page_with_everything_known() -> None:
-    found = document(
-        read_bytes(PAGE, url=URL, content_type="text/html", fetched="2020-01-02", status=200)
-    )
-    assert (found.url, found.fetched, found.text) == (URL, "2020-01-02", "Opened in 1931.")
 
 
 @pytest.mark.parametrize(
@@ -54,11 +47,6 @@ def test_a_page_with_everything_known() -> None:
 )
 def test_reasons(data: bytes, known: dict[str, object], expected: Reason | None) -> None:
     assert reason(read_bytes(data, url=URL, **known)) is expected  # type: ignore[arg-type]
-
-
-def test_sizes_stand_in_the_detail() -> None:
-    found = refusal(read_bytes(bytes(61_000_000), url=URL))
-    assert found.detail == "the file has 61.0 MB, the limit is 50.0 MB"
 
 
 TYPES = (
