@@ -66,11 +66,11 @@ class ServedEncoder(Client):
             return np.zeros((0, self.dim), dtype=np.float32)
         prefixed = [self._prefixes[role] + text for text in texts]
         starts = range(0, len(prefixed), self._batch)
-        found = self._each(self._embedded, [prefixed[n : n + self._batch] for n in starts])
-        lengths = {vectors.shape[1] for vectors in found}
+        arrays = self._each(self._embedded, [prefixed[n : n + self._batch] for n in starts])
+        lengths = {vectors.shape[1] for vectors in arrays}
         self._check_lengths(lengths | ({self._dim} if self._dim else set()))
         (self._dim,) = lengths
-        return np.concatenate(found)
+        return np.concatenate(arrays)
 
     def _embedded(self, texts: list[str], call: Call) -> Floats:
         """Return the texts' vectors. A rejected batch is halved; a single rejected text is cut."""

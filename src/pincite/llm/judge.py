@@ -104,17 +104,19 @@ class WithSecondOpinion:
 
     def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
         """Return evidence for each pair, in order; raises KeyboardInterrupt if stopped."""
-        found = self.verifier.verify(pairs)
+        evidence = self.verifier.verify(pairs)
         low, high = self.band
-        unsure = [n for n, e in enumerate(found) if self.every or low <= e.prob_supported <= high]
+        unsure = [
+            n for n, e in enumerate(evidence) if self.every or low <= e.prob_supported <= high
+        ]
         tasks = [partial(self._opinion, *pairs[n]) for n in unsure]
         opinions = all_at_once(tasks, self.at_once, self.judge.calls)
         if self.judge.calls.stopped:
             raise KeyboardInterrupt
         for n, opinion in zip(unsure, opinions, strict=True):
             if opinion:
-                found[n] = fused_evidence(found[n], opinion)
-        return found
+                evidence[n] = fused_evidence(evidence[n], opinion)
+        return evidence
 
     def _opinion(self, claim: Claim, passage: Passage) -> Opinion | Failed:
         text = f"{passage.about}\n{passage.text}" if passage.about else passage.text
@@ -144,17 +146,17 @@ def _read(reply: Completion, claim: str, sources: Sequence[str]) -> dict[str, An
     if not isinstance(fields, dict) or fields.get("verdict") not in list(Verdict):
         return None
     quotes = _texts(fields.get("quotes"))[:MOST_QUOTES]
-    found = [words for quote in quotes if (words := found_in(quote, sources))]
+    found_quotes = [words for quote in quotes if (words := found_in(quote, sources))]
     missing = [_words_of(claim, words) for words in _texts(fields.get("missing"))[:MOST_MISSING]]
     verdict, why = Verdict(fields["verdict"]), fields.get("why")
-    if verdict is Verdict.CONTRADICTED and not found:  # no quote that is in a source
+    if verdict is Verdict.CONTRADICTED and not found_quotes:  # no quote that is in a source
         verdict = Verdict.NOT_SUPPORTED
     return {
         "verdict": verdict,
-        "quotes": tuple(dict.fromkeys(found)),
+        "quotes": tuple(dict.fromkeys(found_quotes)),
         "missing": tuple(dict.fromkeys(filter(None, missing))),
         "why": " ".join(why.split())[:MOST_WORDS] if isinstance(why, str) else "",
-        "n_invented": len(quotes) - len(found),
+        "n_invented": len(quotes) - len(found_quotes),
     }
 
 

@@ -52,9 +52,9 @@ def listed(text: str, key: str = "claims") -> list[str] | None:
     Reads an object with the key or with one list, an array, or bulleted or numbered lines.
     """
     for value in _jsons(text):
-        found = _strings(value, key)
-        if found is not None:
-            return _each_once(found)
+        texts = _strings(value, key)
+        if texts is not None:
+            return _each_once(texts)
     bullets = [match["text"] for match in _BULLET.finditer(text)]
     return _each_once(bullets) if bullets else None
 
@@ -78,21 +78,21 @@ def _text_of(value: Any) -> str | None:
 
 
 def _each_once(texts: Sequence[str]) -> list[str]:
-    kept: dict[str, str] = {}
+    distinct: dict[str, str] = {}
     for text in texts:
         stripped = " ".join(text.split()).strip("*_` ")
         if any(map(str.isalpha, stripped)):  # a small model repeats the "…" of the prompt
-            kept.setdefault(stripped.casefold(), stripped)
-    return list(kept.values())
+            distinct.setdefault(stripped.casefold(), stripped)
+    return list(distinct.values())
 
 
 def statement_in(text: str, key: str) -> str | None:
     """Return the only statement of a reply: an object's text, or the reply as one line."""
     value = json_in(text)
     if isinstance(value, dict):
-        given = value.get(key, value)
-        found = given if isinstance(given, str) else _text_of(given)
-        return " ".join(found.split()) or None if found else None
+        content = value.get(key, value)
+        statement = content if isinstance(content, str) else _text_of(content)
+        return " ".join(statement.split()) or None if statement else None
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     return lines[0].strip('"“”„*` ') or None if len(lines) == 1 else None
 
@@ -108,9 +108,9 @@ def label_place(text: str, labels: Sequence[str]) -> Span | None:
     # "A" and "B. Neither", but not "A bridge was".
     first = rf"\A\W*(?P<label>{one})(?!\w|['’]\w)(?!\s+\w+\s+\w)"
     for pattern in (named, first):
-        found = [Span(*match.span("label")) for match in re.finditer(pattern, text)]
-        if found:
-            return found[0] if len({span.of(text) for span in found}) == 1 else None
+        spans = [Span(*match.span("label")) for match in re.finditer(pattern, text)]
+        if spans:
+            return spans[0] if len({span.of(text) for span in spans}) == 1 else None
     return None
 
 

@@ -81,11 +81,11 @@ class Templates:
         return cls(texts, options, names.get(language, language), f"{prompts}-{digest}", own)
 
     def filled(self, step: str, **values: str) -> tuple[str, str]:
-        given = {"language": self.language, **values}
+        known_values = {"language": self.language, **values}
 
         def put(match: re.Match[str]) -> str:
             name = match[1]
-            return given[name] if name in _OURS else fenced(given[name])
+            return known_values[name] if name in _OURS else fenced(known_values[name])
 
         system, user = self.texts[step]
         # In one pass: "{labels}" inside a value is not replaced.

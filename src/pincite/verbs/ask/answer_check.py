@@ -68,13 +68,13 @@ class AnswerChecker:
             sources = [f"{r.document.title}\n{r.document.text}" for _, r in cited(neighbour) if r]
             return max((1 - words.missing_words(sentence.text, s) for s in sources), default=0.0)
 
-        given = [(sentence, False) for sentence in sentences]
+        to_check = [(sentence, False) for sentence in sentences]
         if self.neighbours:
-            given = citation_marks.with_neighbours(sentences, likeness)
-        found = [cited(sentence) for sentence, _ in given]
+            to_check = citation_marks.with_neighbours(sentences, likeness)
+        references_cited = [cited(sentence) for sentence, _ in to_check]
         new = {
             (sentence.text, reference.ref_id): reference
-            for (sentence, _), of_sentence in zip(given, found, strict=True)
+            for (sentence, _), of_sentence in zip(to_check, references_cited, strict=True)
             for _, reference in of_sentence
             if reference and (sentence.text, reference.ref_id) not in self._known
         }
@@ -83,7 +83,7 @@ class AnswerChecker:
             self._known[key] = self._verdict(key[0], reference, of_pair)
         return [
             self._checked(sentence, inherited, of_sentence)
-            for (sentence, inherited), of_sentence in zip(given, found, strict=True)
+            for (sentence, inherited), of_sentence in zip(to_check, references_cited, strict=True)
         ]
 
     def evidence(self, pairs: Sequence[tuple[str, Document]]) -> list[list[Evidence]]:
@@ -109,8 +109,8 @@ class AnswerChecker:
     def _passages(self, text: str, document: Document) -> list[Passage | Evidence]:
         if self._unreadable(document):
             return []
-        found = cascade.likely(text, cited_passages(document))
-        return list(cascade.worth_reading(text, found, self.read))
+        likely = cascade.likely(text, cited_passages(document))
+        return list(cascade.worth_reading(text, likely, self.read))
 
     def _unreadable(self, document: Document) -> tuple[Note, ...]:
         language = (document.language or "").split("-")[0]
@@ -124,14 +124,14 @@ class AnswerChecker:
         self, text: str, reference: Reference, evidence: Sequence[Evidence]
     ) -> ReferenceVerdict:
         judged = [each for each in evidence if not containment.failure(each)]
-        found = containment.attempted(
+        verdict = containment.attempted(
             lambda: support_of(text, judged, self.supported_from, self.contradicted_from),
             lambda why: ReferenceVerdict(Support.NOT_CHECKED, why_coded=containment.notes_of(why)),
         )
-        if judged or found.why_coded:
-            return found
+        if judged or verdict.why_coded:
+            return verdict
         unjudged = tuple(note for each in evidence for note in each.reasons_coded)[:1]
-        return replace(found, why_coded=unjudged or self._unreadable(reference.document))
+        return replace(verdict, why_coded=unjudged or self._unreadable(reference.document))
 
     def _checked(
         self,
@@ -193,17 +193,17 @@ class Repairer:
     prompt_tokens: int = 6000  # of the whole prompt
 
     def repaired(self, answer: Answer, checker: AnswerChecker) -> Answer:
-        kept, dropped, changes = list[str](), list[Checked](), list[Change]()
+        texts, dropped, changes = list[str](), list[Checked](), list[Change]()
         for checked in answer.sentences:
             if checked.standing is Standing.CONTRADICTED:
                 dropped.append(checked)
             elif checked.standing in (Standing.NO_EVIDENCE, Standing.FABRICATED):
                 change = self._changed(checked, answer.references, checker)
                 changes.append(change)
-                kept += [change.after] if change.after else []
+                texts += [change.after] if change.after else []
             else:
-                kept.append(checked.sentence.span.of(answer.text))
-        text = " ".join(kept)
+                texts.append(checked.sentence.span.of(answer.text))
+        text = " ".join(texts)
         sentences = citation_marks.cited_sentences(text, self.language)
         return replace(
             answer,
@@ -225,8 +225,10 @@ class Repairer:
             return Change(checked, "", (_SILENT, *as_written(after.detail)))
         marks = "".join(f"[{v.number}]" for v in checked.verdicts if v.number)
         proposed = f"{after.rstrip('.')} {marks}."
-        found = checker.checked(citation_marks.cited_sentences(proposed, self.language), references)
-        if all(each.standing is Standing.SUPPORTED for each in found):
+        rechecked = checker.checked(
+            citation_marks.cited_sentences(proposed, self.language), references
+        )
+        if all(each.standing is Standing.SUPPORTED for each in rechecked):
             return Change(checked, proposed, (Note("rewritten"),))
         return Change(checked, "", (Note("references_still_silent"),))
 

@@ -193,8 +193,8 @@ def _bare(reference: Reference) -> Entry:
 def line(text: str) -> str:
     """Put text on one line, without control and direction characters; joiners stay, for Persian."""
     spaced = re.sub(r"\s+", " ", text).strip()
-    kept = (c for c in spaced if unicodedata.category(c) not in ("Cc", "Cs"))
-    return "".join(c for c in kept if c not in _DIRECTIONS).strip()
+    printable = (c for c in spaced if unicodedata.category(c) not in ("Cc", "Cs"))
+    return "".join(c for c in printable if c not in _DIRECTIONS).strip()
 
 
 def cited_date(published: str | None, meta: Mapping[str, str]) -> tuple[int, ...]:
@@ -242,14 +242,14 @@ def whole_pages(text: str) -> tuple[str, str, str]:
 
 def links(meta: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return valid identifiers with their links: "PMID 123", "https://pubmed…"."""
-    found = []
+    pairs = []
     if pmid := _valid(_PMID, meta.get("pmid", "")):
-        found.append((f"PMID {pmid}", f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"))
+        pairs.append((f"PMID {pmid}", f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"))
     if pmc := _valid(_PMC, meta.get("pmc", "")):
-        found.append((pmc, f"https://pmc.ncbi.nlm.nih.gov/articles/{pmc}/"))
+        pairs.append((pmc, f"https://pmc.ncbi.nlm.nih.gov/articles/{pmc}/"))
     if doi := doi_in(line(meta.get("doi", ""))):
-        found.append((f"doi:{doi}", doi_address(doi)))
-    return found
+        pairs.append((f"doi:{doi}", doi_address(doi)))
+    return pairs
 
 
 def _valid(pattern: re.Pattern[str], text: str) -> str:
@@ -362,13 +362,13 @@ _SAFE_IN_URL = "!#$%&'()*+,-./:;=?@[]_~"
 
 def used(report: AnswerReport) -> list[Reference]:
     """Return the references that sentences cite, each once, in the report's order."""
-    found: dict[str, Reference] = {}
+    by_id: dict[str, Reference] = {}
     for answer in report.answers:
         numbers = {v.number for sentence in answer.sentences for v in sentence.verdicts}
         for reference in answer.references:
             if reference.number in numbers:
-                found.setdefault(reference.ref_id, reference)
-    return list(found.values())
+                by_id.setdefault(reference.ref_id, reference)
+    return list(by_id.values())
 
 
 def to_csl(references: Sequence[Reference]) -> str:

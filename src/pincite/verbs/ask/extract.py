@@ -260,8 +260,8 @@ def parts(sentences: Sequence[str]) -> Iterator[Part]:
         label = sentence[: len(sentence) - len(rest)].lower()
         if label:
             words = re.findall(r"\w+", label)
-            found = [_PART_OF[word] for word in words if word in _PART_OF]
-            within = found[0] if found else Part.OTHER
+            known_parts = [_PART_OF[word] for word in words if word in _PART_OF]
+            within = known_parts[0] if known_parts else Part.OTHER
         if within not in (None, Part.OTHER):
             yield within
         elif _DONE.search(rest) and not _FOUND.search(rest):
@@ -294,24 +294,24 @@ def chosen(
     A sentence must reach the log-odds `least`, and be at most `BEHIND` below the best. Repeated
     words lower its score (Carbonell & Goldstein 1998: maximal marginal relevance).
     """
-    found: list[Quotable] = []
+    selected: list[Quotable] = []
     left = [c for c in candidates if c.answers >= least]
     best = max((c.answers for c in left), default=0.0)
 
     def repeated(one: Quotable) -> float:
         words = set(wording.content_words(one.text))
-        others = (set(wording.content_words(other.text)) for other in found)
+        others = (set(wording.content_words(other.text)) for other in selected)
         shares = (len(words & other) / max(1, len(words)) for other in others)
         return REPEATED * max(shares, default=0.0)
 
-    while left and len(found) < most:
+    while left and len(selected) < most:
         worth = {id(c): c.answers - repeated(c) for c in left}
         first = min(left, key=lambda c: (-worth[id(c)], c.source, c.place))
         if worth[id(first)] < max(least, best - BEHIND):
             break
-        found.append(first)
+        selected.append(first)
         left = [c for c in left if c is not first and not repeats(c.text, first.text)]
-    return found
+    return selected
 
 
 def repeats(one: str, other: str) -> bool:
@@ -421,7 +421,7 @@ def quotable(question: str, source: int, reference: Reference, n_passages: int) 
         on_one_line = "\n" not in text[left.end : right.start]
         return on_one_line and is_cut(left.of(text), right.of(text))
 
-    found = []
+    candidates = []
     for piece in within or [Span(0, len(text))]:
         spans = sentences(piece.of(text), document.language or "en")
         spans = joined([span.moved(piece.start) for span in spans], cut)
@@ -431,7 +431,7 @@ def quotable(question: str, source: int, reference: Reference, n_passages: int) 
             ends_it = span.of(text).endswith(sentence)
             own = Span(span.end - len(sentence), span.end) if ends_it else span
             far = MIDDLE if within else depth(n, len(spans))
-            found.append(
+            candidates.append(
                 Quotable(sentence, source, own.start, 0.0, 0.0, 0.0, far, part, lacking, own)
             )
-    return [each for each in found if can_stand_alone(each.text)]
+    return [each for each in candidates if can_stand_alone(each.text)]

@@ -73,9 +73,11 @@ class AskPipeline:
     def _ask(
         self, question: str, on_sentence: OnSentence | None, on_draft: OnDraft | None
     ) -> Answer:
-        found, retracted = self.finder.find(question) if re.search(r"\w", question) else ([], [])
-        references = numbered(found)
-        best = max((each.relevance for each in found), default=None)
+        documents, retracted = (
+            self.finder.find(question) if re.search(r"\w", question) else ([], [])
+        )
+        references = numbered(documents)
+        best = max((each.relevance for each in documents), default=None)
         texts = "\n".join(f"{r.document.title}\n{r.document.text}" for r in references)
         absent = containment.attempted(lambda: unanswered_terms(question, texts), lambda _: [])
         left_out = [each for each in retracted if each.relevance >= self.least_relevance]
@@ -200,10 +202,10 @@ class AskPipeline:
         return containment.attempted(repaired, lambda why: replace(answer, failure=fault(why)))
 
 
-def numbered(found: Sequence["FoundDocument"]) -> list[Reference]:
+def numbered(documents: Sequence["FoundDocument"]) -> list[Reference]:
     return [
         Reference(number, ref_id(each.document), each.document, each.relevance, each.passages)
-        for number, each in enumerate(found, 1)
+        for number, each in enumerate(documents, 1)
     ]
 
 
@@ -275,20 +277,22 @@ class LiteratureFinder:
                 if document is None or len(sound) == self.limit:
                     continue
                 of_one = tuple(hit.passage for hit in of_url[url])
-                found = FoundDocument(document, of_one, max(hit.score for hit in of_url[url]))
+                candidate = FoundDocument(document, of_one, max(hit.score for hit in of_url[url]))
                 is_retracted = retraction_of(document) is Retraction.YES
                 left_out = is_retracted and not self.include_retracted
-                (retracted if left_out else sound).append(found)
+                (retracted if left_out else sound).append(candidate)
             if len(sound) == self.limit:
                 break
         return self._with_passages(question, sound), retracted
 
-    def _with_passages(self, question: str, found: Sequence[FoundDocument]) -> list[FoundDocument]:
+    def _with_passages(
+        self, question: str, documents: Sequence[FoundDocument]
+    ) -> list[FoundDocument]:
         def by_words(document: Document) -> list[Passage]:
             ranked = sorted(passages(document), key=lambda p: -wording.shared(question, p.text))
             return ranked[:RANKED]
 
-        long = [each.document for each in found if len(each.document.text) > WHOLE]
+        long = [each.document for each in documents if len(each.document.text) > WHOLE]
         urls = [document.url for document in long]
         nearest = self.nearest(question, urls, RANKED) if self.nearest else [[] for _ in long]
         more = {
@@ -302,7 +306,7 @@ class LiteratureFinder:
                 by_span.setdefault(passage.span, passage)
             return replace(each, passages=tuple(by_span.values()))
 
-        return list(map(merged, found))
+        return list(map(merged, documents))
 
 
 def exact_matches_first(question: str, hits: Sequence[Hit]) -> list[Hit]:

@@ -84,8 +84,8 @@ def unanswered_terms(question: str, source: str) -> list[str]:
             return True
         return any(_are_forms(word, other) for other in near.get(word[:_SHARED], ()))
 
-    asked = (match[0] for match in _WORD.finditer(question))
-    return [word for word in dict.fromkeys(asked) if not is_there(word)]
+    terms = (match[0] for match in _WORD.finditer(question))
+    return [word for word in dict.fromkeys(terms) if not is_there(word)]
 
 
 def _base(written: str) -> str:

@@ -150,11 +150,11 @@ def _titled(reference: Reference) -> Text:
 def _addresses(reference: Reference) -> str:
     """Show identifiers and links as plain text, because a terminal's own links could be forged."""
     meta = reference.document.meta
-    found = [
+    addresses = [
         to if to.endswith(name.removeprefix("doi:")) else f"{name} {to}"
         for name, to in bibliography.links(meta)
     ]
-    return " · ".join(found) or cells.one_line(reference.document.url)
+    return " · ".join(addresses) or cells.one_line(reference.document.url)
 
 
 def _change(change: Change) -> RenderableType:

@@ -62,8 +62,8 @@ UNKNOWN = "For %(n)s of %(all)s references it is not known whether they were ret
 
 
 def counts(sentences: Sequence[Checked]) -> list[tuple[Standing, int]]:
-    found = Counter(sentence.standing for sentence in sentences)
-    return [(each, found[each]) for each in LABELS if found[each]]
+    counted = Counter(sentence.standing for sentence in sentences)
+    return [(each, counted[each]) for each in LABELS if counted[each]]
 
 
 def label(checked: Checked, say: Callable[[str], str] = str) -> str:
@@ -84,8 +84,8 @@ def written_by(answer: Answer, say: Callable[[str], str] = str) -> str:
     if answer.abstained and not answer.sentences:
         return ""
     if answer.by != EXTRACT:
-        said = say("Written by %(model)s; each sentence was compared with its references.")
-        return said % {"model": one_line(answer.by)}
+        text = say("Written by %(model)s; each sentence was compared with its references.")
+        return text % {"model": one_line(answer.by)}
     if answer.only_abstracts:
         return say("Extractive: sentences copied from the abstracts, not written by a model.")
     return say("Extractive: sentences copied from the documents, not written by a model.")
@@ -178,8 +178,8 @@ def kind_of(reference: Reference) -> str:
 
 def places_of(reference: Reference, sentences: Sequence[Checked], support: Support) -> list[int]:
     pairs = ((n, v) for n, s in enumerate(sentences, 1) for v in s.verdicts)
-    found = (n for n, v in pairs if v.number == reference.number and v.support is support)
-    return list(dict.fromkeys(found))
+    numbers = (n for n, v in pairs if v.number == reference.number and v.support is support)
+    return list(dict.fromkeys(numbers))
 
 
 def cited_and_uncited(answer: Answer) -> tuple[list[Reference], list[Reference]]:

@@ -64,10 +64,12 @@ class ModelWriter:
         """Fill the prompt with the best references that fit; None if none does."""
         around = self.templates.filled(STEP, question=question, abstracts="")
         room = self.prompt_tokens - CHAT_TOKENS - tokens_of("\n".join(around))
-        given = within_budget(references, room)
-        if not given:
+        excerpts = within_budget(references, room)
+        if not excerpts:
             return None
-        system, user = self.templates.filled(STEP, question=question, abstracts=BETWEEN.join(given))
+        system, user = self.templates.filled(
+            STEP, question=question, abstracts=BETWEEN.join(excerpts)
+        )
         return Prompt(user, system, self.reply_tokens, self.temperature)
 
 
@@ -86,15 +88,15 @@ def within_budget(references: Sequence[Reference], tokens: int) -> list[str]:
     costs = list(map(cost, references))
     sums = accumulate(min(cost, LEAST) for cost in costs)
     n = max(1, sum(total <= tokens for total in sums))
-    given, left = list[str](), tokens
+    excerpts, left = list[str](), tokens
     for place, reference in enumerate(references[:n]):
         room = _share(costs[place:n], left)
         text = reference.document.text
         shown = _shown(reference, text) if costs[place] <= room else _excerpt(reference, room)
         if shown:
-            given.append(shown)
+            excerpts.append(shown)
             left -= tokens_of(shown + BETWEEN)
-    return given
+    return excerpts
 
 
 def _shown(reference: Reference, text: str) -> str:
@@ -129,8 +131,8 @@ def _excerpt(reference: Reference, tokens: int) -> str:
 
 
 def excerpt(text: str, spans: Sequence[Span]) -> str:
-    said = spans[0].of(text)
+    result = spans[0].of(text)
     for before, span in pairwise(spans):
         between = text[before.end : span.start]
-        said += (GAP if between.strip() else between) + span.of(text)
-    return said
+        result += (GAP if between.strip() else between) + span.of(text)
+    return result

@@ -73,8 +73,8 @@ class CheckRun:
         try:
             for statement in statements:
                 on_progress("checking statements", len(checks), len(statements))
-                found = interpretation(statement) if interpretation else None
-                checks.append(self.pipeline.check(statement, found))
+                readings = interpretation(statement) if interpretation else None
+                checks.append(self.pipeline.check(statement, readings))
                 if checks[-1].stopped:
                     break
         except KeyboardInterrupt:

@@ -55,26 +55,26 @@ class VerifierJudge:
 
     def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Evidence | Failed]:
         """Judge each pair, taking into account everything found in the same document."""
-        found: list[Evidence] = []
+        evidence: list[Evidence] = []
         try:
             for start in range(0, len(pairs), _CHUNK):
                 chunk = pairs[start : start + _CHUNK]
                 claims = [(Claim.alone(reading.text), passage) for reading, passage in chunk]
-                found += self.verifier.verify(claims)
+                evidence += self.verifier.verify(claims)
                 if self.on_progress:
-                    self.on_progress(len(found), len(pairs))
-            decided = self._borne_out(pairs, _decided(pairs, found))
+                    self.on_progress(len(evidence), len(pairs))
+            decided = self._borne_out(pairs, _decided(pairs, evidence))
         except KeyboardInterrupt:
             return [STOPPED] * len(pairs)
         return [containment.failure(each) or each for each in decided]
 
     def _borne_out(
-        self, pairs: Sequence[tuple[Reading, Passage]], found: Sequence[Evidence]
+        self, pairs: Sequence[tuple[Reading, Passage]], evidence: Sequence[Evidence]
     ) -> list[Evidence]:
         """Make a confirmation neutral unless it can quote a sentence that confirms alone."""
         spans = [
             confirmation.readable_alone(reading.text, each.passage) if each.prob_supported else []
-            for (reading, _), each in zip(pairs, found, strict=True)
+            for (reading, _), each in zip(pairs, evidence, strict=True)
         ]
         alone = [
             (Claim.alone(reading.text), replace(passage, text=span.of(passage.text)))
@@ -88,13 +88,13 @@ class VerifierJudge:
             )
             if each.prob_supported
             else each
-            for each, of_one in zip(found, spans, strict=True)
+            for each, of_one in zip(evidence, spans, strict=True)
         ]
 
     def _shares(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[tuple[float, float]]:
         if self.reader is None:
-            found = self.verifier.verify(pairs)
-            return [(each.prob_supported, each.prob_refuted) for each in found]
+            evidence = self.verifier.verify(pairs)
+            return [(each.prob_supported, each.prob_refuted) for each in evidence]
         odds = ((sigmoid(a), sigmoid(b)) for a, b in self.reader.log_odds(pairs).tolist())
         return [(supported, (1 - supported) * refuted) for supported, refuted in odds]
 

@@ -92,13 +92,13 @@ class CheckPipeline:
 
     def check(self, statement: str, interpretation: Interpretation | None = None) -> Check:
         """Judge every reading. Readings of ignored types are listed but not judged."""
-        given = interpretation or self.interpretation(statement)
+        readings = interpretation or self.interpretation(statement)
 
         def unjudged(why: Failed) -> Check:
-            results = tuple(failed(reading) for reading in given.readings)
-            return Check(statement, results, given.by, (*given.failures, why))
+            results = tuple(failed(reading) for reading in readings.readings)
+            return Check(statement, results, readings.by, (*readings.failures, why))
 
-        return containment.attempted(lambda: self._checked(statement, given), unjudged)
+        return containment.attempted(lambda: self._checked(statement, readings), unjudged)
 
     def _checked(self, statement: str, interpretation: Interpretation) -> Check:
         readings = codec.values_of(interpretation)
@@ -113,16 +113,16 @@ class CheckPipeline:
             for each in of_reading.found
         ]
         items: dict[Reading, list[Weighed]] = {reading: [] for reading in judged}
-        for (reading, found), outcome in zip(pairs, self._outcomes(pairs), strict=True):
+        for (reading, candidate), outcome in zip(pairs, self._outcomes(pairs), strict=True):
             item = Weighed(
                 outcome=outcome
                 if isinstance(outcome, Evidence)
-                else Unjudged(outcome.step, outcome.detail, found.passage),
-                published=found.published,
-                meta=found.meta,
-                copies=found.copies,
-                corpus=found.corpus,
-                origin=found.origin,
+                else Unjudged(outcome.step, outcome.detail, candidate.passage),
+                published=candidate.published,
+                meta=candidate.meta,
+                copies=candidate.copies,
+                corpus=candidate.corpus,
+                origin=candidate.origin,
             )
             items[reading].append(item)
             values = codec.values_of(item)
@@ -159,10 +159,10 @@ class CheckPipeline:
             return []
         stored = self.finder.find(readings) if self.finder else [[] for _ in readings]
         if self.online is None:
-            return [Retrieval(tuple(found)) for found in stored]
+            return [Retrieval(tuple(candidates)) for candidates in stored]
         both = list[Retrieval | Failed]()
-        for reading, found in zip(readings, stored, strict=True):
-            pages = self.online.find(reading, {each.passage.url for each in found})
+        for reading, candidates in zip(readings, stored, strict=True):
+            pages = self.online.find(reading, {each.passage.url for each in candidates})
             self.record(
                 {
                     "event": "searched",
@@ -171,26 +171,26 @@ class CheckPipeline:
                     "excluded": codec.values_of(pages.excluded),
                 }
             )
-            both.append(replace(pages, found=(*found, *pages.found)))
+            both.append(replace(pages, found=(*candidates, *pages.found)))
         return both
 
     def _outcomes(self, pairs: Sequence[tuple[Reading, Candidate]]) -> list[Evidence | Failed]:
-        failures = [self._unusable(found) for _, found in pairs]
+        failures = [self._unusable(candidate) for _, candidate in pairs]
         usable = [
-            (reading, found.passage)
-            for (reading, found), failure in zip(pairs, failures, strict=True)
+            (reading, candidate.passage)
+            for (reading, candidate), failure in zip(pairs, failures, strict=True)
             if failure is None
         ]
         answers = iter(containment.each(self.judge.judge, usable, lambda _, why: why))
         return [failure or next(answers) for failure in failures]
 
-    def _unusable(self, found: Candidate) -> Failed | None:
-        if found.lost:
-            return Failed("source", found.lost)
-        if reads(self.languages, found.language):
+    def _unusable(self, candidate: Candidate) -> Failed | None:
+        if candidate.lost:
+            return Failed("source", candidate.lost)
+        if reads(self.languages, candidate.language):
             return None
         known = ", ".join(sorted(self.languages or ()))
-        language = (found.language or "").split("-")[0]
+        language = (candidate.language or "").split("-")[0]
         return Failed("language", f"the page is in {language!r}, the model reads {known}")
 
 
@@ -308,14 +308,14 @@ def distinct_texts(
         portion = groups[start : start + check.top_k]
         documents = documents_of([group[0].passage.url for group in portion])
         for group, document in zip(portion, documents, strict=True):
-            found = candidate(document, group[0].passage, [hit.passage.url for hit in group[1:]])
-            if any(_contains(other.passage, found.passage) for other in chosen):
+            text = candidate(document, group[0].passage, [hit.passage.url for hit in group[1:]])
+            if any(_contains(other.passage, text.passage) for other in chosen):
                 continue
-            if document and not found.lost:
-                span = around(document, found.passage.span, check.passage_words)
-                wide = replace(found.passage, text=span.of(document.text), span=span)
-                found = replace(found, passage=wide)
-            chosen.append(found)
+            if document and not text.lost:
+                span = around(document, text.passage.span, check.passage_words)
+                wide = replace(text.passage, text=span.of(document.text), span=span)
+                text = replace(text, passage=wide)
+            chosen.append(text)
             if len(chosen) == check.top_k:
                 return chosen
     return chosen

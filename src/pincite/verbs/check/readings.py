@@ -173,9 +173,9 @@ _NOT_SO = {"en": "It is not the case that ", "de": "Es trifft nicht zu: "}
 def by_rules(statement: str, language: str = "en") -> Interpretation:
     if language == "en" and looks_german(statement):
         language = "de"
-    found = () if is_question(statement) else readings(statement, language)
-    failures = () if found else (Failed("statement", _NO_READING),)
-    return Interpretation(tuple(found), "rules", failures)
+    result = () if is_question(statement) else readings(statement, language)
+    failures = () if result else (Failed("statement", _NO_READING),)
+    return Interpretation(tuple(result), "rules", failures)
 
 
 def readings(statement: str, language: str = "en") -> list[Reading]:
@@ -187,8 +187,8 @@ def readings(statement: str, language: str = "en") -> list[Reading]:
     text = " ".join(statement.split())
     if not _WORD.search(text):
         return []
-    said = content_of(text, language)
-    inside = _parts(text, language) if said is None else [said, *_parts(said, language)]
+    content = content_of(text, language)
+    inside = _parts(text, language) if content is None else [content, *_parts(content, language)]
     origins: list[tuple[str, ReadingOrigin]] = [(text, "statement")]
     origins += [(part, "rule") for part in inside if part]
     return numbered(
@@ -203,12 +203,12 @@ def is_question(text: str) -> bool:
     return text.endswith("?") and len(text) <= _LONGEST and len(sentences(text)) == 1
 
 
-def numbered(found: Iterable[Reading]) -> list[Reading]:
+def numbered(readings_found: Iterable[Reading]) -> list[Reading]:
     """Drop duplicates and assign the ids "r1", "r2", …."""
-    kept: dict[tuple[str, str], Reading] = {}
-    for reading in found:
-        kept.setdefault((reading.text.strip(_MARKS).casefold(), reading.kind), reading)
-    return [replace(reading, reading_id=f"r{n}") for n, reading in enumerate(kept.values(), 1)]
+    distinct: dict[tuple[str, str], Reading] = {}
+    for reading in readings_found:
+        distinct.setdefault((reading.text.strip(_MARKS).casefold(), reading.kind), reading)
+    return [replace(reading, reading_id=f"r{n}") for n, reading in enumerate(distinct.values(), 1)]
 
 
 def of_user(text: str, language: str = "en", kind: StatementType | None = None) -> Reading:
@@ -248,13 +248,13 @@ def content_of(text: str, language: str = "en") -> str | None:
         bare = what.strip(_MARKS)
         if sum(bare.count(mark) for mark in _QUOTATION_MARKS) % 2:  # a quotation inside
             bare = what.strip(" \t\n.;")
-        said = _said_by(match, bare) if "verb" in pattern.groupindex else bare
-        if said is not None and (said == "" or len(said.split()) >= _SHORTEST):
-            return said
+        content = _said_by(match, bare) if "verb" in pattern.groupindex else bare
+        if content is not None and (content == "" or len(content.split()) >= _SHORTEST):
+            return content
     return None
 
 
-def _said_by(match: re.Match[str], said: str) -> str | None:
+def _said_by(match: re.Match[str], content: str) -> str | None:
     """Return what follows “X says”: a sentence, "" for a thing, None if nothing is ascribed."""
     who = match["who"].lower().split()
     if _NO_SPEAKER.intersection(who):
@@ -265,21 +265,21 @@ def _said_by(match: re.Match[str], said: str) -> str | None:
         return ""  # nothing is ascribed: "does not believe that …"
     quoted = match["what"].lstrip()[:1] in '“"'
     if match["that"]:
-        return said
+        return content
     of_many = who[-1].endswith("s") or who[-1] in _QUANTIFIERS | {"people", "they", "we"}
     if match["verb"] not in _SAYING and not (of_many and match["verb"] in _BELIEVING | {"say"}):
         return None
-    if quoted or _read(said).verbs:
-        return said
+    if quoted or _read(content).verbs:
+        return content
     # "denies all charges" ascribes something; "reported a loss" states an action.
     return "" if _SAYING.get(match["verb"], match["verb"]) in _BELIEVING else None
 
 
 def _parts(text: str, language: str) -> list[str]:
     """Split “X and Y” into clauses; of “X did this and should do that”, only the fact is taken."""
-    found = [clause.text for clause in clauses(text)] if language == "en" else []
-    if len(found) > 1:
-        return found
+    pieces = [clause.text for clause in clauses(text)] if language == "en" else []
+    if len(pieces) > 1:
+        return pieces
     demand = _DEMAND[language].search(text) if language in _DEMAND else None
     if demand:
         fact = text[: demand.start()]
@@ -384,8 +384,8 @@ def _denied_inside(text: str) -> str | None:
         after = sentence.tokens[verb.start + 2 : verb.start + 3]
         if auxiliary.word in ("do", "does") and after:
             bare = after[0].word
-            said = syntax.third_person(bare) if auxiliary.word == "does" else bare
-            return f"{text[: auxiliary.start]}{said}{text[after[0].end :]}"
+            verb_form = syntax.third_person(bare) if auxiliary.word == "does" else bare
+            return f"{text[: auxiliary.start]}{verb_form}{text[after[0].end :]}"
         return text[: auxiliary.end] + text[following.end :]
     if any(token.word.lower() in _UNDENIABLE for token in sentence.tokens[verb.start : end]):
         return None  # "was not built in 1911 and lies …" would negate only the first half
@@ -403,10 +403,10 @@ def _denied_inside(text: str) -> str | None:
 
 def _only_verb(sentence: Sentence) -> tuple[Verb | None, int]:
     """Return the verb of a one-clause sentence, and the token where the clause ends."""
-    end, found = len(sentence.tokens), sentence.verbs
-    if not found:  # possible present forms: "coffee causes"
+    end, verbs = len(sentence.tokens), sentence.verbs
+    if not verbs:  # possible present forms: "coffee causes"
         words = [token.word for token in sentence.tokens]
-        found = [
+        verbs = [
             Verb(n, n + 1)
             for n, word in enumerate(words[1:], 1)
             if (syntax.base_of_present(word) or syntax.is_plural_present(word))
@@ -416,10 +416,10 @@ def _only_verb(sentence: Sentence) -> tuple[Verb | None, int]:
         return None, end
     if sentence.subordinators:
         end = sentence.subordinators[0]
-        found = sentence.verbs_in(0, end)
-        if sentence.word(end) != "that" or not found or found[-1].end != end:
+        verbs = sentence.verbs_in(0, end)
+        if sentence.word(end) != "that" or not verbs or verbs[-1].end != end:
             return None, end
-    return (found[0], end) if len(found) == 1 else (None, end)
+    return (verbs[0], end) if len(verbs) == 1 else (None, end)
 
 
 def _takes_not(sentence: Sentence, start: int, end: int) -> bool:
@@ -485,13 +485,13 @@ class ModelInterpreter:
         at_once, language = self.settings.chat.at_once, self.settings.language
         tasks = [partial(self._listed, statement, kind) for kind in StatementType]
         lists = all_at_once(tasks, at_once, self.calls, in_calls(self.on_progress, 2))
-        found, failures = list[Reading](), list[Failed]()
+        readings_listed, failures = list[Reading](), list[Failed]()
         for kind, texts in zip(StatementType, lists, strict=True):
             if isinstance(texts, list):
-                found += [Reading("", text, kind, "", "model") for text in texts]
+                readings_listed += [Reading("", text, kind, "", "model") for text in texts]
             else:
                 failures.append(texts or STOPPED)
-        distinct, by = numbered(found), self.fingerprint
+        distinct, by = numbered(readings_listed), self.fingerprint
         if not distinct:
             distinct, by = readings(statement, language), "rules"
         if len(distinct) > MOST_READINGS:

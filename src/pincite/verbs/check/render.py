@@ -178,13 +178,13 @@ def measures_to_html(result: Mapping[str, Any]) -> str:
         }
         for row in result["rows"]
     ]
-    said = list(next(iter(result["confusion"].values())))
+    outcomes = list(next(iter(result["confusion"].values())))
     return templates.page("check_measures.html.j2").render(
         result=result,
         groups={"all": result, **result["by_type"]},
-        names={name: name.replace("_", " ") for name in (*result["confusion"], *said)},
+        names={name: name.replace("_", " ") for name in (*result["confusion"], *outcomes)},
         rows=rows,
-        said=said,
+        said=outcomes,
         points=points,
         side=_PLOT,
         css=templates.style("check_measures.css"),

@@ -170,8 +170,8 @@ def _showable(
         return result
     plain = replace(result, weight=replace(result.weight, contradictions=()), as_of=())
     items = [(item, raises(replace(plain, items=(item,)))) for item in result.items]
-    kept = replace(result, items=tuple(_blank(i, why) if bad else i for i, bad in items))
-    return failed(result.reading) if raises(kept) else kept
+    without_bad = replace(result, items=tuple(_blank(i, why) if bad else i for i, bad in items))
+    return failed(result.reading) if raises(without_bad) else without_bad
 
 
 def _blank(item: Weighed, why: Failed) -> Weighed:

@@ -47,11 +47,11 @@ def readings(n: int) -> str:
 
 
 def legend(threshold: float, words: Language = IN_ENGLISH) -> str:
-    said = words.say(
+    text = words.say(
         "A degree runs from −1 (the document refutes the reading) to +1 (it confirms it). Within "
         "±%(threshold)s it counts as neither; the result is the mean of the other degrees."
     )
-    return said % {"threshold": f"{threshold:g}"}
+    return text % {"threshold": f"{threshold:g}"}
 
 
 def sentence(
@@ -69,10 +69,10 @@ def sentence(
     if weight.outcome is Outcome.FAILED and not n_passages:
         return say(LABELS[Outcome.FAILED])
     if weight.outcome is Outcome.FAILED:
-        said = say(
+        text = say(
             "%(n)s of %(all)s passages could not be judged, none of the others is for or against it"
         )
-        return said % {"n": weight.n_failed, "all": n_passages}
+        return text % {"n": weight.n_failed, "all": n_passages}
     values = {"doc": signed(weight.doc), "texts": _texts(weight.n_texts, words)}
     return say("%(doc)s from %(texts)s") % values + _how_sure(weight, n_passages, words)
 
@@ -81,19 +81,19 @@ def mean_degree(weight: Weight, n_passages: int, words: Language = IN_ENGLISH) -
     """Describe the mean degree and its uncertainty; empty without evidence."""
     if weight.doc is None:
         return ""
-    said = words.say("mean degree %(doc)s") % {"doc": signed(weight.doc)}
-    return said + _how_sure(weight, n_passages, words)
+    text = words.say("mean degree %(doc)s") % {"doc": signed(weight.doc)}
+    return text + _how_sure(weight, n_passages, words)
 
 
 def _how_sure(weight: Weight, n_passages: int, words: Language) -> str:
-    said = ""
+    text = ""
     if weight.interval:
         low, high = map(signed, weight.interval)
-        said += words.say(", likely %(low)s to %(high)s") % {"low": low, "high": high}
+        text += words.say(", likely %(low)s to %(high)s") % {"low": low, "high": high}
     if weight.n_failed:
         unjudged = {"n": weight.n_failed, "all": n_passages}
-        said += words.say("; %(n)s of %(all)s passages could not be judged") % unjudged
-    return said
+        text += words.say("; %(n)s of %(all)s passages could not be judged") % unjudged
+    return text
 
 
 def warning(weight: Weight, words: Language = IN_ENGLISH) -> str:
@@ -102,14 +102,14 @@ def warning(weight: Weight, words: Language = IN_ENGLISH) -> str:
     if not n:
         return ""
     if weight.outcome is Outcome.BALANCED:
-        said = words.say("%(num)d passages strongly contradict each other")  # at least two
+        text = words.say("%(num)d passages strongly contradict each other")  # at least two
     else:
-        said = words.plural(
+        text = words.plural(
             "%(num)d passage strongly contradicts this",
             "%(num)d passages strongly contradict this",
             n,
         )
-    return said % {"num": n}
+    return text % {"num": n}
 
 
 def unused_pages(
