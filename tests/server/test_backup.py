@@ -22,7 +22,7 @@ from pincite.cli import cli
 from pincite.corpus.durable import WriterLock
 from pincite.errors import ConfigError, CorpusError, InputError
 from pincite.library.private_copies import OwnCopies
-from pincite.server.backup import LIST, DamagedArchive, InUse, backup, inspect, restore, using
+from pincite.server.backup import MANIFEST, DamagedArchive, InUse, backup, inspect, restore, using
 from pincite.server.jobs import Status
 from pincite.server.operation import examined
 from pincite.server.settings import ServerSettings
@@ -62,7 +62,7 @@ def test_everything_comes_back(settings: ServerSettings, tmp_path: Path) -> None
     job_id, corpus_id = fill(settings)
     file = tmp_path / "copy.pincite"
     done = backup(settings, file)
-    assert len(done.files) == 2
+    assert done.n_files == 2
     assert file.stat().st_mode & 0o777 == 0o600
     assert inspect(file) == done
     with open_site(settings) as site:  # what happened afterwards is not in it
@@ -79,8 +79,6 @@ def test_everything_comes_back(settings: ServerSettings, tmp_path: Path) -> None
         assert entry
         assert entry.address == target.folder / "corpora" / corpus_id
         assert (entry.address / "g1" / "documents").read_bytes() == bytes(range(256)) * 100
-        new = site.jobs.submit("local", "verify", "goes on", {"text": "x"})
-        assert new.ahead == 0
     assert all(part.well for part in examined(target)), list(examined(target))
 
 
@@ -91,7 +89,7 @@ def test_with_postgresql_it_holds_the_folder_only(tmp_path: Path, postgres_url: 
     file = tmp_path / "copy"
     done = backup(settings, file)
     assert not done.database
-    assert list(done.files) == [f"files/corpora/{corpus_id}/g1/documents"]
+    assert done.n_files == 1
     shutil.rmtree(settings.folder / "corpora")
     restore(settings, file)
     assert (settings.folder / "corpora" / corpus_id / "g1" / "documents").is_file()
@@ -163,7 +161,7 @@ LISTED: dict[str, object] = {
     "pincite": "1",
     "created": 0,
     "database": False,
-    "files": {},
+    "n_files": 1,
     "n_bytes": 0,
 }
 
@@ -173,10 +171,9 @@ LISTED: dict[str, object] = {
     [
         ("../outside", LISTED),
         ("/outside", LISTED),
-        ("files/corpora/a/more", LISTED),
         ("files/x", LISTED | {"format": 2}),
         ("files/x", LISTED | {"tables": 2}),
-        ("files/x", LISTED | {"files": []}),
+        ("files/x", LISTED | {"more": []}),
         ("files/x", {"format": 1}),
     ],
 )
@@ -185,7 +182,7 @@ def test_an_archive_that_was_made_up_is_refused(
 ) -> None:
     file = tmp_path / "made-up"
     with tarfile.open(file, "w:gz") as tar:
-        for each, content in ((name, b"x"), (LIST, json.dumps(listed).encode())):
+        for each, content in ((name, b"x"), (MANIFEST, json.dumps(listed).encode())):
             entry = tarfile.TarInfo(each)
             entry.size = len(content)
             tar.addfile(entry, io.BytesIO(content))

@@ -139,7 +139,7 @@ def backup(file: Path, data: str | None, config: Path | None, force: bool) -> No
     from pincite.server import backup as copies
 
     done = copies.backup(load({"data": data}, config), file, replace=force)
-    options.say(f"{file}: {len(done.files):,} files, {done.n_bytes / 1e6:,.1f} MB uncompressed.")
+    options.say(f"{file}: {done.n_files:,} files, {done.n_bytes / 1e6:,.1f} MB uncompressed.")
     if not done.database:
         options.say("It does not include the PostgreSQL database; back that up with pg_dump.")
 
@@ -151,7 +151,7 @@ def backup(file: Path, data: str | None, config: Path | None, force: bool) -> No
 def restore(file: Path, data: str | None, config: Path | None, force: bool) -> None:
     """Restore the backup in FILE, while no server runs.
 
-    Checksums are verified first; a damaged backup changes nothing. Restore a PostgreSQL database
+    A damaged backup changes nothing. Restore a PostgreSQL database
     with pg_restore.
     """
     from pincite.server import backup as copies
@@ -171,7 +171,7 @@ def check(data: str | None, config: Path | None, file: Path | None) -> None:
 
     if file:
         found = copies.inspect(file)
-        options.say(f"{file}: {len(found.files):,} files, all intact.")
+        options.say(f"{file}: {found.n_files:,} files, all intact.")
         return
     parts = list(examined(load({"data": data}, config)))
     for part in parts:

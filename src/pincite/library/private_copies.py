@@ -249,7 +249,7 @@ class OwnCopies:
         return sum(not path.is_file() or path.stat().st_size != size for path, size in sizes)
 
     @contextmanager
-    def still(self) -> Iterator[bytes]:
+    def locked(self) -> Iterator[bytes]:
         """Yield the bytes of the index; nothing can be attached or removed inside the block."""
         with self._changing() as db:
             yield db.serialize()
