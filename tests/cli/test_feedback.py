@@ -150,16 +150,6 @@ def test_from_opinions_to_rows(home: Path) -> None:
     ]
     assert labelled[1].evidence == TRAM
 
-    run("export", "--format", "scifact", "s.jsonl")
-    claims, corpus = rows(home / "s.jsonl"), rows(home / "s.corpus.jsonl")
-    tram = claims[1]
-    assert tram["evidence"] == {
-        str(tram["cited_doc_ids"][0]): [{"sentences": [1], "label": "SUPPORT"}]
-    }
-    assert corpus[1]["abstract"][1] == "The tram runs to the harbour."
-    assert claims[2]["evidence"] == {}
-    assert {doc for row in claims for doc in row["cited_doc_ids"]} == {d["doc_id"] for d in corpus}
-
     run("export", "--format", "readings", "readings.jsonl")
     assert rows(home / "readings.jsonl") == [
         {

@@ -322,7 +322,7 @@ def list_opinions(as_json: bool, config: Path | None) -> None:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["claims", "scifact", "readings", "answers"]),
+    type=click.Choice(["claims", "readings", "answers"]),
     default="claims",
     show_default=True,
     help="Kind of rows.",
@@ -334,7 +334,6 @@ def export(form: str, output: Path, config: Path | None) -> None:
 
     \b
     claims    for eval claims, train verifier and learn; --down alone makes no row
-    scifact   SciFact's claims, and its corpus as OUTPUT.corpus.jsonl
     readings  for eval check
     answers   answers and their sentences with corrections
     """
@@ -342,18 +341,10 @@ def export(form: str, output: Path, config: Path | None) -> None:
 
     with _opened(config) as kept:
         found = kept.all()
-    if form == "scifact":
-        rows, corpus = feedback.scifact(found)
-        _write(corpus, output.with_name(f"{output.name.removesuffix('.jsonl')}.corpus.jsonl"))
-    else:
-        makers = {"claims": feedback.claims, "answers": feedback.answers}
-        rows = makers.get(form, feedback.statements)(found)
-    _write(rows, output)
+    convert = {"claims": feedback.claims, "answers": feedback.answers}
+    rows = convert.get(form, feedback.statements)(found)
+    options.write("".join(codec.to_json(row, None) for row in rows), output)
     options.say(f"{len(rows)} rows from {len(found)} opinions.")
-
-
-def _write(rows: list[dict[str, object]], path: Path) -> None:
-    options.write("".join(codec.to_json(row, None) for row in rows), path)
 
 
 def _opened(config: Path | None) -> "Opinions":

@@ -19,7 +19,6 @@ import platformdirs
 from pincite.documents.jsonl import LABELS
 from pincite.errors import ConfigError, InputError
 from pincite.library.results import Item, Result
-from pincite.text.sentences import sentences
 
 SIGNS = ("confirmed", "disconfirmed", "inconclusive")  # of a reading, as `eval check` expects them
 UP, DOWN = "up", "down"
@@ -186,40 +185,6 @@ def claims(given: Iterable[Opinion]) -> list[dict[str, object]]:
                 }
             )
     return rows
-
-
-def scifact(given: Iterable[Opinion]) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
-    """Make the same in SciFact's format (Wadden et al. 2020): claims with rationales, and a corpus.
-
-    Its labels are SUPPORT and CONTRADICT; a claim with neither has no evidence, and `partial` is
-    left out. A rationale is the quote's sentences, or all of the passage's.
-    """
-    texts: dict[tuple[str, str], int] = {}
-    rows: list[dict[str, object]] = []
-    corpus: list[dict[str, object]] = []
-    for number, each in enumerate(_latest(one for one in given if one.passage), start=1):
-        label = _label(each)
-        if label in (None, "partial"):
-            continue
-        key = (each.url, each.passage)
-        spans = sentences(each.passage)
-        cut = [span.of(each.passage) for span in spans]
-        if key not in texts:
-            texts[key] = len(texts) + 1
-            corpus.append({"doc_id": texts[key], "title": each.url, "abstract": cut})
-        doc_id = texts[key]
-        rationale = [n for n, text in enumerate(cut) if text in each.quote or each.quote in text]
-        named = {"support": "SUPPORT", "refute": "CONTRADICT"}.get(str(label))
-        evidence = {"sentences": rationale or list(range(len(cut))), "label": named}
-        rows.append(
-            {
-                "id": number,
-                "claim": each.statement,
-                "evidence": {str(doc_id): [evidence]} if named else {},
-                "cited_doc_ids": [doc_id],
-            }
-        )
-    return rows, corpus
 
 
 def statements(given: Iterable[Opinion]) -> list[dict[str, object]]:
