@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pincite.server import uploads as sources
 from pincite.server.requests import SentFile
-from pincite.server.uploads import Unused, Why, laid_out, parts_of
+from pincite.server.uploads import Unused, Why, parts_of, unpack_files
 
 
 def zipped(*files: tuple[str | zipfile.ZipInfo, bytes], kind: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -34,7 +34,7 @@ def laid(folder: Path, *files: tuple[str, bytes]) -> tuple[list[str], list[Unuse
         path = stored / f"{n:05d}"
         path.write_bytes(data)
         sent.append(SentFile(stored=path.name, name=name, n_bytes=len(data)))
-    unused = laid_out(stored, sent, into)
+    unused = unpack_files(stored, sent, into)
     paths = sorted(path for path in into.rglob("*") if path.is_file())
     return [path.relative_to(into).as_posix() for path in paths], unused
 

@@ -7,7 +7,7 @@ import pytest
 
 from pincite.documents import read
 from pincite.documents.collection import NAME, open_sources
-from pincite.server.uploads import SENT, Outcome, Why, matched
+from pincite.server.uploads import SENT, Outcome, Why, match_files
 from pincite.types import Document, Unchecked
 from pincite.wiki.article import parse_article
 
@@ -26,7 +26,7 @@ TEXT = "The harbour board met and spoke about the pier and its clock for a long 
 
 
 def sent(folder: Path) -> Outcome:
-    return matched(folder, parse_article(ARTICLE, "Pier"))
+    return match_files(folder, parse_article(ARTICLE, "Pier"))
 
 
 def put(folder: Path, name: str, text: str = TEXT) -> None:
@@ -94,7 +94,7 @@ def test_what_fits_two_sources_fits_none(tmp_path: Path) -> None:
     text = "{{cite web |url=https://%s.example/annual-review.pdf |title=The annual review here}}"
     refs = "".join(f"It is {word}.<ref>{text % word}</ref>\n" for word in ("old", "new"))
     put(tmp_path, "annual-review.txt")
-    outcome = matched(tmp_path, parse_article(refs, "Pier"))
+    outcome = match_files(tmp_path, parse_article(refs, "Pier"))
     assert [each.why for each in outcome.unused] == [Why.NO_MATCH]
 
 
@@ -126,5 +126,5 @@ def test_file_whose_reading_raises_costs_itself(
     put(tmp_path, "r1.txt")
     put(tmp_path, "broken.txt", "Words that no citation has.")
     outcome = sent(tmp_path)
-    assert [each.file for each in outcome.matched] == ["r1.txt"]
+    assert outcome.matched == [("r1.txt", "r1")]
     assert [(each.file, each.why) for each in outcome.unused] == [("broken.txt", Why.UNREADABLE)]

@@ -23,7 +23,7 @@ from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.models.session import OnnxEncoder
 from pincite.server.jobs import Status
 from pincite.server.site import Site, opened
-from pincite.server.uploads import BadForm, Form, Uploads, received
+from pincite.server.uploads import BadForm, Form, Uploads, receive_form
 from pincite.server.worker import Runner
 from pincite.settings import Settings
 from pincite.types import Document
@@ -152,7 +152,7 @@ def test_too_many_files_and_fields(tmp_path: Path) -> None:
         folder.mkdir()
         kind = "multipart/form-data; boundary=x"
         with ThreadPoolExecutor(1) as other:  # this thread may have the browser's loop
-            return other.submit(anyio.run, received, kind, body(head, n), folder, {}).result()
+            return other.submit(anyio.run, receive_form, kind, body(head, n), folder, {}).result()
 
     assert read("name=f{}", 20).fields == {f"f{n}": "a" for n in range(20)}
     for head, n in (("name=f{}", 21), ('name="files"; filename="{}"', 1_001)):

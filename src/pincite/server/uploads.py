@@ -15,43 +15,44 @@ URL or DOI, if it has the name under which a browser saves the URL, or if it has
 file that fits two sources is not used: a wrong copy would make a correct citation look wrong.
 """
 
+import json
+import os
 import re
 import shutil
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping
-from contextlib import contextmanager
+import stat
+import unicodedata
+import zipfile
+import zlib
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, Any, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from anyio.to_thread import run_sync
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-from pincite.corpus.durable import WriterLock
-from pincite.server.tables import new_id
-
-if TYPE_CHECKING:  # the name exists in type stubs only
-    from python_multipart.multipart import MultipartCallbacks
-
-import json
-import os
-import stat
-import unicodedata
-import zipfile
-import zlib
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
-from enum import StrEnum
-from functools import partial
-from urllib.parse import unquote, urlsplit
-
 from pincite.containment import attempted
+from pincite.corpus.durable import WriterLock
 from pincite.documents import body, collection, jsonl, read
 from pincite.documents.body import Format
 from pincite.documents.collection import loose_key
 from pincite.documents.docx import MAX_RATIO, SMALL
 from pincite.server.requests import SentFile
+from pincite.server.tables import new_id
 from pincite.text.identifiers import doi_in, doi_of, doi_of_url
 from pincite.types import Article, Citation, Document, Unchecked
 from pincite.verbs.verify.coverage import addresses
@@ -86,7 +87,7 @@ class Form:
     fields: dict[str, str] = field(default_factory=dict)
 
 
-async def received(
+async def receive_form(
     content_type: str,
     body: AsyncIterator[bytes],
     folder: Path,
@@ -130,15 +131,15 @@ class _Reader:
         self._header, self._value, self._disposition = b"", b"", b""
         self._data = bytearray()
 
-    def callbacks(self) -> "MultipartCallbacks":
+    def callbacks(self) -> Any:
         return {
-            "on_part_begin": self._begin,
-            "on_header_field": self._header_field,
-            "on_header_value": self._header_value,
-            "on_header_end": self._header_end,
-            "on_headers_finished": self._headers_finished,
-            "on_part_data": self._part_data,
-            "on_part_end": self._part_end,
+            "on_part_begin": self._begin_part,
+            "on_header_field": self._add_header_name,
+            "on_header_value": self._add_header_value,
+            "on_header_end": self._end_header,
+            "on_headers_finished": self._end_headers,
+            "on_part_data": self._add_data,
+            "on_part_end": self._end_part,
             "on_end": self._end,
         }
 
@@ -146,21 +147,21 @@ class _Reader:
         if self._file:
             self._file.close()
 
-    def _begin(self) -> None:
+    def _begin_part(self) -> None:
         self._disposition, self._data, self._n_bytes = b"", bytearray(), 0
 
-    def _header_field(self, data: bytes, start: int, end: int) -> None:
+    def _add_header_name(self, data: bytes, start: int, end: int) -> None:
         self._header += data[start:end]
 
-    def _header_value(self, data: bytes, start: int, end: int) -> None:
+    def _add_header_value(self, data: bytes, start: int, end: int) -> None:
         self._value += data[start:end]
 
-    def _header_end(self) -> None:
+    def _end_header(self) -> None:
         if self._header.lower() == b"content-disposition":
             self._disposition = self._value
         self._header, self._value = b"", b""
 
-    def _headers_finished(self) -> None:
+    def _end_headers(self) -> None:
         _, options = parse_options_header(self._disposition)
         self._field = _text(options.get(b"name", b""))
         if b"filename" not in options:
@@ -173,25 +174,22 @@ class _Reader:
         path = self._folder / f"{len(self.form.files) + 1:05d}{_ending(self._name)}"
         self._file = path.open("xb")
 
-    def _part_data(self, data: bytes, start: int, end: int) -> None:
+    def _add_data(self, data: bytes, start: int, end: int) -> None:
         if self._file:
             self._file.write(data[start:end])
             self._n_bytes += end - start
-        elif len(self._data) + end - start > self._room:
-            raise BadForm(f"{self._field or 'A field'} may have {self._room:,} bytes.")
-        else:
-            self._data += data[start:end]
+            return
+        limit = self._long.get(self._field, MAX_FIELD_BYTES)
+        if len(self._data) + end - start > limit:
+            raise BadForm(f"{self._field or 'A field'} may have {limit:,} bytes.")
+        self._data += data[start:end]
 
-    @property
-    def _room(self) -> int:
-        return self._long.get(self._field, MAX_FIELD_BYTES)
-
-    def _part_end(self) -> None:
+    def _end_part(self) -> None:
         if self._file is None:
-            said = _text(self._data)
+            value = _text(self._data)
             if self._field == SEVERAL:
-                said = f"{self.form.fields.get(SEVERAL, '')} {said}".strip()[:MAX_FIELD_BYTES]
-            self.form.fields[self._field] = said
+                value = f"{self.form.fields.get(SEVERAL, '')} {value}".strip()[:MAX_FIELD_BYTES]
+            self.form.fields[self._field] = value
             return
         path = Path(self._file.name)
         self._file.close()
@@ -227,7 +225,7 @@ class Sources(NamedTuple):
     """The folder of the received files, and an empty folder to unpack them into."""
 
     stored: Path
-    laid_out: Path
+    unpacked: Path
 
 
 class Uploads:
@@ -332,14 +330,10 @@ class Unused(NamedTuple):
 
 
 class _Full(Exception):
-    """The limit on files or bytes has been reached."""
-
-    def __init__(self, why: Why) -> None:
-        super().__init__(why)
-        self.why = why
+    """The limit on files or bytes has been reached; the argument is the reason."""
 
 
-def laid_out(stored: Path, files: Sequence[SentFile], into: Path) -> list[Unused]:
+def unpack_files(stored: Path, files: Sequence[SentFile], into: Path) -> list[Unused]:
     """Copy the files of an upload to the empty folder `into`, unpacking zip files.
 
     Returns the refused files. Files outside zip archives become hard links to those in `stored`.
@@ -350,9 +344,10 @@ def laid_out(stored: Path, files: Sequence[SentFile], into: Path) -> list[Unused
             if file.name.lower().endswith(ZIP):
                 folder.unpack(stored / file.stored, file.name)
             else:
-                folder.link(stored / file.stored, file.name)
+                link = partial(os.link, stored / file.stored)
+                folder.add(file.name, parts_of(file.name), link)
         except _Full as full:
-            folder.unused += [Unused(each.name, full.why) for each in files[number:]]
+            folder.unused += [Unused(each.name, full.args[0]) for each in files[number:]]
             break
     return folder.unused
 
@@ -364,88 +359,69 @@ class _Folder:
         self.unused: list[Unused] = []
         self._folder, self._n_files, self._n_bytes = folder, 0, 0
 
-    def link(self, path: Path, name: str) -> None:
-        parts = parts_of(name)
+    def add(
+        self, name: str, parts: tuple[str, ...] | None, write: Callable[[Path], object]
+    ) -> None:
+        """Create a file with `write`, unless it is clutter or refused."""
         if parts is None:
-            self._refuse(name, Why.UNSAFE)
-        elif parts:
-            self._count()
-            try:
-                os.link(path, self._place(parts))
-            except FileExistsError:
-                self._refuse(name, Why.TWICE)
+            self.refuse(name, Why.UNSAFE)
+        if not parts:
+            return
+        self._n_files += 1
+        if self._n_files > MAX_UNPACKED_FILES:
+            raise _Full(Why.TOO_MANY)
+        path = self._folder.joinpath(*parts)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write(path)
+        except (FileExistsError, NotADirectoryError):
+            self.refuse(name, Why.TWICE)
+
+    def refuse(self, name: str, why: Why, detail: str = "") -> None:
+        self.unused.append(Unused(name, why, detail[:200]))
 
     def unpack(self, path: Path, name: str) -> None:
         inside = parts_of(name)
         if not inside:
-            self._refuse(name, Why.UNSAFE)
-        elif _directory_bytes(path) > MAX_DIRECTORY:
-            self._refuse(name, Why.TOO_MANY)
-        else:
-            try:
-                with zipfile.ZipFile(path) as packed:
-                    for entry in packed.infolist():
-                        self._take(packed, entry, inside)
-            except _DAMAGED as error:
-                self._refuse(name, Why.NO_ZIP, str(error))
-
-    def _take(
-        self, packed: zipfile.ZipFile, entry: zipfile.ZipInfo, inside: tuple[str, ...]
-    ) -> None:
-        name = "/".join((*inside, entry.filename))
-        parts = parts_of(entry.filename)
-        if why := _refused(entry, parts):
-            self._refuse(name, why)
-        elif parts and not entry.is_dir():
-            self._count()
-            try:
-                path = self._place((*inside, *parts))
-                with packed.open(entry) as source, path.open("xb") as to:
-                    fits = self._copied(source, to, max(SMALL, MAX_RATIO * entry.compress_size))
-            except FileExistsError:
-                self._refuse(name, Why.TWICE)
-            except _DAMAGED as error:
-                path.unlink(missing_ok=True)
-                self._refuse(name, Why.NO_ZIP, str(error))
-            else:
-                if not fits:
-                    path.unlink()
-                    self._refuse(name, Why.TOO_LARGE)
-
-    def _copied(self, source: IO[bytes], to: IO[bytes], most: int) -> bool:
-        """Copy a file; return False if it exceeds `most` bytes, whatever size the zip declares."""
-        n_bytes = 0
-        while chunk := source.read(_CHUNK):
-            n_bytes += len(chunk)
-            self._n_bytes += len(chunk)
-            if self._n_bytes > MAX_BYTES:
-                Path(to.name).unlink()
-                raise _Full(Why.TOO_LARGE)
-            if n_bytes > most:
-                return False
-            to.write(chunk)
-        return True
-
-    def _refuse(self, name: str, why: Why, detail: str = "") -> None:
-        self.unused.append(Unused(name, why, detail[:200]))
-
-    def _count(self) -> None:
-        self._n_files += 1
-        if self._n_files > MAX_UNPACKED_FILES:
-            raise _Full(Why.TOO_MANY)
-
-    def _place(self, parts: Sequence[str]) -> Path:
-        """Return the path of a file, creating its folders.
-
-        Raises:
-            FileExistsError: one of the folders exists as a file.
-        """
-        path = self._folder.joinpath(*parts)
+            self.refuse(name, Why.UNSAFE)
+            return
+        if _directory_bytes(path) > MAX_DIRECTORY:
+            self.refuse(name, Why.TOO_MANY)
+            return
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except NotADirectoryError as error:
-            raise FileExistsError(str(path)) from error
-        return path
+            with zipfile.ZipFile(path) as packed:
+                for entry in packed.infolist():
+                    entry_name = "/".join((*inside, entry.filename))
+                    parts = parts_of(entry.filename)
+                    if why := _refused(entry, parts):
+                        self.refuse(entry_name, why)
+                    elif parts and not entry.is_dir():
+                        write = partial(self._extract, packed, entry, entry_name)
+                        self.add(entry_name, (*inside, *parts), write)
+        except _DAMAGED as error:
+            self.refuse(name, Why.NO_ZIP, str(error))
+
+    def _extract(
+        self, packed: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str, path: Path
+    ) -> None:
+        """Extract a file, unless it exceeds the limits, whatever size the zip declares."""
+        left = max(SMALL, MAX_RATIO * entry.compress_size)
+        try:
+            with packed.open(entry) as source, path.open("xb") as target:
+                while chunk := source.read(_CHUNK):
+                    left -= len(chunk)
+                    self._n_bytes += len(chunk)
+                    if self._n_bytes > MAX_BYTES:
+                        path.unlink()
+                        raise _Full(Why.TOO_LARGE)
+                    if left < 0:
+                        path.unlink()
+                        self.refuse(name, Why.TOO_LARGE)
+                        return
+                    target.write(chunk)
+        except _DAMAGED as error:
+            path.unlink(missing_ok=True)
+            self.refuse(name, Why.NO_ZIP, str(error))
 
 
 def parts_of(name: str) -> tuple[str, ...] | None:
@@ -513,65 +489,56 @@ _DOCUMENTS = frozenset(
 _TYPES = {Format.HTML: "text/html", Format.TEXT: "text/plain", Format.MARKDOWN: "text/markdown"}
 
 
-class Matched(NamedTuple):
-    """A file that is a citation's copy."""
-
-    file: str
-    citation_id: str
-
-
 class Outcome(NamedTuple):
     """Which files of a folder are used, and which are not."""
 
-    matched: list[Matched]
+    matched: list[tuple[str, str]]  # file, id of the citation that it is a copy of
     unused: list[Unused]
     n_named: int  # files listed in a manifest, or collections that state their own URLs
 
 
-class Cited:
-    """The citations of an article, indexed by the keys that a file may have."""
-
-    def __init__(self, article: Article) -> None:
-        citations = [c for claim in article.claims for c in claim.citations]
-        known = {c.citation_id: c for c in citations}
-        self._found: dict[Key, list[Citation]] = {}
-        for citation in known.values():
-            for key in _keys_of(citation):
-                self._found.setdefault(key, []).append(citation)
-
-    def of(self, keys: Iterable[Key]) -> Citation | None:
-        """The citation of the first known key; None if its citations name different sources."""
-        for key in keys:
-            if found := self._found.get(key):
-                sources = {tuple(addresses(citation)) for citation in found}
-                return found[0] if len(sources) == 1 else None
-        return None
+def _index(article: Article) -> dict[Key, list[Citation]]:
+    """The citations of an article, by the keys that a file may have."""
+    known = {c.citation_id: c for claim in article.claims for c in claim.citations}
+    found: dict[Key, list[Citation]] = {}
+    for citation in known.values():
+        for key in _keys_of(citation):
+            found.setdefault(key, []).append(citation)
+    return found
 
 
-def matched(folder: Path, article: Article) -> Outcome:
+def _find(index: Mapping[Key, list[Citation]], keys: Iterable[Key]) -> Citation | None:
+    """The citation of the first known key; None if its citations name different sources."""
+    found = next((index[key] for key in keys if key in index), [])
+    sources = {tuple(addresses(citation)) for citation in found}
+    return found[0] if len(sources) == 1 else None
+
+
+def match_files(folder: Path, article: Article) -> Outcome:
     """Match the files in `folder / SENT` with citations; write a manifest to `folder`.
 
     Collections and files listed in the user's own manifest are left in place.
     """
-    cited, outcome, rows = Cited(article), Outcome([], [], 0), []
-    n_named = 0
+    index, rows = _index(article), list[dict[str, str]]()
+    matched, unused, n_named = list[tuple[str, str]](), list[Unused](), 0
     for path, name in _files(folder / SENT):
         if name is None:
             n_named += 1
             continue
-        found = _citation_of(path, name, cited)
+        find: Callable[[], Citation | Unused] = partial(_citation_of, path, name, index)
+        found = attempted(find, lambda why, name=name: Unused(name, Why.UNREADABLE, why.detail))
         if isinstance(found, Unused):
-            outcome.unused.append(found)
+            unused.append(found)
             path.unlink()  # otherwise the report's warnings would list it again
-        else:
-            stored = folder / f"{len(outcome.matched) + 1:05d}{path.suffix.lower()}"
-            path.rename(stored)
-            row = {"file": stored.name, "content_type": _TYPES.get(_format(stored), "")}
-            rows += [{"url": url, **row} for url in addresses(found)]
-            outcome.matched.append(Matched(name, found.citation_id))
+            continue
+        stored = folder / f"{len(matched) + 1:05d}{path.suffix.lower()}"
+        path.rename(stored)
+        row = {"file": stored.name, "content_type": _TYPES.get(_format(stored), "")}
+        rows += [{"url": url, **row} for url in addresses(found)]
+        matched.append((name, found.citation_id))
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     (folder / collection.NAME).write_text(lines, encoding="utf-8")
-    return outcome._replace(n_named=n_named)
+    return Outcome(matched, unused, n_named)
 
 
 def _files(folder: Path) -> Iterable[tuple[Path, str | None]]:
@@ -592,22 +559,17 @@ def _files(folder: Path) -> Iterable[tuple[Path, str | None]]:
         yield path, None if itself else path.relative_to(folder).as_posix()
 
 
-def _citation_of(path: Path, name: str, cited: Cited) -> Citation | Unused:
-    """The citation that a file is a copy of, or why it is unused; unreadable files never raise."""
-    found: Callable[[], Citation | Unused] = partial(_fitting, path, name, cited)
-    return attempted(found, lambda why: Unused(name, Why.UNREADABLE, why.detail))
-
-
-def _fitting(path: Path, name: str, cited: Cited) -> Citation | Unused:
+def _citation_of(path: Path, name: str, index: Mapping[Key, list[Citation]]) -> Citation | Unused:
+    """The citation that a file is a copy of, or why it is unused."""
     if _format(path) not in _DOCUMENTS:
         return Unused(name, Why.UNREADABLE)
     urls = read.addresses_of(_head(path), path.as_uri())
-    found = cited.of(_of_name(path.stem, urls))
+    found = _find(index, _of_name(path.stem, urls))
     if found is None:
         document = read.read_file(path)
         if isinstance(document, Unchecked):
             return Unused(name, Why.UNREADABLE, document.detail[:200])
-        found = cited.of(_of_document(document))
+        found = _find(index, _of_document(document))
     if found is None:
         return Unused(name, Why.NO_MATCH)
     return found if addresses(found) else Unused(name, Why.NO_ADDRESS, found.citation_id)
@@ -661,8 +623,8 @@ def _of_document(document: Document) -> Iterable[Key]:
     if stated and (doi := doi_of(stated)):
         yield "doi", doi
     first = next((line for line in document.text.splitlines() if line.strip()), "")
-    for said in (document.title, *re.split(r"\s[|–—-]\s", document.title), first):
-        if title := _title(said):
+    for text in (document.title, *re.split(r"\s[|–—-]\s", document.title), first):
+        if title := _title(text):
             yield "title", title
 
 
@@ -680,8 +642,7 @@ def _saved_as(url: str) -> str:
 
 
 def _comparable(stem: str) -> str:
-    words = _words(stem)
-    name = " ".join(words)
+    name = " ".join(_words(stem))
     return "" if len(name) < NAME_LETTERS or name in _NAMELESS else name
 
 
@@ -700,6 +661,6 @@ def as_values(outcome: Outcome, refused: list[Unused], n_files: int) -> Mapping[
     return {
         "n_files": n_files,
         "n_named": outcome.n_named,
-        "matched": [[each.file, each.citation_id] for each in outcome.matched],
+        "matched": [[*each] for each in outcome.matched],
         "unused": [[each.file, str(each.why), each.detail] for each in unused],
     }

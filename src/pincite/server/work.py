@@ -41,7 +41,7 @@ from pincite.server.requests import (
     VerifyRequest,
 )
 from pincite.server.tables import Kind, whole
-from pincite.server.uploads import SENT, Sources, as_values, laid_out, matched
+from pincite.server.uploads import SENT, Sources, as_values, match_files, unpack_files
 from pincite.settings import Settings
 from pincite.types import (
     Article,
@@ -129,10 +129,10 @@ def _verify(
     if isinstance(body, VerifyFilesRequest) and body.files:
         if folders is None or not folders.stored.is_dir():
             raise InputError("The files that were sent are gone. Send them again.")
-        sources = folders.laid_out
+        sources = folders.unpacked
         (sources / SENT).mkdir()
-        refused = laid_out(folders.stored, body.files, sources / SENT)
-        sent = as_values(matched(sources, article), refused, len(body.files))
+        refused = unpack_files(folders.stored, body.files, sources / SENT)
+        sent = as_values(match_files(sources, article), refused, len(body.files))
     seen: dict[str, Document] = {}
     fetching = _fetching(emit)
     with build.verifying(settings, corpus, sources, own_copies=True, fetching=fetching) as run:

@@ -37,7 +37,7 @@ from pincite.server.requests import Request as VerbRequest
 from pincite.server.routing import CSRF_FIELD, CSRF_HEADER, Router, check_token
 from pincite.server.site import Site, Stores
 from pincite.server.tables import Kind
-from pincite.server.uploads import BadForm, Form, received
+from pincite.server.uploads import BadForm, Form, receive_form
 from pincite.types import own_digest
 
 OF_STARTING: dict[int | str, dict[str, Any]] = {
@@ -201,7 +201,7 @@ async def form_of(
     try:
         with site.library.uploads.filling() as upload_id:
             folder = site.library.uploads.at(upload_id)
-            form = await received(kind, _body(request), folder, long or {})
+            form = await receive_form(kind, _body(request), folder, long or {})
             if token is None and who.csrf:
                 check_token(form.fields.get(CSRF_FIELD), who.csrf)
             yield upload_id, form
