@@ -176,20 +176,17 @@ def test_another_engine_s_is_searched_and_asked_but_not_listed(
     assert "tank.example" not in everything
 
 
-def test_an_engine_that_does_not_answer_is_left_alone_and_not_named(
-    client: TestClient, site: Site, tank: Tank, monkeypatch: pytest.MonkeyPatch
+def test_an_engine_that_does_not_answer_is_not_named(
+    client: TestClient, site: Site, tank: Tank
 ) -> None:
-    monkeypatch.setattr(corpora, "ALONE_SECONDS", 1e9)
     (entry,) = link(site.corpora, LOCAL, [f"Tank={ADDRESS}"])
     tank.answers = False
     assert fault(entry) == f"server.corpora: Tank: {REFUSED}"
-    tank.n_asked = 0
     for path in (f"{C}/{entry.corpus_id}", f"/corpora/{entry.corpus_id}"):
         failed = client.get(path)
         assert failed.status_code == 503
         assert "tank.example" not in failed.text
     assert client.get(f"{C}/{entry.corpus_id}").json()["code"] == "corpus_unreadable"
-    assert tank.n_asked == 1
     assert client.get("/corpora").status_code == 200
     job = ask(client, site, entry.corpus_id)
     assert (job["status"], job["problem"]["code"]) == ("failed", "corpus_error")
@@ -197,9 +194,8 @@ def test_an_engine_that_does_not_answer_is_left_alone_and_not_named(
 
 
 def test_an_engine_that_answers_again_is_asked_again(
-    client: TestClient, site: Site, tank: Tank, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, site: Site, tank: Tank
 ) -> None:
-    monkeypatch.setattr(corpora, "ALONE_SECONDS", 0.0)
     (entry,) = link(site.corpora, LOCAL, [ADDRESS])
     tank.answers = False
     assert client.get(f"{C}/{entry.corpus_id}").status_code == 503
@@ -212,7 +208,7 @@ def test_readers_of_other_engines_never_hold_all_threads(
 ) -> None:
     (entry,) = link(site.corpora, LOCAL, [ADDRESS])
     with contextlib.ExitStack() as stack:
-        for _ in range(corpora.MOST_ELSEWHERE):
+        for _ in range(corpora.MAX_REMOTE_READERS):
             stack.enter_context(site.library.pool.reading(entry.address))
         assert client.get(f"{C}/{entry.corpus_id}").status_code == 503
     assert client.get(f"{C}/{entry.corpus_id}").status_code == 200

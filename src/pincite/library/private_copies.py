@@ -243,11 +243,6 @@ class OwnCopies:
         known = sorted((c.sha256, c.pages, c.keys) for c in self.all())
         return hashlib.sha256(repr(known).encode()).hexdigest()[:16] if known else ""
 
-    def faults(self) -> int:
-        """Count copies whose file is missing or has the wrong size; does not read the files."""
-        sizes = [(self.path_of(copy), copy.n_bytes) for copy in self.all()]
-        return sum(not path.is_file() or path.stat().st_size != size for path, size in sizes)
-
     @contextmanager
     def locked(self) -> Iterator[bytes]:
         """Yield the bytes of the index; nothing can be attached or removed inside the block."""

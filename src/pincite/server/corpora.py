@@ -12,7 +12,6 @@ folder that is not in the register is kept, because an older database may have b
 import logging
 import shutil
 import threading
-import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -179,19 +178,33 @@ def link(register: CorpusRegister, owner: str, given: Sequence[str]) -> list[Cor
     Raises:
         ConfigError: no engine opens an address, or a name is used twice.
     """
+
+    def linked() -> dict[str, CorpusEntry]:
+        return {entry.name: entry for entry in register.listed() if register.is_linked(entry)}
+
+    wanted = dict[str, Address]()
     try:
-        wanted = {name: _placed(str(place)) for name, place in _named(given)}
+        for name, place in runtime.name_corpora(given).items() if given else ():
+            engines.engine(str(place))  # raises ConfigError if there is none
+            address = engines.address(str(place))
+            if isinstance(address, Path):
+                address = address.expanduser().absolute()
+            wanted[name] = address
     except ConfigError as error:
         raise ConfigError(f"{SETTING}: {error}") from error
-    known = _linked(register)
+    known = linked()
     for name in known.keys() - wanted.keys():
         register.remove(known[name].corpus_id)
     for name, address in wanted.items():
-        if name not in known:
-            _add(register, owner, name, address)
-        elif known[name].address != address:  # it moved; jobs still refer to the entry
+        if name in known:  # it may have moved; jobs still refer to the entry
             register.change(known[name].corpus_id, folder=str(address))
-    return list(_linked(register).values())
+            continue
+        try:
+            register.add(owner, name, address=address, shared=Shared.EVERYBODY)
+        except NameTaken as error:
+            if name not in linked():  # otherwise another starting process has added it
+                raise ConfigError(f"{SETTING}: {error}") from error
+    return list(linked().values())
 
 
 def fault(entry: CorpusEntry) -> str:
@@ -219,33 +232,10 @@ def without_places(error: Exception, places: Iterable[Address], instead: str = "
     return text
 
 
-def _linked(register: CorpusRegister) -> dict[str, CorpusEntry]:
-    return {entry.name: entry for entry in register.listed() if register.is_linked(entry)}
-
-
-def _add(register: CorpusRegister, owner: str, name: str, address: Address) -> None:
-    try:
-        register.add(owner, name, address=address, shared=Shared.EVERYBODY)
-    except NameTaken as error:
-        if name not in _linked(register):  # otherwise another starting process has added it
-            raise ConfigError(f"{SETTING}: {error}") from error
-
-
-def _named(given: Sequence[str]) -> list[tuple[str, object]]:
-    return list(runtime.name_corpora(given).items()) if given else []
-
-
-def _placed(given: str) -> Address:
-    """The address as registered: folders become absolute paths."""
-    engines.engine(given)  # raises ConfigError if there is none
-    found = engines.address(given)
-    return found.expanduser().absolute() if isinstance(found, Path) else found
-
-
-MOST = 8  # open corpora: an index of a million vectors takes 0.4 GB
+MAX_OPEN = 8  # an index of a million vectors takes 0.4 GB
 # A remote engine that hangs can block its readers for a minute, but must never block all 40 of our
-# threads. So few requests read remote corpora at once, and a failed one is not retried for a while.
-MOST_ELSEWHERE, ALONE_SECONDS = 16, 30.0
+# threads.
+MAX_REMOTE_READERS = 16
 _OTHER = "It was built with an encoder other than this server's."
 
 
@@ -278,14 +268,13 @@ class CorpusPool:
     A corpus that leaves the pool is closed when the last request that reads it has finished.
     """
 
-    def __init__(self, encoder: Callable[[], Encoder], most: int = MOST) -> None:
-        """Call `encoder` once, when the server's encoder is first needed."""
-        self._load, self._most = encoder, most
+    def __init__(self, load_encoder: Callable[[], Encoder], size: int = MAX_OPEN) -> None:
+        """Call `load_encoder` once, when the server's encoder is first needed."""
+        self._load, self._size = load_encoder, size
         self._encoder: Encoder | None = None
         self._mutex, self._loading = threading.Lock(), threading.Lock()
         self._open: OrderedDict[Address, Opened] = OrderedDict()
-        self._failed: dict[Address, tuple[float, str]] = {}  # expiry and message
-        self._elsewhere = threading.Semaphore(MOST_ELSEWHERE)
+        self._remote_readers = threading.Semaphore(MAX_REMOTE_READERS)
 
     @contextmanager
     def reading(self, address: Address) -> Iterator[Opened]:
@@ -294,20 +283,19 @@ class CorpusPool:
         Raises:
             CorpusError: it is missing or damaged, or its server does not respond.
         """
-        is_elsewhere = isinstance(address, str)
-        if is_elsewhere and not self._elsewhere.acquire(blocking=False):
+        is_remote = isinstance(address, str)
+        if is_remote and not self._remote_readers.acquire(blocking=False):
             raise CorpusError(
-                f"{address}: {MOST_ELSEWHERE} requests already wait for such corpora."
+                f"{address}: {MAX_REMOTE_READERS} requests already wait for such corpora."
             )
         try:
-            opened = self._found(address)
-            yield opened
+            yield self._get(address)
         except CorpusError:  # reopening may help
             self.drop(address)
             raise
         finally:
-            if is_elsewhere:
-                self._elsewhere.release()
+            if is_remote:
+                self._remote_readers.release()
 
     def drop(self, address: Address) -> None:
         """Close a corpus as soon as no request reads it."""
@@ -318,44 +306,33 @@ class CorpusPool:
         with self._mutex:
             self._open.clear()
 
-    def _found(self, address: Address) -> Opened:
+    def _get(self, address: Address) -> Opened:
         with self._mutex:
             if address in self._open:
                 self._open.move_to_end(address)
                 return self._open[address]
-        opened = self._opened(address)
+        try:
+            opened = self._open_corpus(address)
+        except (ConfigError, MissingExtra) as error:  # an operator's error, not the user's
+            raise CorpusError(str(error)) from error
+        weakref.finalize(opened, opened.corpus.close).atexit = False
         with self._mutex:
             first = self._open.setdefault(address, opened)  # another thread may have been faster
-            while len(self._open) > self._most:
+            while len(self._open) > self._size:
                 self._open.popitem(last=False)
         return first
 
-    def _opened(self, address: Address) -> Opened:
-        until, failure = self._failed.get(address, (0.0, ""))
-        if time.monotonic() < until:
-            raise CorpusError(failure)
-        try:
-            opened = self._tried(address)
-        except (ConfigError, MissingExtra) as error:  # an operator's error, not the user's
-            raise CorpusError(str(error)) from error
-        except CorpusError as error:
-            if isinstance(address, str):
-                self._failed[address] = time.monotonic() + ALONE_SECONDS, str(error)
-            raise
-        weakref.finalize(opened, opened.corpus.close).atexit = False
-        return opened
-
-    def _tried(self, address: Address) -> Opened:
+    def _open_corpus(self, address: Address) -> Opened:
         try:
             with self._loading:
                 self._encoder = self._encoder or self._load()
             return Opened(engines.open(address, self._encoder), "")
         except StaleCorpus as error:
-            corpus = engines.open(address, None)
-            why = _OTHER if isinstance(address, str) else without_places(error, [address], "It")
-            return Opened(corpus, why)
+            is_remote = isinstance(address, str)
+            why = _OTHER if is_remote else without_places(error, [address], "It")
         except MissingModel as error:
-            return Opened(engines.open(address, None), str(error))
+            why = str(error)
+        return Opened(engines.open(address, None), why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,28 +413,28 @@ class Quotas:
         """
         if not self._each:
             return
-        mine = {
+        own = {
             each.corpus_id: self._bytes_of(each)
             for each in self._library.register.listed()
             if each.owner == owner
         }
-        kept = {
-            "corpora": sum(mine.values()),
+        sizes = {
+            "corpora": sum(own.values()),
             "own copies": sum(copy.n_bytes for copy in self._own.of(owner).all()),
             "sources of articles": sum(self._library.jobs.upload_sizes(owner).values()),
         }
-        waiting = sum(  # files that queued jobs will add to these corpora
+        used = sum(sizes.values())
+        n_more += sum(  # files that queued jobs will add to these corpora
             file["n_bytes"]
             for _, request in self._library.jobs.open_requests("ingest")
-            if request["corpus"] in mine
+            if request["corpus"] in own
             for file in request["files"]
         )
-        coming = n_more + waiting
-        if sum(kept.values()) + coming > self._each:
-            parts = ", ".join(f"{name} {_mb(size)}" for name, size in kept.items())
+        if used + n_more > self._each:
+            parts = ", ".join(f"{name} {_mb(size)}" for name, size in sizes.items())
             raise AccountFull(
-                f"An account may store {_mb(self._each)}. Yours stores {_mb(sum(kept.values()))} "
-                f"({parts}), and {_mb(coming)} would be added. Delete something, or send less."
+                f"An account may store {_mb(self._each)}. Yours stores {_mb(used)} ({parts}), and "
+                f"{_mb(n_more)} would be added. Delete something, or send less."
             )
 
     def _bytes_of(self, entry: CorpusEntry) -> int:

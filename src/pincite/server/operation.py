@@ -4,13 +4,11 @@ import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Gauge, Histogram, ProcessCollector
 from prometheus_client.exposition import generate_latest
 
 from pincite.errors import PinciteError
-from pincite.library.private_copies import OF_ACCOUNTS, OwnCopies
 from pincite.server.corpora import CorpusRegister, fault
 from pincite.server.database import VERSION, Database
 from pincite.server.jobs import JobStore, Status
@@ -38,7 +36,6 @@ def examined(settings: ServerSettings) -> Iterator[Part]:
             yield Part("rows", not faults, "; ".join(faults) or "consistent")
             yield _jobs(JobStore(database), settings.queue)
             yield _corpora(CorpusRegister(database, settings.folder / "corpora"))
-            yield _copies(settings.folder / OF_ACCOUNTS)
     finally:
         database.close()
 
@@ -80,20 +77,6 @@ def _corpora(register: CorpusRegister) -> Part:
     if empty := [each.corpus_id for each in every if register.is_empty(each)]:
         what += f"; without documents: {', '.join(empty)}"
     return Part("corpora", True, what)
-
-
-def _copies(root: Path) -> Part:
-    """Check the private copies of accounts, but not those of local mode."""
-    folders = [path for path in sorted(root.glob("*")) if path.is_dir()]
-    damaged = []
-    for each in folders:
-        try:
-            if n_lost := OwnCopies(each).faults():
-                damaged.append(f"{each} ({n_lost} files)")
-        except PinciteError as error:
-            damaged.append(str(error))
-    what = f"damaged: {'; '.join(damaged)}" if damaged else f"of {len(folders)} accounts"
-    return Part("copies", not damaged, what)
 
 
 # ── Metrics ──────────────────────────────────────────────────────────────────────────────────────
