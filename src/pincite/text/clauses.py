@@ -42,16 +42,13 @@ def clauses(claim: str) -> list[Clause]:
     if len(claim) > MAX_CHARS:
         return [whole]
     parsed = [Sentence.read(claim, span) for span in sentences(claim)]
-    if len(parsed) > 1 and not all(map(_surely_ends, parsed)):
-        return [whole]
+    for sentence in parsed if len(parsed) > 1 else ():
+        words = [token.word for token in sentence.tokens if token.word[0].isalnum()]
+        abbreviated = words and words[-1][0].isupper() and len(words[-1]) <= _LONGEST_TITLE
+        if abbreviated or not sentence.verbs:
+            return [whole]
     found = [clause for sentence in parsed for clause in _of_sentence(sentence)]
     return found if 1 < len(found) <= MAX_CLAUSES else [whole]
-
-
-def _surely_ends(sentence: Sentence) -> bool:
-    words = [token.word for token in sentence.tokens if token.word[0].isalnum()]
-    abbreviated = bool(words) and words[-1][0].isupper() and len(words[-1]) <= _LONGEST_TITLE
-    return bool(sentence.verbs) and not abbreviated
 
 
 def _of_sentence(sentence: Sentence) -> list[Clause]:
@@ -495,18 +492,16 @@ def _subject_before(words: Sequence[str], n: int) -> tuple[int, int] | None:
     if not opens or lower & (_SUBORDINATING | {",", ":", ";", "there"}) or first.lower() in _UNSURE:
         return None
     between = {word.lower() for word in words[found[0] : n]}
-    if between & (_SUBORDINATING | {":", ";"}) or not all(_joined(words, v) for v in found[1:]):
+    if between & (_SUBORDINATING | {":", ";"}):
         return None
-    verb = words[_past(words[n:], _COORDINATING) + n]
-    half = words[found[0]] in syntax.AUXILIARIES and verb not in syntax.AUXILIARIES
-    return None if half and syntax.is_participle(verb) else (opening, found[0])
-
-
-def _joined(words: Sequence[str], n: int) -> bool:
-    """Whether verb `n` is coordinated with the same subject: "and closed"."""
-    while n and syntax.is_adverb(words[n - 1].lower()):
-        n -= 1
-    return n > 0 and words[n - 1] in (",", "and", "but", "or")
+    for verb in found[1:]:  # coordinated with the same subject: "and closed"
+        while verb and syntax.is_adverb(words[verb - 1].lower()):
+            verb -= 1
+        if not verb or words[verb - 1] not in (",", "and", "but", "or"):
+            return None
+    word = words[_past(words[n:], _COORDINATING) + n]
+    half = words[found[0]] in syntax.AUXILIARIES and word not in syntax.AUXILIARIES
+    return None if half and syntax.is_participle(word) else (opening, found[0])
 
 
 def _past(words: Sequence[str], skipped: frozenset[str]) -> int:
@@ -527,19 +522,13 @@ def _maybe_verbs(words: Sequence[str]) -> list[int]:
             before = words[n - 2]
         may = syntax.may_be_finite(word, "" if before in ",;:(" else before, after)
         if syntax.may_be_past(word) and word not in syntax.AUXILIARIES:
-            may = _past_form(words, n, before, after, may=may)
+            sure = syntax.is_sure(word, after)
+            opens = sure and n == _past(words[:n], _COORDINATING)
+            may = may and before not in tuple(";:(")  # it has an object, or follows a noun
+            may = opens or (may and (before != "," or sure or after[:1].isupper()))
         between = words[found[-1] + 1 : n] if found else words[:n]
         # "was" + "not" + "opened" is one verb
         continues = all(syntax.is_adverb(w.lower()) or w in ("been", "be") for w in between)
         if may and not (found and len(between) <= 2 and continues):
             found.append(n)
     return found
-
-
-def _past_form(words: Sequence[str], n: int, before: str, after: str, *, may: bool) -> bool:
-    """Whether a past form at word `n` is a finite verb: it has an object, or follows a noun."""
-    if n == _past(words[:n], _COORDINATING) and syntax.is_sure(words[n], after):
-        return True
-    if before == ",":
-        return may and (syntax.is_sure(words[n], after) or after[:1].isupper())
-    return may and before not in ";:("

@@ -54,7 +54,7 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 # "5m people" and "£5 m" are millions, "1,500 m" are metres.
-_SHORT_SCALES, _SIGNS = {"m": 1e6, "bn": 1e9, "k": 1e3}, "$€£¥"
+_SHORT_SCALES, _SIGNS = {"m": 1e6, "bn": 1e9, "k": 1e3}, tuple("$€£¥")
 _SHORT_RANGE = re.compile(r"\b(1\d|20)(\d\d)[-–/](\d\d)\b(?![-–/\d])")  # 1911–13, 1998/99
 _WORDS = re.compile(
     rf"\b(?=[efnostz])"  # possible first letters: four times as fast
@@ -152,7 +152,8 @@ def _numerals(text: str) -> Iterator[Figure]:
         value = float(match["number"].replace(",", ""))
         scale = (match["scale"] or "").lower()
         span = Span(*match.span())
-        if scale in _SHORT_SCALES and scale != "bn" and _is_unit(match):
+        is_money = text[max(0, match.start() - 2) : match.start()].rstrip().endswith(_SIGNS)
+        if scale in ("m", "k") and match.start("scale") > match.end("number") and not is_money:
             scale, span = "", Span(*match.span("number"))
         if not math.isfinite(value):
             continue
@@ -164,13 +165,6 @@ def _numerals(text: str) -> Iterator[Figure]:
             number = match["number"]
             is_year = len(number) == 4 and number.isdigit() and "1000" <= number <= "2100"
             yield Figure("year" if is_year else "number", value, span)
-
-
-def _is_unit(match: re.Match[str]) -> bool:
-    """Whether the letter after a number is a unit: after a space, and not with money."""
-    before = match.string[max(0, match.start() - 2) : match.start()].rstrip()
-    is_money = before != "" and before[-1] in _SIGNS
-    return match.start("scale") > match.end("number") and not is_money
 
 
 def _spelt_out(text: str) -> Iterator[Figure]:

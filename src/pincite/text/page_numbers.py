@@ -79,16 +79,15 @@ def cited_pages(text: str) -> list[PageRange | str]:
     for piece in re.split(r"[,;&]|\band\b", text):
         words = _PREFIX.sub("", piece.strip(), count=1)
         match = _RANGE.match(words)
-        if match and (last := _last(match[1], match[2] or match[1])) >= int(match[1]):
-            found.append(PageRange(int(match[1]), last))
+        first, end = (match[1], match[2] or match[1]) if match else ("", "")
+        last = (
+            first[: max(0, len(first) - len(end))] + end
+        )  # 123–30: leading digits may be left out
+        if match and int(last) >= int(first):
+            found.append(PageRange(int(first), int(last)))
         elif not match and _SINGLE.match(words):
             found.append(words.lower())
     return found
-
-
-def _last(first: str, last: str) -> int:
-    """The end of a range, which may omit shared leading digits: 123–30."""
-    return int(first[: max(0, len(first) - len(last))] + last)
 
 
 def _list_in(document: Document, key: str) -> list[object]:

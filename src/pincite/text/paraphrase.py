@@ -28,7 +28,10 @@ def in_words_of(source: str, claim: str) -> str:
     >>> in_words_of("In all 42 came.", "Between 30 and 50 came.")
     '42 came.'
     """
-    changes = [*_values(source, claim), *_names(source, claim)]
+    changes = list(_values(source, claim))
+    for name, written in names.written_otherwise(claim, source):
+        places = re.finditer(rf"\b{re.escape(name)}\b", claim)
+        changes += [(Span(*place.span()), written) for place in places]
     rewritten, end = claim, len(claim)
     for span, words in sorted(changes, key=lambda change: change[0].start, reverse=True):
         if span.end <= end:
@@ -205,9 +208,3 @@ def _values(source: str, claim: str) -> Iterator[tuple[Span, str]]:
 
 
 _BETWEEN = re.compile(r"\bbetween (?:the )?\Z", re.IGNORECASE)
-
-
-def _names(source: str, claim: str) -> Iterator[tuple[Span, str]]:
-    for name, written in names.written_otherwise(claim, source):
-        for match in re.finditer(rf"\b{re.escape(name)}\b", claim):
-            yield Span(*match.span()), written

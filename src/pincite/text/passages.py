@@ -103,14 +103,9 @@ def _windows(document: Document, size: int, *, overlap: bool = True) -> list[Spa
         windows.append(Span(units[start][0].start, units[end - 1][0].end))
         if end == len(units):
             break
-        start = _half_way(units, start, end) if overlap else end
+        sums = list(accumulate(n for _, n in units[start:end]))  # the second half starts the next
+        start = max(start + bisect_left(sums, sums[-1] / 2), start + 1) if overlap else end
     return windows
-
-
-def _half_way(units: Sequence[tuple[Span, int]], start: int, end: int) -> int:
-    """The index of the unit that starts the second half of `units[start:end]`; above `start`."""
-    sums = list(accumulate(n for _, n in units[start:end]))
-    return max(start + bisect_left(sums, sums[-1] / 2), start + 1)
 
 
 def _pieces(text: str, sentence: Span) -> list[tuple[Span, int]]:

@@ -620,7 +620,7 @@ def conflict(source: Value, claim: Value) -> bool:
     if any(0 < 2 * value.low < value.high for value in (source, claim)):
         return False  # "dozens" and "thousands" are too vague to contradict anything
     if claim.measure == "date":
-        return not any(_allows(c, s) for c, s in product(claim.dates, source.dates))
+        return not any(_overlap(c, s) for c, s in product(claim.dates, source.dates))
     return not _same_number(source, claim)
 
 
@@ -691,7 +691,7 @@ def _contains(claim: Day, source: Day) -> bool:
     return claim.day in (None, source.day)
 
 
-def _allows(claim: Day, source: Day) -> bool:
+def _overlap(claim: Day, source: Day) -> bool:
     for one, other in ((source.years, claim.years), (source.months, claim.months)):
         if one and other and not (one[0] <= other[1] and other[0] <= one[1]):
             return False

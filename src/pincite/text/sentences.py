@@ -63,7 +63,7 @@ def sentences(text: str, language: str = "en") -> list[Span]:
     spans = []
     for line in (trimmed(text, line) for line in _lines(text)):
         if line.start < line.end:
-            pieces = _boundaries(_OTHER_SPACES.sub(" ", line.of(text)), language)
+            pieces = _split(_OTHER_SPACES.sub(" ", line.of(text)), language)
             spans += [trimmed(text, piece.moved(line.start)) for piece in pieces]
     return [span for span in spans if span.start < span.end]
 
@@ -186,7 +186,7 @@ def _lines(text: str) -> Iterator[Span]:
         start = end
 
 
-def _boundaries(line: str, language: str) -> list[Span]:
+def _split(line: str, language: str) -> list[Span]:
     try:
         found = get_sentence_boundaries(language, line)
     except BaseException as error:

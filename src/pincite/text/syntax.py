@@ -253,18 +253,15 @@ def _verbs(tokens: list[Token]) -> Iterator[Verb]:
         if tokens[n].inside or not is_finite(word, before, after):
             n += 1
             continue
-        end = _end_of_group(tokens, n + 1) if word in AUXILIARIES else n + 1
-        yield Verb(n, end)
-        n = end
+        start, n = n, n + 1
+        if word in AUXILIARIES:  # adverbs, "been" and a participle may follow
+            while n < len(tokens) and not tokens[n].inside and _continues_verb(tokens[n].word):
+                n += 1
+            if n < len(tokens) and not tokens[n].inside and is_participle(tokens[n].word):
+                n += 1
+        yield Verb(start, n)
 
 
-def _end_of_group(tokens: list[Token], n: int) -> int:
-    """The position after the adverbs, "been" and the participle that follow an auxiliary."""
-    while n < len(tokens) and not tokens[n].inside:
-        word = tokens[n].word
-        if is_participle(word):
-            return n + 1
-        if not is_adverb(word) and word not in ("be", "been", "being", "have"):
-            return n
-        n += 1
-    return n
+def _continues_verb(word: str) -> bool:
+    between = is_adverb(word) or word in ("be", "been", "being", "have")
+    return between and not is_participle(word)

@@ -255,13 +255,16 @@ class _Wordings:
         borrowed = Span(home.start + part.start, clause.start) if own else None
         clause = Span(home.start + part.start, home.start + part.end)
         about = self._about(home)
+        after = text[clause.end : clause.end + 2 * MAX_AFTER].lstrip(_CLOSED)
+        if len(after) > MAX_AFTER:
+            after = after[: MAX_AFTER + 1].rsplit(None, 1)[0][:MAX_AFTER]
         return _Wording(
             about + judged,
             self._before(clause.start),
             self.block.span(*clause),
             about + home.of(text),
             part.moved(len(about)),
-            self._after(clause.end),
+            " ".join(after.split()),
             own.moved(len(about)) if own else None,
             borrowed,
         )
@@ -303,12 +306,6 @@ class _Wordings:
             kept.append(piece)
         kept.reverse()
         return last_words(" ".join(piece for piece in (*pieces, *kept) if piece), MAX_BEFORE)
-
-    def _after(self, end: int) -> str:
-        text = self.block.text[end : end + 2 * MAX_AFTER].lstrip(_CLOSED)
-        if len(text) > MAX_AFTER:
-            text = text[: MAX_AFTER + 1].rsplit(None, 1)[0][:MAX_AFTER]
-        return " ".join(text.split())
 
     def _nothing_before(self, group: _Group) -> _Wording | None:
         """Word a mark that opens its block: from what follows, or what introduces the block."""

@@ -265,8 +265,13 @@ class _Page:
         if "reference" in classes.split() or "mw:Extension/ref" in given.get("typeof", ""):
             self._reference(index, partner, span)
             return True
-        if "Inline-Template" in classes and (tag := self._tag(index, partner)):
-            self.writer.out.mark(span, tag=tag)
+        if "Inline-Template" in classes:
+            tag_of, inside = self.references.tag_of, self.tokens[index:partner]
+            opened = (attributes_of(t, self.source) for t in inside if t.kind is TokenKind.OPEN)
+            titles = (given.get("title", "").rpartition(":")[2] for given in opened)
+            shown = self.references.text(index, partner)
+            if tag := next(filter(None, map(tag_of, (shown, *titles))), None):
+                self.writer.out.mark(span, tag=tag)
         return "Inline-Template" in classes or "noprint" in classes
 
     def _reference(self, first: int, last: int, span: Span) -> None:
@@ -284,14 +289,6 @@ class _Page:
             return None
         found = _NOTE_ID.search(attributes_of(token, self.source).get("href", ""))
         return unquote(html.unescape(found[1])) if found else None
-
-    def _tag(self, first: int, last: int) -> str | None:
-        tag_of = self.references.tag_of
-        if shown := tag_of(self.references.text(first, last)):
-            return shown
-        opened = (t for t in self.tokens[first:last] if t.kind is TokenKind.OPEN)
-        titles = (attributes_of(t, self.source).get("title", "") for t in opened)
-        return next(filter(None, (tag_of(t.rpartition(":")[2]) for t in titles)), None)
 
 
 # ── References ──────────────────────
@@ -365,8 +362,10 @@ class _References:
                 continue
             given = attributes_of(token, self.source)
             classes = given.get("class", "")
-            if token.name == "cite":
-                template = template or _template_of(classes)
+            if token.name == "cite" and "citation" in classes:  # "citation web cs1": {{cite web}}
+                words = [w for w in classes.split() if w not in ("citation", "cs1", "cs2")]
+                name = f"cite {words[0]}" if words else "citation"
+                template = template or (name if is_citation(name) else None)
             elif token.name == "a":
                 key = key or self._link(index, given, fields)
             elif "Z3988" in classes:
@@ -415,13 +414,6 @@ class _References:
 
 def _key(name: str) -> str:
     return short_key([name], "").replace(" ", "")
-
-
-def _template_of(classes: str) -> str | None:
-    """`citation web cs1` is {{cite web}}; `citation cs2` is {{citation}}."""
-    words = [word for word in classes.split() if word not in ("citation", "cs1", "cs2")]
-    name = f"cite {words[0]}" if words else "citation"
-    return name if "citation" in classes and is_citation(name) else None
 
 
 def _coins(title: str) -> dict[str, str]:

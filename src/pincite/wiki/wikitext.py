@@ -455,7 +455,10 @@ class _Renderer:
     def node(self, node: Node) -> None:
         match node.kind:
             case Kind.TEXT | Kind.URL:
-                self._text(node)
+                line_start = not self.out.chars or self.out.chars[-1] == "\n"
+                marker = _LIST_MARKER.match(self.source, node.start, node.end)
+                start = marker.end() if marker and line_start and self.out.lines else node.start
+                self.out.literal(self.source[start : node.end], start)
             case Kind.NEWLINE:
                 self.out.literal("\n", node.start)
             case Kind.ENTITY:
@@ -473,12 +476,6 @@ class _Renderer:
             case Kind.EXTENSION:
                 if self.marks:
                     self.marks.extension(node, self.out)
-
-    def _text(self, node: Node) -> None:
-        at_line_start = not self.out.chars or self.out.chars[-1] == "\n"
-        marker = _LIST_MARKER.match(self.source, node.start, node.end)
-        start = marker.end() if marker and at_line_start and self.out.lines else node.start
-        self.out.literal(self.source[start : node.end], start)
 
     def _tag(self, node: Node) -> None:
         if self.source.startswith("''", node.start):
@@ -622,7 +619,16 @@ def read_sources(nodes: Sequence[Node], source: str, span: Span) -> tuple[Source
     tags = tuple(dict.fromkeys(_tags(nodes, source)))
     found: list[Source] = []
     for node in sorted(_works(nodes, source), key=_is_dead_link):  # last: they repeat an address
-        for work in _read(node, source, span):
+        works: tuple[Source, ...]
+        if node.kind is not Kind.TEMPLATE:
+            address = _address(node, source)
+            title = plain([node], source) if node.kind is Kind.EXTERNAL else ""
+            works = (Source(span, title or address, None, {"url": address, "title": title}),)
+        elif node.name in HARVARD | SHORT_CITATIONS:
+            works = read_short(node, source, span)
+        else:
+            works = (read_template(node, source, span),)
+        for work in works:
             place = _archived_by(node, work, found)
             known = {w.fields.get(key) for w in found for key in ("url", "archive-url")}
             if place is not None:
@@ -695,8 +701,9 @@ def read_template(node: Node, source: str, span: Span) -> Source:
 
 
 def _value(name: str, parameter: Parameter, source: str) -> str:
-    if name == "ref" and (key := _short_ref(parameter.nodes, source)):
-        return key
+    for node in parameter.nodes if name == "ref" else ():
+        if node.kind is Kind.TEMPLATE and node.name in ("harvid", "sfnref"):  # {{harvid|Ito|2001}}
+            return " ".join(plain(p.nodes, source) for p in parameters(node, source) if not p.named)
     text = plain(parameter.nodes, source)
     if name.endswith("url") and not _WEB.match(text):  # de: |Online=[https://a.example Online]
         links = (n for n in parameter.nodes if n.kind in (Kind.EXTERNAL, Kind.URL))
@@ -720,16 +727,6 @@ def _works(nodes: Sequence[Node], source: str) -> Iterator[Node]:
             if node.name in TAGS:  # es: {{enlace roto|1={{cita web|…}}|2=http://…}}
                 parts = parts[:1] if _is_dead_link(node) else []
         yield from (n for part in parts for n in _works(part, source))
-
-
-def _read(node: Node, source: str, span: Span) -> tuple[Source, ...]:
-    if node.kind is Kind.TEMPLATE:
-        if node.name in HARVARD | SHORT_CITATIONS:
-            return read_short(node, source, span)
-        return (read_template(node, source, span),)
-    address = _address(node, source)
-    title = plain([node], source) if node.kind is Kind.EXTERNAL else ""
-    return (Source(span, title or address, None, {"url": address, "title": title}),)
 
 
 def _address(node: Node, source: str) -> str:
@@ -756,14 +753,6 @@ def _tags(nodes: Sequence[Node], source: str) -> Iterator[str]:
             yield TAGS[node.name]
         for part in node.parts:
             yield from _tags(part, source)
-
-
-def _short_ref(nodes: Sequence[Node], source: str) -> str | None:
-    """The key of {{harvid|Ito|2001}} or {{sfnref|Ito|2001}} in `ref=`."""
-    for node in nodes:
-        if node.kind is Kind.TEMPLATE and node.name in ("harvid", "sfnref"):
-            return " ".join(plain(p.nodes, source) for p in parameters(node, source) if not p.named)
-    return None
 
 
 def _identifiers(text: str) -> dict[str, str]:

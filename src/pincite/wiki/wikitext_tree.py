@@ -465,11 +465,9 @@ class _Parser:
         return self._text(start, end)
 
     def _close_square(self, start: int) -> int:
-        top = self.stack[-1]
-        if top.kind is Kind.EXTERNAL:
-            return self._close(start + 1)
-        if top.kind is Kind.LINK and self.source.startswith("]]", start):
-            return self._close(start + 2)
+        kind, two = self.stack[-1].kind, self.source.startswith("]]", start)
+        if kind is Kind.EXTERNAL or (kind is Kind.LINK and two):
+            return self._close(start + (1 if kind is Kind.EXTERNAL else 2))
         return self._text(start, start + 1)
 
     def _pipe(self, start: int) -> int:
