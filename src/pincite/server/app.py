@@ -23,6 +23,7 @@ from pincite import codec
 from pincite import settings as pipeline_settings
 from pincite.errors import ConfigError
 from pincite.server import plugins, problems, rendering
+from pincite.server.accounts import AccountExists, LastAdmin
 from pincite.server.backup import using
 from pincite.server.corpora import AccountFull, DiskFull, NameTaken, fault, link
 from pincite.server.demo import furnish
@@ -60,8 +61,8 @@ from pincite.verbs.check.report import CheckReport, Interpretation
 from pincite.verbs.verify.report import Report
 
 ROUTERS = (
-    *(meta.api, jobs.api, verify.api, results.api, copies.api, corpora.api, feedback.api),
-    *(accounts.session, accounts.me, admin.api),
+    *(meta.api, jobs.api, verify.api, copies.api, corpora.api, feedback.api),
+    *(accounts.session, accounts.me),
     *(rendering.router, meta.pages, verify.pages, copies.pages, check.pages, ask.pages),
     *(corpora.pages, feedback.pages, results.pages, accounts.pages, admin.pages),
 )
@@ -69,6 +70,8 @@ REFUSALS: problems.Refusals = {
     QueueFull: (429, "queue_full", {"Retry-After": "30"}),
     TooManyOfYours: (429, "too_many_of_yours", {"Retry-After": "30"}),
     NameTaken: (409, "name_taken", {}),
+    AccountExists: (409, "name_taken", {}),
+    LastAdmin: (409, "last_admin", {}),
     DiskFull: (507, "disk_full", {}),
     AccountFull: (422, "account_full", {}),
 }

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from pincite.errors import ConfigError
 from pincite.server import forms, oauth
-from pincite.server.accounts import AccountExists, LastAdmin, forget
+from pincite.server.accounts import forget
 from pincite.server.forms import Form, also_posted
 from pincite.server.identity import PUBLIC, Anybody, Guest, Identity, InPerson, Role, allowed
 from pincite.server.middleware import AUDIT, OWN_SITE
@@ -187,10 +187,7 @@ def set_password(
 ) -> None:
     """Set the password. All other sessions end, and API keys are revoked."""
     proven(site, request, who, body.old)
-    try:
-        site.people.accounts.change(who.account_id, password=body.new)
-    except ConfigError as error:
-        raise Problem(422, "bad_password", str(error)) from error
+    site.people.accounts.change(who.account_id, password=body.new)
     begun(request, response, site, who.account_id)
 
 
@@ -238,10 +235,7 @@ def delete_me(
 ) -> None:
     """Delete the account and its data for good. Needs the password, or a recent login."""
     proven(site, request, who, body.password)
-    try:
-        forget(site.database, who.account_id, site.own)
-    except LastAdmin as error:
-        raise Problem(409, "last_admin", str(error)) from error
+    forget(site.database, who.account_id, site.own)
     site.tidy()
     clear_cookie(response, site.server)
 
@@ -394,8 +388,6 @@ def came_back(
             site.people.accounts.link(provider, person.subject, attempt.account_id, person.name)
     except LoginFailed as error:
         raise Problem(403, "login_refused", str(error)) from error
-    except AccountExists as error:
-        raise Problem(409, "name_taken", str(error)) from error
     return answer
 
 

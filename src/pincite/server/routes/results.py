@@ -6,22 +6,21 @@ downloads are available only to the job's owner.
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from datetime import date
 from typing import Annotated, Any
 
 from fastapi import Path, Query, Request, Response
-from fastapi.responses import HTMLResponse
-from pydantic import BaseModel, Field
+from fastapi.responses import HTMLResponse, RedirectResponse
+from pydantic import Field
 
 from pincite.codec import JsonReport
 from pincite.server import forms
 from pincite.server.forms import Form, also_posted
 from pincite.server.identity import Guest, Identity, Reader, Runner
 from pincite.server.jobs import Event, Job
-from pincite.server.problems import Problem, not_found
+from pincite.server.problems import not_found
 from pincite.server.rendering import Look, language_of, page, translations
-from pincite.server.requests import Body, Cursor, IdPath, Moment, Shown
+from pincite.server.requests import Body, Cursor, IdPath
 from pincite.server.routes import ask, check, corpora, jobs, verify
 from pincite.server.routes.jobs import parsed, readable
 from pincite.server.routing import Router
@@ -66,7 +65,6 @@ MAX_FAILING = 8  # the last claims with a problem listed on a running job's page
 MAX_EVENTS = 500  # the last events used for a running job's page
 FAILING = (*FLAGS, Label.PARTLY_SUPPORTED)
 
-api = Router(prefix="/api/v1/jobs/{job_id}/links", tags=["jobs"])
 pages = Router(include_in_schema=False)
 
 
@@ -74,53 +72,6 @@ class LinkRequest(Body):
     """A share link to be created."""
 
     days: Annotated[int, Field(ge=1, le=366)] = 30
-
-
-class LinkBody(Shown):
-    """A share link; its address is shown only when it is created."""
-
-    link_id: str
-    created: Moment
-    expires: Moment
-
-
-class NewLinkBody(LinkBody):
-    """A new share link."""
-
-    url: str  # absolute if server.address is set, else a path
-
-
-class LinkList(BaseModel):
-    """The links to a job, the newest first."""
-
-    links: list[LinkBody]
-
-
-@api.post("", operation_id="create_link", status_code=201)
-def create_link(job_id: IdPath, body: LinkRequest, who: Runner, site: Stores) -> NewLinkBody:
-    """Share a result, read-only and without whole source texts, with anyone who has the address."""
-    job = readable(site, job_id, who)
-    if not job.ended:
-        raise Problem(409, "no_result", f"There is no result: the job is {job.status.value}.")
-    link, token = site.people.links.add(job_id, body.days)
-    url = f"{site.server.address.rstrip('/')}/s/{token}"
-    return NewLinkBody.model_validate({**asdict(link), "url": url})
-
-
-@api.get("", operation_id="list_links")
-def list_links(job_id: IdPath, who: Runner, site: Stores) -> LinkList:
-    """The links that open a job's result."""
-    readable(site, job_id, who)
-    return LinkList(links=[LinkBody.model_validate(link) for link in site.people.links.of(job_id)])
-
-
-@api.delete("/{link_id}", operation_id="revoke_link", status_code=204)
-@also_posted(pages, "/jobs/{job_id}/links/{link_id}/revoke", then="/jobs/{job_id}/links")
-def revoke_link(job_id: IdPath, link_id: IdPath, who: Runner, site: Stores) -> None:
-    """Revoke a link: its address no longer opens anything."""
-    readable(site, job_id, who)
-    if not site.people.links.revoke(job_id, link_id):
-        raise not_found()
 
 
 also_posted(pages, "/jobs/{job_id}/cancel", then="/jobs/{job_id}")(jobs.cancel_job)
@@ -251,22 +202,38 @@ def shared(token: Token, request: Request, who: Guest, site: Stores) -> HTMLResp
 @pages.get("/jobs/{job_id}/links")
 def links_page(job_id: IdPath, request: Request, who: Runner, site: Stores) -> HTMLResponse:
     """The links to a result, and a form for a new one."""
-    return _links(request, who, site, job_id)
+    return _links(request, who, site, _sharable(site, job_id, who))
 
 
 @pages.post("/jobs/{job_id}/links")
-def create_link_page(
+def create_link(
     job_id: IdPath, form: Form, request: Request, who: Runner, site: Stores
 ) -> HTMLResponse:
     """A new link, whose address only this page shows."""
-    url = create_link(job_id, forms.body(LinkRequest, form), who, request, site).url
-    whole = url if "://" in url else f"{str(request.base_url).rstrip('/')}{url}"
-    return _links(request, who, site, job_id, whole)
+    job = _sharable(site, job_id, who)
+    _, token = site.people.links.add(job_id, forms.body(LinkRequest, form).days)
+    base = site.server.address or str(request.base_url)
+    return _links(request, who, site, job, f"{base.rstrip('/')}/s/{token}")
 
 
-def _links(request: Request, who: Identity, site: Site, job_id: str, new: str = "") -> HTMLResponse:
+@pages.post("/jobs/{job_id}/links/{link_id}/revoke")
+def revoke_link(
+    job_id: IdPath, link_id: IdPath, who: Runner, site: Stores, _form: Form
+) -> RedirectResponse:
+    """Revoke a link: its address no longer opens anything."""
+    readable(site, job_id, who)
+    if not site.people.links.revoke(job_id, link_id):
+        raise not_found()
+    return forms.to(f"/jobs/{job_id}/links")
+
+
+def _links(request: Request, who: Identity, site: Site, job: Job, new: str = "") -> HTMLResponse:
+    links = site.people.links.of(job.job_id)
+    return page(request, "links.html", who, job=job, links=links, new=new)
+
+
+def _sharable(site: Site, job_id: str, who: Identity) -> Job:
     job = readable(site, job_id, who)
     if job.kind not in SHARABLE or not job.ended:
         raise not_found()
-    links = site.people.links.of(job_id)
-    return page(request, "links.html", who, job=job, links=links, new=new)
+    return job
