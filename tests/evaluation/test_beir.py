@@ -83,9 +83,7 @@ def test_end_to_end(folder: Path) -> None:
     qrels = list(ir.read_trec_qrels("out/test.qrels"))
     for system, values in result["systems"].items():
         theirs = ir.calc_aggregate(
-            [ir.nDCG @ 10, ir.R @ 100, ir.RR @ 10],
-            qrels,
-            ir.read_trec_run(f"out/{system}.run"),
+            [ir.nDCG @ 10, ir.R @ 100, ir.RR @ 10], qrels, ir.read_trec_run(f"out/{system}.run")
         )
         for measure, value in theirs.items():
             assert values[str(measure)] == pytest.approx(value, abs=1e-4), (system, measure)

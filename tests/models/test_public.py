@@ -105,9 +105,7 @@ def onnx_of_inference(folder: Path) -> Path:
     return labelled(folder, NLI)
 
 
-def test_an_onnx_file_of_inference_is_read_in_its_order_and_with_its_labels(
-    tmp_path: Path,
-) -> None:
+def test_an_onnx_file_of_inference_is_read_in_its_order_and_with_its_labels(tmp_path: Path) -> None:
     folder = onnx_of_inference(tmp_path / "org" / "inference")
     verifier = CrossEncoderVerifier(folder)
     check_verifier(verifier, PAIRS)

@@ -97,7 +97,10 @@ class DenseIndex:
                 self.open()  # a writer replaced it meanwhile
                 return
             self._stamp = stamp
-            self._start_tail(stamp.last_key if stamp and self._built is not None else 0)
+            self._last_key = stamp.last_key if stamp and self._built is not None else 0
+            self._sequence = -1
+            self._tail_keys = np.empty(0, dtype=np.int64)
+            self._tail = np.empty((0, self._dim), dtype=np.float32)
         sequence = self._store.sequence
         if sequence != self._sequence:
             self._drop_from_tail(self._store.changes(self._sequence).deleted)
@@ -220,18 +223,15 @@ class DenseIndex:
         """
         queries = np.ascontiguousarray(queries, dtype=np.float32)
         if accepted and accepted.is_small:
-            return _exact(queries, depth, *self._vectors_of(accepted))
+            if self._few is None or self._few[0] is not accepted:
+                self._few = (accepted, *self._store.vectors(accepted.keys(), self._dim))
+            return _exact(queries, depth, *self._few[1:])
         tail = self._search_tail(queries, depth, accepted)
         built = self._search_built(queries, depth, accepted)
         merged = (
             sorted(a + b, key=lambda pair: -pair[1]) for a, b in zip(tail, built, strict=True)
         )
         return [pairs[:depth] for pairs in merged]
-
-    def _vectors_of(self, accepted: Accepted) -> tuple[Keys, Floats]:
-        if self._few is None or self._few[0] is not accepted:
-            self._few = (accepted, *self._store.vectors(accepted.keys(), self._dim))
-        return self._few[1:]
 
     def _search_tail(
         self, queries: Floats, depth: int, accepted: Accepted | None
@@ -277,11 +277,6 @@ class DenseIndex:
             index.cp.min_points_per_centroid = 1  # silences a warning; recall is tested
         index.train(vectors)
         return index
-
-    def _start_tail(self, last_key: int) -> None:
-        self._last_key, self._sequence = last_key, -1
-        self._tail_keys = np.empty(0, dtype=np.int64)
-        self._tail = np.empty((0, self._dim), dtype=np.float32)
 
     def _extend_tail(self) -> None:
         newest = self._store.last_key()

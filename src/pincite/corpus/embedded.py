@@ -232,10 +232,7 @@ class EmbeddedCorpus(Corpus):
             )
 
     def together(
-        self,
-        searches: Sequence[tuple[CorpusRetriever, Sequence[Query]]],
-        n: int,
-        merge: Merge,
+        self, searches: Sequence[tuple[CorpusRetriever, Sequence[Query]]], n: int, merge: Merge
     ) -> list[list[Hit]]:
         asked = [(each, queries, self._encoded(each, queries)) for each, queries in searches]
         with self._current() as generation:

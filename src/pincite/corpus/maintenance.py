@@ -213,11 +213,7 @@ def _derived(generation: Generation, repair: bool, tell: Tell) -> list[Finding]:
 
 
 def _checked(
-    kind: str,
-    generation: Generation,
-    index: LexicalIndex | DenseIndex,
-    repair: bool,
-    tell: Tell,
+    kind: str, generation: Generation, index: LexicalIndex | DenseIndex, repair: bool, tell: Tell
 ) -> list[Finding]:
     remedy = _repair(generation.folder.parent)
 
@@ -367,10 +363,7 @@ def _unfinished_or_new(path: Path, encoder: Encoder | None, index: str) -> Gener
 
 
 def _fill(
-    target: Generation,
-    old: Generation,
-    encode: Encode | None,
-    progress: Callable[[int, int], None],
+    target: Generation, old: Generation, encode: Encode | None, progress: Callable[[int, int], None]
 ) -> None:
     n_documents, n_done = old.store.n_documents(), 0
     with target.indexing_behind():

@@ -188,10 +188,7 @@ class Corpus(ABC):
 
     @abstractmethod
     def together(
-        self,
-        searches: Sequence[tuple["CorpusRetriever", Sequence[Query]]],
-        n: int,
-        merge: Merge,
+        self, searches: Sequence[tuple["CorpusRetriever", Sequence[Query]]], n: int, merge: Merge
     ) -> list[list[Hit]]:
         """For each query what its searches find, `n` hits each, merged; see `ranking.merged`."""
 

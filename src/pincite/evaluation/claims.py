@@ -103,10 +103,7 @@ def predict(path: Path, scorers: Sequence[Scorer], progress: Progress | None = N
 
 
 def predicted(
-    name: str,
-    rows: Sequence[CutRow],
-    scorers: Sequence[Scorer],
-    progress: Progress | None = None,
+    name: str, rows: Sequence[CutRow], scorers: Sequence[Scorer], progress: Progress | None = None
 ) -> Predictions:
     systems: dict[str, Scores] = {}
     for scorer in scorers:

@@ -137,7 +137,7 @@ def measured(
         "n_relevant": len(relevant),
         "n_relevant_not_in_corpus": sum(one is None for one in finder.documents_of(relevant)),
         "systems": {
-            name: search_measures(questions, run_of(each, questions, name, tell))
+            name: search_measures(questions, _run(each, questions, name, tell))
             for name, each in finders(finder, systems or SYSTEMS).items()
         },
     }
@@ -168,7 +168,7 @@ def finders(whole: LiteratureFinder, names: Sequence[str] = SYSTEMS) -> dict[str
     return {name: known[name] for name in known if name in names}
 
 
-def run_of(
+def _run(
     finder: LiteratureFinder, questions: Sequence[Question], name: str, tell: Tell
 ) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}

@@ -204,10 +204,7 @@ def _retrieved(
 
 
 def _verified(
-    claims: Sequence[Claim],
-    fused: list[list[Hit]],
-    pipeline: VerifyPipeline,
-    tell: Tell,
+    claims: Sequence[Claim], fused: list[list[Hit]], pipeline: VerifyPipeline, tell: Tell
 ) -> list[list[Hit]]:
     """Reorder the first `judged` hits like `verify`; the rest follow."""
     ranked = []

@@ -136,9 +136,7 @@ def contrary(log_odds: Floats, supported: Floats | None = None) -> Floats:
 
 
 def features(
-    pairs: Sequence[tuple[Claim, Passage]],
-    log_odds: Floats,
-    seen: Sequence[Contradiction | None],
+    pairs: Sequence[tuple[Claim, Passage]], log_odds: Floats, seen: Sequence[Contradiction | None]
 ) -> Floats:
     """Return (n_pairs, len(FEATURES)) float32, with columns in the order of FEATURES.
 

@@ -140,7 +140,7 @@ def _downloaded(model: str) -> Path:
 
     target = cache_folder() / model
     present = _files(model)
-    layout = _layout(model, present)
+    layout = public.find(model, _said(model, "config.json", present))
     # The int8 file of a public verifier is not the network that its authors measured.
     network = next((name for name in (_ONNX[-1:] if layout else _ONNX) if name in present), None)
     if layout and (network is None or not layout.runs_as_onnx):
@@ -196,15 +196,6 @@ def _said(model: str, name: str, present: Collection[str]) -> dict[str, Any]:
         return {}
     found = json.loads(Path(hf_hub_download(model, name)).read_text(encoding="utf-8"))
     return found if isinstance(found, dict) else {}
-
-
-def _layout(model: str, present: Collection[str]) -> public.Layout | None:
-    from huggingface_hub import hf_hub_download
-
-    if "config.json" not in present:
-        return None
-    config = Path(hf_hub_download(model, "config.json"))
-    return public.find(model, json.loads(config.read_text(encoding="utf-8")))
 
 
 def _downloaded_safetensors(model: str, layout: public.Layout, present: Collection[str]) -> Path:

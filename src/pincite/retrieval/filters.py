@@ -185,9 +185,10 @@ class Filters:
         >>> Filters(published_to="2018").accepts(page)
         False
         """
+        language = (facts.language or "").split("-")[0].lower()
         return (
             (not self.kinds or facts.kind.lower() in self.kinds)
-            and (not self.languages or _language(facts) in self.languages)
+            and (not self.languages or language in self.languages)
             and self._in_time(facts.published)
             and (not self.domains or is_below(facts.url, self.domains))
             and not is_below(facts.url, self.not_domains)
@@ -275,7 +276,3 @@ def _padded(date: str) -> str:
 
 def _host(domain: str) -> str:
     return host_of(domain) if "://" in domain else domain.lower().strip().strip(".")
-
-
-def _language(facts: Facts) -> str:
-    return (facts.language or "").split("-")[0].lower()

@@ -87,11 +87,10 @@ def train_answerer(run: Run[AnswererRecipe], tell: Tell, warn: Warn, progress: P
         )
         resume(trainer, run)
     about = json.loads((run.folder / COUNTS).read_text(encoding="utf-8"))
-    kept = {key: value for key, value in asdict(recipe).items() if key != "prompts"}
     with durable.replacing(run.folder / MODEL) as part:
         trainer.model.save_pretrained(part, save_embedding_layers=False)
         tokenizer.save_pretrained(part)
-        write_card(part, {"kind": "answerer", "base": run.base, **about, "recipe": kept})
+        write_card(part, {"kind": "answerer", "base": run.base, **about, "recipe": asdict(recipe)})
     return run.folder / MODEL
 
 
@@ -148,8 +147,7 @@ def prepared(
             ) from error
         warn(f"skipped: {error}")
 
-    folder = Path(recipe.prompts).expanduser() if recipe.prompts else None
-    templates = Templates.load(recipe.prompt_language, recipe.language, folder)
+    templates = Templates.load(recipe.prompt_language, recipe.language)
     maker = LessonMaker(
         templates, n_tokens, recipe.max_tokens, recipe.seed, special_tokens(tokenizer)
     )

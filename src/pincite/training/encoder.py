@@ -33,7 +33,7 @@ PAIRS = "pairs.jsonl"
 CHECKPOINTS = "checkpoints"
 SAVE_EVERY = 50  # steps
 
-Pair = dict[str, str]  # anchor, positive and, with negatives enabled, negative
+Pair = dict[str, str]  # anchor, positive, negative
 
 
 def train_encoder(run: Run[EncoderRecipe], tell: Tell, warn: Warn, progress: Progress) -> Path:
@@ -130,27 +130,24 @@ def prepared(run: Run[EncoderRecipe], tell: Tell, warn: Warn) -> list[Pair]:
     if kept.exists():
         return [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
     sets = grouped.read_sets(run.data, recipe, warn, read_either)
-    sought = ("support", "partial", "refute") if recipe.refuted else ("support", "partial")
     rows = [
         row
         for wanted in recipe.sets
         for row in sets[wanted.name] * wanted.visits
-        if row.label in sought
+        if row.label in ("support", "partial", "refute")  # refuting evidence is on topic too
     ]
     if not rows:
         raise InputError(
-            f"{run.data} has no row whose evidence is to be found. Expected rows with the label "
-            "support, partial or (if the recipe says refuted = true) refute."
+            f"{run.data} has no row whose evidence should be found. Expected rows with the label "
+            "support, partial or refute."
         )
-    found = _negatives(rows, run, tell) if recipe.negatives else {}
+    found = _negatives(rows, run, tell)
     chance = random.Random(recipe.seed)  # noqa: S311 - a sample, not a secret
     pairs = []
     for row in rows:
-        pair = {"anchor": query_of(row), "positive": _shown(row)}
-        if recipe.negatives:
-            others = found[pair["anchor"]] or [_shown(chance.choice(rows))]
-            pair["negative"] = chance.choice(others)
-        pairs.append(pair)
+        query = query_of(row)
+        negative = chance.choice(found[query] or [_shown(chance.choice(rows))])
+        pairs.append({"anchor": query, "positive": _shown(row), "negative": negative})
     chance.shuffle(pairs)
     durable.write_text(kept, "".join(json.dumps(pair) + "\n" for pair in pairs))
     return pairs

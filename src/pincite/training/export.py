@@ -73,7 +73,12 @@ def _write(model: Any, tokenizer: Any, out: Path, card: dict[str, Any], floats: 
     tokenizer.no_truncation()
     out.mkdir(parents=True, exist_ok=True)
     part = out / "model.onnx.part"
-    graph = (_plain_bert if _is_plain_bert(model.config) else _traced)(model, "labels" in card)
+    head = "labels" in card
+    if _is_plain_bert(model.config):
+        state = {name.removeprefix("bert."): v.numpy() for name, v in model.state_dict().items()}
+        graph = bert_onnx.build(state, model.config.num_attention_heads, head=head)
+    else:
+        graph = _traced(model, head)
     if floats:
         onnx.save(graph, part)
     else:
@@ -92,11 +97,6 @@ def _is_plain_bert(config: Any) -> bool:
         and config.layer_norm_eps == bert_onnx.EPSILON
         and getattr(config, "position_embedding_type", "absolute") == "absolute"
     )
-
-
-def _plain_bert(model: Any, head: bool) -> onnx.ModelProto:
-    state = {name.removeprefix("bert."): v.numpy() for name, v in model.state_dict().items()}
-    return bert_onnx.build(state, model.config.num_attention_heads, head=head)
 
 
 class _OneOutput(torch.nn.Module):  # type: ignore[misc]  # Any to mypy

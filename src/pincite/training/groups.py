@@ -102,10 +102,7 @@ def prepared(
 
 
 def read_sets(
-    data: Path,
-    recipe: Recipe | EncoderRecipe,
-    warn: Warn,
-    read: Read = read_labelled,
+    data: Path, recipe: Recipe | EncoderRecipe, warn: Warn, read: Read = read_labelled
 ) -> dict[str, list[LabelledClaim]]:
     """Read the recipe's sets by name; warns of skipped rows.
 

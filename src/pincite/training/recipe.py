@@ -100,8 +100,6 @@ class EncoderRecipe:
     learning_rate: Number = 2e-5
     warmup: Number = 0.06  # share of the steps over which the rate rises
     weight_decay: Number = 0.01
-    refuted: bool = True  # include refuting evidence, which is on topic too
-    negatives: bool = True  # add a passage of another document, found by words or meaning
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)
@@ -131,7 +129,6 @@ class AnswererRecipe:
     checkpointing: bool = True  # recompute layers to save memory
     prompt_language: Literal["en", "de"] = "en"  # of the prompt's instructions
     language: str = "en"  # of the answers
-    prompts: str = ""  # a folder with your own answer_question.txt
 
 
 def read_recipe(path: Path = SHIPPED) -> Recipe:
