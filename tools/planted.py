@@ -233,7 +233,7 @@ def outcomes(answers: Sequence[Planted], checker: AnswerChecker) -> list[Outcome
     """What the checker says of each answer."""
     found = []
     for answer in answers:
-        checked = checker.checked(cited_sentences(answer.text), answer.references)
+        checked = checker.check(cited_sentences(answer.text), answer.references)
         found.append(Outcome(answer, tuple(checked)))
     return found
 

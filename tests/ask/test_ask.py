@@ -124,7 +124,7 @@ def extractor(verifier: CrossEncoderVerifier, least: float = -4.0) -> Extractor:
 
 
 def check(verifier: CrossEncoderVerifier, text: str, *pmids: int) -> list[Checked]:
-    return AnswerChecker(verifier).checked(cited_sentences(text), references(*pmids))
+    return AnswerChecker(verifier).check(cited_sentences(text), references(*pmids))
 
 
 QUESTION = "Does velorin reduce the number of migraine days?"
@@ -286,7 +286,7 @@ def test_an_uncited_sentence_says_so_or_takes_a_neighbours_reference(
         "Velorin did not reduce the number of migraine days [2]."
     )
     assert check(verifier, text, 11, 12)[1].standing is Standing.UNCITED
-    by_rule = AnswerChecker(verifier, neighbours=True).checked(
+    by_rule = AnswerChecker(verifier, neighbours=True).check(
         cited_sentences(text), references(11, 12)
     )[1]
     assert by_rule.inherited
@@ -300,7 +300,7 @@ def test_a_paper_in_another_language_or_without_text_is_not_checked(
     german = Document("u1", "Titel", "Velorin half.", language="de", meta={"pmid": "1"})
     empty = Document("u2", "Velorin helps", "", language="en", meta={"pmid": "2"})
     given = numbered([FoundDocument(german, (), 0.0), FoundDocument(empty, (), 0.0)])
-    found = AnswerChecker(verifier).checked(cited_sentences("Velorin helps [1][2]."), given)[0]
+    found = AnswerChecker(verifier).check(cited_sentences("Velorin helps [1][2]."), given)[0]
     assert found.standing is Standing.NOT_CHECKED
     assert [verdict.why for verdict in found.verdicts] == [
         "it is in 'de'; the verifier reads en",

@@ -7,7 +7,7 @@ import pytest
 
 from pincite.settings import LEAST_ANSWER
 from pincite.verbs.ask import extract
-from pincite.verbs.ask.extract import Part, Quotable, can_stand_alone, chosen, parts, repeats
+from pincite.verbs.ask.extract import Part, Quotable, can_stand_alone, choose, parts, repeats
 
 
 def quotable(text: str, answers: float, source: int = 0, place: int = 0) -> Quotable:
@@ -24,32 +24,32 @@ BIRDS = "Birds sang in the park every morning."
 def test_the_most_answering_comes_first_and_what_answers_little_not_at_all() -> None:
     given = [quotable(PAIN, 1.0, source=1), quotable(NAUSEA, 2.0, place=3), quotable(BIRDS, -4.0)]
     for order in permutations(given):
-        assert [each.text for each in chosen(order, 5)] == [NAUSEA, PAIN]
+        assert [each.text for each in choose(order, 5)] == [NAUSEA, PAIN]
 
 
 def test_an_answer_is_not_padded() -> None:
     far = [quotable(PAIN, 4.0), quotable(NAUSEA, 4.0 - extract.BEHIND - 0.1)]
-    assert [each.text for each in chosen(far, 5)] == [PAIN]
-    assert chosen([quotable(BIRDS, LEAST_ANSWER - 0.1)], 5) == []
+    assert [each.text for each in choose(far, 5)] == [PAIN]
+    assert choose([quotable(BIRDS, LEAST_ANSWER - 0.1)], 5) == []
 
 
 def test_at_most_so_many() -> None:
     words = ("pain", "nausea", "fever", "sleep")
     seen = [quotable(f"Much less {w} was seen.", 1.0 + n / 10) for n, w in enumerate(words)]
-    assert [each.text for each in chosen(seen, 2)] == [seen[3].text, seen[2].text]
+    assert [each.text for each in choose(seen, 2)] == [seen[3].text, seen[2].text]
 
 
 def test_a_sentence_that_repeats_another_is_left_out() -> None:
     one = quotable(PAIN, 2.0)
     other = quotable("In the treated group, pain fell by 12%.", 1.0, source=1)
-    assert chosen([other, one], 5) == [one]
+    assert choose([other, one], 5) == [one]
 
 
 def test_of_equals_the_one_that_says_something_new_comes_first() -> None:
     first = quotable("Pain fell in women treated with tea.", 2.0)
     same = quotable("Pain fell in women treated with tea by 12% after a year.", 1.5)
     new = quotable("Nausea was rare among all patients seen.", 1.4)
-    assert [each.text for each in chosen([first, same, new], 3)][1] == new.text
+    assert [each.text for each in choose([first, same, new], 3)][1] == new.text
 
 
 @pytest.mark.parametrize("name", ["relevance", "likeness", "of_document", "depth"])

@@ -111,7 +111,7 @@ def test_a_person_may_change_the_readings(corpus: EmbeddedCorpus) -> None:
     ready = pipeline(corpus)
     found = ready.interpretation("The bridge should stand.")
     assert [str(r.kind) for r in found.readings] == ["normative"]
-    own = readings.of_user("The harbour bridge was built of granite.")
+    own = readings.user_reading("The harbour bridge was built of granite.")
     changed = replace(found, readings=tuple(readings.numbered([*found.readings, own])))
     normative, mine = ready.check("The bridge should stand.", changed).results
     assert (normative.weight.outcome, normative.items) == (Outcome.NOT_JUDGED, ())

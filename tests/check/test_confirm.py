@@ -19,7 +19,7 @@ from pincite.notes import Note
 from pincite.settings import ChatSettings, CheckSettings, Settings
 from pincite.types import Claim, Evidence, Failed, Passage, Span
 from pincite.verbs.check.confirm import ModelJudge, VerifierJudge
-from pincite.verbs.check.readings import ModelInterpreter, by_rules
+from pincite.verbs.check.readings import ModelInterpreter, interpret_by_rules
 from pincite.verbs.check.report import Reading
 
 KEY = "sk-very-secret"
@@ -297,7 +297,7 @@ def test_the_laws_of_interpreters(server: Server) -> None:
     server.by_request = Model()
     statements = ["The bridge is of stone.", "", "Holm says that it rains."]
     for statement in statements:
-        check_interpretation(by_rules(statement))
+        check_interpretation(interpret_by_rules(statement))
         check_interpretation(interpreter_of(server).interpret(statement))
 
 
@@ -308,14 +308,14 @@ def test_german_prompts_have_every_step() -> None:
     german, english = Templates.load("de", "fr"), Templates.load("en", "fr")
     assert german.texts.keys() == english.texts.keys()
     assert german.language == "Französisch"
-    assert "auf Französisch" in german.filled("negate_claim", statement="x")[0]
+    assert "auf Französisch" in german.fill("negate_claim", statement="x")[0]
     assert german.fingerprint != english.fingerprint
 
 
 def test_a_prompt_can_be_replaced(tmp_path: Any) -> None:
     (tmp_path / "negate_claim.txt").write_text("[system]\nShort.\n\n[user]\nDeny {statement}!\n")
     templates = Templates.load("en", "en", tmp_path)
-    system, user = templates.filled("negate_claim", statement="It is so.")
+    system, user = templates.fill("negate_claim", statement="It is so.")
     assert system.startswith("Short.\nWhat stands between <data")
     assert user.startswith("Deny <data ")
     assert templates.fingerprint != Templates.load("en", "en").fingerprint

@@ -10,8 +10,8 @@ from pincite.verbs.check.readings import (
     is_question,
     kind_of,
     negation,
-    of_user,
     readings,
+    user_reading,
 )
 
 
@@ -209,7 +209,7 @@ def test_negation(text: str, denied: str) -> None:
 
 
 def test_a_reading_of_a_person() -> None:
-    reading = of_user("  The mill  is closed. ")
+    reading = user_reading("  The mill  is closed. ")
     assert (reading.text, reading.origin) == ("The mill is closed.", "user")
     assert reading.negation == "The mill is not closed."
 

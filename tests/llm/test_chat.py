@@ -23,7 +23,7 @@ from pincite.errors import (
     ServerRefused,
     ServerUnreachable,
 )
-from pincite.llm.chat import ChatClient, Dialect, Streamed, guided
+from pincite.llm.chat import ChatClient, Dialect, Streamed, guidance_fields
 from pincite.llm.client import Limits
 from pincite.settings import ChatSettings
 
@@ -338,8 +338,8 @@ def test_guidance_as_each_server_wants_it(
 
 def test_what_a_server_cannot_enforce_is_said_at_once() -> None:
     with pytest.raises(ConfigError, match=r"'regex'.*'openai'.*one of: json, prompted"):
-        guided(RULES["regex"], "openai")
-    assert guided(None, "openai") == {}
+        guidance_fields(RULES["regex"], "openai")
+    assert guidance_fields(None, "openai") == {}
 
 
 def test_a_reply_that_repeats_the_key(server: Server) -> None:

@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.completions import Completion, TokenChoice
-from pincite.llm.replies import json_in, label_in, label_probabilities, listed, statement_in
+from pincite.llm.replies import (
+    first_json,
+    label_probabilities,
+    parse_label,
+    parse_list,
+    parse_statement,
+)
 
 ABC = ["A", "B", "C"]
 
@@ -34,7 +40,7 @@ ABC = ["A", "B", "C"]
     ],
 )
 def test_a_choice_is_understood(reply: str) -> None:
-    assert label_in(reply, ABC) == "B"
+    assert parse_label(reply, ABC) == "B"
 
 
 @pytest.mark.parametrize(
@@ -53,7 +59,7 @@ def test_a_choice_is_understood(reply: str) -> None:
     ],
 )
 def test_what_is_no_choice_is_none(reply: str) -> None:
-    assert label_in(reply, ABC) is None
+    assert parse_label(reply, ABC) is None
 
 
 @pytest.mark.parametrize(
@@ -74,7 +80,7 @@ def test_what_is_no_choice_is_none(reply: str) -> None:
     ],
 )
 def test_lists(reply: str, expected: list[str] | None) -> None:
-    assert listed(reply) == expected
+    assert parse_list(reply) == expected
 
 
 @pytest.mark.parametrize(
@@ -89,7 +95,7 @@ def test_lists(reply: str, expected: list[str] | None) -> None:
     ],
 )
 def test_one_statement(reply: str, expected: str | None) -> None:
-    assert statement_in(reply, "negation") == expected
+    assert parse_statement(reply, "negation") == expected
 
 
 def tokens(*texts: str, at: int, top: Sequence[tuple[str, float]]) -> Completion:
@@ -139,8 +145,8 @@ def test_what_has_no_readable_probabilities_is_none_never_zero() -> None:
 
 @given(st.text(max_size=300))
 def test_any_text_can_be_read(text: str) -> None:
-    assert label_in(text, ABC) in (*ABC, None)
-    found = listed(text)
+    assert parse_label(text, ABC) in (*ABC, None)
+    found = parse_list(text)
     assert found is None or all(found)
-    statement_in(text, "negation")
-    json_in(text)
+    parse_statement(text, "negation")
+    first_json(text)

@@ -73,7 +73,7 @@ def test_log_probabilities(real_server: RealServer, dialect: Dialect) -> None:
 def test_a_schema_is_kept_to(real_server: RealServer, dialect: Dialect) -> None:
     rule = Guidance("json", json.dumps(SCHEMA))
     reply = said(real_server, replace(ASKED, guidance=rule, max_tokens=120), dialect)
-    claims = json.loads(reply.text)["claims"] if reply.complete else replies.listed(reply.text)
+    claims = json.loads(reply.text)["claims"] if reply.complete else replies.parse_list(reply.text)
     assert claims is None or len(claims) <= 2
 
 
@@ -82,10 +82,10 @@ def test_a_choice_is_one_of_the_labels(real_server: RealServer, kind: str) -> No
     """As `check` asks: the answer's own token is found, though the server leaves a fence out."""
     rule = guidance_for("json" if kind == "json" else "grammar", "ABC")
     reply = said(real_server, replace(ASKED, guidance=rule, max_tokens=60, top_logprobs=20))
-    chosen = replies.label_in(reply.text, "ABC")
+    chosen = replies.parse_label(reply.text, "ABC")
     assert chosen in ("A", "B", "C")
     whole = "".join(token.token for token in reply.tokens)
-    assert replies.label_in(whole, "ABC") == chosen
+    assert replies.parse_label(whole, "ABC") == chosen
 
 
 def test_what_it_does_not_enforce_is_said_before_it_is_asked(real_server: RealServer) -> None:

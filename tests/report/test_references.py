@@ -88,10 +88,12 @@ def csl_read(text: str) -> list[dict[str, Any]]:
 
 
 def test_the_references_that_sentences_name() -> None:
-    used = bibliography.used(everything())
+    used = bibliography.cited_references(everything())
     assert [r.ref_id for r in used] == ["11111111", "22222222", "33333333", "44444444"]
-    assert bibliography.used(answer_report(broken_off())) == []
-    assert bibliography.used(answer_report(extract(), extract())) == list(extract().references)
+    assert bibliography.cited_references(answer_report(broken_off())) == []
+    assert bibliography.cited_references(answer_report(extract(), extract())) == list(
+        extract().references
+    )
 
 
 def test_nothing_of_nothing() -> None:
@@ -207,7 +209,7 @@ def test_braces_are_balanced_whatever_a_title_holds(title: str) -> None:
     ],
 )
 def test_names(stated: str, names: list[CslName] | str) -> None:
-    found, _ = bibliography.authors_of({"author": stated})
+    found, _ = bibliography.parse_authors({"author": stated})
     if isinstance(names, str):
         wanted = [name for name in names.split("|") if name]
         assert [name["family"] for name in found][: len(wanted)] == wanted
@@ -226,12 +228,12 @@ def test_names(stated: str, names: list[CslName] | str) -> None:
     ],
 )
 def test_the_first_names(stated: str, line: str) -> None:
-    assert bibliography.first_of({"authors": stated}) == line
+    assert bibliography.short_authors({"authors": stated}) == line
 
 
 def test_a_group_stays_whole() -> None:
     meta = {"authors": "Holm, Ida; Study Group, Denmark", "groups": "Study Group, Denmark"}
-    assert bibliography.authors_of(meta)[0][1] == {"literal": "Study Group, Denmark"}
+    assert bibliography.parse_authors(meta)[0][1] == {"literal": "Study Group, Denmark"}
 
 
 def test_more_authors_are_told_of() -> None:
@@ -312,7 +314,7 @@ def test_links_lead_nowhere_else(meta: dict[str, str]) -> None:
 
 
 def test_snapshots(snapshot: SnapshotAssertion) -> None:
-    given = bibliography.used(everything())
+    given = bibliography.cited_references(everything())
     assert bibliography.to_bibtex(given) == snapshot(name="bibtex")
     assert bibliography.to_ris(given) == snapshot(name="ris")
     assert bibliography.to_csl(given) == snapshot(name="csl")

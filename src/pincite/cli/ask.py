@@ -103,7 +103,7 @@ def deliver(
 
     from pincite.verbs.ask import bibliography, render, terminal
 
-    used = bibliography.used(report)
+    used = bibliography.cited_references(report)
     writers = {
         "json": report.to_json,
         "html": lambda: render.to_html(report),

@@ -181,7 +181,7 @@ def _apply(line: str, kept: list[Reading], language: str) -> bool:
 
     head, _, text = line.partition(" ")
     if head == "+" and text.strip():
-        kept.append(readings.of_user(text, language))
+        kept.append(readings.user_reading(text, language))
         return True
     number = head.lstrip("-")
     if not number.isdecimal() or not 1 <= int(number) <= len(kept):
@@ -190,6 +190,6 @@ def _apply(line: str, kept: list[Reading], language: str) -> bool:
         del kept[int(number) - 1]
         return True
     if head == number and text.strip():
-        kept[int(number) - 1] = readings.of_user(text, language)
+        kept[int(number) - 1] = readings.user_reading(text, language)
         return True
     return False

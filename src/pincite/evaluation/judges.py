@@ -11,7 +11,7 @@ from pincite.errors import InputError
 from pincite.evaluation import files
 from pincite.evaluation.claims import Predictions
 from pincite.judgement.fusion import Judged
-from pincite.llm.calls import all_at_once
+from pincite.llm.calls import run_concurrently
 from pincite.llm.judge import Judge
 from pincite.types import Claim, Document, Failed, Opinion, Verdict
 
@@ -27,7 +27,7 @@ def asked(
     def ask(row: LabelledClaim) -> Opinion | Failed:
         return judge.opinion(Claim(row.row_id, row.claim), [Document("", "", row.evidence)])
 
-    said = all_at_once([partial(ask, row) for row in rows], at_once, judge.calls, tell)
+    said = run_concurrently([partial(ask, row) for row in rows], at_once, judge.calls, tell)
     found = {
         row.row_id: opinion.verdict
         for row, opinion in zip(rows, said, strict=True)

@@ -293,7 +293,7 @@ class ReplyCache(Mapping[str, Completion]):
 # ── Concurrent calls ─────────────────────────────────────────────────────────────────────────────
 
 
-def all_at_once(
+def run_concurrently(
     tasks: Sequence[Callable[[], T]],
     at_once: int,
     calls: Calls,
@@ -319,7 +319,7 @@ def all_at_once(
     return [None if future.cancelled() else future.result() for future in futures]
 
 
-def in_calls(on_progress: Progress | None, n_calls: int) -> Progress | None:
+def scaled_progress(on_progress: Progress | None, n_calls: int) -> Progress | None:
     if on_progress is None:
         return None
     return lambda done, total: on_progress(done * n_calls, total * n_calls)

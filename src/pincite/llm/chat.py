@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from pincite.completions import Completion, Guidance, Prompt, TokenChoice
 from pincite.errors import BadReply, ConfigError, ServerError, ServerRefused, ServerUnreachable
-from pincite.llm.client import EVENTS, SHOWN, Call, Client, Limits, Retry, checked_url, error_of
+from pincite.llm.client import EVENTS, SHOWN, Call, Client, Limits, Retry, check_url, error_of
 
 if TYPE_CHECKING:
     import httpx2
@@ -36,7 +36,7 @@ THINK, THOUGHT = "<think>", "</think>"  # around a reasoning model's thoughts
 # ── Guided replies ───────────────────────────────────────────────────────────────────────────────
 
 
-def checked_guidance(kind: str, dialect: str) -> None:
+def check_guidance(kind: str, dialect: str) -> None:
     """Raise ConfigError if servers of this dialect do not enforce this kind of rule."""
     if kind != "prompted" and kind not in ENFORCED[dialect]:
         can = ", ".join((*ENFORCED[dialect], "prompted"))
@@ -63,15 +63,15 @@ def guidance_for(kind: GuidanceKind, labels: Sequence[str]) -> Guidance | None:
     return None
 
 
-def guided(guidance: Guidance | None, dialect: str) -> dict[str, Any]:
+def guidance_fields(guidance: Guidance | None, dialect: str) -> dict[str, Any]:
     """Return the request fields that make a server enforce the rule.
 
-    >>> guided(Guidance("grammar", 'root ::= "A" | "B"'), "llamacpp")
+    >>> guidance_fields(Guidance("grammar", 'root ::= "A" | "B"'), "llamacpp")
     {'grammar': 'root ::= "A" | "B"'}
     """
     if guidance is None:
         return {}
-    checked_guidance(guidance.kind, dialect)
+    check_guidance(guidance.kind, dialect)
     kind, rule = guidance
     if kind == "json":
         schema = {"name": "reply", "schema": json.loads(rule), "strict": True}
@@ -187,7 +187,7 @@ class ChatClient(Client):
         dialect: Dialect = "openai",
     ) -> None:
         """`url`: up to `/v1`; `key`: "" if the server needs none."""
-        super().__init__(checked_url(url, "chat.url", KEY_VARIABLE), key, limits)
+        super().__init__(check_url(url, "chat.url", KEY_VARIABLE), key, limits)
         if not model:
             raise ConfigError(
                 "chat.model is empty; expected the name of one of the server's models."
@@ -312,7 +312,7 @@ class ChatClient(Client):
             fields["seed"] = prompt.seed
         if prompt.top_logprobs:
             fields |= {"logprobs": True, "top_logprobs": prompt.top_logprobs}
-        fields |= guided(prompt.guidance, self._dialect)
+        fields |= guidance_fields(prompt.guidance, self._dialect)
         named = {names.get(name, name): value for name, value in fields.items()}
         return {name: value for name, value in named.items() if name}
 

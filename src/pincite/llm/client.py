@@ -298,13 +298,13 @@ def _shut(connection: socket.socket) -> None:
         connection.shutdown(socket.SHUT_RDWR)
 
 
-def checked_url(url: str, setting: str, variable: str) -> str:
+def check_url(url: str, setting: str, variable: str) -> str:
     """Return the address without a trailing slash; `setting` and `variable` are for messages.
 
     Raises:
         ConfigError: It is not an http address, or has credentials, a query or a fragment.
 
-    >>> checked_url("http://localhost:8080/v1/", "chat.url", "PINCITE_CHAT_KEY")
+    >>> check_url("http://localhost:8080/v1/", "chat.url", "PINCITE_CHAT_KEY")
     'http://localhost:8080/v1'
     """
     try:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pincite.errors import BadReply, ServerRefused
 from pincite.llm.chat import EMBEDDINGS_KEY_VARIABLE
-from pincite.llm.client import SHOWN, Call, Client, Limits, checked_url
+from pincite.llm.client import SHOWN, Call, Client, Limits, check_url
 from pincite.protocols import Floats
 
 # Six attempts give a server that restarts in the middle of a large corpus half a minute; 2,048
@@ -40,7 +40,7 @@ class ServedEncoder(Client):
         """`url`: up to `/v1`, or TEI's ending in `/embed`; `prefixes`: of queries, of passages."""
         self._is_tei = url.rstrip("/").endswith("/embed")
         self._path = "" if self._is_tei else "/embeddings"
-        address = checked_url(url, self._setting, EMBEDDINGS_KEY_VARIABLE)
+        address = check_url(url, self._setting, EMBEDDINGS_KEY_VARIABLE)
         super().__init__(address, key, limits or LIMITS)
         self._model, self._batch = model, batch
         self._prefixes = dict(zip(("query", "passage"), prefixes, strict=True))

@@ -13,8 +13,8 @@ from typing import Any
 
 from pincite.completions import Completion, Guidance, Prompt
 from pincite.judgement.fusion import CAUTIOUS, fused_evidence
-from pincite.llm.calls import Calls, all_at_once, tokens_of
-from pincite.llm.replies import json_in
+from pincite.llm.calls import Calls, run_concurrently, tokens_of
+from pincite.llm.replies import first_json
 from pincite.llm.templates import Templates
 from pincite.protocols import Verifier
 from pincite.retrieval import cascade
@@ -64,7 +64,7 @@ class Judge:
         most_tokens = self.source_tokens // max(1, len(sources))
         texts = [excerpt(claim.text, source, most_tokens) for source in sources]
         place = " › ".join(filter(None, (claim.title, *claim.section)))
-        system, user = self.templates.filled(
+        system, user = self.templates.fill(
             STEP,
             context=f"{place}\n{claim.before}".strip() or "–",
             statement=claim.text,
@@ -110,7 +110,7 @@ class WithSecondOpinion:
             n for n, e in enumerate(evidence) if self.every or low <= e.prob_supported <= high
         ]
         tasks = [partial(self._opinion, *pairs[n]) for n in unsure]
-        opinions = all_at_once(tasks, self.at_once, self.judge.calls)
+        opinions = run_concurrently(tasks, self.at_once, self.judge.calls)
         if self.judge.calls.stopped:
             raise KeyboardInterrupt
         for n, opinion in zip(unsure, opinions, strict=True):
@@ -142,7 +142,7 @@ def excerpt(claim: str, source: Document, most_tokens: int) -> str:
 
 def _read(reply: Completion, claim: str, sources: Sequence[str]) -> dict[str, Any] | None:
     """Return the checked fields of an opinion in a reply; None if it cannot be read."""
-    fields = json_in(reply.text)
+    fields = first_json(reply.text)
     if not isinstance(fields, dict) or fields.get("verdict") not in list(Verdict):
         return None
     quotes = _texts(fields.get("quotes"))[:MOST_QUOTES]

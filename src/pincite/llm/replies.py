@@ -25,10 +25,10 @@ _ANSWER = (
 )
 
 
-def json_in(text: str) -> Any:
+def first_json(text: str) -> Any:
     r"""Return the first JSON object or array in a text; None if there is none.
 
-    >>> json_in('Sure! ```json\n{"answer":"B"}\n``` I hope that helps.')
+    >>> first_json('Sure! ```json\n{"answer":"B"}\n``` I hope that helps.')
     {'answer': 'B'}
     """
     return next(_jsons(text), None)
@@ -46,7 +46,7 @@ def _jsons(text: str) -> Iterator[Any]:
         yield value
 
 
-def listed(text: str, key: str = "claims") -> list[str] | None:
+def parse_list(text: str, key: str = "claims") -> list[str] | None:
     """Return the distinct statements that a reply lists, in order; None if it lists none.
 
     Reads an object with the key or with one list, an array, or bulleted or numbered lines.
@@ -86,9 +86,9 @@ def _each_once(texts: Sequence[str]) -> list[str]:
     return list(distinct.values())
 
 
-def statement_in(text: str, key: str) -> str | None:
+def parse_statement(text: str, key: str) -> str | None:
     """Return the only statement of a reply: an object's text, or the reply as one line."""
-    value = json_in(text)
+    value = first_json(text)
     if isinstance(value, dict):
         content = value.get(key, value)
         statement = content if isinstance(content, str) else _text_of(content)
@@ -100,7 +100,7 @@ def statement_in(text: str, key: str) -> str | None:
 # ── Multiple choice ──────────────────────────────────────────────────────────────────────────────
 
 
-def label_place(text: str, labels: Sequence[str]) -> Span | None:
+def find_label(text: str, labels: Sequence[str]) -> Span | None:
     """Find where a reply names its choice; None if it names none, or several."""
     one = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
     # Match "Answer" in any case, but the label exactly: "Answer: a bridge" does not choose "A".
@@ -114,9 +114,9 @@ def label_place(text: str, labels: Sequence[str]) -> Span | None:
     return None
 
 
-def label_in(text: str, labels: Sequence[str]) -> str | None:
+def parse_label(text: str, labels: Sequence[str]) -> str | None:
     """Return the label that a reply chooses; None if it is unreadable."""
-    place = label_place(text, labels)
+    place = find_label(text, labels)
     return place.of(text) if place else None
 
 
@@ -129,7 +129,7 @@ def label_probabilities(reply: Completion, labels: Sequence[str]) -> dict[str, f
     whole = "".join(choice.token for choice in reply.tokens)
     thoughts = re.match(r"\s*<think>.*?</think>", whole, re.DOTALL)
     n_thoughts = thoughts.end() if thoughts else 0
-    place = label_place(whole[n_thoughts:], labels)
+    place = find_label(whole[n_thoughts:], labels)
     if place is None:
         return None
     at, start = place.start + n_thoughts, 0

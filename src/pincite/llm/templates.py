@@ -80,7 +80,7 @@ class Templates:
         own = frozenset(n for n in VARIABLES if folder and (folder / f"{n}.txt").is_file())
         return cls(texts, options, names.get(language, language), f"{prompts}-{digest}", own)
 
-    def filled(self, step: str, **values: str) -> tuple[str, str]:
+    def fill(self, step: str, **values: str) -> tuple[str, str]:
         known_values = {"language": self.language, **values}
 
         def put(match: re.Match[str]) -> str:

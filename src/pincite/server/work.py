@@ -364,7 +364,7 @@ def _readings(body: CheckRequest, settings: Settings) -> Interpretation | None:
     given = []
     for each in body.readings:
         kind = StatementType(each.kind) if each.kind else None
-        reading = readings.of_user(each.text, settings.language, kind)
+        reading = readings.user_reading(each.text, settings.language, kind)
         if each.negation:
             reading = dataclasses.replace(reading, negation=each.negation)
         given.append(reading)

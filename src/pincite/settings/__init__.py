@@ -19,8 +19,8 @@ from pincite.judgement.confirmation import THRESHOLD, StatementType
 from pincite.judgement.references import CONTRADICTED_FROM, SUPPORTED_FROM
 from pincite.llm import chat
 from pincite.llm.calls import Budget
-from pincite.llm.chat import Dialect, GuidanceKind, checked_guidance
-from pincite.llm.client import checked_url
+from pincite.llm.chat import Dialect, GuidanceKind, check_guidance
+from pincite.llm.client import check_url
 from pincite.llm.replies import are_labels
 from pincite.llm.templates import VARIABLES
 from pincite.models import weights
@@ -82,7 +82,7 @@ class ModelSettings:
     def __post_init__(self) -> None:
         for name in (self.encoder, *self.encoders):
             if found := weights.served(name):
-                checked_url(found.url, "models.encoder", chat.EMBEDDINGS_KEY_VARIABLE)
+                check_url(found.url, "models.encoder", chat.EMBEDDINGS_KEY_VARIABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +275,7 @@ class ChatSettings:
 
     def __post_init__(self) -> None:
         if self.url:
-            checked_url(self.url, "chat.url", chat.KEY_VARIABLE)
+            check_url(self.url, "chat.url", chat.KEY_VARIABLE)
         _ = self.models_of_steps
         _ = self.tokens_of_steps
 
@@ -332,7 +332,7 @@ class JudgeSettings:
 
     def __post_init__(self) -> None:
         if self.url:
-            checked_url(self.url, "judge.url", chat.JUDGE_KEY_VARIABLE)
+            check_url(self.url, "judge.url", chat.JUDGE_KEY_VARIABLE)
         if self.url and not self.model:
             raise ConfigError("judge.url is set; expected judge.model too.")
         if self.low > self.high:
@@ -473,7 +473,7 @@ class Settings:
     def __post_init__(self) -> None:
         schema.check(self)
         if self.check.confirmation == "model":
-            checked_guidance(self.check.guidance, self.chat.dialect)
+            check_guidance(self.check.guidance, self.chat.dialect)
         asked = self.check.asks_a_model or self.ask.answer == "model"
         if asked and not (self.chat.url and self.chat.model):
             what = "A language model is to interpret, confirm or answer"

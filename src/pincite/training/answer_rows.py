@@ -240,7 +240,7 @@ def lesson_of(row: Row, places: Sequence[int], templates: Templates) -> Lesson:
         abstract(number, each.ref_id, each.title, each.text)
         for number, each in enumerate((row.abstracts[place] for place in places), 1)
     ]
-    system, user = templates.filled(STEP, question=row.question, abstracts="\n\n".join(blocks))
+    system, user = templates.fill(STEP, question=row.question, abstracts="\n\n".join(blocks))
     now = {str(place + 1): number for number, place in enumerate(places, 1)}
     parts, at = [], 0
     for mark in citation_marks.marks(row.answer):

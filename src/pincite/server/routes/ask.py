@@ -25,9 +25,9 @@ from pincite.verbs.ask.report import Answer, AnswerReport, Checked
 
 pages = Router(include_in_schema=False)
 WRITERS: dict[str, Callable[[AnswerReport], str]] = {
-    "bib": lambda report: bibliography.to_bibtex(bibliography.used(report)),
-    "ris": lambda report: bibliography.to_ris(bibliography.used(report)),
-    "csl.json": lambda report: bibliography.to_csl(bibliography.used(report)),
+    "bib": lambda report: bibliography.to_bibtex(bibliography.cited_references(report)),
+    "ris": lambda report: bibliography.to_ris(bibliography.cited_references(report)),
+    "csl.json": lambda report: bibliography.to_csl(bibliography.cited_references(report)),
     "md": render.to_markdown,
     "html": render.to_html,
 }

@@ -53,7 +53,7 @@ class AnswerChecker:
     # Verdicts by text and ref_id.
     _known: dict[tuple[str, str], ReferenceVerdict] = field(default_factory=dict)
 
-    def checked(
+    def check(
         self, sentences: Sequence[Sentence], references: Sequence[Reference]
     ) -> list[Checked]:
         ids = {reference.ref_id: reference.number for reference in references}
@@ -152,7 +152,7 @@ class AnswerChecker:
         return Checked(sentence, tuple(verdicts), together, inherited, tuple(notes))
 
 
-def copied(sentence: Sentence, reference: Reference, span: Span, score: float) -> Checked:
+def copied_sentence(sentence: Sentence, reference: Reference, span: Span, score: float) -> Checked:
     """Build a sentence copied from `span` of its reference; `score` is the log-odds it answers."""
     document = reference.document
     near = around(document, span)
@@ -192,7 +192,7 @@ class Repairer:
     language: str = "en"
     prompt_tokens: int = 6000  # of the whole prompt
 
-    def repaired(self, answer: Answer, checker: AnswerChecker) -> Answer:
+    def repair(self, answer: Answer, checker: AnswerChecker) -> Answer:
         texts, dropped, changes = list[str](), list[Checked](), list[Change]()
         for checked in answer.sentences:
             if checked.standing is Standing.CONTRADICTED:
@@ -208,7 +208,7 @@ class Repairer:
         return replace(
             answer,
             text=text,
-            sentences=tuple(checker.checked(sentences, answer.references)),
+            sentences=tuple(checker.check(sentences, answer.references)),
             dropped=tuple(dropped),
             changes=tuple(changes),
         )
@@ -225,7 +225,7 @@ class Repairer:
             return Change(checked, "", (_SILENT, *as_written(after.detail)))
         marks = "".join(f"[{v.number}]" for v in checked.verdicts if v.number)
         proposed = f"{after.rstrip('.')} {marks}."
-        rechecked = checker.checked(
+        rechecked = checker.check(
             citation_marks.cited_sentences(proposed, self.language), references
         )
         if all(each.standing is Standing.SUPPORTED for each in rechecked):
@@ -235,7 +235,7 @@ class Repairer:
     def _rewritten(self, checked: Checked, calls: Calls, templates: Templates) -> str | Failed:
         texts = [v.evidence.passage.text for v in checked.verdicts if v.evidence]
         while texts:
-            system, user = templates.filled(
+            system, user = templates.fill(
                 REWRITE, statement=checked.sentence.text, evidence_item="\n\n".join(texts)
             )
             if tokens_of(system + user) + CHAT_TOKENS <= self.prompt_tokens:

@@ -46,10 +46,10 @@ MOST_WORDS = 6  # in a person's name; anything longer is a group or a sentence
 CslName: TypeAlias = dict[str, str]  # family, given and suffix; or literal for a name kept whole
 
 
-def authors_of(meta: Mapping[str, str]) -> tuple[list[CslName], bool]:
+def parse_authors(meta: Mapping[str, str]) -> tuple[list[CslName], bool]:
     """Parse the authors that the metadata names; also returns whether there are more ("et al.").
 
-    >>> authors_of({"author": "I. Holm and P. van Berg et al."})
+    >>> parse_authors({"author": "I. Holm and P. van Berg et al."})
     ([{'family': 'Holm', 'given': 'I.'}, {'family': 'van Berg', 'given': 'P.'}], True)
     """
     stated = meta.get("authors") or meta.get("author") or ""
@@ -63,13 +63,13 @@ def authors_of(meta: Mapping[str, str]) -> tuple[list[CslName], bool]:
     return names, text != stated
 
 
-def first_of(meta: Mapping[str, str]) -> str:
+def short_authors(meta: Mapping[str, str]) -> str:
     """Format the authors for a reference list: "Holm IM, Berg P, et al.".
 
-    >>> first_of({"authors": "Holm, Ida Marie; Berg, Per; Dam, Bo; Lund, Eva"})
+    >>> short_authors({"authors": "Holm, Ida Marie; Berg, Per; Dam, Bo; Lund, Eva"})
     'Holm IM, Berg P, Dam B, et al.'
     """
-    names, more = authors_of(meta)
+    names, more = parse_authors(meta)
     shown = [_short(name) for name in names[:MOST_SHOWN]]
     if more or len(names) > MOST_SHOWN:
         shown.append("et al.")
@@ -264,7 +264,7 @@ def _entry(reference: Reference) -> Entry:
     if meta.get("journal") or meta.get("book"):
         kind = "article-journal" if meta.get("journal") else "chapter"
     keywords = f"{meta.get('keywords', '')}{SEPARATOR}{meta.get('mesh', '')}".split(SEPARATOR)
-    (authors, more), date = authors_of(meta), cited_date(document.published, meta)
+    (authors, more), date = parse_authors(meta), cited_date(document.published, meta)
     mark, notices = RETRACTIONS[reference.retraction], meta.get("notices", "")
     note = f"{mark}: {notices}" if mark and notices else mark
     fields = {
@@ -360,7 +360,7 @@ _WORD = re.compile(r"([\s(\[\"“]*)(.*?)([\s,.:;?!)\]\"”]*)", re.DOTALL)  # w
 _SAFE_IN_URL = "!#$%&'()*+,-./:;=?@[]_~"
 
 
-def used(report: AnswerReport) -> list[Reference]:
+def cited_references(report: AnswerReport) -> list[Reference]:
     """Return the references that sentences cite, each once, in the report's order."""
     by_id: dict[str, Reference] = {}
     for answer in report.answers:

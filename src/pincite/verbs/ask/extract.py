@@ -286,7 +286,7 @@ def unlabelled(sentence: str) -> str:
     return " ".join(words[n_label:])
 
 
-def chosen(
+def choose(
     candidates: Sequence[Quotable], most: int, least: float = LEAST_ANSWER
 ) -> list[Quotable]:
     """Choose up to `most` sentences that answer the question without repetition, best first.
@@ -364,7 +364,7 @@ class Extractor:
             read = partial(quotable, question, source, reference, most)
             candidates += containment.attempted(read, skipped)
         read_ones = self._read(question, references, candidates, failures)
-        return chosen(read_ones, self.sentences, self.least), failures
+        return choose(read_ones, self.sentences, self.least), failures
 
     def _read(
         self,

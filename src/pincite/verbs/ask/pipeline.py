@@ -20,7 +20,7 @@ from pincite.text import citation_marks
 from pincite.text import words as wording
 from pincite.text.passages import passages
 from pincite.types import Document, Hit, Passage, Span
-from pincite.verbs.ask.answer_check import AnswerChecker, Repairer, copied
+from pincite.verbs.ask.answer_check import AnswerChecker, Repairer, copied_sentence
 from pincite.verbs.ask.extract import Extractor
 from pincite.verbs.ask.questions import plainer, unanswered_terms
 from pincite.verbs.ask.report import WHOLE, Answer, Checked, Reference, Searched, fault
@@ -127,7 +127,7 @@ class AskPipeline:
             [(quote.text, new[number]) for quote, number in zip(quotes, cited, strict=True)]
         )
         checked = [
-            copied(sentence, ordered[new[number] - 1], quote.span, quote.answers)
+            copied_sentence(sentence, ordered[new[number] - 1], quote.span, quote.answers)
             for sentence, quote, number in zip(sentences, quotes, cited, strict=True)
         ]
         if on_sentence:
@@ -164,7 +164,7 @@ class AskPipeline:
             n_ready = len(sentences if last else sentences[: -1 - self.checker.neighbours])
             if n_ready > n_verified:
                 complete = sentences if last else sentences[:-1]
-                for checked in self.checker.checked(complete, ordered)[n_verified:n_ready]:
+                for checked in self.checker.check(complete, ordered)[n_verified:n_ready]:
                     on_sentence(checked)
                 n_verified = n_ready
 
@@ -189,7 +189,7 @@ class AskPipeline:
         answer = replace(
             silent,
             text=text,
-            sentences=tuple(self.checker.checked(sentences, references)),
+            sentences=tuple(self.checker.check(sentences, references)),
             references=tuple(references),
             abstained_coded=(),
             cut=ending.cut,
@@ -198,7 +198,7 @@ class AskPipeline:
         )
         if self.repairer is None:
             return answer
-        repaired = partial(self.repairer.repaired, answer, self.checker)
+        repaired = partial(self.repairer.repair, answer, self.checker)
         return containment.attempted(repaired, lambda why: replace(answer, failure=fault(why)))
 
 

@@ -13,7 +13,7 @@ from pincite.report.cells import safe_link
 from pincite.types import Document, Evidence, Span
 from pincite.verbs.ask import bibliography
 from pincite.verbs.ask import wording as ask_wording
-from pincite.verbs.ask.report import Answer, AnswerReport, Checked, Reference, shown
+from pincite.verbs.ask.report import Answer, AnswerReport, Checked, Reference, render_parts
 
 MOST_TEXT = 6000  # characters of a text that is shown whole: abstracts are, papers are not
 TONES = {  # by sentence standing; CSS classes
@@ -62,7 +62,7 @@ def to_markdown(report: AnswerReport, template: Path | None = None) -> str:
         }
         return templates.markdown(template, values, shipped="ask.md.j2")
 
-    return "\n\n".join(shown(filled, answer) for answer in report.answers)
+    return "\n\n".join(render_parts(filled, answer) for answer in report.answers)
 
 
 def views(
@@ -73,7 +73,7 @@ def views(
     `with_texts`: whether references include the beginning of their texts.
     """
     view = partial(_view, say=words.say, with_texts=with_texts)
-    return [shown(view, answer) for answer in answers]
+    return [render_parts(view, answer) for answer in answers]
 
 
 def _view(answer: Answer, say: Callable[[str], str], with_texts: bool) -> dict[str, Any]:

@@ -157,12 +157,12 @@ class AnswerReport(codec.JsonReport):
     def writers(self) -> Mapping[str, Callable[[Any], Any]]:
         write = partial(codec.values_of, digits=codec.DIGITS)
         return {
-            "answers": lambda all_: [shown(write, each) for each in all_],
+            "answers": lambda all_: [render_parts(write, each) for each in all_],
             "usage": partial(codec.values_of, digits=6),
         }
 
 
-def shown(render: Callable[[Answer], T], answer: Answer) -> T:
+def render_parts(render: Callable[[Answer], T], answer: Answer) -> T:
     def raises(one: Answer) -> bool:
         try:
             render(one)

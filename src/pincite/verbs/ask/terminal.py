@@ -9,7 +9,7 @@ from pincite.judgement.references import ReferenceVerdict, Retraction, Standing,
 from pincite.report import cells
 from pincite.verbs.ask import bibliography
 from pincite.verbs.ask import wording as ask_wording
-from pincite.verbs.ask.report import Answer, AnswerReport, Change, Checked, Reference, shown
+from pincite.verbs.ask.report import Answer, AnswerReport, Change, Checked, Reference, render_parts
 
 STYLES = {
     Standing.SUPPORTED: "green",
@@ -29,7 +29,7 @@ TITLE_WIDTH, QUOTE_WIDTH, NAME_WIDTH = 200, 300, 24  # characters before an elli
 def print_report(report: AnswerReport, console: Console) -> None:
     parts: list[RenderableType] = []
     for answer in report.answers:
-        parts += shown(_answer, answer)
+        parts += render_parts(_answer, answer)
     if len(report.answers) < report.n_questions:
         done = f"stopped after {len(report.answers)} of {report.n_questions} questions"
         parts.append(Text(f"… {done}", "yellow"))

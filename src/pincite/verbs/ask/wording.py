@@ -9,7 +9,7 @@ from pincite.judgement.references import ReferenceVerdict, Retraction, Standing,
 from pincite.notes import QUOTED
 from pincite.report.cells import n_of, one_line
 from pincite.types import Evidence, Span
-from pincite.verbs.ask.bibliography import SEPARATOR, cited_date, first_of, whole_pages
+from pincite.verbs.ask.bibliography import SEPARATOR, cited_date, short_authors, whole_pages
 from pincite.verbs.ask.report import EXTRACT, Answer, Checked, Reference
 
 SIGNS = {
@@ -159,7 +159,7 @@ def published_in(reference: Reference) -> str:
     place = f"{volume}({issue})" if issue else volume
     pages = whole_pages(meta.get("pages", ""))[0]
     parts = (
-        first_of(meta),
+        short_authors(meta),
         meta.get("journal_abbreviation") or meta.get("journal") or meta.get("site", ""),
         str(date[0]) if date else "without a date",
         ":".join(part for part in (place, pages) if part),

@@ -62,12 +62,12 @@ class ModelWriter:
 
     def prompt(self, question: str, references: Sequence[Reference]) -> Prompt | None:
         """Fill the prompt with the best references that fit; None if none does."""
-        around = self.templates.filled(STEP, question=question, abstracts="")
+        around = self.templates.fill(STEP, question=question, abstracts="")
         room = self.prompt_tokens - CHAT_TOKENS - tokens_of("\n".join(around))
         excerpts = within_budget(references, room)
         if not excerpts:
             return None
-        system, user = self.templates.filled(
+        system, user = self.templates.fill(
             STEP, question=question, abstracts=BETWEEN.join(excerpts)
         )
         return Prompt(user, system, self.reply_tokens, self.temperature)

@@ -17,7 +17,7 @@ from pincite.completions import Completion, Prompt
 from pincite.errors import ConfigError
 from pincite.judgement import confirmation
 from pincite.llm import replies
-from pincite.llm.calls import Calls, Progress, all_at_once, in_calls
+from pincite.llm.calls import Calls, Progress, run_concurrently, scaled_progress
 from pincite.llm.chat import guidance_for
 from pincite.llm.templates import Templates
 from pincite.models.verifier import CrossEncoderVerifier
@@ -143,8 +143,8 @@ class ModelJudge:
             for reading, passage in pairs
             for statement in (reading.text, reading.negation)
         ]
-        progress = in_calls(self.on_progress, 1 + self.settings.check.repetitions)
-        branches = iter(all_at_once(tasks, self.settings.chat.at_once, self.calls, progress))
+        progress = scaled_progress(self.on_progress, 1 + self.settings.check.repetitions)
+        branches = iter(run_concurrently(tasks, self.settings.chat.at_once, self.calls, progress))
         return [_combined(next(branches), next(branches), *pair) for pair in pairs]
 
     def _branch(self, reading: Reading, statement: str, passage: Passage) -> _Branch:
@@ -158,7 +158,7 @@ class ModelJudge:
         }
         source = passage.about if check.passage_source else ""
         evidence = f"{source}\n{passage.text}" if source else passage.text
-        system, user = self.templates.filled(ANALYSE, statement=statement, evidence_item=evidence)
+        system, user = self.templates.fill(ANALYSE, statement=statement, evidence_item=evidence)
         max_tokens = chat.tokens_of_steps.get(ANALYSE, ANALYSIS_TOKENS)
         prompt = Prompt(user, system, max_tokens, chat.temperature, SEED)
         analysis = self.calls.read(ANALYSE, prompt, about, lambda reply: reply.text)
@@ -192,7 +192,7 @@ class ModelJudge:
             f"{label}{check.label_delimiter} {self.templates.options[n]}"
             for label, n in zip(labels, order, strict=True)
         ]
-        system, user = self.templates.filled(
+        system, user = self.templates.fill(
             CHOOSE,
             statement=statement,
             evidence_item=evidence,
@@ -217,7 +217,7 @@ class ModelJudge:
             if by_logprobs:
                 shares = replies.label_probabilities(reply, labels)
                 return shares[first] if shares else None
-            label = replies.label_in(reply.text, labels)
+            label = replies.parse_label(reply.text, labels)
             return None if label is None else float(label == first)
 
         result = self.calls.read(CHOOSE, prompt, {**about, "first": first}, probability)

@@ -34,7 +34,7 @@ from pincite.types import (
     Unchecked,
 )
 from pincite.verbs.check.confirm import ModelJudge, VerifierJudge
-from pincite.verbs.check.readings import ModelInterpreter, by_rules
+from pincite.verbs.check.readings import ModelInterpreter, interpret_by_rules
 from pincite.verbs.check.report import Check, Interpretation, Reading, ReadingResult, failed
 
 # Passages considered per passage kept: a single long document may fill the first places.
@@ -85,7 +85,7 @@ class CheckPipeline:
 
         def interpreted() -> Interpretation:
             if self.interpreter is None:
-                return by_rules(statement, self.settings.language)
+                return interpret_by_rules(statement, self.settings.language)
             return self.interpreter.interpret(statement)
 
         return containment.attempted(interpreted, as_stated)

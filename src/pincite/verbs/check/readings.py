@@ -14,7 +14,7 @@ from functools import partial
 from pincite.completions import Completion, Guidance, Prompt
 from pincite.judgement.confirmation import ReadingOrigin, StatementType
 from pincite.llm import replies
-from pincite.llm.calls import Calls, Progress, all_at_once, in_calls
+from pincite.llm.calls import Calls, Progress, run_concurrently, scaled_progress
 from pincite.llm.templates import Templates
 from pincite.settings import Settings
 from pincite.text import syntax
@@ -170,7 +170,7 @@ _NO_READING = "no reading: this says nothing that can be true or false; write it
 _NOT_SO = {"en": "It is not the case that ", "de": "Es trifft nicht zu: "}
 
 
-def by_rules(statement: str, language: str = "en") -> Interpretation:
+def interpret_by_rules(statement: str, language: str = "en") -> Interpretation:
     if language == "en" and looks_german(statement):
         language = "de"
     result = () if is_question(statement) else readings(statement, language)
@@ -211,7 +211,7 @@ def numbered(readings_found: Iterable[Reading]) -> list[Reading]:
     return [replace(reading, reading_id=f"r{n}") for n, reading in enumerate(distinct.values(), 1)]
 
 
-def of_user(text: str, language: str = "en", kind: StatementType | None = None) -> Reading:
+def user_reading(text: str, language: str = "en", kind: StatementType | None = None) -> Reading:
     """Make a reading worded by the user; its kind is found by rules unless given."""
     text = " ".join(text.split())
     return Reading("", text, kind or kind_of(text, language), negation(text, language), "user")
@@ -484,7 +484,7 @@ class ModelInterpreter:
         """Return the model's readings with their negations; the rules' if it gave none."""
         at_once, language = self.settings.chat.at_once, self.settings.language
         tasks = [partial(self._listed, statement, kind) for kind in StatementType]
-        lists = all_at_once(tasks, at_once, self.calls, in_calls(self.on_progress, 2))
+        lists = run_concurrently(tasks, at_once, self.calls, scaled_progress(self.on_progress, 2))
         readings_listed, failures = list[Reading](), list[Failed]()
         for kind, texts in zip(StatementType, lists, strict=True):
             if isinstance(texts, list):
@@ -499,7 +499,7 @@ class ModelInterpreter:
             failures.append(Failed("budget", cut))
         result = list[Reading]()
         denials = [partial(self._negated, reading) for reading in distinct[:MOST_READINGS]]
-        negations = all_at_once(denials, at_once, self.calls, self.on_progress)
+        negations = run_concurrently(denials, at_once, self.calls, self.on_progress)
         for reading, answer in zip(distinct, negations, strict=False):
             if not isinstance(answer, str):
                 why = (answer or STOPPED).detail
@@ -518,7 +518,7 @@ class ModelInterpreter:
         step = f"list_{kind}_statements"
         values = {"claim": text, f"{kind}_analysis": analysis}
         prompt = self._prompt(step, LIST_TOKENS, _CLAIMS, **values)
-        return self.calls.read(step, prompt, about, lambda reply: replies.listed(reply.text))
+        return self.calls.read(step, prompt, about, lambda reply: replies.parse_list(reply.text))
 
     def _negated(self, reading: Reading) -> str | Failed:
         # A user's prompt states how it wants the answer; EvidenceSeeker's wants plain text.
@@ -526,14 +526,14 @@ class ModelInterpreter:
         prompt = self._prompt("negate_claim", NEGATION_TOKENS, schema, statement=reading.text)
 
         def read(reply: Completion) -> str | None:
-            text = replies.statement_in(reply.text, "negation")
+            text = replies.parse_statement(reply.text, "negation")
             return None if text is None or text.casefold() == reading.text.casefold() else text
 
         return self.calls.read("negate_claim", prompt, {"reading": reading.text}, read)
 
     def _prompt(self, step: str, max_tokens: int, schema: str = "", **values: str) -> Prompt:
         chat = self.settings.chat
-        system, user = self.templates.filled(step, **values)
+        system, user = self.templates.fill(step, **values)
         guided = schema and self.settings.check.guidance == "json"
         return Prompt(
             user,

@@ -25,7 +25,7 @@ from pincite.text.hosts import host_of
 from pincite.text.page_numbers import PageNumber, number_at
 from pincite.types import CopyKind, Document, Failed, Span
 from pincite.verbs.check import wording
-from pincite.verbs.check.report import Check, CheckReport, ReadingResult, shown
+from pincite.verbs.check.report import Check, CheckReport, ReadingResult, render_parts
 
 # ── HTML ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -52,7 +52,7 @@ def to_html(report: CheckReport) -> str:
 
 
 def views(report: CheckReport, words: Language = IN_ENGLISH) -> list[dict[str, Any]]:
-    return [shown(partial(_view, words=words), check) for check in report.checks]
+    return [render_parts(partial(_view, words=words), check) for check in report.checks]
 
 
 def _view(check: Check, words: Language) -> dict[str, Any]:
@@ -213,7 +213,7 @@ def to_csv(report: CheckReport) -> str:
 def rows(report: CheckReport) -> Iterator[list[object]]:
     """Yield the values of `COLUMNS`. A reading without evidence has one row."""
     for check in report.checks:
-        yield from shown(_check_rows, check)
+        yield from render_parts(_check_rows, check)
 
 
 def _check_rows(check: Check) -> list[list[object]]:
@@ -279,7 +279,7 @@ def to_claimreview(report: CheckReport) -> str:
     reviews = [
         review
         for n, check in enumerate(report.checks, 1)
-        for review in shown(partial(_reviews, report=report, number=n), check)
+        for review in render_parts(partial(_reviews, report=report, number=n), check)
     ]
     document = {"@context": "https://schema.org", "@graph": reviews}
     # ASCII without "<": text from a page cannot end a script element.
@@ -395,7 +395,7 @@ def to_markdown(
     def filled(check: Check) -> str:
         return templates.markdown(template, _values(check, report, texts), shipped=shipped)
 
-    return "\n".join(shown(filled, check) for check in report.checks)
+    return "\n".join(render_parts(filled, check) for check in report.checks)
 
 
 def to_footnotes(report: CheckReport) -> str:

@@ -129,7 +129,7 @@ class CheckReport(codec.JsonReport):
     def writers(self) -> Mapping[str, Callable[[Any], Any]]:
         write = partial(codec.values_of, digits=codec.DIGITS)
         return {
-            "checks": lambda all_: [shown(write, each) for each in all_],
+            "checks": lambda all_: [render_parts(write, each) for each in all_],
             "usage": partial(codec.values_of, digits=6),
         }
 
@@ -138,7 +138,7 @@ def failed(reading: Reading) -> ReadingResult:
     return ReadingResult(reading, (), Weight(outcome=Outcome.FAILED, doc=None, n_texts=0))
 
 
-def shown(render: Callable[[Check], T], check: Check) -> T:
+def render_parts(render: Callable[[Check], T], check: Check) -> T:
     """Render a check; passages and readings for which `render` raises become failures."""
 
     def without_culprits(why: Failed) -> T:

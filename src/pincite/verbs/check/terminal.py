@@ -12,7 +12,7 @@ from pincite.judgement.confirmation import Outcome, Weighed
 from pincite.report import cells
 from pincite.types import CopyKind, Failed
 from pincite.verbs.check import wording as check_wording
-from pincite.verbs.check.report import Check, CheckReport, ReadingResult, shown
+from pincite.verbs.check.report import Check, CheckReport, ReadingResult, render_parts
 
 STYLES = {
     Outcome.STRONG_CONFIRMATION: "bold green",
@@ -35,7 +35,7 @@ _SIDES = (("for", "green"), ("against", "red"))
 def print_report(report: CheckReport, console: Console, limit: int = 3) -> None:
     parts: list[RenderableType] = []
     for check in report.checks:
-        parts += shown(partial(_check, limit=limit), check)
+        parts += render_parts(partial(_check, limit=limit), check)
     if len(report.checks) < report.n_statements:
         done = f"stopped after {len(report.checks)} of {report.n_statements} statements"
         parts.append(Text(f"… {done}", "yellow"))

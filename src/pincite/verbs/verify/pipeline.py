@@ -19,7 +19,7 @@ from pincite.documents.text import code_of
 from pincite.judgement import aggregation, fusion, references
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions
 from pincite.library.web_pages import WebCandidates
-from pincite.llm.calls import all_at_once
+from pincite.llm.calls import run_concurrently
 from pincite.llm.judge import Judge
 from pincite.protocols import DocumentsOf, Verifier, WordRetriever
 from pincite.retrieval import cascade, pinpoint, retrievers
@@ -550,7 +550,7 @@ class SecondOpinion:
         """Merge the model's opinions into the findings. After Ctrl-C, use those that arrived."""
         chosen = fusion.worth_asking(findings, self.band, every=self.every)
         asking = [partial(self._opinion, findings[n], article.timestamp) for n in chosen]
-        opinions = all_at_once(asking, self.at_once, self.judge.calls, progress)
+        opinions = run_concurrently(asking, self.at_once, self.judge.calls, progress)
         found = list(findings)
         for n, opinion in zip(chosen, opinions, strict=True):
             opinion = opinion or Failed("stopped", "the run was stopped")
