@@ -83,8 +83,7 @@ def opinion(
 
     `data` is the result's JSON, and `given` is "up", "down" or a label.
 
-    Raises:
-        ConfigError: The item cannot have this label; lists the allowed ones.
+    Raises ConfigError: The item cannot have this label; lists the allowed ones.
     """
     of_passage = item is not None and bool(item.passage)
     of_reading = item is not None and not of_passage and result.kind == "check"

@@ -80,8 +80,7 @@ def keys_of(citation: Citation) -> tuple[str, ...]:
 def named(ref: str) -> Named:
     """Return the source with this address, DOI, PMID or ISBN.
 
-    Raises:
-        InputError: It is none of these.
+    Raises InputError: It is none of these.
     """
     ref = one_line(ref)
     if re.match(r"https?://", ref, re.IGNORECASE):
@@ -100,11 +99,7 @@ def named(ref: str) -> Named:
 
 
 def of_citation(citation: Citation, place: str) -> Named:
-    """Return the source of a citation in `place`.
-
-    Raises:
-        InputError: The citation has no key.
-    """
+    """Return the source of a citation in `place`. Raises InputError: The citation has no key."""
     keys = keys_of(citation)
     what = one_line(citation.title or citation.text or citation.url or "")
     if not keys:
@@ -118,8 +113,7 @@ def of_citation(citation: Citation, place: str) -> Named:
 def cited(citations: Iterable[Citation], number: str, place: str) -> Named:
     """Return the source of the citation with this number in `pincite claims` and reports, as r7.
 
-    Raises:
-        InputError: There is no such citation.
+    Raises InputError: There is no such citation.
     """
     wanted = citation_id(number)
     for citation in citations:
@@ -132,11 +126,7 @@ def cited(citations: Iterable[Citation], number: str, place: str) -> Named:
 
 
 def citation_id(number: str) -> str:
-    """Return `r7` for 7 or r7.
-
-    Raises:
-        InputError: It is neither.
-    """
+    """Return `r7` for 7 or r7. Raises InputError: It is neither."""
     match = _NUMBER.match(number.strip())
     if not match:
         raise InputError(f"{number!r} is not a citation's number; expected a number such as r7.")
@@ -190,8 +180,7 @@ class OwnCopies:
     def attach(self, copy: OwnCopy, data: bytes) -> OwnCopy:
         """Store a file; it replaces an earlier attachment of the same bytes to the same source.
 
-        Raises:
-            ConfigError: The folder cannot be written.
+        Raises ConfigError: The folder cannot be written.
         """
         added = datetime.now(UTC).isoformat(timespec="seconds")
         copy = replace(copy, keys=tuple(sorted(set(copy.keys))), added=added)
@@ -404,8 +393,7 @@ def attach(
     `pages` are the numbers printed on its first and last page; `name` is its original name, if
     `path` has another.
 
-    Raises:
-        InputError: There is no such file, or it has another number of pages.
+    Raises InputError: There is no such file, or it has another number of pages.
     """
     data = _bytes_of(path, limits)
     if isinstance(data, Unchecked):
@@ -449,11 +437,7 @@ def read_copy(
 
 
 def printed_pages(text: str) -> tuple[int, int]:
-    """Parse `120-135`, or `120` alone.
-
-    Raises:
-        InputError: It is neither.
-    """
+    """Parse `120-135`, or `120` alone. Raises InputError: It is neither."""
     match = _PAGES.match(text.strip())
     first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
     if last < first:

@@ -58,8 +58,7 @@ def key_of(name: str) -> str:
 def checked(name: str) -> str:
     """Validate a name and return it in composed form (NFC).
 
-    Raises:
-        ConfigError: it is too long or contains invisible characters.
+    Raises ConfigError: it is too long or contains invisible characters.
     """
     composed = unicodedata.normalize("NFC", name)
     if (
@@ -88,8 +87,7 @@ Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME), AfterValidator(_
 def hashed(password: str, name: str = "") -> str:
     """Hash a password.
 
-    Raises:
-        ConfigError: it is too short or too long, or equals the account's `name`.
+    Raises ConfigError: it is too short or too long, or equals the account's `name`.
     """
     if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
         raise ConfigError(f"A password has {MIN_LENGTH} to {MAX_LENGTH} characters.")
@@ -270,8 +268,7 @@ class Accounts:
 
         An existing account with this name is never linked, because a name does not prove identity.
 
-        Raises:
-            AccountExists: the user logged in twice at once.
+        Raises AccountExists: the user logged in twice at once.
         """
         account_id = new_id()
         try:
@@ -286,8 +283,7 @@ class Accounts:
     def link(self, provider: str, subject: str, account_id: str, name: str) -> None:
         """Link an account to a provider's user.
 
-        Raises:
-            AccountExists: the user is linked to another account.
+        Raises AccountExists: the user is linked to another account.
         """
         try:
             with self._db.writing() as db:
@@ -303,8 +299,7 @@ class Accounts:
     def unlink(self, account_id: str, provider: str) -> bool:
         """Remove a login; False if there was none.
 
-        Raises:
-            ConfigError: it is the only way to log in to the account.
+        Raises ConfigError: it is the only way to log in to the account.
         """
         mine = logins.c.account_id == account_id
         with self._db.writing() as db:
@@ -381,8 +376,7 @@ def forget(database: Database, account_id: str, copies: AccountCopies) -> bool:
     Shared corpora stay without an owner. Private corpora and copies are marked as deleted;
     `Site.tidy` removes their folders.
 
-    Raises:
-        LastAdmin
+    Raises LastAdmin.
     """
     mine = corpora.c.owner == account_id
     private = mine & (corpora.c.shared == Shared.PRIVATE.value)

@@ -64,8 +64,7 @@ class Contents:
 def using(folder: Path) -> Iterator[None]:
     """Prevent a restore over the folder; the lock ends with the process.
 
-    Raises:
-        InUse: a backup is being restored.
+    Raises InUse: a backup is being restored.
     """
     with _locked(folder, fcntl.LOCK_SH, f"{folder} is being restored. Start again after that."):
         yield
@@ -154,11 +153,7 @@ def restore(settings: ServerSettings, path: Path, *, replace: bool = False) -> C
 
 
 def inspect(path: Path) -> Contents:
-    """Verify that a backup is complete and undamaged.
-
-    Raises:
-        InputError, DamagedArchive
-    """
+    """Verify that a backup is complete and undamaged. Raises InputError, DamagedArchive."""
     with tempfile.TemporaryDirectory(prefix="pincite-") as temporary:
         return _unpack(path, Path(temporary))
 

@@ -89,8 +89,7 @@ class CorpusRegister:
         `name` must be unique per owner. `address` is that of an existing corpus, or None for a new
         corpus in the server's folder.
 
-        Raises:
-            NameTaken
+        Raises NameTaken.
         """
         corpus_id = new_id()
         where = address or self.folder_of(corpus_id)
@@ -124,11 +123,7 @@ class CorpusRegister:
         return sorted(found, key=lambda entry: (entry.name, entry.corpus_id))
 
     def change(self, corpus_id: str, **values: object) -> None:
-        """Change the name, the description, or who can read the corpus.
-
-        Raises:
-            NameTaken
-        """
+        """Change the name, the description, or who can read the corpus. Raises NameTaken."""
         try:
             with self._db.writing() as db:
                 this = corpora.c.corpus_id == corpus_id
@@ -175,8 +170,7 @@ def link(register: CorpusRegister, owner: str, given: Sequence[str]) -> list[Cor
 
     New entries belong to `owner`. `given` has folders or addresses, optionally as NAME=….
 
-    Raises:
-        ConfigError: no engine opens an address, or a name is used twice.
+    Raises ConfigError: no engine opens an address, or a name is used twice.
     """
 
     def linked() -> dict[str, CorpusEntry]:
@@ -280,8 +274,7 @@ class CorpusPool:
     def reading(self, address: Address) -> Iterator[Opened]:
         """Open the corpus at an address for the duration of the block.
 
-        Raises:
-            CorpusError: it is missing or damaged, or its server does not respond.
+        Raises CorpusError: it is missing or damaged, or its server does not respond.
         """
         is_remote = isinstance(address, str)
         if is_remote and not self._remote_readers.acquire(blocking=False):
@@ -394,11 +387,7 @@ class Quotas:
         return shutil.disk_usage(self._folder).free
 
     def check_disk(self) -> None:
-        """Refuse new jobs and files while the disk is nearly full.
-
-        Raises:
-            DiskFull
-        """
+        """Refuse new jobs and files while the disk is nearly full. Raises DiskFull."""
         if self.free_bytes() < self._spare:
             raise DiskFull(
                 "The server's disk is nearly full, so it takes no new jobs or files. Try again "
@@ -408,8 +397,7 @@ class Quotas:
     def check_account(self, owner: str, n_more: int = 0) -> None:
         """Refuse `n_more` bytes of files if they would exceed the account's limit.
 
-        Raises:
-            AccountFull
+        Raises AccountFull.
         """
         if not self._each:
             return

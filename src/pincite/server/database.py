@@ -44,8 +44,7 @@ class Database:
     def __init__(self, url: str) -> None:
         """Create the folder of an SQLite file, without opening a connection.
 
-        Raises:
-            ConfigError: `url` is not the address of an SQLite or PostgreSQL database.
+        Raises ConfigError: `url` is not the address of an SQLite or PostgreSQL database.
         """
         try:
             self.url = sa.make_url(url)
@@ -114,8 +113,7 @@ class Database:
     def create_tables(self) -> None:
         """Create missing tables of the server and its plugins.
 
-        Raises:
-            DatabaseError: they are of another version, or the database cannot be reached.
+        Raises DatabaseError: they are of another version, or the database cannot be reached.
         """
         with self.writing() as connection:
             self.one_at_a_time(connection, Lock.TABLES)  # several processes may start at once
@@ -127,8 +125,7 @@ class Database:
     def version(self) -> int | None:
         """The version of the tables; None if there are none.
 
-        Raises:
-            DatabaseError: the database cannot be reached.
+        Raises DatabaseError: the database cannot be reached.
         """
         with self.reading() as connection:
             if not sa.inspect(connection).has_table("pincite_version"):
@@ -185,8 +182,7 @@ class Database:
 def made_folder(folder: Path) -> Path:
     """Create the data folder or a folder inside it, unless it exists.
 
-    Raises:
-        ConfigError: it is a file, or cannot be created.
+    Raises ConfigError: it is a file, or cannot be created.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -244,8 +244,7 @@ def guest(request: Request) -> Identity | None:
 def anybody(request: Request) -> Identity:
     """Dependency: any user with a login or an API key, whatever their permissions.
 
-    Raises:
-        Problem: 401
+    Raises Problem: 401.
     """
     identity = identity_of(request)
     if identity is None:
@@ -261,8 +260,7 @@ def anybody(request: Request) -> Identity:
 def in_person(request: Request) -> Identity:
     """Dependency: any logged-in user. API keys are refused, to limit the damage of a leaked key.
 
-    Raises:
-        Problem: 401, not logged in; 403, an API key was sent.
+    Raises Problem: 401, not logged in; 403, an API key was sent.
     """
     identity = anybody(request)
     if identity.key_id:
@@ -273,8 +271,7 @@ def in_person(request: Request) -> Identity:
 def needs(may: str) -> Callable[[Request], Identity]:
     """Dependency: a user with this permission.
 
-    Raises:
-        Problem: 401, not logged in; 403, no permission.
+    Raises Problem: 401, not logged in; 403, no permission.
     """
 
     def permitted(request: Request) -> Identity:

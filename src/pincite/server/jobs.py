@@ -127,11 +127,7 @@ class JobStore:
     # ── For requests ─────────────────────────────────────────────────────────────────────────────
 
     def submit(self, owner: str, kind: Kind, title: str, request: Mapping[str, Any]) -> Job:
-        """Queue a job.
-
-        Raises:
-            QueueFull, TooManyOfYours
-        """
+        """Queue a job. Raises QueueFull, TooManyOfYours."""
         short = dict(request)
         text = short.pop(TEXT, None)
         job_id = new_id()

@@ -286,8 +286,7 @@ class Limits:
     def try_login(self, request: Request, name: str) -> Callable[[], None]:
         """Count a login attempt for a name; call the returned function if the password was right.
 
-        Raises:
-            Problem: 429, whether the name exists or not.
+        Raises Problem: 429, whether the name exists or not.
         """
         attempts = (
             (self._logins, address_of(request.scope, self._proxies)),

@@ -75,8 +75,7 @@ class Person:
 def providers(path: Path | None) -> dict[str, Provider]:
     """The providers in a file, by name; empty without a file.
 
-    Raises:
-        ConfigError: the file cannot be read, or a provider is incomplete.
+    Raises ConfigError: the file cannot be read, or a provider is incomplete.
     """
     if path is None:
         return {}
@@ -98,11 +97,7 @@ def begin_login(provider: Provider, callback: str) -> tuple[str, str, str]:
 
 
 def fetch_person(provider: Provider, callback: str, code: str, verifier: str) -> Person:
-    """Exchange the code for the user's identity.
-
-    Raises:
-        LoginFailed
-    """
+    """Exchange the code for the user's identity. Raises LoginFailed."""
     _, token_url, profile_url = provider.endpoints
     try:
         with _client(provider, callback) as client:

@@ -136,8 +136,7 @@ class ServerSettings:
 def load(options: Mapping[str, object], config: Path | None = None) -> ServerSettings:
     """Load server settings from options, environment, file and defaults.
 
-    Raises:
-        ConfigError: unknown key, wrong type or unreadable TOML; the message gives the location.
+    Raises ConfigError: unknown key, wrong type or unreadable TOML; the message gives the location.
     """
     found = schema.load_values(ServerSettings, options, config, table=TABLE)
     return build(ServerSettings, {name: value for name, (value, _) in found.items()})
@@ -158,8 +157,7 @@ class Examples:
 def examples_of(settings: ServerSettings) -> Examples:
     """The examples in the files that the settings name.
 
-    Raises:
-        ConfigError: a file cannot be read as text, or is too long.
+    Raises ConfigError: a file cannot be read as text, or is too long.
     """
     return Examples(_lines("examples", settings.examples), _lines("questions", settings.questions))
 

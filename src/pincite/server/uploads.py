@@ -237,11 +237,7 @@ class Uploads:
         self._unpacked = folder.parent / _UNPACKED
 
     def at(self, upload_id: str) -> Path:
-        """Return the folder with the files of an upload.
-
-        Raises:
-            ValueError: the id is malformed.
-        """
+        """Return the folder with the files of an upload. Raises ValueError: the id is malformed."""
         if not _UPLOAD_ID.fullmatch(upload_id):
             raise ValueError(f"{upload_id!r} is not the id of an upload")
         return self._folder / upload_id / "files"

@@ -96,8 +96,7 @@ def run(
         emit: receives events.
         sent: folders of the files that were uploaded with the request.
 
-    Raises:
-        PinciteError: the job cannot be done; the message is for the user.
+    Raises PinciteError: the job cannot be done; the message is for the user.
     """
     body = KINDS[kind].model_validate(request)
     settings = settings.replace(**body.settings.given())
@@ -447,8 +446,7 @@ def ingest(
         settings: the server's.
         emit: receives an event for each file.
 
-    Raises:
-        PinciteError: the job cannot be done; the message is for the user.
+    Raises PinciteError: the job cannot be done; the message is for the user.
     """
     files = IngestRequest.model_validate(request).files
     if not folder.is_dir():

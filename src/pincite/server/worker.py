@@ -278,11 +278,7 @@ class Progress:
                 LOG.warning("job %s: events wait: %s", self._job.job_id, error)
 
     def write(self) -> None:
-        """Write the pending events.
-
-        Raises:
-            DatabaseError: the events stay pending.
-        """
+        """Write the pending events. Raises DatabaseError: the events stay pending."""
         self._written = time.monotonic()
         if self._pending:
             self._store.add_events(self._job.job_id, self._worker, self._pending)
@@ -303,8 +299,7 @@ class Runner:
     def run(self, job_id: str) -> None:
         """Run a job and store its result or its problem.
 
-        Raises:
-            DatabaseError: the database was unavailable for too long.
+        Raises DatabaseError: the database was unavailable for too long.
         """
         job = _patiently(lambda: self._store.get(job_id))
         if job is None:
