@@ -23,6 +23,7 @@ from pincite.corpus.durable import WriterLock
 from pincite.errors import ConfigError, CorpusError, InputError
 from pincite.library.private_copies import OwnCopies
 from pincite.server.backup import MANIFEST, DamagedArchive, InUse, backup, inspect, restore, using
+from pincite.server.database import VERSION
 from pincite.server.jobs import Status
 from pincite.server.operation import examined
 from pincite.server.settings import ServerSettings
@@ -157,7 +158,7 @@ def test_a_damaged_copy_is_told_and_changes_nothing(tmp_path: Path) -> None:
 
 LISTED: dict[str, object] = {
     "format": 1,
-    "tables": 1,
+    "tables": VERSION,
     "pincite": "1",
     "created": 0,
     "database": False,
@@ -172,7 +173,7 @@ LISTED: dict[str, object] = {
         ("../outside", LISTED),
         ("/outside", LISTED),
         ("files/x", LISTED | {"format": 2}),
-        ("files/x", LISTED | {"tables": 2}),
+        ("files/x", LISTED | {"tables": VERSION + 1}),
         ("files/x", LISTED | {"more": []}),
         ("files/x", {"format": 1}),
     ],
@@ -213,7 +214,7 @@ def test_a_corpus_that_is_being_written_is_not_copied_half(tmp_path: Path) -> No
 
 def test_what_is_not_well_is_said(settings: ServerSettings) -> None:
     _, corpus_id = fill(settings)
-    assert [part.well for part in examined(settings)] == [True] * 5
+    assert [part.well for part in examined(settings)] == [True] * 4
     with open_site(settings) as site:
         job = site.jobs.submit("local", "verify", "t", {"text": "x"})
         site.jobs.take("w")
@@ -248,8 +249,6 @@ def test_the_commands(tmp_path: Path) -> None:
     new = str(tmp_path / "new")
     assert "Restored the backup" in run("restore", file, "--data", new)
     assert run("check", "--data", new).splitlines()[1].startswith("ok    database")
-    shutil.rmtree(tmp_path / "new" / "corpora")
-    assert "without documents: " in run("check", "--data", new)
     (tmp_path / "new" / "pincite.sqlite").unlink()
     assert "FAULT database" in run("check", "--data", new, code=1)
 

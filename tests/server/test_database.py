@@ -1,7 +1,4 @@
-"""Tables are created once, another version is left alone, and damage is found."""
-
-import sqlite3
-from pathlib import Path
+"""Tables are created once, and another version is left alone."""
 
 import pytest
 import sqlalchemy as sa
@@ -16,11 +13,10 @@ def test_every_table_of_the_program_is_created_once(database_url: str) -> None:
     database = Database(database_url)
     assert database.version() is None
     database.create_tables()
-    job, _ = JobStore(database).submit("local", "verify", "t", {})
+    job = JobStore(database).submit("local", "verify", "t", {})
     database.create_tables()
     assert database.version() == VERSION
     assert JobStore(database).get(job.job_id) == job
-    assert database.faults() == []
     with database.reading() as connection:
         there = set(sa.inspect(connection).get_table_names())
     assert there == set(metadata.tables) | {"pincite_version"}
@@ -46,13 +42,3 @@ def test_a_message_names_the_database_without_its_password() -> None:
         pass
     assert "me:***@127.0.0.1:1/none" in str(error.value)
     assert "secret" not in str(error.value)
-
-
-def test_damage_is_found(tmp_path: Path) -> None:
-    path = tmp_path / "p.sqlite"
-    database = Database(f"sqlite:///{path}")
-    database.create_tables()
-    with sqlite3.connect(path) as plain:  # which does not check foreign keys
-        plain.execute("INSERT INTO job_events VALUES ('nobody', 1, 'x', '{}', 0)")
-    assert database.faults() == ["job_events: a row refers to a missing row of jobs"]
-    database.close()

@@ -222,12 +222,11 @@ def serve(
         if demo and not given.get("data"):
             temporary = tempfile.TemporaryDirectory(prefix="pincite-demo-")
             given = {**given, "data": stack.enter_context(temporary)}
-        folder = load(given, config).folder
-        stack.enter_context(using(folder))
+        server = load(given, config)
+        stack.enter_context(using(server.folder))
         if demo:  # keeps fictional sources out of the user's copies; job processes inherit it
-            os.environ["PINCITE_LIBRARY_OWN_COPIES"] = str(folder / "demo-copies")
-        site = _site(given, config)
-        server = site.server
+            os.environ["PINCITE_LIBRARY_OWN_COPIES"] = str(server.folder / "demo-copies")
+        site = opened(server, pipeline_settings.load({}, config))
         for entry in link(site.corpora, LOCAL, server.corpora):
             if problem := fault(entry):
                 say(problem)
@@ -261,11 +260,12 @@ def work(given: Mapping[str, object], config: Path | None, say: Say) -> None:
         ConfigError: a setting is invalid.
         InUse: a backup is being restored.
     """
-    with using(load(given, config).folder):
-        site = _site(given, config)
-        slots = max(1, site.server.jobs_at_once)
-        worker = Worker(site.jobs, site.server, slots=slots, config=config, tidy=site.tidy)
-        configure_logs(site.server.log)
+    server = load(given, config)
+    with using(server.folder):
+        site = opened(server, pipeline_settings.load({}, config))
+        slots = max(1, server.jobs_at_once)
+        worker = Worker(site.jobs, server, slots=slots, config=config, tidy=site.tidy)
+        configure_logs(server.log)
         ended = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: ended.set())
@@ -321,10 +321,6 @@ def _configured(app: FastAPI) -> uvicorn.Config:
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         h11_max_incomplete_event_size=64_000,
     )
-
-
-def _site(given: Mapping[str, object], config: Path | None) -> Site:
-    return opened(load(given, config), pipeline_settings.load({}, config))
 
 
 def _listening(settings: ServerSettings) -> socket.socket:

@@ -17,7 +17,7 @@ from pincite.errors import ConfigError, PinciteError
 from pincite.server import plugins
 from pincite.server.tables import metadata
 
-VERSION = 1  # of the tables; a release that changes them increments it and migrates existing tables
+VERSION = 2  # of the tables; a release that changes them increments it and migrates existing tables
 BUSY_SECONDS = 30.0  # how long a writer waits for another one
 CONNECT_SECONDS = 10  # how long to wait for an unresponsive database server
 # Unreachable, full, locked for too long, or disconnected: worth a retry. Errors in a statement or
@@ -69,12 +69,11 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """A read-only transaction with a consistent snapshot."""
+        # By default, each PostgreSQL statement sees a new snapshot.
+        snapshot = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        options = {} if self.is_sqlite else snapshot
         with self._reported(), self._engine.connect() as plain:
-            connection = plain
-            if not self.is_sqlite:  # by default, each PostgreSQL statement sees a new snapshot
-                connection = plain.execution_options(
-                    isolation_level="REPEATABLE READ", postgresql_readonly=True
-                )
+            connection = plain.execution_options(**options)
             with connection.begin():
                 yield connection
 
@@ -130,22 +129,9 @@ class Database:
         with self.reading() as connection:
             if not sa.inspect(connection).has_table("pincite_version"):
                 return None
-            found: int | None = connection.execute(
-                sa.text("SELECT version FROM pincite_version")
-            ).scalar()
+            query = sa.text("SELECT version FROM pincite_version")
+            found: int | None = connection.execute(query).scalar()
             return found
-
-    def faults(self) -> list[str]:
-        """Damage that SQLite finds in its file; PostgreSQL checks pages as it reads them."""
-        if not self.is_sqlite:
-            return []
-        with self.reading() as connection:
-            found = connection.exec_driver_sql("PRAGMA integrity_check(20)").scalars()
-            faults = [str(line) for line in found if line != "ok"]
-            orphans = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
-        return faults + [
-            f"{row[0]}: a row refers to a missing row of {row[2]}" for row in orphans[:20]
-        ]
 
     @property
     def shown(self) -> str:

@@ -32,8 +32,6 @@ def examined(settings: ServerSettings) -> Iterator[Part]:
         found = tables(database)
         yield found
         if found.well:
-            faults = database.faults()
-            yield Part("rows", not faults, "; ".join(faults) or "consistent")
             yield _jobs(JobStore(database), settings.queue)
             yield _corpora(CorpusRegister(database, settings.folder / "corpora"))
     finally:
@@ -73,10 +71,7 @@ def _corpora(register: CorpusRegister) -> Part:
     every = register.listed()
     if faults := list(filter(None, (fault(each) for each in every if register.is_linked(each)))):
         return Part("corpora", False, "; ".join(faults))
-    what = f"{len(every)}; `pincite corpus verify FOLDER` examines one"
-    if empty := [each.corpus_id for each in every if register.is_empty(each)]:
-        what += f"; without documents: {', '.join(empty)}"
-    return Part("corpora", True, what)
+    return Part("corpora", True, f"{len(every)}; `pincite corpus verify FOLDER` examines one")
 
 
 # ── Metrics ──────────────────────────────────────────────────────────────────────────────────────
