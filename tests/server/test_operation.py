@@ -2,7 +2,6 @@
 
 import json
 import logging
-import re
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -11,11 +10,9 @@ from server.conftest import client_of
 from server.people_of_tests import SERVER, browser, somebody
 
 from pincite.server.identity import Role
-from pincite.server.jobs import Status
+from pincite.server.jobs import Job
 from pincite.server.middleware import configure_logs
 from pincite.server.site import Site
-from pincite.server.worker import Runner
-from pincite.settings import Settings
 
 SECRET = "Nobody may read this claim"
 
@@ -29,31 +26,6 @@ def logged() -> Iterator[None]:
     root.handlers[:] = before
     root.setLevel(level)
     logging.getLogger("pincite.requests").setLevel(logging.NOTSET)
-
-
-def number(text: str, line: str) -> float:
-    """The value of one line of the exposition."""
-    found = re.search(rf"^{re.escape(line)} (\S+)$", text, re.MULTILINE)
-    assert found, (line, text)
-    return float(found[1])
-
-
-def test_metrics_count_jobs_and_requests_and_have_no_text(site: Site, client: TestClient) -> None:
-    for _ in range(2):
-        job = site.jobs.submit("local", "verify", SECRET, {"example": "article"})
-        site.jobs.take("w")
-        Runner("w", site.server, Settings()).run(job.job_id)
-    site.jobs.submit("local", "verify", SECRET, {"text": SECRET})
-    client.get(f"/api/v1/jobs/{job.job_id}")
-    text = client.get("/metrics").text
-    assert number(text, 'pincite_jobs{status="queued"}') == 1
-    assert number(text, 'pincite_jobs{status="done"}') == 2
-    assert 0 < number(text, "pincite_queue_oldest_seconds") < 60
-    assert number(text, "process_resident_memory_bytes") > 1e6
-    route = '{method="GET",route="/api/v1/jobs/{job_id}",status="200"}'
-    assert number(text, f"pincite_request_seconds_count{route}") == 1
-    assert SECRET not in text
-    assert job.job_id not in text
 
 
 def test_a_line_for_each_request_with_its_id_and_no_address(
@@ -103,20 +75,20 @@ def test_a_fault_of_the_program_is_found_by_its_request(
     class Broken:
         """As if a store had a bug."""
 
-        def counts(self) -> dict[Status, int]:
+        def listed(self, *_: object) -> list[Job]:
             raise ZeroDivisionError
 
     object.__setattr__(site, "jobs", Broken())
     configure_logs("json")
     with client_of(site) as client:
-        answer = client.get("/metrics")
+        answer = client.get("/api/v1/jobs")
     assert (answer.status_code, answer.json()["code"]) == (500, "internal")
     (line,) = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert line["request_id"] == answer.json()["request_id"]
     assert "ZeroDivisionError" in line["traceback"]
     configure_logs("text")
     with client_of(site) as client:
-        request_id = client.get("/metrics").json()["request_id"]
+        request_id = client.get("/api/v1/jobs").json()["request_id"]
     first = capsys.readouterr().err.splitlines()[0]
     assert first.endswith(f"error in the program [{request_id}]")
 

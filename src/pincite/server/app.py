@@ -35,7 +35,6 @@ from pincite.server.middleware import (
     SecurityMiddleware,
     configure_logs,
 )
-from pincite.server.operation import Metrics
 from pincite.server.problems import MEDIA_TYPE, ProblemBody
 from pincite.server.routes import (
     accounts,
@@ -96,7 +95,6 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
     )
     app.state.site = site
     app.state.worker = worker
-    app.state.metrics = metrics = Metrics()
     app.state.limits = limits = Limits(server)
     app.state.identify = _identify(site)
     app.state.examples = examples_of(server)
@@ -119,7 +117,6 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
         schemes=("https",) if https_only else ("http", "https"),
         body_bytes=body_bytes,
         limits=limits,
-        observe=metrics.observe,
     )
     if server.wikis:
         app.add_middleware(Wikis, origins=server.wikis)

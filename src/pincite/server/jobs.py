@@ -249,11 +249,6 @@ class JobStore:
         found = {Status(status): n for status, n in self._db.rows(wanted)}
         return {status: found.get(status, 0) for status in Status}
 
-    def oldest_seconds(self) -> float:
-        first = sa.select(sa.func.min(jobs.c.created)).where(jobs.c.status == Status.QUEUED)
-        created = self._db.scalar(first)
-        return max(0.0, now() - created) if created is not None else 0.0
-
     def count_abandoned(self) -> int:
         lost = (jobs.c.status == Status.RUNNING) & (jobs.c.lease < now())
         return int(self._db.scalar(sa.select(sa.func.count()).where(lost)))

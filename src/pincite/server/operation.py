@@ -1,12 +1,9 @@
-"""Health checks of a server (`pincite server check`, `/readyz`) and its `/metrics`."""
+"""Health checks of a server (`pincite server check`, `/readyz`)."""
 
 import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
-
-from prometheus_client import CollectorRegistry, Gauge, Histogram, ProcessCollector
-from prometheus_client.exposition import generate_latest
 
 from pincite.errors import PinciteError
 from pincite.server.corpora import CorpusRegister, fault
@@ -72,42 +69,3 @@ def _corpora(register: CorpusRegister) -> Part:
     if faults := list(filter(None, (fault(each) for each in every if register.is_linked(each)))):
         return Part("corpora", False, "; ".join(faults))
     return Part("corpora", True, f"{len(every)}; `pincite corpus verify FOLDER` examines one")
-
-
-# ── Metrics ──────────────────────────────────────────────────────────────────────────────────────
-
-BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0, 2.5, 10.0)  # seconds; the target is 0.2
-METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"})
-
-
-class Metrics:
-    """Metrics of this process's requests, the queue and the disk."""
-
-    def __init__(self) -> None:
-        self._registry = CollectorRegistry()
-        ProcessCollector(registry=self._registry)
-        self._seconds = Histogram(
-            "pincite_request_seconds",
-            "Time to answer, by route and status.",
-            ("method", "route", "status"),
-            registry=self._registry,
-            buckets=BUCKETS,
-        )
-        what = "Seconds that the oldest waiting job has waited."
-        self._oldest = Gauge("pincite_queue_oldest_seconds", what, registry=self._registry)
-        what = "Free bytes on the disk of the data folder."
-        self._free = Gauge("pincite_disk_free_bytes", what, registry=self._registry)
-        what = "Stored jobs by state."
-        self._jobs = Gauge("pincite_jobs", what, ("status",), registry=self._registry)
-
-    def observe(self, method: str, route: str, status: int, seconds: float) -> None:
-        """`route` is the route's pattern, never the URL."""
-        known = method if method in METHODS else "other"
-        self._seconds.labels(known, route, str(status)).observe(seconds)
-
-    def text(self, jobs: JobStore, free_bytes: int) -> bytes:
-        for status, n in jobs.counts().items():
-            self._jobs.labels(status.value).set(n)
-        self._oldest.set(jobs.oldest_seconds())
-        self._free.set(free_bytes)
-        return generate_latest(self._registry)
