@@ -1,8 +1,7 @@
 """Splits an answer into sentences and their reference marks.
 
 Verif.ai's prompt asks for `(PUBMED:123)` after each statement, an earlier one for `[1]` (§II-B);
-models write both, and variants. A mark belongs to the sentence that it ends, even if it follows the
-full stop.
+models write both. A mark belongs to the sentence that it ends, even after the full stop.
 """
 
 import re
@@ -177,9 +176,8 @@ def quoted(found: Sequence[tuple[str, int]]) -> tuple[str, list[Sentence]]:
 
     Marks within a copied sentence are the paper's own, and are neutralised by `as_text`.
 
-    >>> text, (one,) = quoted([("It fell [55].", 2)])
-    >>> text, one.text, one.ids
-    ('It fell (55). [2]', 'It fell (55).', ('2',))
+    >>> quoted([("It fell [55].", 2)])[0]
+    'It fell (55). [2]'
     """
     lines, sentences_, at = [], [], 0
     for text, number in found:

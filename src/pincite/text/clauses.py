@@ -1,15 +1,9 @@
 """Splits a claim into clauses, and finds the part of a sentence that a reference covers.
 
-`clauses` splits a claim into clauses that can be checked separately, in one pass from left to
-right. It cuts at a semicolon, at ", and|but|while", at ", who|which|where" and at a bare "and|but"
-before a verb, if both sides certainly have a finite verb. If the second side has no subject, the
-first one's is inserted. If the last clause ends in a list of three or more, each item is checked
-with the text before the list. In doubt nothing is cut, because the whole claim is checked anyway.
-
-`widened` and `with_subject` make a part of a sentence readable alone. A part without a finite verb
-absorbs the part before it, or the one after it at the sentence's start; a part without a subject
-gets its sentence's subject. In doubt these two assume a verb: a possible clause is kept. Languages
-other than English are handled by word counts only.
+`clauses` cuts a claim where both sides certainly have a finite verb, and inserts the first side's
+subject where the second has none; each item of a final list is checked with the text before it. In
+doubt nothing is cut. `widened` and `with_subject` make a part of a sentence readable alone; in
+doubt they assume a verb. Languages other than English are handled by word counts only.
 """
 
 import re

@@ -1,9 +1,7 @@
 """Numbers, years, dates and percentages as comparable values.
 
 Models miss small changes of numbers (Verif.ai reports this of its own model); rules do not.
-"1,500", "1500" and "fifteen hundred" are one value; "14 May 1911" and "May 14, 1911" contain the
-same figures. A figure that a claim states and a passage lacks is a reason that a user can verify at
-a glance.
+"1,500" and "fifteen hundred" are one value; "14 May 1911" and "May 14, 1911" have the same figures.
 """
 
 import math

@@ -1,13 +1,9 @@
-"""Hosts and archive addresses, and the `Retry-After` header.
+"""Hosts, archive addresses, and the `Retry-After` header.
 
-Suggestions never come from Wikipedia or its mirrors: a copy of the article supports all its claims
-(circular sourcing). A host includes its subdomains. The list has the large and live sites of the
-English community's "Wikipedia:Mirrors and forks"; settings can add more.
-
-The Wayback Machine's addresses are `/web/TIME/PAGE`. `TIME` has up to 14 digits (fewer select the
-nearest copy); `*` is a calendar, not a copy; none means the newest copy. A two-letter suffix
-selects the form: `id_` is the original page; all others add a banner and rewrite links.
-archive.today uses `/TIME/PAGE`, or a short name without information.
+Suggestions never come from Wikipedia or its mirrors, which support all claims of the article
+(circular sourcing): the large ones of "Wikipedia:Mirrors and forks"; settings can add more. The
+Wayback Machine's addresses are `/web/TIME/PAGE`: `TIME` has up to 14 digits, `*` is a calendar, and
+the suffix `id_` selects the original page. archive.today uses `/TIME/PAGE`, or a short name.
 """
 
 import re

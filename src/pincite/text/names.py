@@ -1,7 +1,7 @@
 """Matches names across spellings, initials, acronyms and nationalities.
 
-"Zubaidi" and "Zoubaidi", "Dvořák" and "Dvorak", "WHO" and "World Health Organization", "French" and
-"France" match. "J. R. Carver" is missing if the source mentions only Peter Carver.
+"Zubaidi" and "Zoubaidi", "WHO" and "World Health Organization", "French" and "France" match. "J. R.
+Carver" is missing if the source mentions only Peter Carver.
 """
 
 import re
@@ -170,10 +170,8 @@ def _is_spelt(name: str, known: _Source) -> bool:
 def spelling(name: str) -> str:
     """A key that is equal for spellings of one name.
 
-    >>> spelling("Dvořák") == spelling("Dvorak"), spelling("Mohammed") == spelling("Muhammad")
-    (True, True)
-    >>> spelling("Hansen") == spelling("Hanson")
-    False
+    >>> spelling("Mohammed") == spelling("Muhammad"), spelling("Hansen") == spelling("Hanson")
+    (True, False)
     """
     folded = unicodedata.normalize("NFKD", name.lower().translate(_LETTERS))
     plain = "".join(char for char in folded if char.isalpha() and not unicodedata.combining(char))

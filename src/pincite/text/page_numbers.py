@@ -1,7 +1,6 @@
 """Maps characters to pages, and parses the pages in a citation.
 
-A page has an index in its file and, if known, a printed number; the two differ if a book has a
-preface or a copy is only a chapter.
+A page has an index in its file and, if known, a printed number, which may differ.
 """
 
 import json

@@ -1,10 +1,8 @@
 """Rewrites a claim in a source's wording where both state the same value or name.
 
-A network sees tokens: to it "nearly two thirds" and "64 per cent", 77 °F and 25 °C or "GBS" and
-"Guillain-Barré syndrome" differ as much as contradictory values. So whatever the rules consider
-equal (`text.quantities`, `text.names`) is written as in the source before the network compares the
-two. A passage from the middle of a page may say "it" for what the title names, so the title is
-prepended. Sentences that only ask are dropped, since they assert nothing.
+A network sees tokens: to it "nearly two thirds" and "64 per cent" differ as much as contradictory
+values. So whatever `text.quantities` and `text.names` consider equal is written as in the source.
+The title is prepended to a passage that says "it" for what the title names.
 """
 
 import re

@@ -1,8 +1,7 @@
 """Splits a document into passages of about 100 words, at sentence boundaries, with exact spans.
 
 SIDE splits its corpus into 100-word passages and cited documents into overlapping ones, so that no
-piece of evidence is split (Petroni et al. 2023, Methods). A passage consists of whole sentences
-where possible; a longer sentence is split between words.
+piece of evidence is split (Petroni et al. 2023, Methods).
 """
 
 import re

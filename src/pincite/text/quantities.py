@@ -1,14 +1,10 @@
 """Numbers, dates, shares, money and measures, compared as people read them.
 
-"1.18 million" and 1,183,505 are one value, and so are "nearly half" and 48 %, 10 miles and 16 km, 4
-July 1912 and 1912-07-04: values are compared to the precision that both state. A `Value` is
-therefore an interval, as wide as its wording is vague, in the base unit of its measure. A source
-supports a less precise claim ("in 1912"); it neither supports nor contradicts a more precise one
-("4 July 1912" against "July 1912"). Numbers in names ("Apollo 11", "X-15") are not values.
-
-The widths are rounding conventions, checked on the pairs in tests/cases/values (`python
-tools/gate_values.py`). No library is used: quantulum3, dateparser and pint do not parse "a mile and
-a half", "nearly £6.4m" or "the early 1880s", and return no intervals.
+A `Value` is an interval, as wide as its wording is vague, in the base unit of its measure: "1.18
+million" and 1,183,505 are one value, and so are "nearly half" and 48 %. A source supports a less
+precise claim ("in 1912"); it neither supports nor contradicts a more precise one. The widths are
+rounding conventions, checked on the pairs in tests/cases/values (`python tools/gate_values.py`).
+quantulum3, dateparser and pint return no intervals.
 """
 
 import math

@@ -1,12 +1,8 @@
 """Client for the MediaWiki API: one revision of a page, and lists of pages.
 
-An address resolves to a revision id, because the text of a title changes. Redirects, moves and
-protection are reported in `Page.notes`. The caller provides the HTTP client (`Web`, see
-`web.fetch`), which makes one request at a time to a host, and retries 429 and 5xx.
-
-Etiquette: https://www.mediawiki.org/wiki/API:Etiquette and /wiki/Manual:Maxlag_parameter. With
-`maxlag=5` a wiki with lagging replicas returns an error with status 200, so those retries happen
-here.
+The caller provides the HTTP client (`Web`, see `web.fetch`), which makes one request at a time to
+a host, and retries 429 and 5xx. With `maxlag=5` a wiki with lagging replicas returns an error with
+status 200, so those retries happen here (https://www.mediawiki.org/wiki/Manual:Maxlag_parameter).
 """
 
 import json
@@ -160,7 +156,6 @@ class Page:
 
     site: Site
     title: str
-    page_id: str
     revision_id: str
     timestamp: str
     wikitext: str
@@ -264,7 +259,6 @@ def _page(
     return Page(
         api.site,
         title,
-        str(page.get("pageid", "")),
         str(revision["revid"]),
         str(revision.get("timestamp", "")),
         slot["content"],

@@ -1,8 +1,7 @@
-"""Reads a file or text into articles with claims, citations and exact spans.
+"""Reads a dump, HTML or wikitext into articles with claims, citations and exact spans.
 
-The format is detected from the content: MediaWiki dump, HTML or wikitext. expat reads dumps of any
-size page by page and fetches nothing; a dump must begin with its root element, so it cannot declare
-entities.
+expat reads dumps of any size page by page and fetches nothing; a dump must begin with its root
+element, so it cannot declare entities.
 """
 
 import bz2
@@ -309,14 +308,14 @@ class _DumpReader:
         self.path: list[str] = []
         self.known: dict[str, str] = {}
         self.text: list[str] = []
-        self.room = 0
+        self.remaining = 0
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         tag = tag.rpartition(":")[2]
         self.path.append(tag)
         if len(self.path) > MAX_DEPTH:
             raise InputError(f"{self.name} nests too deeply for a MediaWiki dump.")
-        self.text, self.room = [], MAX_PAGE
+        self.text, self.remaining = [], MAX_PAGE
         if tag == "mediawiki":
             self.language = attributes.get("xml:lang")
         elif tag == "page":
@@ -327,9 +326,9 @@ class _DumpReader:
             self.known["deleted"] = "deleted" if "deleted" in attributes else ""
 
     def data(self, text: str) -> None:
-        if self.room > 0:
-            self.text.append(text[: self.room])
-            self.room -= len(text)
+        if self.remaining > 0:
+            self.text.append(text[: self.remaining])
+            self.remaining -= len(text)
 
     def end(self, _: str) -> None:
         where = "/".join(self.path[-2:])
@@ -349,5 +348,5 @@ class _DumpReader:
                     deleted=bool(known.get("deleted")),
                 )
             )
-        self.text, self.room = [], 0
+        self.text, self.remaining = [], 0
         self.path.pop()

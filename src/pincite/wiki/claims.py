@@ -1,9 +1,8 @@
 """Derives claims from the flat form: the words that each reference supports.
 
-A reference mark belongs to the sentence that contains the last character before it, whether the
-full stop comes before or after the mark. Within a sentence it covers the clause since the previous
-mark; a fragment is joined with its neighbours. A mark at the start of a block covers what follows,
-or the text that introduces the block. Headings make no claims.
+A mark belongs to the sentence that contains the last character before it, and covers the clause
+since the previous mark; a fragment is joined with its neighbours. A mark at the start of a block
+covers what follows, or the text that introduces the block.
 """
 
 import re
@@ -295,17 +294,15 @@ class _Wordings:
         pieces = [block.row] if block.kind is BlockKind.CELL else []
         if block.kind is BlockKind.ITEM and block.lead:
             pieces = [_last_sentence(block.lead, self.page.language).of(block.lead)]
-        room = MAX_BEFORE - sum(map(len, pieces))
-        kept: list[str] = []
-        for index in range(bisect_left(self.starts, start) - 1, -1, -1):
-            home = self.found[index]
-            piece = block.text[home.start : min(home.end, start)].strip()
-            room -= len(piece) + 1
-            if room < 0:
+        remaining = MAX_BEFORE - sum(map(len, pieces))
+        sentences: list[str] = []
+        for home in reversed(self.found[: bisect_left(self.starts, start)]):
+            sentences.insert(0, block.text[home.start : min(home.end, start)].strip())
+            remaining -= len(sentences[0]) + 1
+            if remaining < 0:
+                del sentences[0]
                 break
-            kept.append(piece)
-        kept.reverse()
-        return last_words(" ".join(piece for piece in (*pieces, *kept) if piece), MAX_BEFORE)
+        return last_words(" ".join(filter(None, (*pieces, *sentences))), MAX_BEFORE)
 
     def _nothing_before(self, group: _Group) -> _Wording | None:
         """Word a mark that opens its block: from what follows, or what introduces the block."""

@@ -1,7 +1,7 @@
 """The flat form: an article as blocks of plain text that map each character to the source.
 
-Wikitext and HTML are both converted to it, so sentences, claims and references never deal with
-markup. White space is folded, and what removed templates leave behind is cleaned up.
+Wikitext and HTML are both converted to it. White space is folded, and what removed templates leave
+behind is cleaned up.
 """
 
 import re

@@ -1,9 +1,8 @@
 """Converts Wikipedia pages in HTML, from Parsoid or rendered, to the flat form.
 
 Its own tokenizer makes one pass: lxml keeps no offsets, and html.parser rescans the rest of the
-page for every unfinished `<a `. Both kinds of pages put the content of references at the end, in
-`<li id="cite_note-…">`. Citation templates leave their class on `<cite>` and their fields as COinS
-in `<span class="Z3988" title="…">`.
+page for every unfinished `<a `. The content of references is at the end, in `<li
+id="cite_note-…">`; templates leave their fields as COinS in `<span class="Z3988" title="…">`.
 """
 
 import html

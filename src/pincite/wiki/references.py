@@ -1,8 +1,4 @@
-"""Resolves uses of references: named, list-defined and short citations.
-
-A use names its reference, which may be defined later. `wikitext.py` and `html.py` collect uses and
-definitions; this module joins them.
-"""
+"""Resolves uses of references (named, list-defined, short citations) to their definitions."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

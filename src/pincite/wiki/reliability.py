@@ -1,8 +1,7 @@
-"""Reads a wiki's list of source reliability from a file.
+"""Reads a list of source reliability from a file, plain or gzipped (docs/reliability.md).
 
-Two forms are read, plain or gzipped: the English Wikipedia's "Perennial sources" as JSON lines
-(`id`, `status`, `domain`, `alltext` with the row's wikitext), and Pincite's own, JSON lines or CSV
-with `site`, `label` and optionally `name`, `scope`, `link` (docs/reliability.md).
+It is the English Wikipedia's "Perennial sources" as JSON lines (`id`, `status`, `domain`,
+`alltext` with the row's wikitext), or JSON lines or CSV with `site` and `label`.
 """
 
 import csv

@@ -1,7 +1,7 @@
-"""Generates tags and citations as wikitext for an editor to paste.
+"""Generates templates as wikitext for an editor to paste.
 
-Titles and quotes come from untrusted pages. Every parameter is escaped: it cannot end the template,
-open another template, a link or a tag, sign, or change the page.
+Titles and quotes come from untrusted pages, so every parameter is escaped: it cannot end the
+template, open a template, link or tag, or sign.
 """
 
 import re

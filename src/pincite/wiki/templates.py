@@ -1,8 +1,7 @@
 """What Wikipedia's templates mean, and how they render as text.
 
-`templates.toml` lists them by language. All other modules use English names only: local templates
-and parameters are mapped to their English equivalents. Patterns state what a template shows; rules
-compute it. A rule that fails returns None, and its template counts as unknown.
+`templates.toml` lists them by language; local templates and parameters are mapped to English
+names. A rule that cannot compute a template's text returns None, and the template is unknown.
 """
 
 import re

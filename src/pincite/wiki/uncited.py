@@ -1,9 +1,8 @@
 """Finds sentences without a reference, and those that need none.
 
-A reference covers its sentence and, by convention, those before it in the paragraph. A reference at
-the end of a list, or in the sentence that introduces it, covers the list. Wikipedia requires none
-in the lead of an article whose body has them (WP:LEADCITE), in plot summaries (WP:PLOT), and in
-lists of works and links.
+A reference covers its sentence and those before it in the paragraph; one at the end of a list, or
+in the sentence that introduces it, covers the list. Wikipedia requires none in the lead of an
+article whose body has them (WP:LEADCITE), in plot summaries (WP:PLOT), and in lists of works.
 """
 
 import re
@@ -125,9 +124,18 @@ def is_read(language: str) -> bool:
 
 
 def prose(article: Article) -> list[Sentence]:
-    """Parse the article's source again, and return its sentences; see `sentences`."""
-    flat = read_flat(article.source, article.markup, article.language)
-    return list(sentences(flat.blocks, article.source, article.title, article.language))
+    """Parse the article's source again, and return the sentences of its paragraphs and list items.
+
+    Captions, headings, cells and template parameters are skipped.
+    """
+    blocks = read_flat(article.source, article.markup, article.language).blocks
+    first = next((b.text for b in blocks if b.kind is BlockKind.PARAGRAPH and b.text), "")
+    listed = first.rstrip().endswith(":") and _REFERS.search(first)
+    if listed or article.title.endswith("(disambiguation)"):
+        return []
+    page = _Page(blocks, article)
+    kinds = (BlockKind.PARAGRAPH, BlockKind.ITEM)
+    return [s for n, b in enumerate(blocks) if b.kind in kinds for s in page.of_block(n)]
 
 
 def place_of(sentence: Sentence, *, living: bool) -> citation_need.Place:
@@ -139,26 +147,10 @@ def about_living(article: Article) -> bool:
     return bool(_LIVING.search(article.source))
 
 
-def sentences(
-    blocks: Sequence[Block], source: str, title: str, language: str = "en"
-) -> Iterator[Sentence]:
-    """Yield the sentences of paragraphs and list items, in article order.
-
-    Captions, headings, cells and template parameters are skipped.
-    """
-    first = next((b.text for b in blocks if b.kind is BlockKind.PARAGRAPH and b.text), "")
-    listed = first.rstrip().endswith(":") and _REFERS.search(first)
-    if listed or title.endswith("(disambiguation)"):
-        return
-    page = _Page(blocks, source, title, language)
-    for number, block in enumerate(blocks):
-        if block.kind in (BlockKind.PARAGRAPH, BlockKind.ITEM):
-            yield from page.of_block(number)
-
-
 class _Page:
-    def __init__(self, blocks: Sequence[Block], source: str, title: str, language: str) -> None:
-        self.blocks, self.source, self.title, self.language = blocks, source, title, language
+    def __init__(self, blocks: Sequence[Block], article: Article) -> None:
+        self.blocks, self.source = blocks, article.source
+        self.title, self.language = article.title, article.language
         self.covered = _covered_lists(blocks)
         self.has_body = any(
             b.section and b.kind is BlockKind.PARAGRAPH and n_words(b.text) > MIN_WORDS

@@ -3,11 +3,6 @@
 A record is a line of JSON, a claim in its context and its true sources:
 {"id": …, "input": "title [SEP] section [SEP] text … [CIT] text after",
  "output": [{"answer": url, "provenance": [{"url": …}]}], "meta": {…}}
-
-A collection is built as SIDE built WAFER: citations whose page is stored, split by article;
-featured articles for evaluation only; those tagged {{failed verification}} in separate files. A
-record whose page is cited in a split of higher rank (test, dev, train) is dropped. The folder
-appears only when it is complete.
 """
 
 import gzip

@@ -1,10 +1,8 @@
 """Converts wikitext to the flat form: the visible text, and its references.
 
-`_Walker` assigns lines to blocks (paragraph, list item, heading, cell), `_Renderer` writes the
-visible text of each node, and `_Marks` notes what is more than text: uses of references, inline
-tags, and the notes, captions and template parameters that become separate blocks. The last part
-parses references: one can name several works, each citation template and each address is a source,
-and a link to a web archive belongs to the work before it.
+`_Walker` assigns lines to blocks, `_Renderer` writes the visible text of nodes, and `_Marks` notes
+references, tags, and the notes, captions and parameters that become separate blocks. A reference
+can name several works: each citation template and each address is a source.
 """
 
 import html
@@ -529,7 +527,9 @@ class _Renderer:
         if name in COMPUTED:
             texts = {key: plain(p.nodes, self.source) for key, p in given.items()}
             text = node.once("text", lambda: computed(name, texts))
-        if pattern := _pattern_of(node):
+        is_wrapper = name.startswith("lang-") or name.endswith(" span")
+        default = "" if name in COMPUTED else PATTERNS.get(name, "{1}" if is_wrapper else "")
+        if pattern := node.edition.shown.get(name, default):  # the local wiki's own comes first
             used = self._pattern(pattern, node, given)
         elif text is not None:
             self.out.rendered(text, node.span)
@@ -574,15 +574,6 @@ class _Renderer:
                 self.out.rendered("\n" if self.out.lines else ", ", node.span)
             self.render(parameter.nodes)
         return {p.name for p in shown}
-
-
-def _pattern_of(node: Node) -> str | None:
-    """The pattern of a known template; the local wiki's definition takes precedence."""
-    shown = node.edition.shown.get(node.name)
-    if shown or node.name in COMPUTED:
-        return shown
-    is_wrapper = node.name.startswith("lang-") or node.name.endswith(" span")
-    return PATTERNS.get(node.name) or ("{1}" if is_wrapper else None)
 
 
 def plain(nodes: Sequence[Node], source: str) -> str:

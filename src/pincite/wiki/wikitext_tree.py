@@ -2,8 +2,7 @@
 
 mwparserfromhell keeps no offsets and retries every opening bracket, so that a hostile page can
 block it for minutes; the tests compare the two. As in MediaWiki, a first pass cuts out comments and
-extension tags before any bracket is parsed. Brackets that never close become text again. Lines
-(lists, tables, headings) are parsed in `wikitext.py`.
+extension tags. Brackets that never close become text again.
 """
 
 import html
