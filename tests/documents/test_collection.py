@@ -114,7 +114,7 @@ def test_a_manifest(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["saved", "{saved}"])
-def test_what_is_not_there_says_what_to_do(tmp_path: Path, name: str) -> None:
+def test_a_missing_source_states_what_to_do(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
     found = open_sources(tmp_path / name).get("https://e.org/x")
     assert found == Unchecked(
@@ -155,7 +155,7 @@ def test_a_file_outside_the_folder_is_never_opened(tmp_path: Path, name: str) ->
     assert [(p.file, p.line) for p in sources.warnings] == [("link.html", 0), ("manifest.jsonl", 1)]
 
 
-def test_a_copy_that_is_gone_by_the_time_it_is_asked_for(tmp_path: Path) -> None:
+def test_a_copy_removed_after_indexing(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"url": "https://e.org/a", "text": "Opened in 1931."}')
     sources = open_sources(tmp_path)
@@ -170,7 +170,7 @@ def test_a_file_that_is_missing(tmp_path: Path) -> None:
     assert "not there" in sources.warnings[0].message
 
 
-def test_every_kind_of_store_also_one_folder_down(
+def test_every_kind_of_file_in_nested_folders(
     tmp_path: Path, make_record: Callable[..., bytes]
 ) -> None:
     inner = tmp_path / "inner"
@@ -254,7 +254,7 @@ def test_archives_and_www_are_a_fallback(tmp_path: Path) -> None:
     assert title(sources.get("http://e.org/b")) == "snapshot"
 
 
-def test_a_body_is_read_when_it_is_asked_for(tmp_path: Path) -> None:
+def test_a_body_is_read_on_demand(tmp_path: Path) -> None:
     path = tmp_path / "a.html"
     path.write_bytes(page("Before"))
     manifest(tmp_path, {"url": "https://e.org/a", "file": "a.html"})

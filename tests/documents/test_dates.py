@@ -49,5 +49,5 @@ def test_every_month_is_known(language: str) -> None:
         ("Sommer", ""),
     ],
 )
-def test_dates_are_read_as_far_as_they_are_sure(text: str, date: str) -> None:
+def test_dates_have_the_stated_precision(text: str, date: str) -> None:
     assert stated_date(text) == date

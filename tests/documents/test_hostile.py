@@ -194,7 +194,7 @@ def test_a_hostile_body_of_an_address_costs_itself(name: str) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such files here")
-def test_links_in_circles_pipes_and_closed_folders_are_passed_over(tmp_path: Path) -> None:
+def test_circular_links_and_pipes_are_skipped(tmp_path: Path) -> None:
     folder = tmp_path / "docs"
     (folder / "inner").mkdir(parents=True)
     (folder / "circle.txt").symlink_to(folder / "circle.txt")
@@ -228,7 +228,7 @@ def corpus(tmp_path: Path) -> Iterator[EmbeddedCorpus]:
         yield made
 
 
-def test_refusals_are_counted_and_only_the_first_listed(
+def test_only_the_first_refusals_are_listed(
     corpus: EmbeddedCorpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     docs = tmp_path / "docs"
@@ -255,6 +255,6 @@ def test_a_file_of_broken_lines_is_given_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("megabytes", "reason"), [(200, Unchecked), (1_000, Document)])
-def test_forms_within_forms_of_a_pdf_have_a_limit_of_memory(megabytes: int, reason: type) -> None:
+def test_nested_forms_of_a_pdf_are_limited_in_memory(megabytes: int, reason: type) -> None:
     limits = Limits(memory=megabytes * 1_000_000, seconds=60)
     assert isinstance(read_bytes(nested_forms(5, 9), url="u", limits=limits), reason)

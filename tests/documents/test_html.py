@@ -206,7 +206,7 @@ def test_the_lead_below_the_headline_is_read() -> None:
     )
 
 
-def test_comments_stay_out_though_text_of_the_site_follows_them() -> None:
+def test_comments_before_other_text_are_excluded() -> None:
     comments = f"<div id='comments'><div class='comment-body'><p>{LOST}</p></div></div>"
     about = "<p>The Lindvik Post has reported from the harbour since 1896 without a break.</p>"
     found = document(page(f"<div class='post'><h1>Bridge</h1>{RUNNING}{comments}{about}</div>"))
@@ -232,7 +232,7 @@ def test_comments_stay_out_though_text_of_the_site_follows_them() -> None:
         f"<noscript><p>{LOST}</p></noscript>",
     ],
 )
-def test_what_no_reader_sees_is_no_evidence(hidden: str) -> None:
+def test_hidden_text_is_not_evidence(hidden: str) -> None:
     middle = f"<p>{PARAGRAPHS[0]}</p>{hidden}<p>{PARAGRAPHS[1]}</p><p>{PARAGRAPHS[2]}</p>"
     text = document(page(f"<article><h1>The bridge</h1>{middle}</article>")).text
     assert LOST not in text
@@ -251,12 +251,12 @@ def test_what_no_reader_sees_is_no_evidence(hidden: str) -> None:
         (f"<p style='margin-top:-1200px'>{LOST}</p>", ""),
     ],
 )
-def test_light_and_small_text_that_may_be_seen_is_kept(shown: str, head: str) -> None:
+def test_light_and_small_text_is_kept(shown: str, head: str) -> None:
     middle = f"<p>{PARAGRAPHS[0]}</p>{shown}<p>{PARAGRAPHS[1]}</p><p>{PARAGRAPHS[2]}</p>"
     assert LOST in document(page(f"<article><h1>The bridge</h1>{middle}</article>", head)).text
 
 
-def test_a_script_drawn_page_that_states_its_text_for_machines() -> None:
+def test_article_body_of_json_ld() -> None:
     data = {
         "@context": "https://schema.org",
         "@type": "Article",
@@ -267,7 +267,7 @@ def test_a_script_drawn_page_that_states_its_text_for_machines() -> None:
     assert all(paragraph in found.text for paragraph in PARAGRAPHS)
 
 
-def test_what_the_page_states_for_machines_counts_before_what_looks_like_it() -> None:
+def test_json_ld_precedes_markup() -> None:
     data = {
         "@context": "https://schema.org",
         "@type": "NewsArticle",
@@ -300,13 +300,13 @@ def test_marked_bylines_and_dates() -> None:
     assert found.published == "2011-03-04"
 
 
-def test_a_page_that_states_nothing_has_no_date_and_no_author() -> None:
+def test_no_metadata_is_guessed() -> None:
     found = document(page(f"<article><h1>The bridge</h1>{RUNNING}</article>"))
     assert found.published is None
     assert "author" not in found.meta
 
 
-def test_a_teaser_before_a_wall_is_one_with_its_lead_too() -> None:
+def test_a_long_lead_does_not_hide_a_paywall() -> None:
     lead = " ".join(f"{LOST[:-1]} on pier {n}." for n in range(7))
     more = "".join(f"<p>Of the second bridge: {paragraph}</p>" for paragraph in PARAGRAPHS)
     header = f"<header><h1>The bridge</h1><p class='standfirst'>{lead}</p></header>"
@@ -333,7 +333,7 @@ TODAY_BAR = (
 
 
 @pytest.mark.parametrize("body", [ARTICLE, f"<html><body><p>{PARAGRAPHS[0]}</p></body></html>"])
-def test_the_bars_of_archives_are_no_text(body: str) -> None:
+def test_archive_banners_are_removed(body: str) -> None:
     plain = document(body).text
     assert document(body.replace("<body>", f"<body>{WAYBACK_BAR}")).text == plain
     before, after = TODAY_BAR
@@ -343,7 +343,7 @@ def test_the_bars_of_archives_are_no_text(body: str) -> None:
     assert not [word for word in ("capture", "Saved", "share") if word in text]
 
 
-def test_a_page_may_call_its_own_parts_so() -> None:
+def test_a_page_with_an_id_as_in_archives() -> None:
     page = f"<html><body><div id='HEADER'><p>{PARAGRAPHS[0]}</p></div></body></html>"
     assert PARAGRAPHS[0] in document(page).text
 
@@ -380,11 +380,11 @@ HEADLINE = Block("Crane sold", headline=True)
         ([], EXTRACTED),
     ],
 )  # fmt: skip
-def test_what_is_put_back_into_an_article(blocks: list[Block], expected: str) -> None:
+def test_restored_blocks(blocks: list[Block], expected: str) -> None:
     assert filled(EXTRACTED, blocks, "The sale of the crane | Lindvik Post") == expected
 
 
-def test_nothing_comes_back_where_lines_of_the_article_stand_between() -> None:
+def test_blocks_between_distant_lines_are_not_restored() -> None:
     blocks = [Block(FIRST), Block(LEFT_OUT), Block(NEXT), Block(MIDDLE)]
     assert filled(f"{FIRST}\n{MIDDLE}\n{NEXT}", blocks, "") == f"{FIRST}\n{MIDDLE}\n{NEXT}"
     texts = ["委员会星期二开会讨论港口。", "起重机在秋天被卖掉了。", "没有人为工程师说话。"]
@@ -423,7 +423,7 @@ def test_authors_of_a_page(head: dict[str, object], byline: str, expected: str) 
         *("eva@post.example", "@eva", "4 May 2011", "—", "", "View profile", "x" * 100),
     ],
 )
-def test_what_is_no_author(name: str) -> None:
+def test_invalid_authors(name: str) -> None:
     stated = Statements(metas={"citation_author": [name]})
     assert author_of(stated, "Lindvik Post", found=name) == ""
 
@@ -441,11 +441,11 @@ def test_what_is_no_author(name: str) -> None:
         ("Lund Eva; Holm Ida", "Lund Eva; Holm Ida"),
     ],
 )
-def test_what_introduces_a_name_is_no_part_of_it(byline: str, name: str) -> None:
+def test_bylines_without_their_introduction(byline: str, name: str) -> None:
     assert author_of(Statements(), "", byline) == name
 
 
-def test_catalogues_count_before_templates() -> None:
+def test_catalogue_authors_come_first() -> None:
     stated = Statements(metas={"citation_author": ["Lund, Eva", "Holm, Ida"]})
     assert author_of(stated, "", "template") == "Lund, Eva; Holm, Ida"
 
@@ -524,7 +524,7 @@ def read_named(html: str) -> Document:
     return found
 
 
-def test_names_lead_to_what_follows_them() -> None:
+def test_anchors_locate_the_following_words() -> None:
     page = read_named(NAMED)
     following = {name: " ".join(page.text[at:].split()[:4]) for name, at in page.anchors.items()}
     assert following == {

@@ -165,7 +165,7 @@ def file(folder: Path, *lines: str | bytes, name: str = "claims.jsonl") -> Path:
 
 
 @pytest.mark.parametrize("name", ["claims.jsonl", "claims.jsonl.gz"])
-def test_rows_come_in_order_and_empty_lines_count_for_nothing(tmp_path: Path, name: str) -> None:
+def test_rows_in_order_without_blank_lines(tmp_path: Path, name: str) -> None:
     path = file(tmp_path, line(), "", line(id="b", label="nei", meta={"page": 3}), name=name)
     rows = list(read_labelled(path))
     assert rows[0] == LabelledClaim("7", "The mill is old.", "A mill.", "support")
@@ -215,7 +215,7 @@ def test_a_damaged_archive_cannot_be_read(tmp_path: Path, how: str) -> None:
         list(read_labelled(path, lambda bad: None))
 
 
-def test_a_file_that_is_not_there_or_is_a_folder(tmp_path: Path) -> None:
+def test_a_missing_file_or_a_folder(tmp_path: Path) -> None:
     for path in (tmp_path / "none.jsonl", tmp_path):
         with pytest.raises(InputError, match="cannot be read"):
             list(read_labelled(path))

@@ -82,7 +82,7 @@ def test_a_teaser_on_a_page_full_of_headlines() -> None:
         (WORD * 120, Markup("Page not found: a novel"), None),
     ],
 )
-def test_pages_that_are_no_source(text: str, signs: Markup, reason: Reason | None) -> None:
+def test_error_pages(text: str, signs: Markup, reason: Reason | None) -> None:
     assert reason_of(text, text, signs) == reason
 
 
@@ -155,11 +155,11 @@ not_supplied / 301 Moved Permanently / The document has moved here.
 
 
 @pytest.mark.parametrize("words", cases(SHELLS), ids=lambda words: words[1])
-def test_a_page_in_place_of_the_page(words: tuple[str, ...]) -> None:
+def test_notices_in_place_of_the_page(words: tuple[str, ...]) -> None:
     assert refusal(outcome(*words[1:])).reason == words[0]
 
 
-def test_hardly_a_word_beside_a_password_field_or_scripts() -> None:
+def test_few_words_beside_a_password_field_or_scripts() -> None:
     archive = outcome("Varde Library", "Welcome to our archive.", extra=PASSWORD)
     assert refusal(archive).reason is Reason.LOGIN
     assert refusal(outcome("Varde Post", "Loading", extra=SCRIPTS)).reason is Reason.EMPTY
@@ -195,7 +195,7 @@ Oops! A history / The word was first printed in a Chicago newspaper in 1922.
 
 @pytest.mark.parametrize("words", cases(REAL), ids=lambda words: words[0])
 @pytest.mark.parametrize("extra", ["", SCRIPTS, PASSWORD, "<p>Sign in to your account</p>"])
-def test_a_real_page_like_them_is_read(words: tuple[str, ...], extra: str) -> None:
+def test_real_pages_that_resemble_notices(words: tuple[str, ...], extra: str) -> None:
     assert words[1].split(".")[0] in document(outcome(*words, extra=extra)).text
 
 

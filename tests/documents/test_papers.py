@@ -194,7 +194,7 @@ def test_encodings(read: Read) -> None:
         b"<html><body><p>PubmedArticleSet of 2019</p></body></html>",
     ],
 )
-def test_what_is_no_pubmed_file_is_read_as_before(read: Read, content: bytes) -> None:
+def test_files_that_are_not_pubmed(read: Read, content: bytes) -> None:
     found = read(content, "x.xml")
     assert not any(isinstance(page, Document) and page.kind == "pubmed" for page in found)
     assert len(found) == 1
@@ -210,21 +210,21 @@ def test_what_is_no_pubmed_file_is_read_as_before(read: Read, content: bytes) ->
         "<PubmedArticleSet>" + "<PubmedArticle>" * 999,
     ],
 )
-def test_junk_in_a_pubmed_file_is_a_reason(read: Read, content: str) -> None:
+def test_junk_in_a_pubmed_file_is_reported(read: Read, content: str) -> None:
     found = read(content)
     assert found
     assert all(isinstance(page, Unchecked) for page in found)
     assert any("the file ends" in page.detail for page in unread(found))
 
 
-def test_records_in_a_comment_are_none(read: Read) -> None:
+def test_records_in_comments_are_ignored(read: Read) -> None:
     content = file_of(record(1), f"<!-- {record(2)} -->", record(3, "It <!-- not --> rang."))
     found = read(content)
     assert pmids(found) == ["1", "3"]
     assert document(found[1]).text == "It rang."
 
 
-def test_what_pubmed_deleted(read: Read) -> None:
+def test_deleted_records(read: Read) -> None:
     gone = "<DeleteCitation><PMID Version='1'>5</PMID><PMID Version='1'>6</PMID></DeleteCitation>"
     assert [u.url[-3:] for u in unread(read(file_of(gone + "\n")))] == ["/5/", "/6/"]
     found = read(file_of(record(1), gone))
@@ -287,7 +287,7 @@ def test_bodies(read: Read, body: str, text: str) -> None:
     assert document(*read(ARTICLE.format(body=body), "a.nxml")).text == text
 
 
-def test_a_broken_or_deep_article_is_a_reason(read: Read) -> None:
+def test_broken_or_deep_articles_are_reported(read: Read) -> None:
     for body in ("<p>x</b>", "<sec>" * 5_000 + "</sec>" * 5_000, "<p>x"):
         assert refusal(*read(ARTICLE.format(body=body), "a.nxml")).reason is Reason.UNDECODABLE
 

@@ -113,7 +113,7 @@ def rows(
     ]
 
 
-def test_columns_that_a_file_has_row_by_row_are_read_one_after_the_other() -> None:
+def test_columns_written_row_by_row() -> None:
     assert document(read(pdf([rows(LEFT, RIGHT)]))).text == f"{' '.join(LEFT)} {' '.join(RIGHT)}"
 
 
@@ -125,7 +125,7 @@ def test_a_heading_across_columns_ends_those_above_it() -> None:
     assert found.text.rindex(" ".join(RIGHT)) < found.text.rindex(" ".join(LEFT))
 
 
-def test_a_word_broken_at_a_columns_edge_is_put_together() -> None:
+def test_hyphenated_words_across_columns() -> None:
     left = [
         *LEFT[:2],
         "board. It voted for a new fer-",
@@ -174,7 +174,7 @@ def test_one_column_with_wide_gaps_stays_as_it_is() -> None:
         ("They sent ferries", "2", "They sent ferries"),
     ],
 )
-def test_powers_are_told_from_notes(base: str, raised: str, expected: str) -> None:
+def test_powers_and_footnote_marks(base: str, raised: str, expected: str) -> None:
     stream = (
         f"BT /F1 10 Tf 72 700 Td ({base}) Tj /F1 6 Tf 4 Ts ({raised}) Tj "
         "/F1 10 Tf 0 Ts ( watts) Tj ET"
@@ -210,7 +210,7 @@ def test_hyphens_at_line_ends() -> None:
     )
 
 
-def test_one_long_word_takes_time_in_proportion() -> None:
+def test_a_long_word_takes_linear_time() -> None:
     word = "a" * 100_000
     begin = time.process_time()
     assert running_text([[line(word, 700)]])[0] == word
@@ -241,7 +241,7 @@ def test_a_sentence_that_goes_on_in_the_next_column_is_not_cut() -> None:
     assert running_text([page])[0] == "The bridge was opened in 1931."
 
 
-def test_running_headers_and_page_numbers_go_rows_of_figures_stay() -> None:
+def test_running_headers_are_dropped_and_figures_kept() -> None:
     pages = [
         [line("Annual report 1931", 780), line(f"Text of page {n} is this.", 700), line(f"{n}", 40)]
         for n in range(1, 5)

@@ -26,7 +26,7 @@ def test_order_is_kept(n_readers: int) -> None:
     assert list(read_ahead([])) == []
 
 
-def test_an_error_comes_after_what_was_read_and_costs_its_stream() -> None:
+def test_an_error_comes_after_the_items_of_its_stream() -> None:
     def breaking() -> Iterator[int]:
         yield 1
         raise OSError("the disk")
@@ -40,7 +40,7 @@ def test_an_error_comes_after_what_was_read_and_costs_its_stream() -> None:
     assert found == [1, "the disk", 2]
 
 
-def test_an_error_between_streams_comes_behind_them() -> None:
+def test_an_error_between_streams_comes_last() -> None:
     def streams() -> Iterator[tuple[str, list[int]]]:
         yield "a", [1]
         raise OSError("the archive")
@@ -51,7 +51,7 @@ def test_an_error_between_streams_comes_behind_them() -> None:
         next(found)
 
 
-def test_no_more_than_it_may_hold() -> None:
+def test_the_backlog_is_bounded() -> None:
     numbers, enough, ended = count(1), threading.Event(), threading.Event()
     most = WAITING_PARTS + 1  # and one in hand
 

@@ -107,7 +107,7 @@ def test_a_lone_file(tmp_path: Path, make_pdf: Callable[..., bytes]) -> None:
         (b'<link rel="canonical" href="/bridge">', None),
     ],
 )
-def test_a_saved_page_says_where_it_is_from(tmp_path: Path, mark: bytes, url: str | None) -> None:
+def test_stated_addresses_of_saved_pages(tmp_path: Path, mark: bytes, url: str | None) -> None:
     path = tmp_path / "page.html.gz"
     path.write_bytes(gzip.compress(PAGE.replace(b"<head>", b"<head>" + mark)))
     assert document(*read_path(path)).url == (url or path.resolve().as_uri())
@@ -120,7 +120,7 @@ def test_a_large_file_is_not_even_opened(tmp_path: Path) -> None:
     assert reason(found) is Reason.TOO_LARGE
 
 
-def test_paths_that_are_no_file(tmp_path: Path) -> None:
+def test_paths_that_are_not_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a folder"):
         list(read_path(tmp_path))
     with pytest.raises(InputError, match="does not exist"):

@@ -50,12 +50,12 @@ def refused(limits: Limits) -> Reason:
     return found.reason
 
 
-def test_what_takes_too_long_is_refused_and_the_rest_goes_on() -> None:
+def test_the_time_limit_costs_one_document() -> None:
     assert refused(Limits(seconds=0.05)) is Reason.TIMED_OUT
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="macOS bounds no address space")
-def test_what_takes_too_much_memory_is_refused_and_the_rest_goes_on() -> None:
+def test_the_memory_limit_costs_one_document() -> None:
     # The table takes about 100 MB, most of it for its tree; a warm process has some of it already.
     assert refused(Limits(memory=40_000_000)) is Reason.TOO_LARGE
 
@@ -119,20 +119,20 @@ def test_ctrl_c_ends_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     assert reads_on()
 
 
-def test_ctrl_c_is_not_for_the_worker() -> None:
+def test_the_worker_ignores_ctrl_c() -> None:
     before = worker()
     os.kill(before, signal.SIGINT)  # the terminal sends it to both
     assert worker() == before
 
 
-def test_it_ends_with_whoever_asks() -> None:
+def test_a_worker_ends_when_stdin_closes() -> None:
     command = [sys.executable, "-P", "-m", "pincite.documents.sandbox"]
     ended = subprocess.run(command, input=b"", capture_output=True, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
 
 
-def test_a_missing_library_is_no_fault_of_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     said = {"missing": "No module named 'lxml'", "name": "lxml"}
-    monkeypatch.setattr(sandbox._POOL, "ask", lambda *_: said)
+    monkeypatch.setattr(sandbox._POOL, "request", lambda *_: said)
     with pytest.raises(ImportError, match="lxml"):
         read_bytes(PAGE, url=URL)

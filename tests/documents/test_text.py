@@ -25,7 +25,7 @@ from pincite.types import Document, Reason, Unchecked
 
 
 @given(st.text(st.characters(), max_size=200))
-def test_cleaned_is_idempotent_and_free_of_what_it_drops(text: str) -> None:
+def test_cleaned_is_idempotent(text: str) -> None:
     once = cleaned(text)
     assert cleaned(once) == once
     assert unicodedata.is_normalized("NFC", once)
@@ -106,11 +106,11 @@ def test_a_stray_byte_does_not_turn_utf8_into_something_else() -> None:
 
 
 @pytest.mark.parametrize("label", ["rot13", "idna", "unicode_escape", "zlib", "\0", "", "x" * 9999])
-def test_labels_that_are_no_character_set_are_passed_over(label: str) -> None:
+def test_unknown_labels_are_ignored(label: str) -> None:
     assert decoded(b"plain \\N{text}", label) == "plain \\N{text}"
 
 
-def test_bytes_that_are_no_text() -> None:
+def test_bytes_that_are_not_text() -> None:
     assert decoded(bytes(range(256)) * 20) is None
     assert decoded(b"\x00\x01\x02\x03" * 100) is None
     assert decoded(b"") == ""
@@ -227,6 +227,6 @@ def test_wrapped_lines_are_joined_and_lists_stay_lines() -> None:
     assert found.text.split("\n") == [" ".join(wrapped), *rest]
 
 
-def test_a_poem_and_long_lines_are_left_alone() -> None:
+def test_poems_keep_their_lines() -> None:
     poem = "The sea is old,\nthe wind is cold,\nand nothing sold"
     assert document(read_bytes(poem.encode(), url="https://varde.example/poem.txt")).text == poem

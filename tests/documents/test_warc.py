@@ -87,7 +87,7 @@ def test_a_truncated_archive_gives_what_is_whole(archive: Path, make_record: Mak
 @pytest.mark.parametrize(
     "junk", [b"no archive at all", b"\x1f\x8b\x08 broken", b"\nXM\xfe" * 700, JUNK]
 )
-def test_what_is_no_archive(tmp_path: Path, junk: bytes) -> None:
+def test_files_that_are_not_archives(tmp_path: Path, junk: bytes) -> None:
     path = tmp_path / "junk.warc.gz"
     path.write_bytes(junk)
     assert refusal(*read_path(path)).reason is Reason.UNDECODABLE
@@ -161,7 +161,7 @@ def test_headers_without_end_end_the_archive(
     assert refusal(last).reason is Reason.TOO_LARGE
 
 
-def test_blank_lines_without_end_cost_themselves(tmp_path: Path, make_record: Make) -> None:
+def test_endless_blank_lines_cost_themselves(tmp_path: Path, make_record: Make) -> None:
     path = tmp_path / "blank.warc"
     good = gzip.decompress(make_record("https://e.org/a", PAGE))
     path.write_bytes(good + b"\r\n" * 2 * MAX_HEADER_LINES + good)

@@ -85,7 +85,7 @@ def test_no_spelling_of_an_inner_address_connects(scheme: str, attempts: list[ob
 
 
 @pytest.mark.parametrize("order", ["alone", "last", "first"])
-def test_nor_does_a_name_that_resolves_to_one(order: str, attempts: list[object]) -> None:
+def test_no_name_of_an_inner_address_connects(order: str, attempts: list[object]) -> None:
     public = "8.8.8.8"
     for host in HOSTS:
         inner = host.strip("[]")
@@ -98,7 +98,7 @@ def test_nor_does_a_name_that_resolves_to_one(order: str, attempts: list[object]
     assert attempts == []
 
 
-def test_what_is_no_web_address_is_refused(attempts: list[object]) -> None:
+def test_invalid_addresses_are_refused(attempts: list[object]) -> None:
     assert [url for url in LIST if not refused(client(), url)] == []
     assert attempts == []
 
@@ -115,7 +115,7 @@ def rebinding() -> Callable[[str, int], list[str]]:
     return lambda _host, _port: next(answers)
 
 
-def test_a_name_that_changes_its_mind_gains_nothing(attempts: list[object]) -> None:
+def test_dns_rebinding_does_not_work(attempts: list[object]) -> None:
     """One look-up a connection, and the connection goes to what was looked at."""
     with pytest.raises(UnsafeAddress):  # the second attempt asks again, and is refused
         client(rebinding()).get("http://rebind.example/")
@@ -160,7 +160,7 @@ def test_the_connection_goes_to_the_address_and_never_to_the_name(attempts: list
     assert [address[0] for address in attempts] == ["93.184.216.34", "2606:2800:220:1::1"]  # type: ignore[index]
 
 
-def test_nothing_is_fetched_unless_it_was_switched_on(attempts: list[object]) -> None:
+def test_nothing_is_fetched_by_default(attempts: list[object]) -> None:
     from pincite.errors import FetchingIsOff
 
     with pytest.raises(FetchingIsOff, match="--online"):

@@ -43,7 +43,7 @@ def engine(zoo: Zoo, cache: FetchCache, rules: WebRules = RULES, path: str = "")
     return SearxSearch(zoo.url("127.0.0.1", path).rstrip("/"), cache, rules, zoo.resolve)
 
 
-def test_pages_in_order_each_once_and_asked_once(zoo: Zoo, cache: FetchCache) -> None:
+def test_results_in_order_without_duplicates(zoo: Zoo, cache: FetchCache) -> None:
     zoo.pages["127.0.0.1", path_of("The bridge opened", language="en")] = results()
     with engine(zoo, cache) as search:
         for _ in range(2):
@@ -71,12 +71,12 @@ def test_words_without_operators_are_sent(zoo: Zoo, cache: FetchCache) -> None:
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        (reply(b"no", "403 Forbidden"), "json stands among search.formats"),
+        (reply(b"no", "403 Forbidden"), "Add json to search.formats"),
         (reply(b"", "404 Not Found"), "HTTP 404"),
         (reply(b"", "429 Too Many Requests"), "HTTP 429"),
-        (reply(b"<html>Results</html>"), "answers as SearXNG does"),
-        (reply(b"[" * 50_000), "answers as SearXNG does"),
-        (reply(b'{"results": "many"}'), "answers as SearXNG does"),
+        (reply(b"<html>Results</html>"), "reply as SearXNG does"),
+        (reply(b"[" * 50_000), "reply as SearXNG does"),
+        (reply(b'{"results": "many"}'), "reply as SearXNG does"),
         (reply(b"\xff" * 3_000_000), "limit"),
         (
             reply(b"", "302 Found", Location="http://inner.test:port/search?format=json"),
@@ -97,7 +97,7 @@ def test_a_failure_is_a_warning_without_the_claim(
     assert "q=bridge" not in warning
 
 
-def test_nobody_there_and_shut(zoo: Zoo, cache: FetchCache) -> None:
+def test_an_unknown_host_and_offline(zoo: Zoo, cache: FetchCache) -> None:
     with SearxSearch("http://nohost.test", cache, RULES, zoo.resolve) as search:
         assert search.search(["bridge"], 5) == [[]]
         assert "no address" in search.warnings[0]
@@ -109,7 +109,7 @@ BAD = "searx ftp://a.example http://u:p@a.example http://[ http://a.example/?q= 
 
 
 @pytest.mark.parametrize("url", ["", *BAD.split()])
-def test_addresses_that_are_none(cache: FetchCache, url: str) -> None:
+def test_invalid_addresses_of_the_engine(cache: FetchCache, url: str) -> None:
     with pytest.raises(ConfigError, match="search_url is"):
         SearxSearch(url, cache, RULES)
 
@@ -198,20 +198,20 @@ def test_that_there_is_no_copy_is_cached(zoo: Zoo, cache: FetchCache, answer: by
     ("answer", "n_tries", "why"),
     [
         (reply(b"", "429 Too Many Requests"), 3, "it answers 429"),
-        (reply(b"", "429 Too Many Requests", Retry_After="900"), 1, "asks to wait 900 s"),
+        (reply(b"", "429 Too Many Requests", Retry_After="900"), 1, "retry after 900 s"),
         (reply(b"", "403 Forbidden"), 1, "it answers 403"),
         (reply(b"", "503 Service Unavailable"), 3, "it answers 503"),
-        (reply(b"<html>Please log in to this network"), 1, "not of the form"),
-        (reply(b'["archived_snapshots"]'), 1, "not of the form"),
-        (reply(b'{"archived_snapshots": 3}'), 1, "not of the form"),
-        (reply(b'{"archived_snapshots": {"closest": "x"}}'), 1, "not of the form"),
-        (reply(b"[" * 90_000), 1, "not of the form"),
+        (reply(b"<html>Please log in to this network"), 1, "not in the documented form"),
+        (reply(b'["archived_snapshots"]'), 1, "not in the documented form"),
+        (reply(b'{"archived_snapshots": 3}'), 1, "not in the documented form"),
+        (reply(b'{"archived_snapshots": {"closest": "x"}}'), 1, "not in the documented form"),
+        (reply(b"[" * 90_000), 1, "not in the documented form"),
         (closed_at_once, 3, "archive.test"),
         (mute, 1, "archive.test"),
         (drip, 1, "archive.test"),
     ],
 )
-def test_after_a_refusal_nothing_more_is_asked(
+def test_no_requests_after_a_refusal(
     zoo: Zoo, cache: FetchCache, answer: Any, n_tries: int, why: str
 ) -> None:
     answers(zoo, answer)
@@ -228,7 +228,7 @@ def test_after_a_refusal_nothing_more_is_asked(
     assert wayback(zoo, cache).nearest(PAGE, "20140302") is not None
 
 
-def test_a_busy_moment_is_waited_for(zoo: Zoo, cache: FetchCache) -> None:
+def test_a_busy_archive_is_retried(zoo: Zoo, cache: FetchCache) -> None:
     answers(zoo, after_failures(1, reply(b"", "429 Too Many"), named(copy_at(zoo))))
     asked = wayback(zoo, cache)
     assert asked.nearest(PAGE, "20140302") is not None
@@ -247,7 +247,7 @@ def test_a_busy_moment_is_waited_for(zoo: Zoo, cache: FetchCache) -> None:
         "",
     ],
 )
-def test_what_is_no_address_of_the_archive_is_no_copy(
+def test_addresses_outside_the_archive_are_not_copies(
     zoo: Zoo, cache: FetchCache, url: str
 ) -> None:
     answers(zoo, named(url))
@@ -257,13 +257,13 @@ def test_what_is_no_address_of_the_archive_is_no_copy(
     assert "it was not opened" in warning
 
 
-def test_an_address_that_is_never_opened_is_told_to_nobody(zoo: Zoo, cache: FetchCache) -> None:
+def test_unsafe_addresses_are_not_sent_to_the_archive(zoo: Zoo, cache: FetchCache) -> None:
     for url in ("ftp://varde.test/x", "http://me:secret@varde.test/x", "http://varde.test:22/"):
         assert wayback(zoo, cache).nearest(url, "2014") is None
     assert zoo.asked == []
 
 
-def test_a_copy_of_a_redirect_to_the_front_page_is_no_copy_of_the_page() -> None:
+def test_a_copy_of_a_redirect_to_the_front_page() -> None:
     site = f"https://web.archive.org/web/{TIME}id_/http://varde.example"
     found = of_reply(f"{site}/2014/bridge", 200, f"{site}/", True)
     assert found
@@ -271,7 +271,7 @@ def test_a_copy_of_a_redirect_to_the_front_page_is_no_copy_of_the_page() -> None
     assert of_reply(f"{site}/2014/bridge", 200, f"{site}/news/bridge", True) is None
 
 
-def test_there_is_a_pause_of_its_own(zoo: Zoo, cache: FetchCache) -> None:
+def test_the_archive_has_its_own_pause(zoo: Zoo, cache: FetchCache) -> None:
     asked = wayback(zoo, cache, pause=0.3)
     for n in range(3):
         asked.nearest(f"http://varde.test/{n}")

@@ -58,7 +58,7 @@ def test_order_and_length_are_those_of_the_addresses(zoo: Zoo, cache: FetchCache
     assert read_fetched(found[2]) is found[2]
 
 
-def test_never_two_at_once_on_a_host_and_one_connection(zoo: Zoo, cache: FetchCache) -> None:
+def test_one_request_at_a_time_per_host(zoo: Zoo, cache: FetchCache) -> None:
     zoo.delay = 0.02
     urls = pages(zoo, 6, 30, Connection="keep-alive")
     for n in range(6):
@@ -77,7 +77,7 @@ def test_never_two_at_once_on_a_host_and_one_connection(zoo: Zoo, cache: FetchCa
     assert zoo.connections <= 6 + 1 + 2 * 5 + 4  # a.test closes each of its own
 
 
-def test_hosts_are_asked_side_by_side(zoo: Zoo, cache: FetchCache) -> None:
+def test_hosts_are_fetched_in_parallel(zoo: Zoo, cache: FetchCache) -> None:
     zoo.delay = 0.1
     urls = pages(zoo, 20, 40)
     with client(zoo) as web:
@@ -86,7 +86,7 @@ def test_hosts_are_asked_side_by_side(zoo: Zoo, cache: FetchCache) -> None:
     assert set(zoo.most_at_once().values()) == {1}
 
 
-def test_what_is_in_the_cache_is_not_asked_for(zoo: Zoo, cache: FetchCache) -> None:
+def test_cached_pages_are_not_requested(zoo: Zoo, cache: FetchCache) -> None:
     urls = [*pages(zoo, 2, 4), zoo.url("nohost.test"), zoo.url("h0.test", "/gone")]
     steps: list[FetchStep] = []
     with client(zoo) as web:
@@ -99,7 +99,7 @@ def test_what_is_in_the_cache_is_not_asked_for(zoo: Zoo, cache: FetchCache) -> N
     assert again == first
 
 
-def test_offline_only_what_is_cached(zoo: Zoo, cache: FetchCache) -> None:
+def test_offline_only_cached_pages_are_returned(zoo: Zoo, cache: FetchCache) -> None:
     urls = pages(zoo, 1, 2)
     with client(zoo) as web:
         WebSources(web, cache).fetch(urls[:1])
@@ -116,9 +116,7 @@ def test_offline_only_what_is_cached(zoo: Zoo, cache: FetchCache) -> None:
 
 
 @pytest.mark.parametrize(("status", "hours"), [("404 No", 24), ("403 No", 1), ("503 No", 1)])
-def test_failures_are_kept_for_a_shorter_time(
-    status: str, hours: int, zoo: Zoo, cache: FetchCache
-) -> None:
+def test_failures_expire_earlier(status: str, hours: int, zoo: Zoo, cache: FetchCache) -> None:
     url = zoo.add(Page("failing", reply(b"", status), None))
     with client(zoo) as web:
         WebSources(web, cache).fetch([url])
@@ -141,7 +139,7 @@ WebSources(local, FetchCache(Path(path)), progress=say).fetch(urls)
 """
 
 
-def test_killed_in_the_middle_a_second_run_asks_for_nothing_twice(zoo: Zoo, tmp_path: Path) -> None:
+def test_a_killed_run_resumes_without_repeating_requests(zoo: Zoo, tmp_path: Path) -> None:
     zoo.delay = 0.03
     urls = pages(zoo, 4, 32)
     path = tmp_path / "cache.sqlite"
@@ -187,7 +185,7 @@ def test_ctrl_c_loses_nothing(zoo: Zoo, cache: FetchCache) -> None:
     assert all(isinstance(outcome, Fetched) for outcome in found)  # "stopped" was not kept
 
 
-def test_a_delay_that_robots_txt_asks_for(zoo: Zoo, cache: FetchCache) -> None:
+def test_the_crawl_delay_of_robots_txt(zoo: Zoo, cache: FetchCache) -> None:
     urls = pages(zoo, 1, 3)
     zoo.pages["h0.test", "/robots.txt"] = reply(b"User-agent: *\nCrawl-delay: 9\n")
     with client(zoo, longest_crawl_delay=0.2) as web:
@@ -206,7 +204,7 @@ def test_retry_after_is_heeded(zoo: Zoo, cache: FetchCache) -> None:
     assert zoo.times[2][1] - zoo.times[1][2] >= 0.99
 
 
-def test_a_host_that_is_out_of_reach_is_not_tried_for_each_page(
+def test_an_unreachable_host_is_tried_once(
     zoo: Zoo, cache: FetchCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried: list[object] = []
@@ -223,7 +221,7 @@ def test_a_host_that_is_out_of_reach_is_not_tried_for_each_page(
     assert len(tried) == 3  # the attempts of the first
 
 
-def test_nothing_of_the_environment(
+def test_environment_proxies_are_ignored(
     zoo: Zoo, cache: FetchCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
@@ -233,7 +231,7 @@ def test_nothing_of_the_environment(
         assert isinstance(WebSources(web, cache).fetch([url])[0], Fetched)
 
 
-def test_a_proxy_where_the_rules_allow_one(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_proxies_if_allowed(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "http_proxy"):
         monkeypatch.setenv(name, f"http://127.0.0.1:{zoo.port}")
     for name in ("NO_PROXY", "no_proxy"):
@@ -244,7 +242,7 @@ def test_a_proxy_where_the_rules_allow_one(zoo: Zoo, monkeypatch: pytest.MonkeyP
         assert web.get("http://far.test/x").status == 200
 
 
-def test_one_request_says_who_asks_and_carries_no_secrets_on(zoo: Zoo) -> None:
+def test_user_agent_and_no_secrets_in_redirects(zoo: Zoo) -> None:
     zoo.pages["a.test", "/"] = reply(
         b"", "302 F", Location=zoo.url("b.test"), Set_Cookie="id=1; Domain=test"
     )
@@ -328,7 +326,7 @@ def test_there_are_enough() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_what_becomes_of(page: Page, outcomes: dict[str, Document | Unchecked]) -> None:
+def test_outcomes(page: Page, outcomes: dict[str, Document | Unchecked]) -> None:
     found = outcomes[page.name]
     reason = found.reason if isinstance(found, Unchecked) else None
     assert reason == page.reason, found

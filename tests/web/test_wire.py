@@ -55,6 +55,6 @@ def test_members_without_end_are_refused() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip", "gzip, br", "compress", "ä"])
-def test_what_was_not_asked_for(encoding: str) -> None:
+def test_unrequested_encodings(encoding: str) -> None:
     with pytest.raises(BadEncoding):
         unpacked(b"x", encoding, "u", LIMIT)

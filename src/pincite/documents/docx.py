@@ -45,7 +45,7 @@ def read_docx(body: Body) -> Document | Unchecked:
     except _Refused as refused:
         return Unchecked(body.url, refused.reason, str(refused))
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, KeyError) as error:
-        return Unchecked(body.url, Reason.UNDECODABLE, f"no readable Word file: {error}")
+        return Unchecked(body.url, Reason.UNDECODABLE, f"not a readable Word file: {error}")
 
 
 class _Parts:
@@ -64,7 +64,7 @@ class _Parts:
             return None
         root = parsed_xml(self._read(self._entries[name]))
         if root is None:
-            raise _Refused(Reason.UNDECODABLE, f"{name} is no XML as Word writes it")
+            raise _Refused(Reason.UNDECODABLE, f"{name} is not XML as Word writes it")
         for element in root.iter():  # Word uses two namespaces, transitional and strict
             element.tag = str(element.tag).rpartition("}")[2]
         return root
@@ -78,7 +78,7 @@ class _Parts:
             raise _Refused(Reason.ENCRYPTED, f"{entry.filename} is locked with a password")
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             # Python decompresses other methods in whole chunks, whatever size is requested.
-            detail = f"{entry.filename} is packed as Word packs nothing"
+            detail = f"{entry.filename} is packed by a method that Word does not use"
             raise _Refused(Reason.UNDECODABLE, detail)
         with self._packed.open(entry) as part:
             data = part.read(self._left + 1)  # the file's stated size is not trusted
@@ -101,13 +101,13 @@ def _document(body: Body, parts: _Parts) -> Document | Unchecked:
             break
     tree = parts.tree(main)
     if tree is None:
-        return Unchecked(body.url, Reason.UNDECODABLE, f"there is no {main} in the Word file")
+        return Unchecked(body.url, Reason.UNDECODABLE, f"{main} is missing in the Word file")
     folder = posixpath.dirname(main)
     notes = [parts.tree(posixpath.join(folder, f"{n}notes.xml")) for n in ("foot", "end")]
     blocks = [block for root in (tree, *notes) if root is not None for block in _blocks(root)]
     text = cleaned("\n\n".join(block for block in blocks if block.strip()))
     if not text:
-        return Unchecked(body.url, Reason.EMPTY, "the Word file has no words")
+        return Unchecked(body.url, Reason.EMPTY, "the Word file contains no words")
     stated = {child.tag: one_line(child.text) for child in parts.children("docProps/core.xml")}
     # The creation date is not the publication date.
     meta = {"author": stated.get("creator", ""), "created": stated.get("created", "")[:10]}

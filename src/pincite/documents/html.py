@@ -602,7 +602,7 @@ def _gaps(
 
 
 def _is_lost(before: int, after: int, texts: list[str], lines: list[str]) -> bool:
-    """Whether the lines are adjacent, and a text above them is no list of other stories."""
+    """Whether the lines are adjacent, and text above them is not a list of other stories."""
     between = (line for line in lines[before + 1 : after] if len(_words(line)) >= MIN_WORDS)
     if before > after or any(between):
         return False

@@ -201,7 +201,7 @@ def of_status(url: str, status: int | None) -> Unchecked | None:
     if status is None or status < 300:
         return None
     if status < 400:
-        detail = f"HTTP {status}: a redirect, the page it leads to is not stored"
+        detail = f"HTTP {status}: a redirect to a page that is not stored"
         return Unchecked(url, Reason.NOT_SUPPLIED, detail)
     reasons = {404: Reason.DEAD, 410: Reason.DEAD, 402: Reason.PAYWALL}
     return Unchecked(url, reasons.get(status, Reason.REFUSED), f"HTTP {status}")
@@ -258,18 +258,18 @@ def _notice(words: int, text: str, markup: Markup) -> tuple[Reason, str] | None:
         return None
     for pattern, what in ((_ROBOT_CHECK, "robot check"), (_BLOCKED, "refusal")):
         if match := pattern.search(whole):
-            return Reason.REFUSED, f"the copy holds a {what}: “{match[0].strip()}”"
+            return Reason.REFUSED, f"the copy is a {what}: “{match[0].strip()}”"
     if gone := _gone(title, text):
-        return Reason.SOFT_404, f"the page calls itself not found: “{gone}”"
+        return Reason.SOFT_404, f"the page reports itself as not found: “{gone}”"
     parts = [part.strip() for part in _TITLE_PARTS.split(title)]
     login = next(filter(_LOGIN_TITLE.fullmatch, parts), "")
     if words < NOTICE_WORDS // 2 and (match := _LOGIN.search(text)):
         login = match[0].strip()
     if login or markup.asks_password:
-        asked = f"a login: “{login}”" if login else "a password"
-        return Reason.LOGIN, f"the page asks for {asked}; {words} words are readable"
+        wanted = f"a login: “{login}”" if login else "a password"
+        return Reason.LOGIN, f"the page requires {wanted}; {words} words are readable"
     if match := _REDIRECTING.search(whole):
-        return Reason.NOT_SUPPLIED, f"the copy only leads to another page: “{match[0].strip()}”"
+        return Reason.NOT_SUPPLIED, f"the copy only redirects to another page: “{match[0].strip()}”"
     return None
 
 
@@ -288,9 +288,11 @@ def _gone(title: str, text: str) -> str:
 
 
 def _consent(words: int, text: str) -> tuple[Reason, str] | None:
-    said = list(dict.fromkeys(match[0].lower() for match in _CONSENT.finditer(text)))
-    if len(said) >= CONSENT_SIGNS or (said and words < NOTICE_WORDS // 2):
-        return Reason.CONSENT, "the page asks for consent: " + ", ".join(f"“{s}”" for s in said[:2])
+    phrases = list(dict.fromkeys(match[0].lower() for match in _CONSENT.finditer(text)))
+    if len(phrases) >= CONSENT_SIGNS or (phrases and words < NOTICE_WORDS // 2):
+        return Reason.CONSENT, "the page asks for consent: " + ", ".join(
+            f"“{s}”" for s in phrases[:2]
+        )
     return None
 
 
@@ -310,7 +312,7 @@ def _paywall(words: int, markup: Markup) -> tuple[Reason, str] | None:
 
 
 def _scripted(words: int, markup: Markup) -> tuple[Reason, str] | None:
-    asks = _NEEDS_SCRIPTS.search(markup.visible) is not None
-    if markup.n_scripts and (words < SCRIPTED_WORDS or (asks and words < NOTICE_WORDS)):
+    needs_scripts = _NEEDS_SCRIPTS.search(markup.visible) is not None
+    if markup.n_scripts and (words < SCRIPTED_WORDS or (needs_scripts and words < NOTICE_WORDS)):
         return Reason.EMPTY, f"a page drawn by scripts: {words} words without them"
     return None

@@ -175,7 +175,7 @@ def _pubmed_document(record: Any, where: str, limits: Limits) -> Document | Unch
     pmid = one_line(record.findtext("MedlineCitation/PMID"))
     article = record.find("MedlineCitation/Article")
     if article is None or not pmid.isdecimal():
-        return Unchecked(where, Reason.UNDECODABLE, f"{where}: no PMID or no article in it")
+        return Unchecked(where, Reason.UNDECODABLE, f"{where}: it has no PMID or no article")
     own = _sections(article.find("Abstract"))
     text = "\n\n".join((*own, *_other_abstracts(citation)))  # the lines are cleaned already
     url = address(pmid)
@@ -379,8 +379,8 @@ def _jats_document(article: Any, found: Body) -> Document | Unchecked:
     body = [b for name in ("body", "floats-group") for b in _blocks(parts.get(name))]
     blocks = [*_abstracts(front), *body, *_blocks(parts.get("back"))]
     # Drop consecutive duplicates.
-    kept = [block for before, block in zip(["", *blocks], blocks, strict=False) if block != before]
-    text = cleaned("\n\n".join(kept))
+    texts = [block for before, block in zip(["", *blocks], blocks, strict=False) if block != before]
+    text = cleaned("\n\n".join(texts))
     titles = (
         next(front.iterfind(f".//title-group/{t}"), None) for t in ("article-title", "subtitle")
     )

@@ -177,7 +177,7 @@ def _read(body: Body) -> Found:
         return Unchecked(url, Reason.EMPTY, "the file is empty")
     found, name = format_of(body.data, url, body.content_type)
     if found is Format.UNSUPPORTED:
-        return Unchecked(url, Reason.UNSUPPORTED_TYPE, f"{name}: there is no reader for it")
+        return Unchecked(url, Reason.UNSUPPORTED_TYPE, f"{name}: this format is not supported")
     if found is Format.MISLABELLED:
         return Unchecked(url, Reason.UNDECODABLE, name)
     # Plain text has no structure that could be made slow to parse.

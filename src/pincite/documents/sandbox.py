@@ -53,7 +53,7 @@ def read(reader: str, body: Body) -> list[Found]:
         ImportError: a library that the reader needs is missing.
         KeyboardInterrupt: the worker is ended.
     """
-    reply = _POOL.ask(reader, [body])
+    reply = _POOL.request(reader, [body])
     if "found" in reply:
         return [_found(one) for one in reply["found"][0]]
     if "missing" in reply:
@@ -72,20 +72,20 @@ def read_many(reader: str, items: Iterable[Body | Found]) -> Iterator[Found]:
         group.append(item)
         n_bytes += len(item.data) if isinstance(item, Body) else 0
         if n_bytes > _TOGETHER_BYTES or len(group) == _TOGETHER:
-            yield from _of_group(reader, group)
+            yield from _read_group(reader, group)
             group, n_bytes = [], 0
-    yield from _of_group(reader, group)
+    yield from _read_group(reader, group)
 
 
-def _of_group(reader: str, group: Sequence[Body | Found]) -> Iterator[Found]:
+def _read_group(reader: str, group: Sequence[Body | Found]) -> Iterator[Found]:
     bodies = [item for item in group if isinstance(item, Body)]
-    reply = _POOL.ask(reader, bodies, again=False) if len(bodies) > 1 else {}
-    answers = iter(reply.get("found", ()))
+    reply = _POOL.request(reader, bodies, retry=False) if len(bodies) > 1 else {}
+    results = iter(reply.get("found", ()))
     for item in group:
         if not isinstance(item, Body):
             yield item
         elif "found" in reply:
-            yield from map(_found, next(answers))
+            yield from map(_found, next(results))
         else:  # one of them broke the worker: read each alone to find it
             yield from read(reader, item)
 
@@ -131,7 +131,7 @@ class _Process:
         self._stdout = cast(IO[bytes], self._process.stdout)
         self.n_read = 0
 
-    def ask(self, frames: Sequence[bytes], seconds: float) -> dict[str, Any]:
+    def request(self, frames: Sequence[bytes], seconds: float) -> dict[str, Any]:
         """Return the reply, or `died` with the exit code if the worker ended.
 
         `seconds` is the processor time allowed for all documents in the request.
@@ -169,11 +169,11 @@ class _Pool:
         self._idle: list[_Process] = []
         self._lock = threading.Lock()
 
-    def ask(self, reader: str, bodies: Sequence[Body], *, again: bool = True) -> dict[str, Any]:
+    def request(self, reader: str, bodies: Sequence[Body], *, retry: bool = True) -> dict[str, Any]:
         """Return a worker's reply about bodies with the same limits, or how it ended.
 
         A failure in a used worker may be due to memory or damage from earlier documents, so the
-        bodies are retried in a fresh one (`again`).
+        bodies are retried in a fresh one (`retry`).
         """
         known = [
             {"url": b.url, "content_type": b.content_type, "fetched": b.fetched} for b in bodies
@@ -185,7 +185,7 @@ class _Pool:
         seconds = bodies[0].limits.seconds * len(bodies)
         reply = self._reply(process, frames, seconds)
         broke = "memory" in reply or reply.get("died", _SPENT) != _SPENT
-        if again and broke and process.n_read > 1:
+        if retry and broke and process.n_read > 1:
             reply = self._reply(_Process(), frames, seconds)
         return reply
 
@@ -201,7 +201,7 @@ class _Pool:
 
     def _reply(self, process: _Process, frames: Sequence[bytes], seconds: float) -> dict[str, Any]:
         try:
-            reply = process.ask(frames, seconds)
+            reply = process.request(frames, seconds)
         except BaseException:  # Ctrl-C: the document is no longer needed
             process.end()
             raise
@@ -254,7 +254,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process
     if LIMITED:
         limit(resource.RLIMIT_CORE, 0)
-    answers = os.fdopen(os.dup(1), "wb")
+    output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # prints of libraries must not mix with replies
     last = False
     while not last and (data := read_frame(sys.stdin.buffer)) is not None:
@@ -262,12 +262,12 @@ def main() -> None:
         bodies = [read_frame(sys.stdin.buffer) for _ in request["bodies"]]
         if None in bodies:
             return
-        reply = _answer(request, cast(list[bytes], bodies))
+        reply = _read_bodies(request, cast(list[bytes], bodies))
         last = "memory" in reply or _bytes_held() > FAT
-        write_frame(answers, json.dumps(reply | {"last": last}).encode())
+        write_frame(output, json.dumps(reply | {"last": last}).encode())
 
 
-def _answer(request: Mapping[str, Any], bodies: Sequence[bytes]) -> dict[str, Any]:
+def _read_bodies(request: Mapping[str, Any], bodies: Sequence[bytes]) -> dict[str, Any]:
     """Read each body; if one cannot be read, return only the reason."""
     reader, limits = request["reader"], Limits(**request["limits"])
     found = list[list[dict[str, Any]]]()

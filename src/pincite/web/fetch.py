@@ -185,7 +185,7 @@ class WebClient:
                     return reply
                 seconds = seconds_to_wait(reply.headers.get("retry-after", ""))
                 if seconds and seconds > self.rules.longest_wait:
-                    what = f"{target.host} answers {reply.status} and asks to wait {seconds:.0f} s."
+                    what = f"{target.host} answers {reply.status}; retry after {seconds:.0f} s."
                     busy = HostBusy(what, target.url, reply.status, of_host=True)
                     _remember(lane, busy, seconds)
                     raise busy
@@ -232,8 +232,8 @@ def user_agent(contact: str) -> str:
     >>> user_agent("me@example.org").split("/")[0], "me@example.org" in user_agent("me@example.org")
     ('Pincite', True)
     """
-    whom = "".join(c for c in contact if c.isprintable() and c not in "()") or "no contact given"
-    return f"Pincite/{version('pincite')} (citation checker; {whom}) httpcore2"
+    address = "".join(c for c in contact if c.isprintable() and c not in "()") or "no contact given"
+    return f"Pincite/{version('pincite')} (citation checker; {address}) httpcore2"
 
 
 def _remember(lane: _Lane, error: FetchError, seconds: float = HOST_FAILURE_SECONDS) -> None:

@@ -87,8 +87,7 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
             reply = self._client.get(address, accept="application/json")
             if reply.status == 403:
                 raise FetchError(
-                    "it refuses (HTTP 403). A SearXNG answers so until json stands among "
-                    "search.formats in its settings.yml."
+                    "it refuses (HTTP 403). Add json to search.formats in SearXNG's settings.yml."
                 )
             if reply.status != 200:
                 raise FetchError(f"it answers HTTP {reply.status}; try again later.")
@@ -131,9 +130,7 @@ def results_of(body: bytes) -> list[WebResult]:
         parsed = None
     listed = parsed.get("results") if isinstance(parsed, dict) else None
     if not isinstance(listed, list):
-        raise FetchError(
-            "it is no search engine that answers as SearXNG does (no results in JSON)."
-        )
+        raise FetchError("it does not reply as SearXNG does (no results in JSON).")
     found: dict[str, WebResult] = {}
     for entry in listed:
         url = _text(entry, "url")
@@ -216,12 +213,12 @@ class Wayback:
             if reply.status in _REFUSALS or reply.status >= 500:
                 refusal = f"it answers {reply.status}"
             elif body and _closest(body) is None:
-                refusal = "its answer is not of the form that it documents"
+                refusal = "its reply is not in the documented form"
         if refusal:
             self._refused = True
             self._warnings[
                 f"{host_of(self._api)} is not asked for further archived copies: {refusal}. Try "
-                "again later: what was found is kept."
+                "again later: results are cached."
             ] = None
             return None
         found = self._snapshot(body)
@@ -239,8 +236,7 @@ class Wayback:
         if found and found.date and is_below(url, self.hosts):
             return found
         self._warnings[
-            f"{host_of(self._api)} named a copy that is no address of the archive; it was not "
-            f"opened: {url[:200]}"
+            f"{host_of(self._api)} named a copy outside the archive; it was not opened: {url[:200]}"
         ] = None
         return None
 
