@@ -20,7 +20,6 @@ from support import laws
 from support.check_values import readings
 
 import pincite
-from pincite import notebook
 from pincite.api import Report, Verifier
 from pincite.cli import cli
 from pincite.errors import CorpusError, FetchingIsOff, InputError, MissingExtra
@@ -340,11 +339,9 @@ def test_a_notebook_has_one_frame_and_nothing_leaves_it(text: str, url: str) -> 
         assert set(frame) == {"title", "sandbox", "style", "srcdoc"}
         sandbox = {"allow-popups", "allow-popups-to-escape-sandbox"}
         assert set(frame["sandbox"].split()) == sandbox
-        framed, alone = Page(), Page()
-        framed.feed(frame["srcdoc"])
-        alone.feed(report.to_html())
-        assert framed.tags == alone.tags
-        assert not framed.tags & {"script", "base", "iframe", "form"}
+        framed = Page(frame["srcdoc"])
+        assert framed.tags == Page(report.to_html()).tags
+        assert not set(framed.tags) & {"script", "base", "iframe", "form"}
         assert not [name for name, _ in framed.attributes if name.startswith("on")]
 
 
@@ -367,7 +364,7 @@ def test_a_printed_report_obeys_nothing(text: str, url: str) -> None:
         assert text not in repr(report)
 
 
-# ── Progress, notebooks, data frames ─────────────────────────────────────────────────────────────
+# ── Progress and data frames ─────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -389,44 +386,6 @@ def test_progress_is_told(call: Callable[[Any], object], told: tuple[str, int, i
     heard: list[object] = []
     call(lambda *step: heard.append(step))
     assert told in heard
-
-
-class FakeNotebook:
-    """What Bars needs of IPython: a shell with a kernel, and displays that can be updated."""
-
-    kernel = object()
-
-    def __init__(self) -> None:
-        self.shown: list[str] = []
-
-    def get_ipython(self) -> "FakeNotebook":
-        return self
-
-    def display(self, shown: dict[str, str], **options: bool) -> "FakeNotebook":
-        assert options == {"raw": True, "display_id": True}
-        self.update(shown, raw=True)
-        return self
-
-    def update(self, shown: dict[str, str], *, raw: bool) -> None:
-        assert raw
-        self.shown.append(shown["text/html"])
-
-
-def test_a_notebook_shows_bars_and_removes_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = FakeNotebook()
-    monkeypatch.setitem(sys.modules, "IPython", fake)
-    monkeypatch.setitem(sys.modules, "IPython.display", fake)
-    pincite.verify(ARTICLE)
-    *bars, last = fake.shown
-    assert 'max="2" value="1"></progress> checking claims 1/2' in bars[0]
-    assert last == ""
-    assert notebook.progress() is not None
-
-
-def test_outside_a_notebook_there_are_no_bars(capsys: pytest.CaptureFixture[str]) -> None:
-    assert notebook.progress() is None
-    pincite.verify(ARTICLE)
-    assert capsys.readouterr() == ("", "")
 
 
 def test_a_frame_without_pandas_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,7 @@ config show` prints. Nothing is fetched from the web unless the user enabled it.
 """
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -113,6 +112,10 @@ _RENDERERS: dict[type, tuple[Any, Any]] = {
 }
 
 
+def _ignore(what: str, done: int, total: int | None) -> None:
+    """Show no progress."""
+
+
 def verify(
     article: Place | Article,
     *,
@@ -120,7 +123,7 @@ def verify(
     corpus: Corpora | None = None,
     title: str | None = None,
     settings: Settings | None = None,
-    progress: Progress | None = None,
+    progress: Progress = _ignore,
 ) -> Report[VerifyReport, Finding]:
     """Check an article's citations, worst first.
 
@@ -136,7 +139,7 @@ def verify(
             or by name); None: `library.corpora` of the settings, else none are suggested.
         title: of the article, if its text does not state it; or which page of a dump.
         settings: None: this machine's settings.
-        progress: called as `progress("checking claims", 3, 14)`. None: a notebook shows bars.
+        progress: called as `progress("checking claims", 3, 14)`; for example `print`.
 
     Raises:
         InputError: the article or the folder is missing or cannot be read.
@@ -150,19 +153,14 @@ def verify(
     settings = settings or load({})
     page = _article(article, title, settings)
     settings = settings.replace(language=page.language)
-    stored = Path(sources) if sources else None
-    suggested_from = _corpora(corpus, settings)
-    with (
-        _reporting(progress) as tell,
-        build.verifying(
-            settings,
-            suggested_from,
-            stored,
-            own_copies=True,
-            fetching=lambda now: tell("fetching sources", now.n_done, now.n_urls),
-        ) as run,
-    ):
-        record = run.verify(page, tell)
+    with build.verifying(
+        settings,
+        _corpora(corpus, settings),
+        Path(sources) if sources else None,
+        own_copies=True,
+        fetching=lambda now: progress("fetching sources", now.n_done, now.n_urls),
+    ) as run:
+        record = run.verify(page, progress)
     if record.stopped:  # a partial report could be mistaken for a complete one
         raise KeyboardInterrupt
     return Report(record, record.findings)
@@ -173,7 +171,7 @@ def check(
     corpus: Corpora | None = None,
     *,
     settings: Settings | None = None,
-    progress: Progress | None = None,
+    progress: Progress = _ignore,
 ) -> Report[CheckReport, Check]:
     """Show what a corpus, or the web, says for and against a statement, or several.
 
@@ -201,16 +199,13 @@ def check(
         ['strong_confirmation']
     """
     settings, statements = settings or load({}), _texts(statement, "statement to check")
-    with (
-        _reporting(progress) as tell,
-        build_check.checking(
-            settings,
-            _corpora(corpus, settings),
-            on_calls=lambda *n: tell("judging passages", *n),
-            fetching=lambda now: tell("fetching pages", now.n_done, now.n_urls),
-        ) as run,
-    ):
-        record = run.check(statements, tell)
+    with build_check.checking(
+        settings,
+        _corpora(corpus, settings),
+        on_calls=lambda *n: progress("judging passages", *n),
+        fetching=lambda now: progress("fetching pages", now.n_done, now.n_urls),
+    ) as run:
+        record = run.check(statements, progress)
     if record.stopped:
         raise KeyboardInterrupt
     return Report(record, record.checks)
@@ -221,7 +216,7 @@ def ask(
     corpus: Corpora | None = None,
     *,
     settings: Settings | None = None,
-    progress: Progress | None = None,
+    progress: Progress = _ignore,
 ) -> Report[AnswerReport, Answer]:
     """Answer a question, or several, from the documents of a corpus.
 
@@ -251,8 +246,10 @@ def ask(
     """
     settings, questions = settings or load({}), _texts(question, "question to answer")
     folders, n_sentences = _corpora(corpus, settings) or [], count(1)
-    with _reporting(progress) as tell, build_ask.asking(settings, folders) as run:
-        record = run.ask(questions, tell, lambda _: tell("sentences", next(n_sentences), None))
+    with build_ask.asking(settings, folders) as run:
+        record = run.ask(
+            questions, progress, lambda _: progress("sentences", next(n_sentences), None)
+        )
     if record.stopped:
         raise KeyboardInterrupt
     return Report(record, record.answers)
@@ -350,16 +347,6 @@ class Verifier:
         whole = Passage(document.doc_id, "", "", text, Span(0, len(text)))
         passages = cited_passages(document) or [whole]
         return cascade.worth_reading(claim.text, passages, self._settings.retrieval.read)
-
-
-@contextmanager
-def _reporting(progress: Progress | None) -> Iterator[Progress]:
-    bars = None if progress else notebook.progress()
-    try:
-        yield progress or bars or (lambda what, done, total: None)
-    finally:
-        if bars:
-            bars.close()
 
 
 def _article(given: Place | Article, title: str | None, settings: Settings) -> Article:

@@ -226,7 +226,7 @@ def of_finding(finding: Finding) -> ClaimResult:
         probability_supported=None if probability is None else round(probability, 4),
         sources=tuple(map(_source, finding.citations)),
         missing=wording.what_is_missing(finding.label, finding.missing),
-        second_opinion=wording.second_opinion(finding),
+        second_opinion=tuple(wording.second_opinion(finding)),
         better_sources=tuple(
             _quotation(s.evidence, s.corpus, wording.where(s.place, Label.SUPPORTED))
             for s in finding.suggestions
