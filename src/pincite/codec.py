@@ -29,10 +29,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Limits of a number, checked on reading and stated in the JSON Schema.
-
-    Used as `Annotated[float, Within(0, 1)]`: pydantic calls the method.
-    """
+    """Limits of a number, for pydantic: `Annotated[float, Within(0, 1)]`."""
 
     ge: float
     le: float | None = None
@@ -51,10 +48,7 @@ Offsets: TypeAlias = Annotated[Span, Says("half-open character offsets")]
 
 
 def to_json(value: object, indent: int | None = 1) -> str:
-    """Format a record, or plain values, as JSON with a final line break.
-
-    NaN and infinity are written as null, since JSON cannot represent them.
-    """
+    """Format a record or plain values as JSON; NaN and infinity become null."""
     text = json.dumps(
         values_of(value), ensure_ascii=False, indent=indent, allow_nan=False, default=str
     )
@@ -141,11 +135,7 @@ def made(kind: type[T], *sources: object, **given: Any) -> T:
 
 
 def from_file(kind: type[T], path: Path) -> T:
-    """Read a record from a JSON file.
-
-    Raises:
-        InputError: the file cannot be read, or is not such a record.
-    """
+    """Read a record from a JSON file; raises InputError."""
     return from_json(kind, content_of(path), str(path))
 
 
@@ -208,10 +198,7 @@ def _validator(kind: Any) -> Any:
 
 
 def _strict(schema: Any) -> Any:
-    """Make the schema strict: no number from a text, no true from 1.
-
-    Lists and texts may stand for tuples and enums.
-    """
+    """Make the schema strict: no number from a text, no true from 1."""
     if isinstance(schema, list):
         return [_strict(each) for each in schema]
     if not isinstance(schema, dict):
@@ -287,7 +274,7 @@ class JsonReport:
 
     @classmethod
     def from_file(cls, path: Path) -> Self:
-        """Read a report from a file; also raises InputError if it cannot be read."""
+        """Read a record from a JSON file; raises InputError."""
         return from_file(cls, path).as_read()
 
 

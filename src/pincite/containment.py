@@ -38,10 +38,7 @@ Pair = tuple[Claim, Passage]
 def each(
     make: Callable[[Sequence[S]], Sequence[T]], items: Sequence[S], failed: Callable[[S, Failed], T]
 ) -> list[T]:
-    """Call `make` on a batch; `failed` makes the results of items for which it raises.
-
-    A batch that raises is halved until the failing item is alone.
-    """
+    """Call `make` on a batch, halved until failing items are alone; `failed` makes theirs."""
     try:
         return list(make(items))
     except EXPECTED:
@@ -72,10 +69,7 @@ def verified(
 
 
 def failure(evidence: Evidence) -> Failed | None:
-    """Return why the pair could not be judged; None if it was.
-
-    The probabilities of a failed pair mean nothing.
-    """
+    """Return why the pair could not be judged; None if it was."""
     kinds = [n.values["error"] for n in evidence.reasons_coded if n.code == NOT_JUDGED]
     return Failed("internal", str(kinds[0])) if kinds else None
 

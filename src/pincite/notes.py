@@ -145,10 +145,6 @@ def texts(notes: Iterable[Note]) -> tuple[str, ...]:
     return tuple(map(str, notes))
 
 
-def joined(notes: Iterable[Note]) -> str:
-    return "; ".join(map(str, notes))
-
-
 def as_written(*written: str) -> tuple[Note, ...]:
     """Wrap texts that have no code; empty ones are dropped."""
     return tuple(Note(AS_WRITTEN, {"text": text}) for text in written if text)

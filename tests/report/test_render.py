@@ -289,7 +289,6 @@ def test_a_sound_claim_whose_source_changed_is_not_folded() -> None:
     assert changed.source_changed
     written = page(of([changed]))
     assert '<article class="finding supported" id="claim-1">' in written
-    assert "1 claim (1 with a changed source)" in written
 
 
 def test_each_tile_counts_what_its_filter_shows() -> None:
@@ -351,7 +350,6 @@ def test_labels_are_explained_where_they_are_shown() -> None:
 
 def test_flagged_means_the_same_in_every_format() -> None:
     found = of([labelled(Label.NOT_SUPPORTED), labelled(Label.PARTLY_SUPPORTED)])
-    assert "2 claims (1 flagged, 1 partly supported)" in page(found)
     assert [",flagged," in line for line in render.to_csv(found).splitlines()[1:]] == [True, False]
     advised = [wording.READ_FIRST in line for line in render.to_csv(found).splitlines()[1:]]
     assert advised == [True, False]

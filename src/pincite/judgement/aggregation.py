@@ -113,10 +113,7 @@ def denying(evidence: Sequence[Evidence]) -> Evidence | None:
 
 
 def counts_as_refutation(evidence: Evidence, of_page: Sequence[Evidence]) -> bool:
-    """Whether a contradiction in a passage counts, given all passages of its page.
-
-    A contradiction read only by the network does not count if any passage comes close to support.
-    """
+    """Whether a contradiction counts: by the network alone, if no passage is near support."""
     read = [each.score if each.read is None else each.read for each in of_page]
     return not _is_by_network(evidence) or all(score < COUNTS_BELOW for score in read)
 
@@ -207,8 +204,7 @@ def missing(label: Label, clauses: Sequence[Part], atoms: Sequence[Part]) -> tup
 def complementary(claim: str, evidence: Sequence[Sequence[Evidence]]) -> list[Passage]:
     """Choose one passage per source so that together they cover as much of the claim as possible.
 
-    Greedy: sources in order of their best scores; from each, the passage with most figures and
-    names still missing, ties broken by score.
+    Greedy, by the best scores: the passage that leaves the fewest figures and names missing.
     """
     passages: list[Passage] = []
 
@@ -265,10 +261,9 @@ ORDER = (
 
 
 def ranked(findings: Sequence[Finding]) -> list[Finding]:
-    """Rank findings worst first: disputed ones, then by label in the order of ORDER.
+    """Rank findings worst first: disputed ones, then by ORDER, then by score.
 
-    Within a label, by score; of the supported ones, those whose source changed come first. Ties and
-    claims without a score keep article order.
+    Supported ones whose source changed precede the others. Ties keep article order.
     """
 
     def key(finding: Finding) -> tuple[bool, int, bool, float]:
@@ -402,11 +397,7 @@ def _is_within(part: Part, others: Sequence[Part]) -> bool:
 
 
 def best_supported(sources: Iterable[Sequence[Part]]) -> list[Part]:
-    """Choose each clause of a group from the source that supports it best.
-
-    Args:
-        sources: each source's clauses, in the same order; sources without any are ignored.
-    """
+    """Choose each clause of a group from the source that supports it best."""
     return [
         max(same, key=lambda part: part.evidence.score if part.evidence else -math.inf)
         for same in zip(*(clauses for clauses in sources if clauses), strict=True)

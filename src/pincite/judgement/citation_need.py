@@ -145,7 +145,7 @@ def need(text: str, place: Place) -> Need:
 
     >>> found = need("Holm wrote that it was “the finest bridge ever built”.", Place())
     >>> print(*found.reasons[:2], sep="; ")
-    a quotation: “the finest bridge ever built”; what someone said or wrote: “wrote”
+    a quotation: “the finest bridge ever built”; reported speech: “wrote”
     """
     table = _table()
     found = features(text, place)

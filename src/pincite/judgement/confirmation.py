@@ -257,12 +257,7 @@ def _swaps_roles(reading: str, sentence: str) -> bool:
 
 
 def borne_out(evidence: Evidence, alone: Sequence[ReadAlone]) -> Evidence:
-    """Quote the sentence that states the reading; evidence without one becomes neutral.
-
-    Args:
-        evidence: confirming evidence, as returned by `decided`.
-        alone: the sentences of `readable_alone`, each judged by itself.
-    """
+    """Quote the sentence of `alone` that states the reading; without one, make evidence neutral."""
     best = max(alone, key=lambda one: one.supported - one.refuted, default=None)
     margin = best.supported - best.refuted if best else LEAST_MARGIN
     if best is None or margin < LEAST_MARGIN:
@@ -383,10 +378,7 @@ def _is_verbatim(reading: str, item: Weighed, threshold: float) -> bool:
 
 
 def _vote(docs: Sequence[float]) -> float:
-    """Combine a document's best passage for and its strongest against.
-
-    A document that also denies a reading does not confirm it.
-    """
+    """Combine a document's best passage for and its strongest against, which outweighs it."""
     against = min(0.0, *docs, 0.0)
     together = max(0.0, *docs, 0.0) + against
     return round(min(0.0, together) if against < -THRESHOLD else together, _DECIMALS)
@@ -432,10 +424,7 @@ def as_of(items: Sequence[Weighed], date: str) -> list[Weighed]:
 def by_year(
     items: Sequence[Weighed], threshold: float = THRESHOLD, *, reading: str = "", each: bool = False
 ) -> tuple[tuple[str, Weight], ...]:
-    """Return (year, combined evidence up to its end), oldest first, for years that change it.
-
-    Indices in `contradictions` refer to the items up to then. Empty for fewer than two years.
-    """
+    """Return (year, evidence combined up to its end), oldest first; empty for one year."""
     speaking = [item for item in items if abs(item.doc or 0.0) > threshold]
     years = sorted({item.published[:4] for item in speaking if item.published})
     if len(years) < 2:
@@ -457,8 +446,7 @@ def side(doc: float | None, threshold: float = THRESHOLD) -> Side:
 def sides(items: Sequence[Weighed]) -> tuple[list[int], list[int]]:
     """Return the indices of the items for and against the reading, strongest first.
 
-    Passages of a document overlap: of those that quote the same sentence, only the strongest is
-    listed.
+    Of overlapping passages that quote the same sentence, only the strongest is listed.
     """
     found: dict[object, tuple[int, float]] = {}  # by document, position and side of the quote
     for n, item in sorted(enumerate(items), key=lambda place: -abs(place[1].doc or 0.0)):

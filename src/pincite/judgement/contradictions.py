@@ -164,10 +164,7 @@ def _rival(value: Value, part: str, sentence: str, claimed: Sequence[Value]) -> 
 
 
 def _predicate(text: str, span: Span) -> str:
-    """Return the stem of the verb that governs `span`; "" for "is" and the like, or if none.
-
-    That is the last verb before it, else the first one after it. Synonyms share a stem.
-    """
+    """Return the stem of the last verb before `span`, else the first after it; "" if none."""
     words = list(_WORD.finditer(text))
     found = ""
     for n, word in enumerate(words):
@@ -237,8 +234,7 @@ def _of_negation(part: str, claim: str, read: _Read) -> Contradiction | None:
 def _is_of_another(denial: str, sentence: str, part: str) -> bool:
     """Whether a verb is denied of a subject that the clause does not name.
 
-    "Distance to a road was not related to asthma" does not deny that "dust is related to asthma",
-    whatever the page's title.
+    "Distance to a road was not related to asthma" does not deny that "dust is related to asthma".
     """
     if not _DENIED_VERB.match(denial):
         return False  # "no association between …": the subject follows
@@ -451,10 +447,7 @@ _BOTH_WAYS = re.compile(r"\b(?:and|then|later)(?: voted)? (?:for|in favou?r|agai
 
 
 def _of_vote(part: str, claim: str, read: _Read) -> Contradiction | None:
-    """Find a voter whom the passage counts on the other side of the same vote.
-
-    "It" and "the measure" refer to the subject of the previous sentence.
-    """
+    """Find a voter whom the passage counts on the other side of the same vote."""
     mine = _VOTE.match(part)
     if mine is None or _HALF_DENIED.search(part) or _REFUSALS.match(mine["what"]):
         return None
@@ -550,11 +543,7 @@ def _words(text: str) -> set[str]:
 
 
 def _says(rest: str, sentence: str, read: _Read, share: float) -> bool:
-    """Whether the sentence, on its page, has enough of the other words of the clause.
-
-    Every name of the clause must occur on the page: a different value is true of a different thing.
-    A name that the sentence omits ("the new ground") counts if the page's other sentences have it.
-    """
+    """Whether the sentence has enough of the clause's other words, and the page all its names."""
     wanted = _stems(rest)
     shared = set(wanted) & set(_stems(sentence))
     if len(shared) < min(_LEAST_WORDS, len(set(wanted))) or not shared:

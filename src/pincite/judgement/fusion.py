@@ -90,10 +90,7 @@ def crosswise(rows: Sequence[Judged]) -> list[float]:
 
 
 def rates(rows: Sequence[Judged], threshold: float) -> tuple[float, float] | None:
-    """Return the shares of unsupported and of supported rows that both together flag.
-
-    Cross-fitted. None without rows of either kind.
-    """
+    """Return the shares of unsupported and of supported rows that both flag, cross-fitted."""
     cut = aggregation.log_odds(threshold)
     flagged = [(row.supported, both < cut) for row, both in zip(rows, crosswise(rows), strict=True)]
     shares = [[flag for truth, flag in flagged if truth is kind] for kind in (False, True)]
@@ -143,10 +140,7 @@ def _label(finding: Finding, opinion: Opinion, threshold: float) -> Label:
 
 
 def fused_evidence(evidence: Evidence, opinion: Opinion | Failed) -> Evidence:
-    """Combine both opinions on a passage; the model's becomes the last of the reasons.
-
-    Its verdict shifts the probability of support; refuted and neutral keep their proportion.
-    """
+    """Combine both opinions on a passage; the model's becomes the last of the reasons."""
     if isinstance(opinion, Failed):
         why = Note("second_failed", {"why": opinion.detail})
         return replace(evidence, reasons_coded=(*evidence.reasons_coded, why))
@@ -187,8 +181,7 @@ def worth_asking(
 ) -> list[int]:
     """Return the indices of the findings that a second opinion may change, worst first.
 
-    Those are findings with a probability of support in the band, and findings whose sources only a
-    model can read. `every`: all findings with a source that was read.
+    Those are findings in the band (`every`: all that were read), or with foreign sources.
     """
 
     def may_change(finding: Finding) -> bool:
@@ -206,11 +199,7 @@ def is_foreign(outcome: Evidence | Unchecked) -> bool:
 
 
 def relabelled(finding: Finding, threshold: float) -> Finding:
-    """Decide a finding as if at `threshold`, without judging anything again.
-
-    Two things keep their first threshold: which passage decides on a source that does not support a
-    claim (`aggregation.deciding_evidence`), and which better sources were listed.
-    """
+    """Decide a finding as if at `threshold`, without judging or searching again."""
     results = tuple(_relabelled(result, threshold) for result in finding.citations)
     clauses = aggregation.best_supported([result.clauses for result in results])
     label = aggregation.group_label(results, finding.together, threshold, finding.lacking)

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Annotated
 
 from pincite.judgement import aggregation
-from pincite.notes import Note, joined
+from pincite.notes import Note, texts
 from pincite.text import words
 from pincite.text.antonyms import contrasts, other_figures
 from pincite.text.sentences import sentences
@@ -133,7 +133,7 @@ class ReferenceVerdict:
     @in_json
     def why(self) -> str:
         """What a rule found, or why it was not checked; in English."""
-        return joined(self.why_coded)
+        return "; ".join(texts(self.why_coded))
 
 
 class Standing(StrEnum):
@@ -158,7 +158,6 @@ def support_of(
     """Combine the passages of one document into a verdict on a sentence.
 
     The best supported passage decides; if it is below its threshold, the one that contradicts most.
-    Rules may count more against a sentence than the network does.
     """
     best = aggregation.best(evidence)
     if best is None:
@@ -196,10 +195,7 @@ def other_figure_notes(text: str, passage: str) -> tuple[Note, ...]:
 
 
 def standing(supports: Iterable[Support]) -> Standing:
-    """Combine what the references of a sentence say.
-
-    A nonexistent reference counts only if there is no other: then the sentence is fabricated.
-    """
+    """Combine what the references of a sentence say; nonexistent ones count only if alone."""
     found = set(supports)
     if not found:
         return Standing.UNCITED

@@ -68,10 +68,7 @@ class ReliabilityList:
         return UNLISTED
 
     def barred_hosts(self) -> frozenset[str]:
-        """Return the hosts that are barred entirely, which an index can leave out.
-
-        Hosts that are allowed in part are not included: their pages must be looked up one by one.
-        """
+        """Return the hosts that are barred entirely, which an index can leave out."""
         barred = {
             host
             for host, entries in self._by_host.items()
@@ -139,10 +136,7 @@ def _covers(place: str, path: str) -> bool:
 
 
 def _listing(entries: Sequence[Entry]) -> Listing:
-    """Combine the entries for one place.
-
-    If they differ, the entry without a scope decides; without such an entry, the place is mixed.
-    """
+    """Combine the entries for one place: the one without a scope decides, else they are mixed."""
     labels = {entry.reliability for entry in entries}
     general = [entry for entry in entries if not entry.scope]
     if labels <= BARRED:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pincite import codec, containment
 from pincite.completions import Usage
 from pincite.judgement.references import ReferenceVerdict, Retraction, Standing, retraction_of
-from pincite.notes import Note, joined, texts
+from pincite.notes import Note, texts
 from pincite.text.citation_marks import Sentence
 from pincite.types import INLINE, UNWRITTEN, Document, Failed, Passage, Says, named, written
 
@@ -66,7 +66,7 @@ class Change:
     @property
     @written
     def why(self) -> str:
-        return joined(self.why_coded)
+        return "; ".join(texts(self.why_coded))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Answer:
     @written
     def abstained(self) -> str:
         """Why there is no answer, in English; empty if there is one."""
-        return joined(self.abstained_coded)
+        return "; ".join(texts(self.abstained_coded))
 
     @property
     @written

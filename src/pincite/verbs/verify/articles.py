@@ -83,10 +83,7 @@ class Wikis:
         return [ArticleAddress(site, title) for title in titles]
 
     def newest(self, addresses: Sequence[ArticleAddress]) -> list[ArticleAddress]:
-        """Pin addresses given by title to their latest revision.
-
-        A title without a page is kept as it is: fetching it gives a better error.
-        """
+        """Pin addresses given by title to their latest revision, if there is one."""
         found = list(addresses)
         for site in dict.fromkeys(address.site for address in addresses):
             places = [
@@ -158,11 +155,7 @@ def about(page: Page) -> str:
 def list_articles(
     wikis: Wikis, settings: Settings, lines: Sequence[str], category: str | None
 ) -> list[ArticleAddress]:
-    """List the articles named in `lines` or in a category, each with its latest revision.
-
-    Raises:
-        FetchingIsOff, NoArticle, InputError, FetchError
-    """
+    """List the articles named in `lines` or in a category, each with its latest revision."""
     start = home(settings)
     if category:
         site, _ = category_at(category, start)

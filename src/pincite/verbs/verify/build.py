@@ -121,17 +121,16 @@ class Run:
         )
 
     def report_on(self, page: PageText) -> Report | str:
-        return containment.attempted(
-            lambda: self.verify(parse_page(page, self.settings.language)), could_not_be_checked
-        )
+
+        def report() -> Report | str:
+            return self.verify(parse_page(page, self.settings.language))
+
+        return containment.attempted(report, could_not_be_checked)
 
     def _uncited(
         self, article: Article, progress: Callable[[int, int], None]
     ) -> tuple[Uncited, ...] | None:
-        """Find the sentences that need a citation, with sources that could be cited.
-
-        Returns None if they were not requested or the article is not in English.
-        """
+        """Find the sentences that need a citation; None if not requested or not in English."""
         if not self.settings.verify.uncited or not is_read(article.language):
             return None
         sentences = find_uncited(article)

@@ -55,8 +55,7 @@ class CitedCopies:
     def read(self, citation: Citation, written: str | None = None) -> CitedSource:
         """Return the copy to judge the citation by, or the reason why there is none.
 
-        `written` is the ISO date when the article was written. It selects the archived copy if the
-        citation has no date.
+        `written` (ISO date of the article) selects the archived copy if the citation has no date.
         """
         own = self.own(citation)
         if isinstance(own, Document):
@@ -98,11 +97,7 @@ class CitedCopies:
         return self._noted(found) if found else None
 
     def prepare(self, article: Article) -> None:
-        """Fetch the pages that will be needed, many hosts at once, then copies of failed ones.
-
-        Raises:
-            KeyboardInterrupt: what was fetched stays in the cache.
-        """
+        """Fetch the pages that will be needed, many hosts at once, then copies of failed ones."""
         if self.web is None:
             return
         every = (c for claim in article.claims for c in claim.citations)
@@ -228,10 +223,6 @@ def is_wanted(found: Document | Unchecked) -> bool:
 
 
 def _timestamp(dates: Sequence[str | None]) -> str:
-    """Return the first date that can be parsed, in the format of archive URLs; empty if none.
-
-    >>> _timestamp([None, "soon", "2 March 2014"]), _timestamp(["2014"])
-    ('20140302', '2014')
-    """
+    """Return the first date that can be parsed, in the format of archive URLs; empty if none."""
     digits = (re.sub(r"\D", "", stated_date(date)) for date in dates if date)
     return next(filter(None, digits), "")

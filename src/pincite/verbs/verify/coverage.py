@@ -193,26 +193,24 @@ def _counted(tally: Tally) -> str:
     return f"{tally.uses} ({n_of(tally.sources, 'source')})"
 
 
-class Open(NamedTuple):
-    """Claims that could not be checked for the same reasons. `findings` come with their ranks."""
+class Unread(NamedTuple):
+    """Claims that could not be checked for the same reasons, with their ranks."""
 
-    reasons: tuple[Reason, ...]  # empty: no source is cited
+    why: str
+    steps: str
     findings: Sequence[tuple[int, Finding]]
 
-    @property
-    def why(self) -> str:
-        return "; ".join(REASONS[reason] for reason in self.reasons) or "no source is cited"
 
-    @property
-    def steps(self) -> str:
-        return "; ".join(dict.fromkeys(STEPS[reason] for reason in self.reasons))
-
-
-def by_reason(findings: Sequence[Finding]) -> list[Open]:
+def by_reason(findings: Sequence[Finding]) -> list[Unread]:
     groups: dict[tuple[Reason, ...], list[tuple[int, Finding]]] = {}
     for rank, finding in enumerate(findings, 1):
         if finding.label is Label.UNCHECKED:
             outcomes = [result.outcome for result in finding.citations]
             why = {outcome.reason for outcome in outcomes if isinstance(outcome, Unchecked)}
             groups.setdefault(tuple(sorted(why)), []).append((rank, finding))
-    return [Open(*group) for group in sorted(groups.items(), key=lambda group: -len(group[1]))]
+    found = []
+    for reasons, unread in sorted(groups.items(), key=lambda group: -len(group[1])):
+        why_unread = "; ".join(REASONS[reason] for reason in reasons) or "no source is cited"
+        steps = "; ".join(dict.fromkeys(STEPS[reason] for reason in reasons))
+        found.append(Unread(why_unread, steps, unread))
+    return found

@@ -142,7 +142,8 @@ def together(estimates: Sequence[Estimate], n_articles: int) -> Estimate:
     scale = n_articles / len(estimates)
 
     def total(name: str) -> int:
-        return round(scale * sum(getattr(each, name) for each in estimates))
+        counts: list[int] = [getattr(each, name) for each in estimates]
+        return round(scale * sum(counts))
 
     def times(name: str) -> Seconds:
         low, high = (scale * sum(ends) for ends in zip(*(getattr(e, name) for e in estimates),

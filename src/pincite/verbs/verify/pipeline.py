@@ -151,10 +151,7 @@ class VerifyPipeline:
             yield self._group(claim, [self._check(claim, each) for each in unread])
 
     def finding(self, claim: Claim, written: str | None = None) -> Finding:
-        """Check one claim: first its own sources and then, if they fail it, better ones.
-
-        `written` is the ISO date when the article's text was written; see `library.exclusions`.
-        """
+        """Check a claim's sources, then search better ones. `written`: date of the article."""
         return containment.attempted(
             lambda: self._finding(claim, written), lambda why: containment.bare(claim, why)
         )
@@ -379,8 +376,7 @@ class VerifyPipeline:
     def _clauses(self, claim: Claim, sources: Sequence[ReadSource]) -> list[list[Part]]:
         """Judge the claim's clauses against each source, in one batch.
 
-        Empty for a claim with a single clause, and for a source that clearly supports the whole
-        claim: clauses would not change that verdict.
+        Empty for a single clause, and for a source that clearly supports the whole claim.
         """
         parts = [
             clause
@@ -410,10 +406,7 @@ class VerifyPipeline:
         return found
 
     def _together(self, claim: Claim, evidence: Sequence[Sequence[Evidence]]) -> Evidence | None:
-        """Judge the sources' best passages as one text, since each may support a part.
-
-        None if a single source already clearly supports the whole claim.
-        """
+        """Judge the sources' best passages as one text; None if one source clearly supports all."""
         read = [of_source for of_source in evidence if of_source]
         if len(read) < 2 or any(aggregation.is_sure(found, self.threshold) for found in read):
             return None
@@ -460,10 +453,7 @@ class VerifyPipeline:
         return replace(found, suggestions=tuple(shown), n_candidates=len(judged), excluded=excluded)
 
     def _shows_why(self, claim: Claim, evidence: Evidence) -> bool:
-        """Whether the quote alone shows that the source supports the claim.
-
-        It must state the claim's values and names, or support the claim on its own by the verifier.
-        """
+        """Whether the quote states the claim's values and names, or supports it by itself."""
         if not evidence.quoted:
             return False
         alone = replace(evidence.passage, text=evidence.quoted, page="")
@@ -494,10 +484,7 @@ class VerifyPipeline:
         return [first or other for first, other in zip(stored, found, strict=True)]
 
     def _wider(self, claim: Claim, candidates: Sequence[Evidence]) -> list[Evidence]:
-        """Judge the best candidates again in wider passages, as for a cited source.
-
-        In a corpus each sentence is in exactly one passage, so evidence may be cut in two.
-        """
+        """Judge the best candidates in wider passages: corpus passages may cut evidence."""
         best = sorted(candidates, key=lambda e: -e.score)[: RECONSIDERED * self.k]
         hits = [evidence.passage for evidence in best]
         pages = [
@@ -567,10 +554,7 @@ class SecondOpinion:
         return containment.attempted(ask, lambda why: why)
 
     def _sources(self, finding: Finding, written: str | None) -> list[Document]:
-        """Return the documents read for the claim's citations.
-
-        Private copies are left out: they never leave this machine.
-        """
+        """Return the documents read for the citations, except private copies: never sent."""
         found: list[Document] = []
         for result in finding.citations:
             if isinstance(result.outcome, Unchecked) and not fusion.is_foreign(result.outcome):

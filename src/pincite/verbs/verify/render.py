@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import partial
@@ -230,10 +230,7 @@ def reference(suggestion: Suggestion, today: date) -> str | None:
 
 
 def archived(result: CitationResult) -> str | None:
-    """Return template parameters that name the archived copy; None if they are not needed.
-
-    They are needed if the page changed, or is gone while the citation still calls it live.
-    """
+    """Return parameters for an archived copy if the page changed, or is gone but called live."""
     copy, citation, why = result.copy, result.citation, result.not_live
     if copy is None or copy.kind not in wording.ARCHIVED_KINDS or not cells.safe_link(copy.url):
         return None
@@ -289,7 +286,6 @@ def to_html(report: Report, today: date | None = None) -> str:
         cited=report.coverage.stages[Stage.CITED],
         n_judged=report.coverage.stages[Stage.JUDGED].uses,
         first=[entry for finding, entry in found if _to_look_at(finding)],
-        first_words=_first_words([each for each in report.findings if _to_look_at(each)]),
         sound=[entry for finding, entry in found if _is_sound(finding)],
         open=[
             {
@@ -312,14 +308,14 @@ def to_html(report: Report, today: date | None = None) -> str:
 
 
 def names(language: Language = IN_ENGLISH) -> dict[str, Any]:
+    """Return the names that the templates use."""
+    translated: tuple[Callable[..., Any], ...] = (
+        *(wording.copy_read, wording.second_opinion, wording.what_changed),
+        *(wording.what_is_missing, wording.where, why_excluded),
+    )
     return {
         "words": wording,
-        "copy_read": partial(wording.copy_read, say=language.say),
-        "second_opinion": partial(wording.second_opinion, say=language.say),
-        "what_changed": partial(wording.what_changed, say=language.say),
-        "what_is_missing": partial(wording.what_is_missing, say=language.say),
-        "where": partial(wording.where, say=language.say),
-        "why_excluded": partial(why_excluded, say=language.say),
+        **{function.__name__: partial(function, say=language.say) for function in translated},
         "shortened": cells.shortened,
         "excerpt": excerpt,
         "sentence": _sentence,
@@ -339,19 +335,6 @@ def _is_sound(finding: Finding) -> bool:
 
 def _to_look_at(finding: Finding) -> bool:
     return finding.label is not Label.UNCHECKED and not _is_sound(finding)
-
-
-def _first_words(first: Sequence[Finding]) -> str:
-    flagged = sum(finding.label in FLAGS for finding in first)
-    partly = sum(finding.label is Label.PARTLY_SUPPORTED for finding in first)
-    changed = len(first) - flagged - partly
-    counts = (
-        (flagged, "flagged"),
-        (partly, "partly supported"),
-        (changed, "with a changed source"),
-    )
-    kinds = ", ".join(f"{n} {words}" for n, words in counts if n)
-    return f"{cells.n_of(len(first), 'claim')} ({kinds})" if kinds else ""
 
 
 def pieces(text: str, missing: Sequence[Part]) -> list[tuple[str, bool]]:
@@ -472,6 +455,5 @@ def in_menu(text: str, quote: Span) -> bool:
 
 def _is_item(line: str) -> bool:
     line = line.strip()
-    if line.startswith("#"):  # a Markdown heading
-        return True
-    return len(line.split()) < _FEW_WORDS and "|" not in line and not _PROSE.search(line)
+    is_short = len(line.split()) < _FEW_WORDS and "|" not in line and not _PROSE.search(line)
+    return is_short or line.startswith("#")  # a Markdown heading

@@ -56,10 +56,7 @@ LISTED = 20  # articles of a work list: one screen; the HTML page lists all
 def print_report(
     report: Report, console: Console, limit: int | None = None, *, excluded: bool = False
 ) -> None:
-    """Print the report with at most `limit` findings, worst first.
-
-    `excluded`: also print the pages that were left out of the suggestions.
-    """
+    """Print at most `limit` findings, worst first, and with `excluded` the pages left out."""
     shown = list(enumerate(report.findings, 1))[:limit]
     checked = [(rank, f) for rank, f in shown if f.label is not Label.UNCHECKED]
     parts: list[RenderableType] = [_head(report)]
@@ -143,14 +140,8 @@ def in_passing(finding: Finding) -> Text | None:
 
 
 def _claim(claim: Claim) -> Text:
-    """Show the claim within its dimmed sentence, or alone if the sentence is too long."""
-    sentence, part = cells.one_line(claim.sentence), claim.part
     about = Text(f"[{cells.one_line(claim.about)}] " if claim.about else "", style="dim")
-    if part is None or len(sentence) != len(claim.sentence) or len(sentence) > CLAIM_WIDTH:
-        return about.append(cells.shortened(claim.text, CLAIM_WIDTH), style="not dim")
-    text = about.append(sentence[: part.start], style="dim")
-    text.append(sentence[part.start : part.end], style="not dim")
-    return text.append(sentence[part.end :], style="dim")
+    return about.append(cells.shortened(claim.text, CLAIM_WIDTH), style="not dim")
 
 
 def _details(finding: Finding) -> Text:
