@@ -122,11 +122,7 @@ class Note:
 
 
 def said(note: Note, say: Callable[[str], str] = str) -> str:
-    """Word the note; `say` may translate its template from `ENGLISH`.
-
-    >>> said(Note("not_stated", {"words": ("1913", "June")}))
-    'the passage does not state “1913”, “June”'
-    """
+    """Word the note; `say` may translate its template from `ENGLISH`."""
 
     def shown(value: Value) -> str:
         if isinstance(value, tuple):

@@ -333,11 +333,7 @@ _MAX_CHARS_FOR_NAMES = 5_000
 
 
 def atoms(claim: str) -> list[Part]:
-    """Return the claim's figures, name words and quotations, in order, as not yet supported.
-
-    >>> [(a.kind, a.words) for a in atoms("In 1911 the engineer Holm said “it will never fall”.")]
-    [('figure', '1911'), ('name', 'Holm'), ('quotation', 'it will never fall')]
-    """
+    """Return the claim's figures, name words and quotations, in order, as not yet supported."""
     found = [_atom("figure", value.span, claim) for value in values_of(claim) if not value.weak]
     known = set(words.names(claim)) if len(claim) <= _MAX_CHARS_FOR_NAMES else set()
     for match in _WORD.finditer(claim):
@@ -443,14 +439,7 @@ def precisions(rates: tuple[float, float] | None) -> tuple[tuple[float, float], 
     """Return (base rate, share of flags that are right) for each of `BASE_RATES`.
 
     P(fails | flag) = b·caught / (b·caught + (1 − b)·false_alarms), by Bayes' theorem; on base rates
-    in detection, Axelsson 2000 (ACM TISSEC 3(3)).
-
-    Args:
-        rates: shares of the failing citations that are flagged (caught), and of the sound ones
-            (false alarms); None: not measured, which gives none.
-
-    >>> [round(share, 3) for _, share in precisions((0.8, 0.1))]
-    [0.14, 0.296, 0.667]
+    in detection, Axelsson 2000 (ACM TISSEC 3(3)). `rates`: (caught, false alarms); None: unknown.
     """
     if rates is None or not any(rates):
         return ()

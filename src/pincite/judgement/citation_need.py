@@ -141,12 +141,7 @@ def features(text: str, place: Place) -> dict[str, float]:
 
 
 def need(text: str, place: Place) -> Need:
-    """Estimate how probably a sentence has a citation in Wikipedia, and why.
-
-    >>> found = need("Holm wrote that it was “the finest bridge ever built”.", Place())
-    >>> print(*found.reasons[:2], sep="; ")
-    a quotation: “the finest bridge ever built”; reported speech: “wrote”
-    """
+    """Estimate how probably a sentence has a citation in Wikipedia, and why."""
     table = _table()
     found = features(text, place)
     weighed = {name: table["weights"].get(name, 0.0) * value for name, value in found.items()}

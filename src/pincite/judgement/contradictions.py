@@ -68,12 +68,6 @@ def contradiction(
         about: title and date of the page.
         page: the whole page, which may state the claim elsewhere; "": not known.
         covered: the words of the claim that the passage is cited for; None: all.
-
-    >>> found = contradiction("The bridge opened in 1886.", "The bridge opened in 1889. It rained.")
-    >>> found.source, found.claim
-    ('1889', '1886')
-    >>> contradiction("The bridge opened in 1886.", "The bridge burnt in 1901.") is None
-    True
     """
     words = covered.of(claim) if covered else claim
     sentences = [(span, span.of(passage)) for span in _assertions(passage)]

@@ -80,11 +80,7 @@ class ReliabilityList:
 
 
 def place_of(text: str) -> str | None:
-    """Normalise a domain, or a domain with a path, to the form of entries; None if invalid.
-
-    >>> place_of("https://www.Example.org/News/")
-    'example.org/news'
-    """
+    """Normalise a domain, or a domain with a path, to the form of entries; None if invalid."""
     text = text.strip()
     host, path = _host_and_path(text if "://" in text else f"http://{text}")
     top = registered_domain(host)

@@ -133,11 +133,10 @@ def open_article(
         title: which page of a dump; for any other file, its title.
         settings: whether a wiki may be queried, and which.
         report: as in `fetch_article`.
-        language: overrides the language of a file; None: the file's own, else the setting.
+        language: overrides the language of a file.
 
     Raises:
-        InputError: no such file or title, or nothing in it can be read.
-        FetchingIsOff, NoArticle, FetchError: as in `fetch_article`.
+        InputError: nothing can be read; FetchingIsOff, NoArticle, FetchError: as `fetch_article`.
     """
     if isinstance(given, str) and not is_file(given):
         return fetch_article(given, settings, report)

@@ -61,15 +61,7 @@ def estimate_article(
     settings: Settings,
     candidates: int,
 ) -> Estimate:
-    """Estimate the work for one article.
-
-    Args:
-        article: the article with its claims.
-        copies: the available copies of its sources.
-        seconds_a_pair: measures the time per pair on this machine.
-        settings: of the run.
-        candidates: corpus passages judged per claim; 0 without a corpus.
-    """
+    """Estimate the work for one article; `candidates`: corpus passages judged per claim."""
     citations = [citation for claim in article.claims for citation in claim.citations]
     uses = Counter(urls[0] for citation in citations if (urls := addresses(citation)))
     cited = {urls[0]: citation for citation in citations if (urls := addresses(citation))}
@@ -125,11 +117,7 @@ def _measured(
 
 
 def fetching_seconds(queues: Sequence[int], rules: WebRules) -> Seconds:
-    """Estimate the time to fetch these queues, one per host: hosts in parallel, pages in sequence.
-
-    >>> fetching_seconds([10, 1], WebRules(pause=1.0))
-    (12.0, 43.0)
-    """
+    """Estimate the time to fetch these queues: hosts in parallel, pages of a host in sequence."""
     if not queues:
         return 0.0, 0.0
     longest = max(max(queues), sum(queues) / rules.at_once)
@@ -208,11 +196,7 @@ def _opinions(found: Estimate, settings: Settings) -> str:
 
 
 def length(seconds: Seconds) -> str:
-    """Format a rough duration.
-
-    >>> length((0.4, 3)), length((3, 41)), length((50, 100)), length((9e3, 2e4))
-    ('a few seconds', 'up to 40 s', 'about 1 to 2 min', 'about 2 to 6 h')
-    """
+    """Format a rough duration: "about 1 to 2 min"."""
     low, high = seconds
     if high < SHORT:
         return "a few seconds"

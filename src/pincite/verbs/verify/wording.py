@@ -164,11 +164,7 @@ def verdict(label: Label) -> str:
 
 
 def where(place: Place | None, label: Label, say: Callable[[str], str] = str) -> str:
-    """Say where a quote is in its source, and where it was cited if that differs.
-
-    >>> where(Place("31", printed=True, cited="p. 12", elsewhere=True), Label.SUPPORTED)
-    'cited p. 12, found on p. 31'
-    """
+    """Say where a quote is: "cited p. 12, found on p. 31"."""
     if place is None:
         return ""
     page = cells.one_line(place.page or "")
@@ -294,14 +290,7 @@ def quoted(parts: Sequence[Part]) -> str:
 
 
 def flag_advice(precision: Sequence[tuple[float, float]]) -> str:
-    """Say how many flags are false alarms at the middle base rate; empty if not measured.
-
-    Args:
-        precision: (share of citations that fail, share of flags that are right), as in a Report.
-
-    >>> flag_advice([(0.02, 0.12), (0.05, 0.28), (0.2, 0.67)])[:70]
-    'Expect 7 of 10 flags to be false alarms when 1 in 20 citations is bad.'
-    """
+    """Say how many flags are false alarms at the middle base rate; empty if not measured."""
     if not precision:
         return ""
     base_rate, share = sorted(precision)[(len(precision) - 1) // 2]
