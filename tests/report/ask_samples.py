@@ -185,7 +185,7 @@ def every_standing() -> Answer:
 def copied(number: int, source: Document, text: str) -> Checked:
     """A sentence that stands in its source."""
     start = source.text.index(text)
-    place = citation_marks.quoted([(text, number)])[1][0]
+    place = citation_marks.quote_with_marks([(text, number)])[1][0]
     return answer_check.copied_sentence(
         place, reference(number, source), Span(start, start + len(text)), 1.25
     )

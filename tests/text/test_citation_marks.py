@@ -8,14 +8,14 @@ from pincite.text.citation_marks import (
     Sentence,
     as_text,
     cited_sentences,
+    find_number,
     marks,
-    quoted,
-    renumbered,
-    resolved,
-    settled,
+    quote_with_marks,
+    renumber,
     with_neighbours,
     without_copied,
     without_marks,
+    without_open_mark,
 )
 from pincite.types import Span
 
@@ -88,8 +88,8 @@ def test_a_text_of_marks_alone_is_one_sentence_without_words() -> None:
 
 
 def test_an_answer_that_is_being_written_keeps_an_open_mark_back() -> None:
-    assert settled("Rates fell. [1, ") == "Rates fell. "
-    assert settled("Rates fell (in [3] cases).") == "Rates fell (in [3] cases)."
+    assert without_open_mark("Rates fell. [1, ") == "Rates fell. "
+    assert without_open_mark("Rates fell (in [3] cases).") == "Rates fell (in [3] cases)."
 
 
 @given(st.text(alphabet="ab. [](),-1234PUBMED:\n", max_size=80))
@@ -112,19 +112,22 @@ def test_a_text_without_marks_keeps_its_words(text: str) -> None:
 
 def test_a_number_is_a_place_in_the_list_and_a_pmid_an_id() -> None:
     known = {"111": 1, "7": 2, "https://a.example/": 3}
-    assert resolved("PUBMED:111", known) == 1
-    assert resolved("PUBMED:3", known) is None
-    assert resolved("3", known) == 3
-    assert resolved("7", known) == 2  # there is no seventh reference, but one with this PMID
-    assert resolved("9", known) is None
+    assert find_number("PUBMED:111", known) == 1
+    assert find_number("PUBMED:3", known) is None
+    assert find_number("3", known) == 3
+    assert find_number("7", known) == 2  # there is no seventh reference, but one with this PMID
+    assert find_number("9", known) is None
 
 
 @given(st.text(alphabet="ab. [](),-1234PUBMED:\n", max_size=60), st.integers(0, 60))
 def test_a_text_is_numbered_as_its_beginning_is(text: str, at: int) -> None:
     known = {"a": 1, "b": 2, "1": 3, "c": 4}
-    whole, order = renumbered(text, known)
-    begun, before = renumbered(settled(text[:at]), known)
-    if marks(text[: len(settled(text[:at]))]) == marks(text)[: len(marks(settled(text[:at])))]:
+    whole, order = renumber(text, known)
+    begun, before = renumber(without_open_mark(text[:at]), known)
+    if (
+        marks(text[: len(without_open_mark(text[:at]))])
+        == marks(text)[: len(marks(without_open_mark(text[:at])))]
+    ):
         assert order[: len(before)] == before
         assert whole.startswith(begun) or not before
     assert sorted(order) == sorted(set(order))
@@ -159,7 +162,7 @@ def test_marks_within_what_was_copied_are_text(copied: list[tuple[str, int]]) ->
         (f"{said} as Holm et al. [3] and others [55, 7-9] (12) saw (PMID 5).", n)
         for said, n in copied
     ]
-    text, found = quoted(told)
+    text, found = quote_with_marks(told)
     assert [sentence.ids for sentence in found] == [(str(n),) for _, n in told]
     for (said, n), sentence in zip(told, found, strict=True):
         assert sentence.text == as_text(" ".join(said.split()))
@@ -190,5 +193,5 @@ def test_a_mark_that_was_copied_with_its_words_is_text() -> None:
 @given(st.integers(0, len(PAPER)))
 def test_copies_are_text_while_they_are_written_too(n: int) -> None:
     given = [(frozenset({"2"}), PAPER)]
-    written = settled(PAPER[:n])
+    written = without_open_mark(PAPER[:n])
     assert without_copied(PAPER, given).startswith(without_copied(written, given))

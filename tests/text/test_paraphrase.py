@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.text import names, quantities
-from pincite.text.paraphrase import asserted, in_words_of, worked_out
+from pincite.text.paraphrase import in_source_words, with_derived_values, without_questions
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from pincite.text.paraphrase import asserted, in_words_of, worked_out
     ],
 )
 def test_the_same_in_other_words_is_written_alike(claim: str, source: str, expected: str) -> None:
-    assert in_words_of(source, claim) == expected
+    assert in_source_words(source, claim) == expected
 
 
 @pytest.mark.parametrize(
@@ -46,13 +46,13 @@ def test_the_same_in_other_words_is_written_alike(claim: str, source: str, expec
     ],
 )
 def test_another_value_or_name_stays_as_it_is(claim: str, source: str) -> None:
-    assert in_words_of(source, claim) == claim
+    assert in_source_words(source, claim) == claim
 
 
 @given(st.text(max_size=120), st.text(max_size=300))
 def test_any_texts(claim: str, source: str) -> None:
-    found = in_words_of(source, claim)
-    assert in_words_of(claim, claim) == claim
+    found = in_source_words(source, claim)
+    assert in_source_words(claim, claim) == claim
     assert found == claim or quantities.values(source) or names.written_otherwise(claim, source)
 
 
@@ -60,7 +60,7 @@ def test_any_texts(claim: str, source: str) -> None:
 def test_what_was_written_alike_is_stated(number: int, things: str) -> None:
     source = f"There were {number:,} {things} in all."
     claim = f"In all there were {number} {things}."
-    assert f"{number:,}" in in_words_of(source, claim)
+    assert f"{number:,}" in in_source_words(source, claim)
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,8 @@ def test_what_was_written_alike_is_stated(number: int, things: str) -> None:
 )
 def test_what_only_asks_is_not_read(asking: str) -> None:
     said = "Tea had no effect on the pressure."
-    assert asserted(f"{asking} {said}", "Tea lowers the pressure.") == said
-    assert asserted(asking, "Tea lowers the pressure.") == asking  # something must be read
+    assert without_questions(f"{asking} {said}", "Tea lowers the pressure.") == said
+    assert without_questions(asking, "Tea lowers the pressure.") == asking  # something must be read
 
 
 @pytest.mark.parametrize(
@@ -97,18 +97,18 @@ def test_what_only_asks_is_not_read(asking: str) -> None:
 )
 def test_what_asserts_something_is_read(said: str) -> None:
     text = f"{said} It rained."
-    assert asserted(text, "Tea lowers the pressure.") == text
+    assert without_questions(text, "Tea lowers the pressure.") == text
 
 
 def test_a_claim_about_a_question_is_compared_with_questions() -> None:
     text = "The trial examined whether tea lowers the pressure. It ended in 2019."
-    assert asserted(text, "A trial tested whether tea lowers the pressure.") == text
+    assert without_questions(text, "A trial tested whether tea lowers the pressure.") == text
 
 
 @pytest.mark.parametrize("unit", ["A", "AAA ", "-'", "know ", "whether ", "OBJECTIVE ", "a- "])
 def test_hostile_sentences_take_linear_time(unit: str) -> None:
     text = unit * 40_000  # quadratic time would take minutes
-    assert asserted(text, "Tea.") in (text, text.strip())
+    assert without_questions(text, "Tea.") in (text, text.strip())
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_hostile_sentences_take_linear_time(unit: str) -> None:
     ],
 )
 def test_what_follows_from_figures_is_told(claim: str, passage: str, added: str) -> None:
-    assert added in worked_out(passage, claim)
+    assert added in with_derived_values(passage, claim)
 
 
 @pytest.mark.parametrize(
@@ -138,4 +138,4 @@ def test_what_follows_from_figures_is_told(claim: str, passage: str, added: str)
     ],
 )
 def test_what_does_not_follow_is_not_told(claim: str, passage: str) -> None:
-    assert worked_out(passage, claim) == passage
+    assert with_derived_values(passage, claim) == passage

@@ -58,7 +58,7 @@ def answer(
         support = Support.NO_EVIDENCE if found.text in wrong else Support.SUPPORTS
         verdicts = []
         for written in found.ids:
-            number = citation_marks.resolved(written, known)
+            number = citation_marks.find_number(written, known)
             passage = passages(references[number - 1].document)[-1] if number else None
             said = support if number else Support.NO_SUCH_REFERENCE
             evidence = Evidence(passage, 0.9, 0.0, 0.1, 1.0) if passage else None

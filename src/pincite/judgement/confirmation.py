@@ -20,7 +20,7 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 from pincite.judgement import aggregation
 from pincite.text import quantities, words
-from pincite.text.sentences import asks
+from pincite.text.sentences import is_question
 from pincite.types import INLINE, CopyKind, Evidence, Failed, Passage, Says, Span, written
 
 # Probability of support from which a passage confirms a reading; below it, and without a
@@ -197,7 +197,7 @@ def readable_alone(reading: str, passage: Passage) -> list[Span]:
     text, all_of = passage.text, words.sentences_of(passage.text)
     spans = [span for span, _ in words.quotable(reading, text)][:SENTENCES]
     if not spans:  # a title may be the only text
-        spans = [span for span in all_of if not asks(span.of(text))][:SENTENCES]
+        spans = [span for span in all_of if not is_question(span.of(text))][:SENTENCES]
     both = words.best_quote(reading, text)
     if both and both not in all_of:
         spans.append(both)

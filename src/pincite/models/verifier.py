@@ -197,7 +197,8 @@ class CrossEncoderVerifier:
 
     def _logits(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
         rows = [
-            paraphrase.as_read(claim.text, passage.text, passage.title) for claim, passage in pairs
+            paraphrase.verifier_input(claim.text, passage.text, passage.title)
+            for claim, passage in pairs
         ]
         logits = self._judged.logits(rows, self._run) if self._judged else self._run(rows)
         return logits if rows else np.zeros((0, self._network.width), dtype=np.float32)
@@ -265,7 +266,7 @@ def _unsupported(pair: tuple[Claim, Passage], odds: Floats) -> tuple[Note, ...]:
     if not len(odds):
         return ()
     claim, passage = pair[0].text, pair[1]
-    read, _ = paraphrase.as_read(claim, passage.text, passage.title)
+    read, _ = paraphrase.verifier_input(claim, passage.text, passage.title)
     words = re.findall(r"\S+", read)[: len(odds)]
     marked = [(word, odds[i] > 0) for i, word in enumerate(words)]
     runs = [" ".join(w for w, _ in run) for bad, run in groupby(marked, lambda m: m[1]) if bad]

@@ -171,12 +171,12 @@ def cited_sentences(text: str, language: str = "en") -> list[Sentence]:
     ]
 
 
-def quoted(found: Sequence[tuple[str, int]]) -> tuple[str, list[Sentence]]:
+def quote_with_marks(found: Sequence[tuple[str, int]]) -> tuple[str, list[Sentence]]:
     """Join copied sentences, one per line, each followed by its source's number.
 
     Marks within a copied sentence are the paper's own, and are neutralised by `as_text`.
 
-    >>> quoted([("It fell [55].", 2)])[0]
+    >>> quote_with_marks([("It fell [55].", 2)])[0]
     'It fell (55). [2]'
     """
     lines, sentences_, at = [], [], 0
@@ -189,11 +189,11 @@ def quoted(found: Sequence[tuple[str, int]]) -> tuple[str, list[Sentence]]:
     return "\n".join(lines), sentences_
 
 
-def settled(text: str) -> str:
+def without_open_mark(text: str) -> str:
     """Strip an incomplete mark from the end of a streamed answer.
 
-    >>> settled("It rose. [1"), settled("It rose (PUBM"), settled("It rose [1].")
-    ('It rose. ', 'It rose ', 'It rose [1].')
+    >>> without_open_mark("It rose (PUBM"), without_open_mark("It rose [1].")
+    ('It rose ', 'It rose [1].')
     """
     return _OPEN_MARK.sub("", text)
 
@@ -230,7 +230,7 @@ def with_neighbours(
     return result
 
 
-def resolved(written: str, known: Mapping[str, int]) -> int | None:
+def find_number(written: str, known: Mapping[str, int]) -> int | None:
     """The number of the reference that a mark names; None if there is none.
 
     `known` maps ids (PMIDs bare) to numbers. A bare number is an index into the list of references
@@ -243,19 +243,19 @@ def resolved(written: str, known: Mapping[str, int]) -> int | None:
     return places.get(written, known.get(written))
 
 
-def renumbered(text: str, known: Mapping[str, int]) -> tuple[str, list[int]]:
+def renumber(text: str, known: Mapping[str, int]) -> tuple[str, list[int]]:
     """Renumber references by first use; also return their old numbers in that order.
 
     Marks by PMID and unknown marks are kept. For a streamed answer, the result for a prefix is a
     prefix of the result.
 
-    >>> renumbered("It rose [3]. It fell [1, 3]. Why [9]?", {"a": 1, "b": 2, "c": 3})
+    >>> renumber("It rose [3]. It fell [1, 3]. Why [9]?", {"a": 1, "b": 2, "c": 3})
     ('It rose [1]. It fell [2, 1]. Why [9]?', [3, 1])
     """
     order: dict[int, int] = {}
     written: dict[Span, str] = {}
     for mark in marks(text):
-        numbers = [resolved(each, known) for each in mark.ids]
+        numbers = [find_number(each, known) for each in mark.ids]
         for number in numbers:
             if number is not None:
                 order.setdefault(number, len(order) + 1)

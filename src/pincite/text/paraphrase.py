@@ -12,18 +12,18 @@ from itertools import product, zip_longest
 
 from pincite.text import names, quantities
 from pincite.text.quantities import values as values_of
-from pincite.text.sentences import asks
+from pincite.text.sentences import is_question
 from pincite.text.words import sentences_of
 from pincite.types import Span
 
 
 @lru_cache(maxsize=4096)
-def in_words_of(source: str, claim: str) -> str:
+def in_source_words(source: str, claim: str) -> str:
     """Replace each value and name by the source's wording of it.
 
-    >>> in_words_of("Of the 90 hands 64 per cent were women.", "Nearly two thirds were women.")
+    >>> in_source_words("Of the 90 hands 64 per cent were women.", "Nearly two thirds were women.")
     'Nearly 64 per cent were women.'
-    >>> in_words_of("In all 42 came.", "Between 30 and 50 came.")
+    >>> in_source_words("In all 42 came.", "Between 30 and 50 came.")
     '42 came.'
     """
     changes = list(_values(source, claim))
@@ -37,29 +37,29 @@ def in_words_of(source: str, claim: str) -> str:
     return rewritten
 
 
-def as_read(claim: str, passage: str, title: str = "") -> tuple[str, str]:
+def verifier_input(claim: str, passage: str, title: str = "") -> tuple[str, str]:
     """The network's input: the claim in the passage's words, and what the passage asserts.
 
-    >>> as_read("Tea helps.", "We asked whether tea helps. It did not.")
+    >>> verifier_input("Tea helps.", "We asked whether tea helps. It did not.")
     ('Tea helps.', 'It did not.')
     """
-    text = worked_out(headed(title, asserted(passage, claim), claim), claim)
-    return in_words_of(text, claim), text
+    text = with_derived_values(with_title(title, without_questions(passage, claim), claim), claim)
+    return in_source_words(text, claim), text
 
 
-def worked_out(passage: str, claim: str) -> str:
+def with_derived_values(passage: str, claim: str) -> str:
     """Add values to the passage that follow from its figures and that the claim states.
 
     Handles shares of a count, "doubled", vote results, and units and bounds in symbols, because a
     network does not calculate.
 
-    >>> worked_out("Of 94 samples, 47 were bad.", "Half of the samples were bad.")
+    >>> with_derived_values("Of 94 samples, 47 were bad.", "Half of the samples were bad.")
     'Of 94 samples, 47 (half) were bad.'
-    >>> worked_out("It rose from 40 to 80 tonnes.", "It doubled.")
+    >>> with_derived_values("It rose from 40 to 80 tonnes.", "It doubled.")
     'It rose from 40 to 80 tonnes (doubled).'
-    >>> worked_out("Nine voted for it and three against.", "They voted 9–3 for it.")
+    >>> with_derived_values("Nine voted for it and three against.", "They voted 9–3 for it.")
     '9–3, Nine voted for it and three against.'
-    >>> worked_out("Those of ≥40 kg m-2 lost weight.", "Those of 40 kg/m2 or more did.")
+    >>> with_derived_values("Those of ≥40 kg m-2 lost weight.", "Those of 40 kg/m2 or more did.")
     'Those of 40 kg/m2 or more lost weight.'
     """
     for written, plain in _plainly(passage, claim):
@@ -151,10 +151,10 @@ def _plainly(passage: str, claim: str) -> Iterator[tuple[str, str]]:
             yield match[0], f"{match[2]} {_OR[match[1]]}"
 
 
-def headed(title: str, passage: str, claim: str) -> str:
+def with_title(title: str, passage: str, claim: str) -> str:
     """Prepend the page's title if it names what the passage calls "it".
 
-    >>> headed("Varde Bridge", "It opened in 1911.", "In 1911 Varde had a bridge.")
+    >>> with_title("Varde Bridge", "It opened in 1911.", "In 1911 Varde had a bridge.")
     'Varde Bridge. It opened in 1911.'
     """
     lacking = names.missing(claim, passage) if title else []
@@ -163,20 +163,20 @@ def headed(title: str, passage: str, claim: str) -> str:
     return f"{title}. {passage}"
 
 
-def asserted(passage: str, claim: str) -> str:
+def without_questions(passage: str, claim: str) -> str:
     """Drop sentences that only ask, unless the claim itself is about a question.
 
-    >>> asserted("We asked whether tea helps. It did not.", "Tea helps.")
+    >>> without_questions("We asked whether tea helps. It did not.", "Tea helps.")
     'It did not.'
     """
-    return passage if asks(claim) else _without_questions(passage)
+    return passage if is_question(claim) else _statements(passage)
 
 
 @lru_cache(maxsize=4096)  # each passage is read for every claim of its page
-def _without_questions(passage: str) -> str:
+def _statements(passage: str) -> str:
     kept, end = [], 0
     for span in sentences_of(passage):
-        if asks(span.of(passage)):
+        if is_question(span.of(passage)):
             kept.append(passage[end : span.start])
             end = span.end
     return "".join([*kept, passage[end:]]).strip() or passage

@@ -222,14 +222,14 @@ _ASKS = re.compile(
 )
 
 
-def asks(sentence: str) -> bool:
+def is_question(sentence: str) -> bool:
     """Whether a sentence only asks something, or states an aim, and so asserts nothing.
 
     "To assess whether screening improves vision" contains every word of "screening improves
     vision". The rules are narrow: they exclude sentences that assert something first, interview
     questions and intentions.
 
-    >>> asks("It is unclear whether it was rebuilt."), asks("They voted on whether to close it.")
+    >>> is_question("It is unclear whether it rose."), is_question("They voted on whether to go.")
     (True, False)
     """
     return _ASKS.match(sentence) is not None

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from pincite.text import words_of
 from pincite.text.figures import MONTHS, figures, missing, rivals
-from pincite.text.sentences import asks, sentences
+from pincite.text.sentences import is_question, sentences
 from pincite.types import Span
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -162,7 +162,8 @@ def quotable(claim: str, passage: str) -> tuple[tuple[Span, float], ...]:
     found = [
         (span, score(span.of(passage)))
         for span in sentences_of(passage)
-        if not is_heading(passage, span) and (asks(claim) or not asks(span.of(passage)))
+        if not is_heading(passage, span)
+        and (is_question(claim) or not is_question(span.of(passage)))
         if not span.of(passage).endswith(":")  # introduces other people's statements
         if not _is_dateline(span.of(passage))
     ]

@@ -93,7 +93,7 @@ def _row_of(answer: Answer) -> dict[str, Any] | str:
     places = {each.number: place for place, each in enumerate(given)}
     parts, at = [], 0
     for mark in citation_marks.marks(text):
-        named = [places.get(citation_marks.resolved(each, known) or 0) for each in mark.ids]
+        named = [places.get(citation_marks.find_number(each, known) or 0) for each in mark.ids]
         its = [given[place] for place in named if place is not None]
         if len(its) < len(named):
             return "that cite what is not among their references"

@@ -38,7 +38,7 @@ class _Batch:
 
     def add(self, claim: str, passage: str, label: str, weight: float) -> int:
         """Add a pair; returns its row number."""
-        self.pairs.append(paraphrase.as_read(claim, passage))  # the verifier's input format
+        self.pairs.append(paraphrase.verifier_input(claim, passage))  # the verifier's input format
         self.labels.append(label)
         self.weights.append(weight)
         return len(self.pairs) - 1

@@ -60,7 +60,7 @@ class AnswerChecker:
         by_number = {reference.number: reference for reference in references}
 
         def cited(sentence: Sentence) -> list[tuple[str, Reference | None]]:
-            resolved = ((each, citation_marks.resolved(each, ids) or 0) for each in sentence.ids)
+            resolved = ((each, citation_marks.find_number(each, ids) or 0) for each in sentence.ids)
             return [(written, by_number.get(number)) for written, number in resolved]
 
         def likeness(sentence: Sentence, neighbour: Sentence) -> float:

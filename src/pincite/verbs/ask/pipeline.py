@@ -123,7 +123,7 @@ class AskPipeline:
             return silent
         cited = [references[quote.source].number for quote in quotes]
         ordered, new = renumbered(references, cited)
-        text, sentences = citation_marks.quoted(
+        text, sentences = citation_marks.quote_with_marks(
             [(quote.text, new[number]) for quote, number in zip(quotes, cited, strict=True)]
         )
         checked = [
@@ -156,7 +156,9 @@ class AskPipeline:
             nonlocal n_verified
             if on_sentence is None:
                 return
-            whole, ordered = in_order(text if last else citation_marks.settled(text), references)
+            whole, ordered = in_order(
+                text if last else citation_marks.without_open_mark(text), references
+            )
             sentences = citation_marks.cited_sentences(whole, self.language)
             if on_draft:
                 on_draft(n_verified, [sentence.text for sentence in sentences[n_verified:]])
@@ -216,7 +218,7 @@ def in_order(text: str, references: Sequence[Reference]) -> tuple[str, list[Refe
         for each in references
     ]
     text = citation_marks.without_copied(text, sources)
-    text, used = citation_marks.renumbered(text, {each.ref_id: each.number for each in references})
+    text, used = citation_marks.renumber(text, {each.ref_id: each.number for each in references})
     return text, renumbered(references, used)[0]
 
 
