@@ -251,6 +251,10 @@ CREATE TABLE changes (
     first INTEGER NOT NULL, last INTEGER NOT NULL);
 CREATE INDEX changes_in_order ON changes (sequence);
 """
+_PLACES = (
+    "SELECT p.key, p.document, d.doc_id, d.url, d.title, p.first, p.last, d.published, d.meta"
+    " FROM passages p JOIN documents d ON d.key = p.document"
+)
 
 
 class Changes(NamedTuple):
@@ -355,23 +359,13 @@ class Store:
 
     def places(self, keys: Iterable[int]) -> dict[int, Place]:
         """Return the places of the passages; deleted ones are omitted."""
-        sql = (
-            "SELECT p.key, p.document, d.doc_id, d.url, d.title, p.first, p.last,"
-            " d.published, d.meta"
-            " FROM passages p JOIN documents d ON d.key = p.document"
-            " WHERE p.key IN (SELECT value FROM json_each(?))"
-        )
+        sql = f"{_PLACES} WHERE p.key IN (SELECT value FROM json_each(?))"  # noqa: S608
         with self._readable("a passage"):
             return {row[0]: place(row) for row in self.rows(sql, (listed(keys),))}
 
     def places_between(self, first: int, last: int) -> Iterator[list[Place]]:
         """Yield the places of the stored passages with keys in the closed range, in portions."""
-        sql = (
-            "SELECT p.key, p.document, d.doc_id, d.url, d.title, p.first, p.last,"
-            " d.published, d.meta"
-            " FROM passages p JOIN documents d ON d.key = p.document"
-        )
-        for rows in self.scan(sql, "p.key", first, last):
+        for rows in self.scan(_PLACES, "p.key", first, last):
             with self._readable("a passage"):
                 portion = [place(row) for row in rows]
             yield portion

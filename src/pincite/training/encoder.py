@@ -5,7 +5,6 @@ with one that a search finds for the claim in another document. The model's cosi
 retriever's score.
 """
 
-import gzip
 import json
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -157,23 +156,15 @@ def _negatives(
     rows: Sequence[LabelledClaim], run: Run[EncoderRecipe], tell: Tell
 ) -> dict[str, list[str]]:
     """Map each query to passages of other documents that words and meaning find."""
-    own: dict[str, set[str]] = {}
+    own: dict[str, list[str]] = {}
     for row in rows:
-        own.setdefault(query_of(row), set()).add(row.evidence)
+        own.setdefault(query_of(row), []).append(row.evidence)
     titles = {row.evidence: context_of(row, "page") for row in rows}
-    evidences = list(titles)
     miner = OnnxEncoder(weights.locate(weights.ENCODER), threads=run.threads) if run.dense else None
-    with grouped.indexed(run.folder / "evidence", evidences, miner, tell, titles) as corpus:
-        found = grouped.retrieved(corpus, list(own), miner is not None, tell)
-    return {
-        query: [
-            passage_text(passage)
-            for passage in passages
-            if evidences[grouped.number_of(passage)] not in own[query]
-            and not any(passage.text in evidence for evidence in own[query])
-        ]
-        for query, passages in found.items()
-    }
+    folder = run.folder / "evidence"
+    with grouped.indexed(folder, list(titles), miner, tell, titles) as corpus:
+        found = grouped.negatives(corpus, own, miner is not None, tell)
+    return {query: list(map(passage_text, passages)) for query, passages in found.items()}
 
 
 def _shown(row: LabelledClaim) -> str:
@@ -200,13 +191,7 @@ def read_either(path: Path, on_bad: Callable[[InputError], None]) -> Iterator[La
     The field `input` in the first line identifies records. A cited page's text is in the record, or
     in `corpus-NAME.jsonl` or `corpus.jsonl` (plain or .gz) beside the file.
     """
-    opened = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opened(path, "rb") as lines:
-            first = json.loads(next((line for line in lines if line.strip()), b"{}"))
-    except (OSError, EOFError, ValueError, RecursionError):
-        first = None  # `read_labelled` reports the error
-    is_wafer = isinstance(first, dict) and "input" in first
+    is_wafer = any("input" in record for record in jsonl.first_records(path)[:1])
     yield from _cited(path, on_bad) if is_wafer else read_labelled(path, on_bad)
 
 

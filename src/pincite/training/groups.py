@@ -43,7 +43,6 @@ DEPTH = 20  # passages per claim and ranking
 SKIPPED = 2
 _DOCUMENTS_AT_ONCE = 200
 _QUERIES_AT_ONCE = 256
-_URL = "evidence:"
 _WORD, _DIGIT = re.compile(r"\w+"), re.compile(r"\d")
 _POSSIBLE = re.compile(r"\b(?:may|might|could)\b")  # "may not" does not negate "may"
 
@@ -86,9 +85,13 @@ def prepared(
     searched = [row for each in recipe.sets if each.retrieve for row in sets[each.name]]
     found: dict[str, list[str]] = {}
     if searched and recipe.negatives:
-        evidences = [row.evidence for row in searched]
-        with indexed(run.folder / "evidence", evidences, encoder, tell) as corpus:
-            found = negatives(corpus, searched, encoder is not None, tell)
+        evidences: dict[str, list[str]] = {}
+        for row in searched:
+            evidences.setdefault(row.claim, []).append(row.evidence)
+        everything = [row.evidence for row in searched]
+        with indexed(run.folder / "evidence", everything, encoder, tell) as corpus:
+            of_claim = negatives(corpus, evidences, encoder is not None, tell)
+            found = {claim: [p.text for p in passages] for claim, passages in of_claim.items()}
     groups: list[Group] = []
     all_sets = [*((wanted, sets[wanted.name]) for wanted in recipe.sets), *own]
     for n, (wanted, rows) in enumerate(all_sets, 1):
@@ -196,7 +199,7 @@ def indexed(
     tell: Tell,
     titles: Mapping[str, str] | None = None,
 ) -> Corpus:
-    """Build or resume a corpus of the distinct evidences; its documents' urls are numbers.
+    """Build or resume a corpus of the distinct evidences.
 
     `titles`: evidence → page title, if known.
     """
@@ -205,44 +208,32 @@ def indexed(
     for start in range(0, len(distinct), _DOCUMENTS_AT_ONCE):
         batch = enumerate(distinct[start : start + _DOCUMENTS_AT_ONCE], start)
         corpus.add(
-            [Document(f"{_URL}{n}", (titles or {}).get(text, ""), text) for n, text in batch]
+            [Document(f"evidence:{n}", (titles or {}).get(text, ""), text) for n, text in batch]
         )
         tell("indexing evidence", min(start + _DOCUMENTS_AT_ONCE, len(distinct)), len(distinct))
     return corpus
 
 
 def negatives(
-    corpus: Corpus, rows: Sequence[LabelledClaim], dense: bool, tell: Tell
-) -> dict[str, list[str]]:
-    """Map each claim to passages that both rankings find, except those of its evidences."""
-    own: dict[str, list[str]] = {}
-    for row in rows:
-        own.setdefault(row.claim, []).append(row.evidence)
-    found = retrieved(corpus, list(own), dense, tell)
-    return {
-        claim: [p.text for p in some if not any(p.text in e for e in own[claim])]
-        for claim, some in found.items()
-    }
-
-
-def retrieved(
-    corpus: Corpus, queries: Sequence[str], dense: bool, tell: Tell
+    corpus: Corpus, own: Mapping[str, Sequence[str]], dense: bool, tell: Tell
 ) -> dict[str, list[Passage]]:
-    """Map each query to what both rankings find after their first hits, word hits first."""
+    """Map each query to passages found for it, except those of its `own` evidences.
+
+    These are what each ranking finds after its first hits, word hits first.
+    """
+    queries = list(own)
     retrievers = [corpus.lexical()] + ([corpus.dense()] if dense else [])
     found: dict[str, list[Passage]] = {query: [] for query in queries}
     for start in range(0, len(queries), _QUERIES_AT_ONCE):
         chunk = queries[start : start + _QUERIES_AT_ONCE]
         for retriever in retrievers:
             for query, hits in zip(chunk, retriever.retrieve(chunk, DEPTH), strict=True):
-                found[query] += [hit.passage for hit in hits[SKIPPED:]]
+                passages = (hit.passage for hit in hits[SKIPPED:])
+                found[query] += [
+                    p for p in passages if not any(p.text in evidence for evidence in own[query])
+                ]
         tell("searching negatives", min(start + _QUERIES_AT_ONCE, len(queries)), len(queries))
     return found
-
-
-def number_of(passage: Passage) -> int:
-    """Return the index of the passage's document among the distinct evidences of `indexed`."""
-    return int(passage.url.removeprefix(_URL))
 
 
 # Splitting evidence and changing claims
