@@ -1,6 +1,5 @@
 """Damage, a full disk, and other processes: what happens to a folder besides our own writing."""
 
-import os
 import random
 import shutil
 import subprocess
@@ -91,44 +90,6 @@ def test_damaged_word_index_while_another_writes(folder: Path) -> None:
             assert reader.dense().retrieve(["page1"], 1)[0]
             writer.add([Document("u:new", "", "New.")])
             assert reader.lexical().retrieve(["page1"], 1)[0]
-
-
-def test_reader_in_another_process_while_one_writes(folder: Path) -> None:
-    code = (
-        "with EmbeddedCorpus.open(folder, FakeEncoder(256)) as corpus:\n"
-        "    print('ready', flush=True)\n"
-        "    for line in sys.stdin:\n"
-        "        [words], [near] = (r.retrieve([line.strip()], 1)\n"
-        "                           for r in (corpus.lexical(), corpus.dense()))\n"
-        "        print(words[0].passage.url, len(near), flush=True)\n"
-    )
-    head = "import sys; from pathlib import Path; folder = Path(sys.argv[1])\n"
-    head += "from pincite.corpus.embedded import EmbeddedCorpus\n"
-    head += "from support.laws import FakeEncoder\n"
-    command = [sys.executable, "-c", head + code, str(folder)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as reader:
-        assert reader.stdin is not None
-        assert reader.stdout is not None
-        assert reader.stdout.readline() == "ready\n"
-        with EmbeddedCorpus.open(folder, FakeEncoder(256), write=True) as writer:
-            for i in range(8):
-                writer.add([Document(f"u:new{i}", "", f"Novelty{i} here.")])
-                reader.stdin.write(f"novelty{i}\n")
-                reader.stdin.flush()
-                assert reader.stdout.readline() == f"u:new{i} 1\n"
-        reader.stdin.close()
-
-
-def test_second_writer_in_another_process_is_refused(folder: Path) -> None:
-    code = (
-        "try: EmbeddedCorpus.open(folder, FakeEncoder(256), write=True)\n"
-        "except CorpusError as error: print(error)\n"
-    )
-    with EmbeddedCorpus.open(folder, FakeEncoder(256), write=True):
-        result = run(code, str(folder))
-    assert f"is being written by process {os.getpid()}" in result.stdout, result.stderr
 
 
 @pytest.fixture

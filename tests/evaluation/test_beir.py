@@ -89,13 +89,6 @@ def test_end_to_end(folder: Path) -> None:
             assert values[str(measure)] == pytest.approx(value, abs=1e-4), (system, measure)
 
 
-def test_a_second_run_indexes_nothing_and_says_the_same(folder: Path) -> None:
-    first, second = (json.loads(run("varde", "--json").stdout) for _ in range(2))
-    assert first["versions"] == second["versions"]
-    for system in beir.SYSTEMS:
-        assert first["systems"][system]["nDCG@10"] == second["systems"][system]["nDCG@10"]
-
-
 def test_the_table(folder: Path, snapshot: SnapshotAssertion) -> None:
     (folder / "qrels" / "more.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\tno\t1\n")
     assert run("varde", "--split", "more").stdout == snapshot

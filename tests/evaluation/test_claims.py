@@ -15,13 +15,11 @@ from evaluation.invented import BRIDGE, FILLER, WordVerifier, cut_row
 from support.laws import FakeEncoder
 from syrupy.assertion import SnapshotAssertion
 
-from conftest import write_model
 from pincite import runtime
 from pincite.cli import cli
 from pincite.errors import InputError, MissingModel
 from pincite.evaluation import claims, plots, tables
 from pincite.evaluation.claims import Scorer, by_url_depth, by_verifier
-from pincite.models import weights
 from pincite.verbs.verify import build
 
 Write = Callable[..., Path]
@@ -166,15 +164,6 @@ def test_relevance_takes_the_best_passage() -> None:
         max(len(passage.text) for passage in row.passages),
         -np.inf,
     ]
-
-
-def test_relevance_on_a_real_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = write_model(tmp_path / "reranker", labels=1)
-    monkeypatch.setattr(weights, "locate", lambda name: folder)
-    scorer = Scorer("", partial(claims.relevance, claims.cross_encoder(1)))
-    both = values(scorer, cut_row("the bridge opened in 1911"), cut_row("the town was old ."))
-    assert np.isfinite(both).all()
-    assert both[0] != both[1]
 
 
 def test_document_level_sees_the_first_passages_only(words: WordVerifier) -> None:

@@ -2,8 +2,6 @@
 
 import gzip
 import json
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -247,21 +245,3 @@ def test_a_smaller_sample_is_part_of_a_larger_one(tmp_path: Path) -> None:
     assert qa.sample(questions, 7) == qa.sample(questions, 15)[:7]
     assert qa.sample(questions, 20) != questions
     assert len(qa.sample(questions, 50)) == 20
-
-
-def test_documents_for_a_corpus(tmp_path: Path) -> None:
-    tool = Path(__file__).parents[2] / "tools" / "pubmedqa_documents.py"
-    source = written(tmp_path / "pqa.json", PUBMEDQA)
-    shown = subprocess.run(
-        [sys.executable, str(tool), str(source)], capture_output=True, text=True, check=True
-    ).stdout
-    first, second = map(json.loads, shown.splitlines())
-    assert first == {
-        "url": "https://pubmed.ncbi.nlm.nih.gov/101/",
-        "title": "",
-        "text": "BACKGROUND: It was built in 1911.\nRESULTS: No crack was seen.",
-        "published": "2011",
-        "kind": "pubmedqa",
-        "pmid": "101",
-    }
-    assert second["published"] is None

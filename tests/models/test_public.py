@@ -253,16 +253,6 @@ def test_what_was_answered_is_kept(
     assert len(server.asked) == 2
 
 
-@pytest.mark.parametrize("name", ["pincite-verifier", "org/name", "folder@home", "a@b/c"])
-def test_other_names_are_no_server(name: str) -> None:
-    assert weights.served(name) is None
-
-
-def test_an_estimate_asks_nothing(server: Server) -> None:
-    assert runtime.verifier(served_by(server), keep=False).seconds_a_pair(ASKED) > 0
-    assert server.asked == []
-
-
 def test_what_is_sent_where_is_said() -> None:
     name = "bespoke-minicheck@http://127.0.0.1:11434/v1"
     assert asks_a_server(Settings.of(verifier=name))

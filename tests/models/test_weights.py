@@ -52,15 +52,3 @@ def test_the_fingerprint_tells_weights_apart(tiny_encoder: Path, tiny_verifier: 
 def test_only_hub_ids_are_fetched() -> None:
     with pytest.raises(ConfigError, match="ORGANISATION/NAME"):
         weights.fetch("../somewhere")
-
-
-def test_a_hub_that_is_not_reached_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Away(Exception):
-        """As httpx2's: no OSError, and none of the hub's own."""
-
-    def unreachable(*_: object, **__: object) -> None:
-        raise Away("[Errno -2] Name or\nservice not known")
-
-    monkeypatch.setattr("huggingface_hub.HfApi.model_info", unreachable)
-    with pytest.raises(MissingModel, match=r"org/name .*Name or service not known.*instead\.$"):
-        weights.fetch("org/name")

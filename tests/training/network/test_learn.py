@@ -187,24 +187,6 @@ def test_killed_and_resumed_it_ends_with_the_same_weights(
     assert one.read_bytes() == other.read_bytes()
 
 
-def test_ctrl_c_loses_nothing(home: Path, learn: Learn, monkeypatch: pytest.MonkeyPatch) -> None:
-    rate_at = loop.rate_at
-
-    def pressed(step: int, *rest: Any) -> float:
-        if step == 4:
-            raise KeyboardInterrupt
-        return rate_at(step, *rest)
-
-    monkeypatch.setattr(loop, "rate_at", pressed)
-    with pytest.raises(SystemExit) as ended:
-        _main("learn", "rows.jsonl", "--guard", "guard.jsonl", "--base", home / "base")
-    assert ended.value.code == 130
-    monkeypatch.setattr(loop, "rate_at", rate_at)
-    steps = counted(monkeypatch)
-    assert learn("rows.jsonl", "--guard", "guard.jsonl")["kept"]
-    assert steps[0] == 4
-
-
 def test_too_little_feedback_says_how_much_is_needed(
     home: Path, learn: Learn, pincite: Callable[..., str], write: Write
 ) -> None:

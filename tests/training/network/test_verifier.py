@@ -1,6 +1,5 @@
 """`pincite train verifier` with tiny networks: it learns, resumes exactly, refuses bad input."""
 
-import importlib.util
 import json
 import os
 import signal
@@ -293,16 +292,6 @@ def test_the_recipe_for_a_gpu_trains_in_bfloat16_and_resumes(
     assert same(whole, trained(groups * 4, recipe, tiny_bert, tmp_path / "cut")[0])
 
 
-@pytest.mark.parametrize(
-    ("known", "expected"), [({}, False), ({"avx512_bf16": True}, True), ({"amx_bf16": True}, True)]
-)
-def test_auto_takes_bfloat16_where_the_processor_multiplies_it(
-    monkeypatch: pytest.MonkeyPatch, known: dict[str, bool], expected: bool
-) -> None:
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: known)
-    assert network.multiplies_bfloat16("cpu") is expected
-
-
 def test_the_shipped_verifier_is_a_base_that_answers_as_its_int8_file() -> None:
     pairs = [
         ("The mill of Holm was built in 1811.", "The mill of Holm was built in 1811 by Lise Holt."),
@@ -503,17 +492,3 @@ def test_a_gpu_that_is_not_there_is_named(
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     assert "finds no GPU here" in train("--device", "cuda", code=2)
     assert not (home / "pincite-train").exists()
-
-
-def test_without_the_extra_the_command_to_install_it_is_named(
-    home: Path, train: Callable[..., str], pincite: Callable[..., str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    found = importlib.util.find_spec
-    monkeypatch.setattr(
-        "pincite.cli.shell.find_spec", lambda name: None if name == "torch" else found(name)
-    )
-    said = train(code=6)
-    assert "needs torch" in said
-    assert "pip install 'pincite[train]'" in said
-    assert "pip install 'pincite[train]'" in pincite("train", "export", "a", "b", code=6)
