@@ -24,7 +24,7 @@ def imported(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_import_and_show(imported: Path) -> None:
-    assert run("reliability", "list").output.startswith("en, 2 rows, ")
+    assert run("reliability", "show").output.startswith("en, 2 rows, ")
     shown = run("reliability", "show", "www.varde.example/a", "https://x.example/").stdout
     assert "no consensus (sport)" in shown
     assert "https://w.example/varde" in shown
@@ -32,7 +32,7 @@ def test_import_and_show(imported: Path) -> None:
     line = run("reliability", "show", "--json", "better.example").stdout
     assert json.loads(line)["label"] == "deprecated"
     run("reliability", "import", "list.csv", "--name", "house")
-    assert len(run("reliability", "list").output.splitlines()) == 2
+    assert len(run("reliability", "show").output.splitlines()) == 2
 
 
 def test_what_is_wrong_is_said(imported: Path) -> None:

@@ -1,8 +1,7 @@
 """`pincite corpus`: make, fill, search and repair a corpus of sources."""
 
 import dataclasses
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
@@ -70,7 +69,7 @@ def add(
     from pincite.library.update import How
 
     outcome = _updated(folder, paths, How(reread=True), quiet, **given)
-    _tell_outcome(outcome, as_json, quiet)
+    _print_outcome(outcome, as_json, quiet)
 
 
 @command.command("update")
@@ -101,7 +100,7 @@ def update(
     from pincite.library.update import How
 
     outcome = _updated(folder, paths, How(prune=prune, dry=dry_run), quiet, **given)
-    _tell_outcome(outcome, as_json, quiet, dry_run)
+    _print_outcome(outcome, as_json, quiet, dry_run)
 
 
 def _updated(
@@ -141,7 +140,9 @@ def _updated(
         notes = engines.notes_of(folder, cache / "origins")
         origins = stack.enter_context(Origins(notes, write=not how.dry))
         try:
-            return update(corpus, origins, inputs.paths, how, _teller(display), parallel)
+            return update(
+                corpus, origins, inputs.paths, how, partial(_show_update, display), parallel
+            )
         except Exception:
             if not how.dry:
                 with suppress(Exception):  # the error itself is reported below
@@ -151,23 +152,17 @@ def _updated(
             raise
 
 
-def _teller(display: options.Display) -> Callable[[Any], None]:
-    """Return a function that shows the progress of an update: files, documents, speed."""
-    began = time.monotonic()
-
-    def tell(outcome: Any) -> None:
-        n = len(outcome.added) + len(outcome.changed) + outcome.n_unchanged
-        text = f"reading files; {_documents(n)}, {n / (time.monotonic() - began):,.0f} per second"
-        text += f", {outcome.n_unread:,} unread" if outcome.n_unread else ""
-        display("reading files", outcome.n_files_done, outcome.n_files, text)
-
-    return tell
+def _show_update(display: options.Display, outcome: Any) -> None:
+    n = len(outcome.added) + len(outcome.changed) + outcome.n_unchanged
+    unread = f", {outcome.n_unread:,} unread" if outcome.n_unread else ""
+    text = f"reading files; {_documents(n)}{unread}"
+    display("reading files", outcome.n_files_done, outcome.n_files, text)
 
 
 _PASSED_OVER = {"title_only": "records without an abstract or a text"}
 
 
-def _tell_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = False) -> None:
+def _print_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = False) -> None:
     if as_json:
         options.print_json(dataclasses.asdict(outcome) | {"dry_run": dry_run})
     else:

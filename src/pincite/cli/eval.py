@@ -3,6 +3,7 @@
 import hashlib
 import json
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,6 @@ import click
 from pincite.cli import options, shell
 from pincite.cli.options import json_option, quiet_option
 
-keep_option = click.option(
-    "--keep", is_flag=True, help="Keep judged pairs, to resume a run; pairs/s is then meaningless."
-)
 corpus_option = click.option("--corpus", type=options.Address, help="Keep the corpus here. [cache]")
 ASK = ("models.verifier", "models.threads", "ask.supported_from", "ask.contradicted_from")
 VERIFY = ("models", "verify.k", "verify.threshold")
@@ -174,7 +172,6 @@ def beir(
 @click.argument("files", type=options.FilePath, nargs=-1, required=True)
 @click.option("--baselines/--no-baselines", default=True, help="Measure baselines too. [yes]")
 @click.option("--scores", type=options.OutFile, help="Write Pincite's scores, JSON lines.")
-@keep_option
 @json_option
 @quiet_option
 @options.setting_options(*VERIFY)
@@ -182,7 +179,6 @@ def claims(
     files: tuple[Path, ...],
     baselines: bool,
     scores: Path | None,
-    keep: bool,
     as_json: bool,
     quiet: bool,
     **given: Any,
@@ -201,7 +197,7 @@ def claims(
     settings = options.load_settings(given)
     # Cached judgements would make pairs/s measure the cache, not the model.
     with (
-        build.verifying(settings, None, None, keep=keep) as run,
+        build.verifying(settings, None, None, keep=False) as run,
         options.progress(quiet) as display,
     ):
         verifier = run.pipeline.verifier
@@ -225,7 +221,6 @@ def claims(
 @click.argument("corpus", type=options.FilePath)
 @click.argument("labelled", type=options.FilePath)
 @click.option("--html", "page", type=options.OutFile, help="Write one page with the plots.")
-@keep_option
 @json_option
 @quiet_option
 @options.setting_options("models", "filters")
@@ -233,7 +228,6 @@ def check(
     corpus: Path,
     labelled: Path,
     page: Path | None,
-    keep: bool,
     as_json: bool,
     quiet: bool,
     **given: Any,
@@ -251,7 +245,7 @@ def check(
     rows = labelled_statements.read_statements(labelled)
     threshold, predictions = settings.check.threshold, []
     with (
-        build_check.checking(settings, corpus, keep=keep) as run,
+        build_check.checking(settings, corpus, keep=False) as run,
         options.progress(quiet) as display,
     ):
         for number, row in enumerate(rows, start=1):
@@ -374,22 +368,38 @@ def judge(
         --judge-model qwen3
     """
     shell.require("eval")
+    from pincite import runtime
+    from pincite.documents.jsonl import read_labelled
     from pincite.evaluation import claims as claims_
     from pincite.evaluation import judges, tables
     from pincite.library import judges as kept
     from pincite.verbs.verify import build
 
     settings = options.load_settings(given)
-    if not settings.judge.model:
+    if not settings.judge.model or not (recorded or settings.judge.url):
         raise click.UsageError("Expected --judge-model, and --judge URL or --judge-verdicts FILE.")
-    known = _verdicts(settings, recorded, files, quiet)
+    if recorded:
+        verdicts = judges.read_verdicts(recorded)
+    else:
+        labelled = [row for file in files for row in read_labelled(file)]
+        with runtime.judge(settings) as model, options.progress(quiet) as display:
+            at_once = settings.judge.at_once
+            verdicts, failed = judges.asked(model, labelled, at_once, partial(display, "asking"))
+            used = model.calls.usage
+        reasons = "".join(f"; {n} without: {why}" for why, n in sorted(failed.items()))
+        options.say(
+            f"{len(verdicts)} verdicts{reasons}. {used.n_calls} calls, {used.n_reused} cached "
+            f"replies, {used.n_prompt_tokens + used.n_reply_tokens:,} tokens.",
+            quiet,
+        )
     with build.verifying(settings, None, None) as run, options.progress(quiet) as display:
         ours = claims_.by_verifier(run.pipeline.verifier)
         rows = [
             row
             for file in files
             for row in judges.both(
-                claims_.predict(file, [ours], lambda name, *n, f=file.name: display(f, *n)), known
+                claims_.predict(file, [ours], lambda name, *n, f=file.name: display(f, *n)),
+                verdicts,
             )
         ]
     if not rows:
@@ -402,32 +412,6 @@ def judge(
         return
     click.echo(tables.judge_table(measured))
     options.say(f"kept in {where}", quiet)
-
-
-def _verdicts(
-    settings: Any, recorded: Path | None, files: tuple[Path, ...], quiet: bool
-) -> dict[str, Any]:
-    from pincite import runtime
-    from pincite.documents.jsonl import read_labelled
-    from pincite.evaluation import judges
-
-    if recorded:
-        return judges.read_verdicts(recorded)
-    if not settings.judge.url:
-        raise click.UsageError("Expected --judge URL, or recorded verdicts: --judge-verdicts FILE.")
-    rows = [row for file in files for row in read_labelled(file)]
-    with runtime.judge(settings) as judge, options.progress(quiet) as display:
-        found, failed = judges.asked(
-            judge, rows, settings.judge.at_once, lambda *n: display("asking", *n)
-        )
-        used = judge.calls.usage
-    reasons = "".join(f"; {n} without: {why}" for why, n in sorted(failed.items()))
-    options.say(
-        f"{len(found)} verdicts{reasons}. {used.n_calls} calls, {used.n_reused} cached replies, "
-        f"{used.n_prompt_tokens + used.n_reply_tokens:,} tokens.",
-        quiet,
-    )
-    return found
 
 
 def _kept(corpus_file: Path, fingerprint: str) -> Path:

@@ -56,16 +56,20 @@ def import_list(file: Path, name: str, wiki: str | None) -> None:
 
 
 @reliability.command("show")
-@click.argument("urls", nargs=-1, required=True)
+@click.argument("urls", nargs=-1)
 @click.option("--name", default="en", show_default=True, help="Name of the list.")
 @lines_option
 def show_listed(urls: tuple[str, ...], name: str, as_json: bool) -> None:
-    """Print what the list says about each of URLS: label, entry, and discussion."""
+    """Print what the list says about each of URLS; without any, print the imported lists."""
     from rich.console import Console
 
     from pincite.library import exclusions
     from pincite.verbs.verify import terminal
 
+    if not urls:
+        for each in exclusions.imported_lists():
+            click.echo(exclusions.load_list(each).fingerprint)
+        return
     rules = exclusions.load_list(name).rules
     found = [(url, rules.listing_of(url if "://" in url else f"https://{url}")) for url in urls]
     if not as_json:
@@ -74,15 +78,6 @@ def show_listed(urls: tuple[str, ...], name: str, as_json: bool) -> None:
     for url, listing in found:
         row = {"url": url, **codec.values_of(listing)}
         options.print_json(row, line=True)
-
-
-@reliability.command("list")
-def list_lists() -> None:
-    """Print the imported lists."""
-    from pincite.library import exclusions
-
-    for name in exclusions.imported_lists():
-        click.echo(exclusions.load_list(name).fingerprint)
 
 
 @click.group("source")

@@ -193,15 +193,10 @@ def fetched(display: options.Display) -> Callable[[Any], None]:
     from pincite.text.hosts import host_of, snapshot_at
 
     def step(now: Any) -> None:
-        if now.state == "cached" and now.n_urls == 1:  # a single page, read again from the cache
-            return
         copy = snapshot_at(now.url)
-        what = f"fetching {one_line(host_of(copy.page if copy else now.url))}"[:HOST_WIDTH]
-        if now.state == "archive":
-            what = what.replace("fetching", "looking for an archived copy:", 1)
-        elif copy:
-            what += f" (archived copy{f' of {copy.date}' if copy.date else ''})"
-        display("fetching", now.n_done, now.n_urls, what)
+        what = "looking for an archived copy:" if now.state == "sought" else "fetching"
+        host = one_line(host_of(copy.page if copy else now.url))
+        display("fetching", now.n_done, now.n_urls, f"{what} {host}"[:HOST_WIDTH])
         if now.n_done == now.n_urls:
             display.hide("fetching")
 

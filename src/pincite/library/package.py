@@ -178,11 +178,7 @@ def _written_to(found: IO[bytes], target: Path, n_bytes: int, tell: Tell) -> str
 
 
 def _check(made: Path, about: Package, tell: Tell) -> None:
-    """Check that the store is sound and matches its package.
-
-    Raises:
-        CorpusError: It does not; the message has the first error.
-    """
+    """Check that the store is sound and matches its package; raises CorpusError."""
     with closing(Generation(made / "g1", write=False)) as generation:
         store = generation.store
         manifest = store.manifest()

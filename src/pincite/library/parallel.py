@@ -192,11 +192,7 @@ class SpreadEncoder:
         self.dim, self.fingerprint = encoder.dim, encoder.fingerprint
 
     def encode(self, texts: Sequence[str], role: Literal["query", "passage"]) -> Floats:
-        """Return unit vectors, (n_texts, dim) float32.
-
-        Raises:
-            StaleCorpus: A worker has another encoder under that name.
-        """
+        """Return unit vectors, (n_texts, dim) float32; raises StaleCorpus."""
         if role == "query" or len(texts) <= ENCODED_TOGETHER:
             return self._encoder.encode(texts, role)
         starts = range(0, len(texts), ENCODED_TOGETHER)

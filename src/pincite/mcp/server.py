@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import count
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -97,11 +98,7 @@ class Workers:
         self._idle: list[Worker] = []
 
     async def call(self, tool: str, arguments: dict[str, Any], tell: Any) -> Any:
-        """Run a tool in a worker and return its result as plain values.
-
-        Raises:
-            PinciteError: with a message for the client.
-        """
+        """Run a tool in a worker and return its result as plain values; raises PinciteError."""
         async with self._turns:
             worker = self._idle.pop() if self._idle else await Worker.started(self._served)
             try:
@@ -119,27 +116,6 @@ class Workers:
             self._idle.pop().end()
 
 
-@dataclass(slots=True)
-class _Notices:
-    """Converts task progress to MCP progress: one increasing number across all tasks of a call."""
-
-    context: Context
-    _before: int = 0
-    _now: tuple[str, int] = ("", 0)
-    _last: int = -1
-
-    async def tell(self, what: str, done: int, total: int | None) -> None:
-        name, highest = self._now
-        if what != name:
-            self._before += highest
-            highest = 0
-        self._now = (what, max(highest, total or done))
-        if (progress := self._before + done) > self._last:
-            self._last = progress
-            whole = None if total is None else self._before + total
-            await self.context.report_progress(progress, whole, f"{what} {done}/{total or '?'}")
-
-
 def _tool(run: Callable[..., Any], workers: Workers) -> Callable[..., Any]:
     """Wrap a function of `work` as a tool that a worker runs.
 
@@ -149,8 +125,13 @@ def _tool(run: Callable[..., Any], workers: Workers) -> Callable[..., Any]:
     kind = inspect.signature(run).return_annotation
 
     async def call(context: Context, **given: Any) -> Any:
+        steps = count(1)  # MCP wants one increasing number; a call has several tasks
+
+        async def tell(what: str, done: int, total: int | None) -> None:
+            await context.report_progress(next(steps), None, f"{what} {done}/{total or '?'}")
+
         try:
-            found = await workers.call(run.__name__, given, _Notices(context).tell)
+            found = await workers.call(run.__name__, given, tell)
         except PinciteError as error:
             raise ToolError(str(error)) from error
         return codec.from_values(kind, found)

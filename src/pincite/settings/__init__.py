@@ -438,9 +438,7 @@ class ResultsSettings:
     """`[results]`: a log of all checks."""
 
     folder: Annotated[str, "Folder for a YAML file of each check; empty: no log."] = ""
-    by: Annotated[Literal["", "daily", "weekly", "monthly", "yearly"], "Subfolders of the log."] = (
-        ""
-    )
+    by: Annotated[Period, "Subfolders of the log."] = ""
     markdown: Annotated[bool, "Keep Markdown too, by check.template."] = True
     git: Annotated[Literal["", "commit", "push"], "What to do if it is a git repository."] = ""
 
