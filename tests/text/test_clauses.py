@@ -136,7 +136,8 @@ _WORDS = (
 ).split()
 
 
-def _laws(claim: str) -> None:
+@given(st.lists(st.sampled_from(_WORDS), max_size=40).map(" ".join) | st.text(max_size=200))
+def test_spans_are_ordered_and_apart_in_any_text(claim: str) -> None:
     found = clauses(claim)
     assert 1 <= len(found) <= MAX_CLAUSES
     end = 0
@@ -146,16 +147,6 @@ def _laws(claim: str) -> None:
         assert clause.text.strip() or not claim.strip()
     if len(found) == 1:
         assert found[0].text == found[0].span.of(claim) == claim
-
-
-@given(st.lists(st.sampled_from(_WORDS), max_size=40).map(" ".join))
-def test_spans_are_ordered_and_apart_in_what_looks_like_claims(claim: str) -> None:
-    _laws(claim)
-
-
-@given(st.text(max_size=200))
-def test_spans_are_ordered_and_apart_in_any_text(claim: str) -> None:
-    _laws(claim)
 
 
 @pytest.mark.parametrize(

@@ -41,16 +41,13 @@ def test_a_copy_is_asked_for_as_it_was(url: str) -> None:
     [("0/", "0"), ("2014/", "2014"), ("*/", "20150607"), ("2014*/", "20150607"), ("", "20150607")],
 )
 def test_an_address_without_a_day_has_no_date(time: str, asked: str) -> None:
+    newest = snapshot_at(f"https://web.archive.org/web/*/{PAGE}")
+    assert newest
+    assert newest.raw() == f"https://web.archive.org/web/2id_/{PAGE}"
     found = snapshot_at(f"https://web.archive.org/web/{time}{PAGE}")
     assert found
     assert found.raw("20150607") == f"https://web.archive.org/web/{asked}id_/{PAGE}"
     assert (found.page, found.date) == (PAGE, None)
-
-
-def test_an_address_without_a_time_means_the_newest() -> None:
-    found = snapshot_at(f"https://web.archive.org/web/*/{PAGE}")
-    assert found
-    assert found.raw() == f"https://web.archive.org/web/2id_/{PAGE}"
 
 
 @pytest.mark.parametrize("time", [TIME, "2014.03.02-101500"])

@@ -12,18 +12,10 @@ from pincite.text.paraphrase import in_source_words, with_derived_values, withou
     ("claim", "source", "expected"),
     [
         ("It holds 77 °F.", "Keep it at 25 °C or below.", "It holds 25 °C."),
-        (
-            "It ran until 20/05/2024.",
-            "The talks ended on 20 May 2024.",
-            "It ran until 20 May 2024.",
-        ),
+        ("It ran until 20/05/2024.", "It ended on 20 May 2024.", "It ran until 20 May 2024."),
         ("Some 1.18 million came.", "In all 1,183,505 came.", "Some 1,183,505 came."),
         ("Next, Dvorak spoke.", "Mr Dvořák spoke.", "Next, Dvořák spoke."),
-        (
-            "It causes GBS.",
-            "A case of Guillain-Barré syndrome.",
-            "It causes Guillain-Barré syndrome.",
-        ),
+        ("It is GBS.", "A case of Guillain-Barré syndrome.", "It is Guillain-Barré syndrome."),
         ("The World Health Organization left.", "The WHO stayed.", "The WHO left."),
         ("It fits GBS.", "ﬁrst ßa ﬁt Guillain-Barré syndrome", "It fits Guillain-Barré syndrome."),
         ("It took two weeks.", "It took a fortnight.", "It took two weeks."),  # "a" counts nothing
@@ -116,11 +108,7 @@ def test_hostile_sentences_take_linear_time(unit: str) -> None:
     [
         ("A third of the boats sank.", "Of 96 boats, 32 sank.", "(a third)"),
         ("Sales tripled.", "Sales went from 1,200 to 3,600.", "(tripled)"),
-        (
-            "It was passed by 5 votes to 2.",
-            "Five were for it; Ada Holm and Per Lund voted against.",
-            "5 votes to 2",
-        ),
+        ("It passed by 5 votes to 2.", "Five were for it; Ada and Per voted against.", "5 votes"),
     ],
 )
 def test_what_follows_from_figures_is_told(claim: str, passage: str, added: str) -> None:
