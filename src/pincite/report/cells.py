@@ -66,7 +66,7 @@ def cell(value: object) -> object:
     return value
 
 
-def asked(usage: Usage) -> str:
+def usage_line(usage: Usage) -> str:
     """Summarise the calls of models in one line; empty if there were none."""
     if not (usage.n_calls or usage.n_reused):
         return ""

@@ -115,8 +115,8 @@ def parsed(place: Path) -> Template:
     try:
         return environment.from_string(place.read_text(encoding="utf-8"))
     except OSError as error:
-        said = error.strerror or error
-        raise ConfigError(f"{place} cannot be read as a template: {said}.") from error
+        reason = error.strerror or error
+        raise ConfigError(f"{place} cannot be read as a template: {reason}.") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{place} cannot be read as a template: it is not UTF-8.") from error
     except (TemplateError, RecursionError) as error:

@@ -37,12 +37,13 @@ def furnish(site: Site, say: Callable[[str], None]) -> None:
     """
     for left in site.server.folder.glob(f"{_ASIDE}*"):  # from a killed start
         shutil.rmtree(left, ignore_errors=True)
-    known = {entry.name: entry for entry in site.corpora.listed() if entry.owner == LOCAL}
-    lacking = [name for name in _CORPORA if name not in known or site.corpora.is_empty(known[name])]
-    encoder = runtime.encoder(site.settings) if lacking else None
-    for name in lacking:
-        if name in known:
-            site.corpora.remove(known[name].corpus_id)
+    existing = {entry.name: entry for entry in site.corpora.listed() if entry.owner == LOCAL}
+    filled = {name for name, entry in existing.items() if not site.corpora.is_empty(entry)}
+    missing = [name for name in _CORPORA if name not in filled]
+    encoder = runtime.encoder(site.settings) if missing else None
+    for name in missing:
+        if name in existing:
+            site.corpora.remove(existing[name].corpus_id)
         say(f"Indexing “{name}” …")
         documents, about = _CORPORA[name]
         with tempfile.TemporaryDirectory(prefix=_ASIDE, dir=site.server.folder) as aside:

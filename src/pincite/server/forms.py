@@ -52,7 +52,7 @@ def text(form: FormData, name: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def checked(model: type[Model], values: Mapping[str, object]) -> Model:
+def validate(model: type[Model], values: Mapping[str, object]) -> Model:
     """Validate the values as an API body.
 
     Raises:
@@ -74,9 +74,9 @@ def checked(model: type[Model], values: Mapping[str, object]) -> Model:
         raise Problem(422, "invalid_request", detail, errors=errors) from error
 
 
-def body(model: type[Model], form: FormData, **given: object) -> Model:
-    """Validate a form as an API body; `given` overrides the form. Raises like `checked`."""
-    return checked(model, values_of(model, form) | given)
+def body(model: type[Model], form: FormData, **overrides: object) -> Model:
+    """Validate a form as an API body; `overrides` replace its values. Raises like `validate`."""
+    return validate(model, values_of(model, form) | overrides)
 
 
 def values_of(model: type[BaseModel], form: FormData) -> dict[str, object]:
@@ -92,8 +92,8 @@ def values_of(model: type[BaseModel], form: FormData) -> dict[str, object]:
         elif name not in form:
             continue
         elif _is_list(kind):
-            given = [each for each in form.getlist(name) if isinstance(each, str)]
-            found[name] = [part for each in given for part in re.split(r"[\s,]+", each) if part]
+            texts = [each for each in form.getlist(name) if isinstance(each, str)]
+            found[name] = [part for each in texts for part in re.split(r"[\s,]+", each) if part]
         else:
             value = form[name]
             found[name] = value if name in AS_TYPED else text(form, name)
@@ -120,19 +120,19 @@ def also_posted(router: APIRouter, path: str, then: str) -> Callable[[Route], Ro
             for each in signature.parameters.values()
         ]
 
-        def posted(**given: Any) -> RedirectResponse:
-            answer = to(then.format(**given, result=function(**given)))
-            made = given.get("response")
-            for name, value in made.raw_headers if isinstance(made, Response) else ():
+        def post(**arguments: Any) -> RedirectResponse:
+            answer = redirect(then.format(**arguments, result=function(**arguments)))
+            response = arguments.get("response")
+            for name, value in response.raw_headers if isinstance(response, Response) else ():
                 if name == b"set-cookie":
                     answer.raw_headers.append((name, value))
             return answer
 
-        posted.__name__, posted.__doc__ = function.__name__, function.__doc__
-        posted.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        post.__name__, post.__doc__ = function.__name__, function.__doc__
+        post.__signature__ = signature.replace(  # type: ignore[attr-defined]
             parameters=parameters, return_annotation=RedirectResponse
         )
-        router.post(path)(posted)
+        router.post(path)(post)
         return function
 
     return register
@@ -145,7 +145,7 @@ def _reader(model: type[BaseModel]) -> Callable[[FormData], BaseModel]:
     return read
 
 
-def to(path: str) -> RedirectResponse:
+def redirect(path: str) -> RedirectResponse:
     return RedirectResponse(path, 303)
 
 
@@ -174,7 +174,7 @@ class Tunable(NamedTuple):
 
     name: str
     label: str  # in English
-    usual: Any  # the server's value
+    default: Any  # the server's value
     choices: tuple[str, ...]  # for a selection; empty for a number field
 
 
@@ -202,7 +202,7 @@ def settings_of(job: Job | None, kind: Kind) -> dict[str, Any]:
 
 # ── A form with an error ─────────────────────────────────────────────────────────────────────────
 
-N_ = str  # marks texts for translation; `again` looks them up
+N_ = str  # marks texts for translation; `rejected` looks them up
 _DATE = N_("Write a date as 2019, 2019-05 or 2019-05-31.")
 _NUMBER = N_("Write a number within the limits.")
 _MESSAGES = {
@@ -231,8 +231,8 @@ _FIELDS = {
 }
 
 
-def again(
-    request: Request, problem: Problem, given: FormData | Mapping[str, str]
+def rejected(
+    request: Request, problem: Problem, form: FormData | Mapping[str, str]
 ) -> dict[str, Any]:
     """Template values for a rejected form: error messages by field, and the user's input.
 
@@ -252,7 +252,7 @@ def again(
         elif error.get("kind") in ("string_too_long", "too_long"):
             message = _TOO_LONG
         faults[field if field in _MESSAGES else ""] = say(message)
-    texts = {name: value for name, value in given.items() if isinstance(value, str)}
-    if isinstance(given, FormData):
-        texts["corpus"] = " ".join(map(str, given.getlist("corpus")))  # from a list or checkboxes
+    texts = {name: value for name, value in form.items() if isinstance(value, str)}
+    if isinstance(form, FormData):
+        texts["corpus"] = " ".join(map(str, form.getlist("corpus")))  # from a list or checkboxes
     return {"status": 422, "faults": faults, "given": texts}

@@ -116,8 +116,8 @@ def response(request: Request, problem: Problem) -> Response:
     is_api = request.url.path.startswith("/api/")
     wants_page = not is_api and "text/html" in request.headers.get("accept", "")
     if wants_page and problem.code == "not_logged_in" and request.method == "GET":
-        there = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-        return RedirectResponse(f"/login?{urlencode({'next': there})}", 303)
+        path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        return RedirectResponse(f"/login?{urlencode({'next': path})}", 303)
     page = getattr(request.app.state, "problem_page", None)
     if wants_page and page:
         shown: Response = page(request, body)

@@ -94,12 +94,12 @@ def static(digest: str, name: str) -> Response:
 def _style() -> str:
     """The style sheet of the reports, followed by that of the pages."""
     # Scope the style of each report to its own page.
-    theirs = "".join(
+    scoped = "".join(
         f".view-{name} {{\n{templates.own_style(f'{name}.css')}}}\n" for name in ("check", "ask")
     )
     sheets = ("pages.css", "corpora.css", "people.css")
     pages = "".join((STATIC / name).read_text(encoding="utf-8") for name in sheets)
-    return str(templates.style()) + theirs + pages
+    return str(templates.style()) + scoped + pages
 
 
 # ── Words ────────────────────────────────────────────────────────────────────────────────────────

@@ -44,7 +44,7 @@ URLENCODED_BYTES = 1_000_000  # of a form without files; long texts are sent as 
 MAX_DEPTH, MAX_ITEMS = 20, 10_000  # of JSON; our own bodies have at most about 1,000 values
 LARGE_BYTES = 1_000_000
 LARGE_AT_ONCE = 4  # larger bodies in memory; others wait unread
-# Their files are written to disk as they arrive, see `routes.jobs.form_of`.
+# Their files are written to disk as they arrive, see `routes.jobs.upload_form`.
 UPLOADS = re.compile(r"(/api/v1)?/corpora/[^/]+/documents|/verify|(/api/v1)?/jobs/[^/]+/copies")
 _large = anyio.Semaphore(LARGE_AT_ONCE)
 WINDOW = 1 << 16  # bytes of a string that are scanned without a pause
@@ -163,8 +163,8 @@ def media_type(request: Request) -> str:
 class Router(APIRouter):
     """A router of guarded routes."""
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(route_class=GuardedRoute, **given)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(route_class=GuardedRoute, **options)
 
 
 def _declared(dependant: Dependant) -> Iterator[Callable[..., Any]]:
@@ -245,25 +245,25 @@ async def csrf_checked(request: Request) -> None:
     if request.method == "POST" and request.url.path in LOGINS:
         return
     if request.method == "POST" and UPLOADS.fullmatch(request.url.path):
-        return  # `routes.jobs.form_of` checks the token
+        return  # `routes.jobs.upload_form` checks the token
     token = request.cookies.get(cookie_name(request.app.state.site.server))
     if not token:
         return  # no login, or local mode: SecurityMiddleware has checked the Origin
-    given = request.headers.get(CSRF_HEADER)
-    if given is None and media_type(request) in FORMS:
+    token_sent = request.headers.get(CSRF_HEADER)
+    if token_sent is None and media_type(request) in FORMS:
         form: FormData = await request.form()
-        given = cast(str | None, form.get(CSRF_FIELD))
-    check_token(given, csrf_of(token))
+        token_sent = cast(str | None, form.get(CSRF_FIELD))
+    check_token(token_sent, csrf_of(token))
 
 
-def check_token(given: object, expected: str) -> None:
+def check_token(token_sent: object, expected: str) -> None:
     """Check the CSRF token of a form or header.
 
     Raises:
         Problem: 403
     """
-    if not isinstance(given, str) or not hmac.compare_digest(
-        given.encode("utf-8", "surrogatepass"), expected.encode()
+    if not isinstance(token_sent, str) or not hmac.compare_digest(
+        token_sent.encode("utf-8", "surrogatepass"), expected.encode()
     ):
         raise Problem(
             403,

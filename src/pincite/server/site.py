@@ -112,9 +112,9 @@ def opened(server: ServerSettings, settings: Settings) -> Site:
     return site
 
 
-def _of(request: Request) -> Site:
+def _site(request: Request) -> Site:
     site: Site = request.app.state.site
     return site
 
 
-Stores = Annotated[Site, Depends(_of)]
+Stores = Annotated[Site, Depends(_site)]

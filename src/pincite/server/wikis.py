@@ -65,8 +65,8 @@ class Wikis:
             await self._app(scope, receive, _answering(send, origin))
 
     def _origin(self, request: Request) -> str:
-        given = request.headers.getlist("origin")
-        return given[0] if len(given) == 1 and given[0].lower() in self._origins else ""
+        origins = request.headers.getlist("origin")
+        return origins[0] if len(origins) == 1 and origins[0].lower() in self._origins else ""
 
 
 def with_token(identify: Identify, token: str) -> Identify:

@@ -90,7 +90,7 @@ class LoginRequest(Body):
 @session.post("", operation_id="log_in", dependencies=[PUBLIC])
 def log_in(body: LoginRequest, request: Request, response: Response, site: Stores) -> PersonBody:
     """Log in: the answer sets the session cookie."""
-    return person_body(site, logged_in(request, response, site, body))
+    return person_body(site, check_login(request, response, site, body))
 
 
 @session.delete("", operation_id="log_out", status_code=204)
@@ -101,23 +101,23 @@ def log_out(who: InPerson, request: Request, response: Response, site: Stores) -
     clear_cookie(response, site.server)
 
 
-def logged_in(request: Request, response: Response, site: Site, login: LoginRequest) -> Identity:
+def check_login(request: Request, response: Response, site: Site, login: LoginRequest) -> Identity:
     """Log in by name and password; set the cookie on `response`.
 
     Raises:
         Problem: 401, the same for every cause; 429, too many attempts.
     """
-    right = request.app.state.limits.try_login(request, login.name)
+    forget_try = request.app.state.limits.try_login(request, login.name)
     account = site.people.accounts.log_in(login.name, login.password)
     if account is None:
         named = site.people.accounts.named(login.name)
         AUDIT.info("failed login of %s", named.account_id if named else "an unknown name")
         raise Problem(401, "wrong_password", "The name or the password is wrong.")
-    right()
-    return begun(request, response, site, account.account_id)
+    forget_try()
+    return begin_session(request, response, site, account.account_id)
 
 
-def begun(request: Request, response: Response, site: Site, account_id: str) -> Identity:
+def begin_session(request: Request, response: Response, site: Site, account_id: str) -> Identity:
     """Start a session for the browser and end its earlier one."""
     earlier = request.cookies.get(cookie_name(site.server), "")
     token = site.people.sessions.begin(account_id, earlier)
@@ -186,9 +186,9 @@ def set_password(
     body: PasswordRequest, who: InPerson, request: Request, response: Response, site: Stores
 ) -> None:
     """Set the password. All other sessions end, and API keys are revoked."""
-    proven(site, request, who, body.old)
+    confirm_identity(site, request, who, body.old)
     site.people.accounts.change(who.account_id, password=body.new)
-    begun(request, response, site, who.account_id)
+    begin_session(request, response, site, who.account_id)
 
 
 @me.get("/keys", operation_id="list_keys", dependencies=ACCOUNTS)
@@ -200,9 +200,9 @@ def list_keys(who: InPerson, site: Stores) -> KeyList:
 @me.post("/keys", operation_id="create_key", status_code=201, dependencies=ACCOUNTS)
 def create_key(body: KeyRequest, who: InPerson, site: Stores) -> NewKeyBody:
     """Create an API key. Its text is in this answer and nowhere else."""
-    beyond = sorted(set(body.scopes) - allowed(who.role))
-    if beyond:
-        raise Problem(422, "beyond_role", f"Your role does not allow {beyond[0]!r}.")
+    excess = sorted(set(body.scopes) - allowed(who.role))
+    if excess:
+        raise Problem(422, "beyond_role", f"Your role does not allow {excess[0]!r}.")
     key, text = site.people.keys.add(who.account_id, body.name, sorted(set(body.scopes)), body.days)
     return NewKeyBody.model_validate({**asdict(key), "key": text})
 
@@ -234,13 +234,13 @@ def delete_me(
     body: DeleteRequest, who: InPerson, request: Request, response: Response, site: Stores
 ) -> None:
     """Delete the account and its data for good. Needs the password, or a recent login."""
-    proven(site, request, who, body.password)
+    confirm_identity(site, request, who, body.password)
     forget(site.database, who.account_id, site.own)
     site.tidy()
     clear_cookie(response, site.server)
 
 
-def proven(site: Site, request: Request, who: Identity, password: str | None) -> None:
+def confirm_identity(site: Site, request: Request, who: Identity, password: str | None) -> None:
     """Check the password or, for an account without one, that the login is recent.
 
     Raises:
@@ -251,10 +251,10 @@ def proven(site: Site, request: Request, who: Identity, password: str | None) ->
         if now() - who.logged_in < FRESH_SECONDS:
             return
         raise Problem(403, "login_too_old", "This cannot be undone: log out and in again first.")
-    right = request.app.state.limits.try_login(request, who.name)
+    forget_try = request.app.state.limits.try_login(request, who.name)
     if password is None or site.people.accounts.log_in(who.name, password) is None:
         raise Problem(403, "wrong_password", "The password is wrong.")
-    right()
+    forget_try()
 
 
 @pages.get("/account")
@@ -292,7 +292,7 @@ Short = Annotated[str, Query(max_length=2000)]
 def login_page(request: Request, who: Guest, site: Stores, next: Short = "/") -> Response:
     """A form for name and password, and the providers; redirects if logged in."""
     if who:
-        return forms.to(forms.local(next))
+        return forms.redirect(forms.local(next))
     return _login_page(request, site, forms.local(next))
 
 
@@ -300,9 +300,9 @@ def login_page(request: Request, who: Guest, site: Stores, next: Short = "/") ->
 def log_in_by_form(form: Form, request: Request, site: Stores) -> Response:
     """Log in, and go to the page that was asked for."""
     then = forms.local(forms.text(form, "next"))
-    answer = forms.to(then)
+    answer = forms.redirect(then)
     try:
-        logged_in(request, answer, site, forms.body(LoginRequest, form))
+        check_login(request, answer, site, forms.body(LoginRequest, form))
     except Problem as problem:
         return _login_page(request, site, then, problem, forms.text(form, "name")[:200])
     return answer
@@ -318,7 +318,7 @@ def _login_page(
 
 
 @pages.get("/login/{provider}")
-def sent_away(
+def begin_provider_login(
     provider: str, request: Request, who: Guest, site: Stores, next: Short = "/", link: bool = False
 ) -> Response:
     """Send the browser to a provider, to log in or to link the user's account.
@@ -329,17 +329,17 @@ def sent_away(
     """
     if link and (who is None or who.key_id):
         raise Problem(401, "not_logged_in", "Log in first to link your account.")
-    known = _provider(site, provider)
+    config = _provider(site, provider)
     if request.headers.get("sec-fetch-site", "none") not in OWN_SITE:
         raise Problem(403, "foreign_origin", "The request comes from a page of another site.")
     linked = who if link else None
     if linked and now() - linked.logged_in > FRESH_SECONDS:
         detail = "This gives access to your account: log out and in again first."
         raise Problem(403, "login_too_old", detail)
-    url, state, verifier = oauth.begin_login(known, _callback(site, provider))
+    url, state, verifier = oauth.begin_login(config, _callback(site, provider))
     then = forms.local(next) if len(next) <= MAX_NEXT else "/"
     attempt = Attempt(provider, state, verifier, linked.account_id if linked else "", then)
-    answer = forms.to(url)
+    answer = forms.redirect(url)
     answer.set_cookie(
         cookie_name(site.server, "login"),
         attempt.cookie(),
@@ -353,7 +353,7 @@ def sent_away(
 
 
 @pages.get("/login/{provider}/callback")
-def came_back(
+def finish_provider_login(
     provider: str,
     request: Request,
     who: Guest,
@@ -366,7 +366,7 @@ def came_back(
     Raises:
         Problem: 404, 403; 400 if no login was begun in this browser, or too long ago.
     """
-    known = _provider(site, provider)
+    config = _provider(site, provider)
     cookie = request.cookies.get(cookie_name(site.server, "login"), "")
     attempt = oauth.read_attempt(cookie, provider, state)
     if attempt is None:
@@ -375,12 +375,12 @@ def came_back(
     if not code:
         detail = "The provider reports that you did not allow the login."
         raise Problem(403, "login_refused", detail)
-    answer = forms.to(forms.local(attempt.next))
+    answer = forms.redirect(forms.local(attempt.next))
     answer.delete_cookie(cookie_name(site.server, "login"), path="/")
     try:
-        person = oauth.fetch_person(known, _callback(site, provider), code, attempt.verifier)
+        person = oauth.fetch_person(config, _callback(site, provider), code, attempt.verifier)
         if not attempt.account_id:
-            begun(request, answer, site, _account_of(site, provider, known, person))
+            begin_session(request, answer, site, _account_of(site, provider, config, person))
         elif who is None or who.account_id != attempt.account_id:
             detail = "You were logged out in the meantime. Nothing was linked."
             raise Problem(403, "login_refused", detail)

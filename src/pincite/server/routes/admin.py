@@ -67,4 +67,4 @@ def delete_account(account_id: IdPath, form: Form, who: Admin, site: Stores) -> 
         raise Problem(422, "invalid_request", "Type the name of the account to delete it.")
     forget(site.database, account_id, site.own)
     site.tidy()
-    return forms.to("/admin/accounts")
+    return forms.redirect("/admin/accounts")

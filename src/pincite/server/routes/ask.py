@@ -45,8 +45,8 @@ def ask(form: Form, request: Request, who: Runner, site: Stores) -> Response:
     try:
         job = start_job(site, who, "ask", forms.body(AskRequest, form))
     except Problem as problem:
-        return form_page(request, who, site, "ask", **forms.again(request, problem, form))
-    return forms.to(f"/jobs/{job.job_id}")
+        return form_page(request, who, site, "ask", **forms.rejected(request, problem, form))
+    return forms.redirect(f"/jobs/{job.job_id}")
 
 
 def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTMLResponse | None:
@@ -64,7 +64,7 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
         report=report,
         answers=render.views(answers, words_of(request), with_texts=True),
         advice=wording.advice(report.answers),
-        used=cells.asked(report.usage),
+        used=cells.usage_line(report.usage),
     )
 
 

@@ -1,7 +1,7 @@
 """The pages of `check`: a statement, its editable readings, and the evidence for each.
 
 A check takes two jobs: the first finds readings; the second looks for evidence for those that the
-user kept, reworded or merged. "Check at once" starts only the second.
+user kept or reworded. "Check at once" starts only the second.
 """
 
 from typing import Any, Literal
@@ -43,9 +43,9 @@ def check(form: Form, request: Request, who: Runner, site: Stores) -> Response:
     only_readings = forms.text(form, "step") != "evidence"
     try:
         body = forms.body(CheckRequest, form, only_readings=only_readings)
-        return forms.to(f"/jobs/{start_job(site, who, 'check', body).job_id}")
+        return forms.redirect(f"/jobs/{start_job(site, who, 'check', body).job_id}")
     except Problem as problem:
-        return form_page(request, who, site, "check", **forms.again(request, problem, form))
+        return form_page(request, who, site, "check", **forms.rejected(request, problem, form))
 
 
 @pages.post("/jobs/{job_id}/readings")
@@ -54,7 +54,7 @@ def readings(job_id: str, form: Form, who: Runner, site: Stores) -> RedirectResp
     job = readable(site, job_id, who)
     if job.kind != "check":
         raise not_found()
-    kept = []
+    chosen = []
     for number in range(MOST_READINGS):
         text = " ".join(forms.text(form, f"text-{number}").split())
         if text and forms.text(form, f"keep-{number}"):
@@ -63,13 +63,13 @@ def readings(job_id: str, form: Form, who: Runner, site: Stores) -> RedirectResp
                 reading["kind"] = kind
             if forms.text(form, f"was-{number}") == text:  # a negation belongs to its wording
                 reading["negation"] = forms.text(form, f"negation-{number}")
-            kept.append(reading)
-    if not kept:
+            chosen.append(reading)
+    if not chosen:
         raise Problem(422, "invalid_request", "Keep at least one reading, or write one.")
     values = {name: job.request[name] for name in ("statement", "corpus")}
-    values |= {"settings": job.request.get("settings", {}), "readings": kept}
-    body = forms.checked(CheckRequest, values)
-    return forms.to(f"/jobs/{start_job(site, who, 'check', body).job_id}")
+    values |= {"settings": job.request.get("settings", {}), "readings": chosen}
+    body = forms.validate(CheckRequest, values)
+    return forms.redirect(f"/jobs/{start_job(site, who, 'check', body).job_id}")
 
 
 def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTMLResponse | None:
@@ -88,7 +88,7 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
         checks=render.views(report, words),
         advice=wording.ADVICE,
         legend=report.legend(words),
-        used=cells.asked(report.usage),
+        used=cells.usage_line(report.usage),
         footnotes=render.to_footnotes(report),
         claimreview=render.to_claimreview(report),
     )
@@ -103,10 +103,10 @@ def form_page(
     """
     examples = demo.examples(site, kind)
     last = next(iter(site.jobs.listed(who.account_id, 1, None, (kind,))), None)
-    usual = last.request.get("corpus") if last else examples and examples.corpus_id
+    default = last.request.get("corpus") if last else examples and examples.corpus_id
     readable = (entry for entry in site.corpora.listed() if who.may_read(entry))
     filled = [entry for entry in readable if not site.corpora.is_empty(entry)]
-    corpora = sorted(filled, key=lambda entry: entry.corpus_id not in corpora_in(usual))
+    corpora = sorted(filled, key=lambda entry: entry.corpus_id not in corpora_in(default))
     own = request.app.state.examples
     if corpora and (texts := own.statements if kind == "check" else own.questions):
         examples = demo.Examples(corpora[0].corpus_id, [*texts])

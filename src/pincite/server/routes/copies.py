@@ -26,7 +26,7 @@ from pincite.server.requests import (
     Shown,
     VerifyFilesRequest,
 )
-from pincite.server.routes.jobs import FILE, form_of, form_schema, readable, start_job
+from pincite.server.routes.jobs import FILE, form_schema, readable, start_job, upload_form
 from pincite.server.routes.verify import result_page, verified_in
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
@@ -87,7 +87,7 @@ async def add_copy(
 
     Your later jobs read it first. Nobody else can read it: results quote at most 300 characters.
     """
-    stored = await handed_in(site, job_id, who, request, claim, citation)
+    stored = await store_copy(site, job_id, who, request, claim, citation)
     return CopyBody.model_validate(stored)
 
 
@@ -109,7 +109,7 @@ def delete_copy(sha256: Sha256, who: Runner, site: Stores) -> None:
     own.remove(copies)
 
 
-async def handed_in(
+async def store_copy(
     site: Site, job_id: str, who: Identity, request: Request, claim: str, citation: str
 ) -> OwnCopy:
     """Store the copy in a request's form, for the citation of a claim of a job.
@@ -122,10 +122,10 @@ async def handed_in(
     job = await run_sync(readable, site, job_id, who)
     upload_id = ""
     try:
-        async with form_of(request, who, site, {"text": TEXT_BYTES}) as (upload_id, form):
+        async with upload_form(request, who, site, {"text": TEXT_BYTES}) as (upload_id, form):
             source = _source(site, job, claim, citation)
             folder = site.library.uploads.at(upload_id)
-            return await run_sync(_kept, site, who, source, form, folder, limiter=READERS)
+            return await run_sync(_attach, site, who, source, form, folder, limiter=READERS)
     finally:
         if upload_id:
             await run_sync(site.library.uploads.remove, upload_id)
@@ -149,7 +149,7 @@ def _source(site: Site, job: Job, claim: str, citation: str) -> Named:
     return Named(whole(named.ref), tuple(map(whole, named.keys)))
 
 
-def _kept(site: Site, who: Identity, source: Named, form: SentForm, folder: Path) -> OwnCopy:
+def _attach(site: Site, who: Identity, source: Named, form: SentForm, folder: Path) -> OwnCopy:
     text, pages = form.fields.get("text", ""), form.fields.get("pages", "").strip()
     if len(form.files) + bool(text.strip()) != 1:
         raise Problem(422, "no_file", "Expected either a file or a text.")
@@ -162,22 +162,22 @@ def _kept(site: Site, who: Identity, source: Named, form: SentForm, folder: Path
     try:
         printed = private_copies.printed_pages(pages) if pages else None
         own = site.own.of(who.account_id)
-        kept = private_copies.attach(own, source, path, printed, name=name)
+        copy = private_copies.attach(own, source, path, printed, name=name)
     except InputError as error:
         raise Problem(422, "invalid_pages", str(error)) from error
     except ConfigError as error:  # the message contains the server's folder
         raise Problem(503, "not_kept", "The copy could not be stored. Try again later.") from error
-    if isinstance(kept, Unchecked):
-        why = whole(one_line(kept.detail)) or REASONS[kept.reason]
-        step = STEPS[kept.reason]
+    if isinstance(copy, Unchecked):
+        why = whole(one_line(copy.detail)) or REASONS[copy.reason]
+        step = STEPS[copy.reason]
         detail = f"The copy was not stored: {why}. {step[0].upper()}{step[1:]}."
-        errors = [{"where": "file", "what": why, "reason": kept.reason.value, "step": step}]
+        errors = [{"where": "file", "what": why, "reason": copy.reason.value, "step": step}]
         raise Problem(422, "unreadable_copy", detail, errors=errors)
     if site.server.mode == "server" and site.people.accounts.get(who.account_id) is None:
         site.own.mark_deleted(who.account_id)  # the account was deleted meanwhile
         site.tidy()
         raise not_found()
-    return kept
+    return copy
 
 
 @pages.post("/jobs/{job_id}/copies", response_model=None)
@@ -186,7 +186,7 @@ async def hand_in(
 ) -> Response:
     """Store a copy, and show the finding with what was read, or with the error."""
     try:
-        stored = await handed_in(site, job_id, who, request, claim, citation)
+        stored = await store_copy(site, job_id, who, request, claim, citation)
     except Problem as problem:
         if problem.status != 422:
             raise
@@ -196,7 +196,9 @@ async def hand_in(
         if shown is None:
             raise
         return shown
-    return forms.to(f"/jobs/{job_id}?{urlencode({'claim': claim, 'copy': stored.sha256})}#finding")
+    return forms.redirect(
+        f"/jobs/{job_id}?{urlencode({'claim': claim, 'copy': stored.sha256})}#finding"
+    )
 
 
 @pages.post("/jobs/{job_id}/again")
@@ -205,8 +207,8 @@ def again(job_id: str, who: Runner, site: Stores, _form: Form) -> RedirectRespon
     job = readable(site, job_id, who)
     if job.kind != "verify":
         raise not_found()
-    body = forms.checked(VerifyFilesRequest, site.jobs.full_request(job))
-    return forms.to(f"/jobs/{start_job(site, who, 'verify', body).job_id}")
+    body = forms.validate(VerifyFilesRequest, site.jobs.full_request(job))
+    return forms.redirect(f"/jobs/{start_job(site, who, 'verify', body).job_id}")
 
 
 @pages.get("/copies")

@@ -35,7 +35,14 @@ from pincite.server.requests import (
     page_of,
     read_cursor,
 )
-from pincite.server.routes.jobs import FILE, OF_STARTING, JobBody, accepted, form_of, form_schema
+from pincite.server.routes.jobs import (
+    FILE,
+    OF_STARTING,
+    JobBody,
+    accepted,
+    form_schema,
+    upload_form,
+)
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.tables import whole
@@ -229,7 +236,7 @@ def create_corpus(body: NewCorpus, response: Response, who: Librarian, site: Sto
 @api.get("/{corpus_id}", operation_id="get_corpus")
 def get_corpus(corpus_id: str, who: Reader, site: Stores) -> CorpusState:
     """The contents of a corpus."""
-    return state_of(site, readable(site, corpus_id, who), who)
+    return corpus_state(site, readable(site, corpus_id, who), who)
 
 
 @api.patch("/{corpus_id}", operation_id="change_corpus")
@@ -292,7 +299,7 @@ def opened(site: Site, entry: CorpusEntry) -> Iterator[Opened | None]:
         raise Problem(503, "corpus_unreadable", detail) from error
 
 
-def state_of(site: Site, entry: CorpusEntry, who: Identity) -> CorpusState:
+def corpus_state(site: Site, entry: CorpusEntry, who: Identity) -> CorpusState:
     waiting = site.jobs.open_requests("ingest")
     values: dict[str, Any] = {
         **_body(site, entry, who).model_dump(),
@@ -351,7 +358,7 @@ async def add_documents(
     """
     entry = await run_sync(changeable, site, corpus_id, who)
     await run_sync(site.quotas.check_account, entry.owner)
-    async with form_of(request, who, site) as (upload_id, form):
+    async with upload_form(request, who, site) as (upload_id, form):
         if not form.files:
             raise Problem(422, "no_files", "Expected at least one file.")
         files = tuple(
@@ -488,18 +495,18 @@ def corpus(corpus_id: str, request: Request, who: Reader, site: Stores) -> HTMLR
     An invalid search is reported beside its box.
     """
     entry = readable(site, corpus_id, who)
-    state = state_of(site, entry, who)
+    state = corpus_state(site, entry, who)
     names = ("q", "by", "published_from", "published_to", "text", "kind", "order", "cursor")
     query = {name: request.query_params.get(name, "").strip() for name in names}
     listed, result, wrong = None, None, ""
     if state.listable:
         values = {name: query[name] for name in ("text", "kind", "order", "cursor") if query[name]}
-        documents = forms.checked(DocumentQuery, {**values, "limit": ROWS})
+        documents = forms.validate(DocumentQuery, {**values, "limit": ROWS})
         listed = list_documents(corpus_id, documents, who, site)
     if query["q"]:
         values = {name: query[name] for name in names[:4] if query[name]}
         try:
-            search = forms.checked(SearchQuery, {**values, "k": HITS})
+            search = forms.validate(SearchQuery, {**values, "k": HITS})
             result = search_corpus(corpus_id, search, who, site)
         except (Problem, ConfigError) as error:
             wrong = str(error)
@@ -522,7 +529,7 @@ async def add(
 ) -> RedirectResponse:
     """Send files, and go to the page that shows the progress."""
     job = await add_documents(corpus_id, request, response, who, site)
-    return forms.to(f"/jobs/{job.job_id}")
+    return forms.redirect(f"/jobs/{job.job_id}")
 
 
 @pages.post("/corpora/{corpus_id}/delete")
@@ -532,7 +539,7 @@ def delete(corpus_id: str, form: Form, who: Librarian, site: Stores) -> Redirect
         detail = "The name that you typed is not the name of the corpus. Nothing was deleted."
         raise Problem(422, "invalid_request", detail)
     delete_corpus(corpus_id, who, site)
-    return forms.to("/corpora")
+    return forms.redirect("/corpora")
 
 
 @pages.get("/corpora/{corpus_id}/documents/{doc_id}")

@@ -87,17 +87,17 @@ def give_feedback(body: NewFeedback, who: Runner, site: Stores) -> FeedbackBody:
     if result is None:
         raise Problem(409, "no_result", "The job has no result yet.")
     words = Words(note=body.note or "", correction=body.quote or "")
-    given = body.label or {"right": opinions.UP, "wrong": opinions.DOWN}[body.verdict]
+    label = body.label or {"right": opinions.UP, "wrong": opinions.DOWN}[body.verdict]
     try:
         found = result_in(result, "the result")
         item = found.chosen(body.item, passage=body.label in LABELS) if body.item else None
     except InputError as error:
         raise Problem(422, "unknown_item", str(error)) from error
-    opinion = opinions.opinion(result, found, given, item, words)
+    opinion = opinions.opinion(result, found, label, item, words)
     if words.correction and words.correction in opinion.passage:
         opinion = replace(opinion, quote=words.correction)
-    kept = site.feedback.add(who.account_id, job.job_id, body.verdict, opinion)
-    return _body(kept)
+    stored = site.feedback.add(who.account_id, job.job_id, body.verdict, opinion)
+    return _body(stored)
 
 
 @api.get("", operation_id="list_feedback")
@@ -151,13 +151,13 @@ def delete_feedback(feedback_id: Id, who: Runner, site: Stores) -> None:
     site.feedback.remove(owned(site.feedback.get(feedback_id), who).feedback_id)
 
 
-def _body(kept: Feedback) -> FeedbackBody:
-    opinion = kept.opinion
+def _body(stored: Feedback) -> FeedbackBody:
+    opinion = stored.opinion
     return FeedbackBody(
-        feedback_id=kept.feedback_id,
-        job_id=kept.job_id,
+        feedback_id=stored.feedback_id,
+        job_id=stored.job_id,
         item=opinion.item_id,
-        verdict=kept.verdict,
+        verdict=stored.verdict,
         label=None if opinion.given in (opinions.UP, opinions.DOWN) else opinion.given,
         quote=opinion.correction or None,
         note=opinion.note or None,
@@ -165,17 +165,17 @@ def _body(kept: Feedback) -> FeedbackBody:
         said=opinion.said,
         url=whole(opinion.url),
         versions=json.loads(opinion.versions),
-        created=iso(kept.created),
+        created=iso(stored.created),
     )
 
 
 @pages.post("/jobs/{job_id}/feedback")
 def give(job_id: str, request: Request, form: Form, who: Runner, site: Stores) -> HTMLResponse:
     """Store an opinion, and confirm it in place of the form, or on a page without scripts."""
-    given = {name: value for name, value in forms.values_of(NewFeedback, form).items() if value}
-    body = forms.checked(NewFeedback, given | {"job_id": job_id})
-    said = give_feedback(body, who, site)
+    values = {name: value for name, value in forms.values_of(NewFeedback, form).items() if value}
+    body = forms.validate(NewFeedback, values | {"job_id": job_id})
+    feedback = give_feedback(body, who, site)
     back = forms.local(forms.text(form, "back") or f"/jobs/{job_id}")
     is_piece = request.headers.get("hx-request") == "true"
     name = "thanks.html" if is_piece else "thanks_page.html"
-    return page(request, name, who, said=said, back=back)
+    return page(request, name, who, feedback=feedback, back=back)

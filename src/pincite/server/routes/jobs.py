@@ -144,7 +144,7 @@ def readable(site: Site, job_id: str, who: Identity) -> Job:
     return owned(site.jobs.get(job_id), who)
 
 
-def file_of(site: Site, job: Job, name: str, who: Identity) -> dict[str, Any] | None:
+def find_file(site: Site, job: Job, name: str, who: Identity) -> dict[str, Any] | None:
     """A file of a job. Only its owner, not an admin, can read the text of a private copy."""
     found = site.jobs.file(job.job_id, name)
     is_private = found is not None and own_digest(str(found.get("url", ""))) is not None
@@ -157,14 +157,6 @@ def parsed(kind: type[ReportT], result: bytes | None) -> ReportT | None:
         return kind.from_json(result) if result else None
     except InputError:
         return None
-
-
-def own_file(site: Site, job_id: str, name: str, who: Identity) -> dict[str, Any]:
-    """Raises 404 if the user cannot read the file."""
-    found = file_of(site, readable(site, job_id, who), name, who)
-    if found is None:
-        raise not_found()
-    return found
 
 
 FILE = {"type": "string", "format": "binary"}
@@ -182,7 +174,7 @@ def form_schema(
 
 
 @asynccontextmanager
-async def form_of(
+async def upload_form(
     request: Request, who: Identity, site: Site, long: Mapping[str, int] | None = None
 ) -> AsyncIterator[tuple[str, Form]]:
     """Receive a form; yield its upload id and the form. The upload is removed if the block raises.
@@ -287,7 +279,10 @@ def get_result(job_id: str, who: Reader, site: Stores) -> Response:
 @api.get("/jobs/{job_id}/files/{name}", operation_id="get_job_file")
 def get_file(job_id: str, name: str, who: Reader, site: Stores) -> dict[str, Any]:
     """A file of a job: "article" as checked, "text" as sent, or a source by its document id."""
-    return own_file(site, job_id, name, who)
+    found = find_file(site, readable(site, job_id, who), name, who)
+    if found is None:
+        raise not_found()
+    return found
 
 
 @api.delete("/jobs/{job_id}", status_code=202, operation_id="cancel_job")

@@ -75,7 +75,7 @@ def get_version() -> Version:
 @pages.post("/preferences", dependencies=[PUBLIC])
 def preferences(form: Form, site: Stores) -> RedirectResponse:
     """Store the language in a cookie, and go back."""
-    answer = forms.to(forms.local(forms.text(form, "back")))
+    answer = forms.redirect(forms.local(forms.text(form, "back")))
     if (language := forms.text(form, "language")) in rendering.LANGUAGES:
         answer.set_cookie(
             rendering.LANGUAGE,

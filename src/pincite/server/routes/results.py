@@ -224,7 +224,7 @@ def revoke_link(
     readable(site, job_id, who)
     if not site.people.links.revoke(job_id, link_id):
         raise not_found()
-    return forms.to(f"/jobs/{job_id}/links")
+    return forms.redirect(f"/jobs/{job_id}/links")
 
 
 def _links(request: Request, who: Identity, site: Site, job: Job, new: str = "") -> HTMLResponse:

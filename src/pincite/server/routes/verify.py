@@ -30,7 +30,7 @@ from pincite.server.jobs import Job, Status
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import STEPS, Look, page, words_of
 from pincite.server.requests import Line, Revision, SentFile, VerifyFilesRequest, VerifyRequest
-from pincite.server.routes.jobs import file_of, form_of, readable, start_job
+from pincite.server.routes.jobs import find_file, readable, start_job, upload_form
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.uploads import Form as SentForm
@@ -110,7 +110,7 @@ def home(request: Request, who: Reader, site: Stores) -> HTMLResponse:
 @pages.get("/verify")
 def sent_before(_who: Reader) -> RedirectResponse:
     """The address of a form with an error, when it is reloaded."""
-    return forms.to("/")
+    return forms.redirect("/")
 
 
 @pages.post("/verify/example")
@@ -118,9 +118,9 @@ def verify_example(form: Form, who: Runner, site: Stores) -> RedirectResponse:
     """Verify a shipped article; the first one with a corpus if the server has the demo's."""
     name = forms.text(form, "example")
     corpus = demo.web(site) if name == "article" else None
-    asked = {"example": name} | ({"corpus": corpus.corpus_id} if corpus else {})
-    body = forms.checked(VerifyRequest, asked)
-    return forms.to(f"/jobs/{start_job(site, who, 'verify', body).job_id}")
+    values: dict[str, Any] = {"example": name} | ({"corpus": corpus.corpus_id} if corpus else {})
+    body = forms.validate(VerifyRequest, values)
+    return forms.redirect(f"/jobs/{start_job(site, who, 'verify', body).job_id}")
 
 
 @pages.post("/verify", response_model=None)
@@ -129,16 +129,16 @@ async def verify(request: Request, who: Runner, site: Stores) -> Response:
     sent: SentForm | None = None
     try:
         long = {"article": int(site.server.body_megabytes * 1e6)}
-        async with form_of(request, who, site, long) as (upload_id, sent):
+        async with upload_form(request, who, site, long) as (upload_id, sent):
             job = await run_sync(_started, site, who, upload_id, sent)
     except Problem as problem:
         if sent is None:
             raise
-        again = forms.again(request, problem, sent.fields)
+        again = forms.rejected(request, problem, sent.fields)
         return await run_sync(partial(_form, request, who, site, **again))
     if "upload" not in job.request:
         await run_sync(site.library.uploads.remove, upload_id)
-    return forms.to(f"/jobs/{job.job_id}")
+    return forms.redirect(f"/jobs/{job.job_id}")
 
 
 def _started(site: Site, who: Identity, upload_id: str, sent: SentForm) -> Job:
@@ -162,7 +162,7 @@ def _started(site: Site, who: Identity, upload_id: str, sent: SentForm) -> Job:
         values["settings"] = {"verify_uncited": True}
     if sources:
         values |= {"upload": upload_id, "files": sources}
-    body = forms.checked(VerifyFilesRequest if sources else VerifyRequest, values)
+    body = forms.validate(VerifyFilesRequest if sources else VerifyRequest, values)
     return start_job(site, who, "verify", body)
 
 
@@ -267,7 +267,7 @@ def _board(
         return f"{look.place}?{urlencode({'claim': claim_id, **query})}"
 
     def stored(doc_id: str) -> dict[str, Any] | None:
-        return file_of(site, look.job, doc_id, look.who) if look.is_own and look.who else None
+        return find_file(site, look.job, doc_id, look.who) if look.is_own and look.who else None
 
     return {
         "look": look,
@@ -317,11 +317,11 @@ def edit_link(verified: Verified, claim_id: str) -> tuple[str, str] | None:
     base, _, query = (report.url or "").partition("?")
     if not (report.revision_id and query and base.endswith("/index.php") and cells.safe_link(base)):
         return None
-    asked = {"title": report.title.replace(" ", "_"), "action": "edit"}
+    parameters = {"title": report.title.replace(" ", "_"), "action": "edit"}
     section = verified.view.get("sections", {}).get(claim_id)
     if section is not None:
-        asked["section"] = str(section)
-    return f"{base}?{urlencode(asked)}", host_of(base)
+        parameters["section"] = str(section)
+    return f"{base}?{urlencode(parameters)}", host_of(base)
 
 
 def article_blocks(verified: Verified, report: Report) -> Iterator[dict[str, Any]]:

@@ -33,7 +33,7 @@ def to_html(report: AnswerReport) -> str:
         report=report,
         answers=views(report.answers),
         advice=ask_wording.advice(report.answers),
-        used=cells.asked(report.usage),
+        used=cells.usage_line(report.usage),
         css=templates.style("ask.css"),
     )
 

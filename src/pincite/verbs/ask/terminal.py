@@ -34,7 +34,7 @@ def print_report(report: AnswerReport, console: Console) -> None:
         done = f"stopped after {len(report.answers)} of {report.n_questions} questions"
         parts.append(Text(f"… {done}", "yellow"))
     parts.append(Text(ask_wording.advice(report.answers), style="italic"))
-    if used := cells.asked(report.usage):
+    if used := cells.usage_line(report.usage):
         parts.append(Text(used, style="dim"))
     parts += [Text(f"warning: {cells.one_line(w)}", style="dim") for w in report.warnings]
     console.print(Group(*parts))

@@ -46,7 +46,7 @@ def to_html(report: CheckReport) -> str:
         n_readings=wording.readings(n_readings),
         advice=wording.ADVICE,
         legend=report.legend(),
-        used=cells.asked(report.usage),
+        used=cells.usage_line(report.usage),
         css=templates.style("check.css"),
     )
 

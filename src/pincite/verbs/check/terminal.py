@@ -42,7 +42,7 @@ def print_report(report: CheckReport, console: Console, limit: int = 3) -> None:
     if legend := report.legend():
         parts.append(Text(legend, style="dim"))
     parts.append(Text(check_wording.ADVICE, style="italic"))
-    if used := cells.asked(report.usage):
+    if used := cells.usage_line(report.usage):
         parts.append(Text(used, style="dim"))
     parts += [Text(f"⚠ {cells.one_line(w)}", style="dark_orange") for w in report.warnings]
     console.print(Group(*parts))

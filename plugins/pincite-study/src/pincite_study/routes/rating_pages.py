@@ -27,17 +27,17 @@ Position = Annotated[int, Path(ge=1, le=1_000_000)]
 def consent(request: Request, visit: Visiting) -> Response:
     """What the study is, and the way in."""
     if visit.rater:
-        return forms.to(f"/studies/{visit.link}/rate")
+        return forms.redirect(f"/studies/{visit.link}/rate")
     return page(request, "study_consent.html", visit.who, study=visit.study, place=visit.link)
 
 
 @router.post("/join")
 def join(form: Form, visit: Visiting, site: Stores) -> RedirectResponse:
     """Take part, and let this browser go on as this rater."""
-    answer = forms.to(f"/studies/{visit.link}/rate")
+    answer = forms.redirect(f"/studies/{visit.link}/rate")
     if visit.rater:
         return answer
-    forms.checked(api_rating.Joining, {"agreed": forms.text(form, "agreed") == "yes"})
+    forms.validate(api_rating.Joining, {"agreed": forms.text(form, "agreed") == "yes"})
     _, key = api_rating.joined(site, visit.study, api_rating.account_of(visit.who))
     answer.set_cookie(
         COOKIE,
@@ -55,21 +55,21 @@ def join(form: Form, visit: Visiting, site: Stores) -> RedirectResponse:
 def rate(visit: Visiting, site: Stores) -> RedirectResponse:
     """The next statement, else the end."""
     if visit.rater is None:
-        return forms.to(f"/studies/{visit.link}")
+        return forms.redirect(f"/studies/{visit.link}")
     try:
         task = RatingStore(site.database).next(visit.rater)
     except Ended:
         task = None
-    return forms.to(f"/studies/{visit.link}/{f'tasks/{task.position}' if task else 'end'}")
+    return forms.redirect(f"/studies/{visit.link}/{f'tasks/{task.position}' if task else 'end'}")
 
 
 @router.get("/tasks/{position}")
 def task_page(request: Request, visit: Visiting, position: Position, site: Stores) -> Response:
     """One statement and two sources."""
     if visit.rater is None:
-        return forms.to(f"/studies/{visit.link}")
+        return forms.redirect(f"/studies/{visit.link}")
     if visit.rater.finished or visit.study.closed:
-        return forms.to(f"/studies/{visit.link}/end")
+        return forms.redirect(f"/studies/{visit.link}/end")
     task = RatingStore(site.database).at(visit.rater, position)
     if task is None:
         raise not_found()
@@ -95,8 +95,8 @@ def answer(
         for name in ("answer", "evidence_a", "evidence_b", "seconds")
         if (value := forms.text(form, name))
     }
-    api_rating.answered(site, rater, position, forms.checked(Answering, given))
-    return forms.to(f"/studies/{link}/rate")
+    api_rating.answered(site, rater, position, forms.validate(Answering, given))
+    return forms.redirect(f"/studies/{link}/rate")
 
 
 @router.get("/end")
@@ -104,7 +104,7 @@ def end(request: Request, visit: Visiting, site: Stores) -> Response:
     """What was answered, to be changed or ended; after the end, which side was which."""
     study, rater = visit.study, visit.rater
     if rater is None:
-        return forms.to(f"/studies/{visit.link}")
+        return forms.redirect(f"/studies/{visit.link}")
     over = bool(rater.finished or study.closed)
     return page(
         request,
@@ -124,14 +124,14 @@ def end(request: Request, visit: Visiting, site: Stores) -> Response:
 def finish(_form: Form, link: Link, rater: TakingPart, site: Stores) -> RedirectResponse:
     """Change nothing any more, and be told."""
     RatingStore(site.database).finish(rater)
-    return forms.to(f"/studies/{link}/end")
+    return forms.redirect(f"/studies/{link}/end")
 
 
 @router.post("/forget")
 def forget(_form: Form, link: Link, rater: TakingPart, site: Stores) -> RedirectResponse:
     """Delete oneself and all that one answered."""
     RatingStore(site.database).forget(rater)
-    away = forms.to(f"/studies/{link}")
+    away = forms.redirect(f"/studies/{link}")
     away.delete_cookie(COOKIE, path=f"/studies/{link}")
     return away
 

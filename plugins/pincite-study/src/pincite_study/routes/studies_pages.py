@@ -51,8 +51,8 @@ def create(form: Form, who: Researcher, site: Stores) -> RedirectResponse:
         if (value := forms.text(form, name))
     }
     given["job_ids"] = [value for value in form.getlist("job") if isinstance(value, str)]
-    made = api_studies.created(site, who, forms.checked(NewStudy, given))
-    return forms.to(f"/studies/{made.study_id}/report")
+    made = api_studies.created(site, who, forms.validate(NewStudy, given))
+    return forms.redirect(f"/studies/{made.study_id}/report")
 
 
 @router.get("/{study_id}/report")
@@ -89,7 +89,7 @@ def change(study_id: Id, act: str, form: Form, who: Researcher, site: Stores) ->
         here = "/studies"
     else:
         raise not_found()
-    return forms.to(here)
+    return forms.redirect(here)
 
 
 def _verified(site: Site, who: Identity) -> list[Job]:
