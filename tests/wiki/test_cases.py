@@ -78,12 +78,6 @@ def test_an_article_of_another_wikipedia(path: Path) -> None:
     assert parse_article(source, "Example", language=article.language) == article
 
 
-def test_there_are_enough_cases() -> None:
-    assert {path.stem[:2] for path in EDITIONS} == set(TABLE["languages"])
-    assert len(WIKITEXT) >= 65
-    assert len(HTML) >= 4
-
-
 def test_the_sentence_shows_what_is_judged_of_it() -> None:
     source = "The mill burnt down<ref>x</ref> and was sold in 1902.<ref>y</ref>"
     first, second = parse_article(source, "Example").claims

@@ -24,16 +24,11 @@ def body(text: str, heading: str = "History") -> str:
 
 
 def test_a_sentence_that_quotes_needs_a_citation_and_a_plain_one_does_not() -> None:
-    assert found(body(f"{PLAIN} {SAID}")) == [SAID]
-
-
-def test_the_span_is_that_of_the_sentence_in_the_source() -> None:
     source = body(f"{PLAIN} {SAID}")
     (each,) = uncited(parse_article(source, "Varde Bridge"))
     assert each.claim.span
-    assert each.claim.span.of(source) == SAID
-    assert each.claim.section == ("History",)
-    assert each.claim.before == PLAIN
+    assert each.claim.text == each.claim.span.of(source) == SAID
+    assert (each.claim.section, each.claim.before) == (("History",), PLAIN)
     assert not each.claim.citations
 
 
@@ -126,5 +121,4 @@ def test_living_people_need_more() -> None:
 
 
 def test_an_article_without_text() -> None:
-    assert found(" ") == []
-    assert found("{{Infobox|a=1}}") == []
+    assert found(" ") == found("{{Infobox|a=1}}") == []

@@ -4,7 +4,7 @@ import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from support.wafer_files import write_records
@@ -135,10 +135,10 @@ def test_parts(text: str, expected: tuple[str, tuple[str, ...], str, str, str]) 
     assert claim.span is None
 
 
-@pytest.mark.parametrize("text", ["a [SEP] b [SEP] c [SEP] d[CIT]", "a[CIT] b[CIT]"])
-def test_too_many_parts_or_marks(text: str) -> None:
-    with pytest.raises(InputError, match="Expected at most 3 parts"):
-        claim_of(WaferRecord("r", text))
+def test_too_many_parts_or_marks() -> None:
+    for text in ("a [SEP] b [SEP] c [SEP] d[CIT]", "a[CIT] b[CIT]"):
+        with pytest.raises(InputError, match="Expected at most 3 parts"):
+            claim_of(WaferRecord("r", text))
 
 
 def test_an_articles_claim_becomes_a_record_and_back() -> None:
@@ -202,10 +202,8 @@ def test_a_tag_in_the_sentence_marks_all_its_citations() -> None:
     ],
 )
 def test_featured(source: str, language: str, expected: bool) -> None:
-    if language == "html":
-        article = parse_article(source, "Alba", markup="html")
-    else:
-        article = parse_article(source, "Alba", language=language)
+    markup: Literal["html", "wikitext"] = "html" if language == "html" else "wikitext"
+    article = parse_article(source, "Alba", markup=markup, language=language)
     assert is_featured(article) is expected
 
 
@@ -311,16 +309,11 @@ def test_nothing_is_there_until_all_is_there(tmp_path: Path) -> None:
     assert not list((tmp_path / "out").glob("*.all.gz"))
 
 
-def test_the_same_articles_give_the_same_bytes(tmp_path: Path) -> None:
+def test_the_same_articles_give_the_same_bytes_and_keep_other_files(tmp_path: Path) -> None:
     for name in ("a", "b"):
         build([article_of("A", "http://a.example/")], tmp_path / name, page)
-    files = sorted(path.name for path in (tmp_path / "a").iterdir())
-    for name in files:
-        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
-
-
-def test_a_folder_that_holds_something_is_kept(tmp_path: Path) -> None:
-    (tmp_path / "mine.txt").write_text("mine")
+    for path in (tmp_path / "a").iterdir():
+        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
     with pytest.raises(InputError, match="Expected a new folder"):
         build([], tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]

@@ -273,7 +273,7 @@ def build(
         raise InputError(f"{folder} is not empty. Expected a new folder for the collection.")
     part = folder.with_name(f"{folder.name}.part")
     part.mkdir(parents=True, exist_ok=True)
-    counts: Counter[str] = Counter()
+    counts = Counter(articles=0, claims=0, pages=0, without_page=0, page_in_another_split=0)
     ranks: dict[bytes, int] = {}  # page → the highest rank of a split that cites it
     with ExitStack() as stack:
         files = {split: _writer(stack, part / f"{split}.all.gz") for split in SPLITS}
