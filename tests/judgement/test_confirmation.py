@@ -88,14 +88,6 @@ def test_a_degree_of_just_the_threshold_is_silent(pair: tuple[float, float]) -> 
     assert (weight.outcome, weight.doc, weight.n_silent) == (Outcome.NO_EVIDENCE, None, 1)
 
 
-@pytest.mark.parametrize("bound", [0.4, 0.6])
-def test_a_mean_on_a_bound_has_the_weaker_level(bound: float) -> None:
-    """(0.3 + 0.5) / 2 and (0.3 + 0.9) / 2."""
-    weight = weighed_together(items(0.3, 2 * bound - 0.3))
-    assert weight.doc == bound
-    assert weight.outcome == {0.4: "weak_confirmation", 0.6: "confirmation"}[bound]
-
-
 def test_nothing_failure_and_balance_are_three_results() -> None:
     outcomes = [weighed_together(items(*d)).outcome for d in ((), (0.1,), (None,), (0.8, -0.8))]
     assert outcomes == ["no_evidence", "no_evidence", "failed", "balanced"]
@@ -121,23 +113,11 @@ def test_a_strong_contradiction_is_never_averaged_out_of_sight() -> None:
     assert (both.outcome, both.contradictions) == (Outcome.BALANCED, (0, 1)), "of one document too"
 
 
-def test_another_threshold() -> None:
-    assert weighed_together(items(0.3, 0.9), 0.5).doc == 0.9
-    assert weighed_together(items(0.1), 0.0).outcome is Outcome.BALANCED
-
-
 def test_the_interval_is_seeded_and_holds_the_mean() -> None:
     degrees = [0.3, 0.5, 0.9, -0.4, 0.8]
     low, high = confirmation.interval(degrees) or (0, 0)
     assert -0.4 <= low < sum(degrees) / 5 < high <= 0.9
     assert confirmation.interval(degrees) == (low, high)
-
-
-def test_a_document_has_one_vote() -> None:
-    spans = [("a", 0, 50), ("a", 40, 90), ("a", 100, 150), ("b", 0, 50), ("a", 149, 200)]
-    passages = [Passage(doc, doc, "", "", Span(a, b)) for doc, a, b in spans]
-    assert confirmation.text_ids(passages) == [0, 0, 0, 3, 0]
-    assert confirmation.text_ids([]) == []
 
 
 def test_as_of_a_date() -> None:
@@ -150,10 +130,6 @@ def test_as_of_a_date() -> None:
         ("2021", "balanced"),
     ]
     assert confirmation.by_year(found[:1]) == ()
-
-
-def test_for_and_against() -> None:
-    assert confirmation.sides(items(0.3, -0.5, 0.9, 0.1, None, -0.9)) == ([2, 0], [5, 1])
 
 
 def test_a_sentence_that_overlapping_passages_quote_is_shown_once() -> None:

@@ -9,7 +9,6 @@ from pincite.judgement.reliability import (
     Entry,
     ReliabilityList,
     place_of,
-    registered_domain,
 )
 from pincite.types import Reliability
 
@@ -147,12 +146,6 @@ def test_hosts_that_an_index_can_leave_out() -> None:
         )
     )
     assert rules.barred_hosts() == {"bad.org"}
-
-
-def test_registered_domains() -> None:
-    assert registered_domain("a.b.example.co.uk") == "example.co.uk"
-    assert registered_domain("example.com.au") == "example.com.au"
-    assert [registered_domain(h) for h in ("com", "co.uk", "1.2.3.4", "::1", "x", "")] == [None] * 6
 
 
 @given(st.text(max_size=60))

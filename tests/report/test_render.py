@@ -4,7 +4,6 @@ import csv as spreadsheet
 import dataclasses
 import io
 import json
-import re
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -18,27 +17,13 @@ from syrupy.assertion import SnapshotAssertion
 
 from pincite.cli.verify import deliver
 from pincite.errors import PinciteError
-from pincite.judgement import aggregation
 from pincite.notes import Note
-from pincite.types import Article, Evidence, Finding, Label, Place, Reason, Span, Unchecked
+from pincite.types import Article, Evidence, Finding, Label, Reason, Span
 from pincite.verbs.verify import coverage, render, terminal, wording
 from pincite.verbs.verify.render import MAX_SHOWN, excerpt, in_menu
 from pincite.verbs.verify.report import Report
 
 TODAY = date(2026, 11, 21)
-
-
-def test_counts_are_a_funnel() -> None:
-    counts = report().counts
-    assert counts.labels == {
-        "supported": 1,
-        "partly_supported": 1,
-        "not_supported": 1,
-        "refuted": 0,
-        "unchecked": 1,
-    }
-    assert counts.citations_checked == 3
-    assert counts.citations_unchecked == {"dead": 1}
 
 
 def test_a_stopped_run_says_so_everywhere() -> None:
@@ -49,13 +34,6 @@ def test_a_stopped_run_says_so_everywhere() -> None:
     out = io.StringIO()
     terminal.print_report(stopped, Console(file=out, width=100))
     assert "stopped after 4" in out.getvalue()
-
-
-def test_a_tag_quotes_the_source_verbatim() -> None:
-    finding = report("The bridge opened in 1911.").findings[0]
-    outcome = finding.citations[0].outcome
-    assert isinstance(outcome, Evidence)
-    assert outcome.quoted in (render.tag(finding, TODAY) or "")
 
 
 CLAIM = "The mill opened in 1911 & closed <in> 1952."
@@ -76,11 +54,6 @@ def partly() -> Finding:
 
 def only(finding: Finding) -> Report:
     return dataclasses.replace(report(CLAIM), findings=(finding,), n_claims=1)
-
-
-def test_the_sample_is_in_the_order_of_the_ranking() -> None:
-    findings = report().findings
-    assert aggregation.ranked(findings) == list(findings)
 
 
 def test_the_missing_part_is_marked_in_the_claim_and_escaped() -> None:
@@ -147,34 +120,6 @@ def test_sentences_without_a_citation_in_every_format() -> None:
     for text in (out.getvalue(), render.to_html(shown, TODAY), pasted):
         assert "an editor asked for a citation" in text
         assert "a quotation: “The bridge is the largest.”" in text
-
-
-def test_that_none_was_found_is_said_and_that_none_was_looked_for_is_not() -> None:
-    for uncited, said in (((), True), (None, False)):
-        shown, out = dataclasses.replace(report(), uncited=uncited), io.StringIO()
-        terminal.print_report(shown, Console(file=out, width=120))
-        page = render.to_html(shown, TODAY)
-        assert [wording.UNCITED["title"] in text for text in (out.getvalue(), page)] == [said] * 2
-
-
-def test_csv_says_where_what_could_be_cited_was_found() -> None:
-    """Of a sentence without a citation as of a claim with one."""
-    shown = report()
-    assert shown.uncited
-    bare, cited = shown.uncited[1], shown.findings[0]
-    found = [dataclasses.replace(each.suggestions[0], corpus="Press", place=Place("31"))
-             for each in (bare, cited)]  # fmt: skip
-    shown = dataclasses.replace(
-        shown,
-        findings=(dataclasses.replace(cited, suggestions=(found[1],)),),
-        uncited=(dataclasses.replace(bare, suggestions=(found[0],)),),
-    )
-    rows = csv_rows(shown)
-    assert {row["suggestion_corpus"] for row in rows} == {"Press"}
-    assert {row["suggestion_place"] for row in rows} == {
-        wording.where(Place("31"), Label.SUPPORTED)
-    }
-    assert rows[-1]["label"] == wording.NO_CITATION
 
 
 def csv_rows(shown: Report) -> list[dict[str, str]]:
@@ -274,41 +219,11 @@ def labelled(label: Label) -> Finding:
     return found
 
 
-def test_the_first_finding_comes_before_coverage_and_sound_claims() -> None:
-    sound = dataclasses.replace(labelled(Label.SUPPORTED), citations=())
-    written = page(of([*report(BRIDGE).findings, sound]))
-    places = [
-        written.index(f'id="{name}-title"') for name in ("first", "open", "sound", "coverage")
-    ]
-    assert places == sorted(places)
-    assert places[0] < written.index('id="claim-1"') < places[1]
-
-
 def test_a_sound_claim_whose_source_changed_is_not_folded() -> None:
     changed = labelled(Label.SUPPORTED)
     assert changed.source_changed
     written = page(of([changed]))
     assert '<article class="finding supported" id="claim-1">' in written
-
-
-def test_each_tile_counts_what_its_filter_shows() -> None:
-    findings = [f for f in report(BRIDGE).findings for _ in range(3)]
-    written = page(of(findings))
-    for label in Label:
-        shown = len(re.findall(rf'class="finding {label}(?: |")', written))
-        tile = re.search(rf'id="show-{label}"[^>]*> <b>(\d+)</b>', written)
-        assert shown == (int(tile[1]) if tile else 0)
-    better = re.search(r'id="show-better"[^>]*> <b>(\d+)</b>', written)
-    assert better
-    assert int(better[1]) == written.count('with-better"')
-
-
-def test_a_reason_that_many_share_is_said_once() -> None:
-    open_ = [labelled(Label.UNCHECKED)] * 223
-    for written in (page(of(open_)), on_terminal(of(open_))):
-        assert "223 claims" in written
-        assert written.lower().count("dead link: 223") + written.count("223 claims: dead link") == 1
-        assert written.lower().count("dead link") <= 4  # its step and the citations' table name it
 
 
 def test_a_reason_that_all_sources_share_is_said_once() -> None:
@@ -335,33 +250,11 @@ def test_a_reason_is_left_out_that_names_what_is_named_as_missing() -> None:
         assert str(told[1]) in written
 
 
-def test_where_nothing_was_judged_no_flag_is_advised_on() -> None:
-    none = of([labelled(Label.UNCHECKED)])
-    assert "false alarms when" not in on_terminal(none)
-    assert '<p class="advice">' not in page(none)
-    assert "No citation could be judged" in page(none)
-
-
-def test_labels_are_explained_where_they_are_shown() -> None:
-    for written in (page(), on_terminal(report(BRIDGE))):
-        for meaning in wording.LEGEND.values():
-            assert meaning[1:] in written
-
-
 def test_flagged_means_the_same_in_every_format() -> None:
     found = of([labelled(Label.NOT_SUPPORTED), labelled(Label.PARTLY_SUPPORTED)])
     assert [",flagged," in line for line in render.to_csv(found).splitlines()[1:]] == [True, False]
     advised = [wording.READ_FIRST in line for line in render.to_csv(found).splitlines()[1:]]
     assert advised == [True, False]
-
-
-def test_a_detail_that_is_the_name_is_not_said_twice() -> None:
-    finding = labelled(Label.UNCHECKED)
-    (result,) = finding.citations
-    assert isinstance(result.outcome, Unchecked)
-    assert result.outcome.detail == result.citation.title == BRIDGE
-    unread = page(of([finding])).partition('class="unread"')[2].partition("</p>")[0]
-    assert unread.count(BRIDGE) == 1
 
 
 @pytest.mark.parametrize(("text", "url"), CASES)
@@ -414,11 +307,6 @@ def test_a_line_of_a_menu_is_no_quote() -> None:
     headline = span_of(MENU, "Swing bridge shut for greasing")
     assert in_menu(MENU, headline)
     assert excerpt(MENU, headline) is None
-
-
-def test_a_heading_over_its_text_is_no_menu() -> None:
-    text = f"Home\nNews\n{TEXT}\nThe mill today\nIt stands empty. Its sails are gone.\nMore"
-    assert not in_menu(text, span_of(text, "The mill today"))
 
 
 def test_rows_of_a_table_are_no_menu() -> None:

@@ -160,12 +160,6 @@ def test_a_page_that_is_not_as_cited_is_read_from_the_archive(web: Web, status: 
     assert bool(web.asked("live.test")) is not other_hands
 
 
-def test_a_usurped_page_is_never_opened(web: Web) -> None:
-    found = web.copies().read(citation(web.live("a", NOW), url_status="usurped"))
-    assert shown(found) == (Reason.USURPED,)
-    assert web.asked() == []
-
-
 def test_a_stored_copy_comes_before_all_others(web: Web) -> None:
     url = web.live("a", NOW)
     stored = Document(url, "", "Stored.", fetched="2020-01-02")
@@ -325,17 +319,6 @@ def test_the_page_of_a_doi_is_no_later_version_of_the_page(web: Web) -> None:
     assert web.asked("archive.test") == []
 
 
-def test_a_page_that_bears_a_part_out_still(web: Web) -> None:
-    claim = "The bridge opened in 1911 and closed in 1950."
-    web.wayback = True
-    archive = web.archived("a", "The bridge opened in 1911 and closed in 1950.")
-    found = finding(web, citation(web.live("a", THEN), archive), text=claim)
-    (result,) = found.citations
-    assert found.label is Label.SUPPORTED
-    assert result.changed
-    assert result.changed.label is Label.PARTLY_SUPPORTED
-
-
 def test_a_passage_that_still_stands_has_not_changed(web: Web) -> None:
     """Two readings of one text may differ; that is no news about the page."""
 
@@ -351,17 +334,6 @@ def test_a_passage_that_still_stands_has_not_changed(web: Web) -> None:
     found = pipeline.finding(Claim("c", THEN, citations=(cited,)))
     assert found.label is Label.NOT_SUPPORTED
     assert not found.source_changed
-
-
-def test_a_group_is_read_together_from_the_copies_that_count(web: Web) -> None:
-    text = "The bridge opened in 1911; a ferry crossed before."
-    one = citation(web.live("a", NOW), web.archived("a", THEN))
-    two = citation(web.live("b", "A ferry crossed before."), n=2)
-    found = finding(web, one, two, text=text)
-    assert [bool(result.changed) for result in found.citations] == [True, False]
-    assert found.together
-    assert THEN in found.together.passage.text
-    assert found.label is Label.SUPPORTED
 
 
 # ── Fetched beforehand ───────────────────────────────────────────────────────────────────────────

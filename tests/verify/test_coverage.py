@@ -21,8 +21,6 @@ from pincite.types import (
     Unchecked,
 )
 from pincite.verbs.verify.coverage import (
-    FLAGS,
-    STAGES,
     Stage,
     Tally,
     lost,
@@ -80,15 +78,6 @@ def test_uses_and_sources() -> None:
     assert lost(found)[0][:2] == ("3 (2 sources)", "offline source")
 
 
-def test_no_stage_has_more_than_the_one_before() -> None:
-    found = of_article(article(*FINDINGS), FINDINGS)
-    for unit in ("uses", "sources"):
-        counts = [getattr(tally, unit) for tally in found.stages.values()]
-        assert counts == sorted(counts, reverse=True)
-    judged, unchecked = found.stages[Stage.JUDGED], found.reasons.values()
-    assert judged.uses + sum(t.uses for t in unchecked) == found.stages[Stage.CITED].uses
-
-
 def test_a_stopped_run_has_citations_that_wait() -> None:
     found = of_article(article(*FINDINGS), FINDINGS[:1])
     assert found.stages[Stage.CITED].uses == 9
@@ -114,27 +103,12 @@ def test_copies_are_counted_by_their_kind() -> None:
     assert summed([counted, counted]).copies[CopyKind.LIVE] == Tally(4, 2)
 
 
-def test_many_articles_are_summed() -> None:
-    found = of_article(article(*FINDINGS, n_references=12), FINDINGS)
-    both = summed([found, found])
-    assert both.references == 24
-    assert both.stages[Stage.READ] == Tally(8, 4)
-    assert both.reasons[Reason.OFFLINE] == Tally(6, 4)
-    assert summed([]).stages == dict.fromkeys(STAGES, Tally(0, 0))
-
-
 @pytest.mark.parametrize("reason", Reason)
 def test_every_reason_has_its_stage(reason: Reason) -> None:
     result = CitationResult(cited(ONE), Unchecked(ONE, reason), Label.UNCHECKED)
     assert stage(result, Label.UNCHECKED) in (Stage.ADDRESSED, Stage.OBTAINED, Stage.READ)
     nowhere = dataclasses.replace(result, citation=cited(None))
     assert stage(nowhere, Label.UNCHECKED) is Stage.CITED
-
-
-@pytest.mark.parametrize("label", Label)
-def test_flags_are_claims_that_fail(label: Label) -> None:
-    result = CitationResult(cited(ONE), BORNE_OUT, Label.SUPPORTED)
-    assert (stage(result, label) is Stage.FLAGGED) == (label in FLAGS)
 
 
 def test_a_doi_or_a_pubmed_number_is_an_address() -> None:

@@ -60,14 +60,3 @@ def test_faults_are_caught() -> None:
     assert found["number"] >= 0.8
     assert found["negated"] >= 0.4
     assert found["false alarms"] <= 0.07
-
-
-@pytest.mark.slow
-@pytest.mark.models
-@pytest.mark.xdist_group("demo")
-def test_a_hundred_faults_are_caught() -> None:
-    found = shares(outcomes(list(planted(100)), AnswerChecker(verifier())))
-    assert found["new"] >= 0.8
-    assert found["of the abstract"] >= 0.6
-    assert found["negated"] >= 0.6
-    assert found["false alarms"] <= 0.05
