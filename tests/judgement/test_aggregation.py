@@ -237,13 +237,6 @@ def of(score: float, clauses: list[Part]) -> CitationResult:
     return dataclasses.replace(result(outcome), label=label, clauses=tuple(clauses))
 
 
-def test_a_group_is_partly_supported_if_one_of_it_is_and_all_was_read() -> None:
-    group = [of(-1.0, BOTH), of(3.0 - 4, NONE)]
-    assert aggregation.group_label(group, None) is Label.PARTLY_SUPPORTED
-    assert aggregation.group_label([*group, result(DEAD)], None) is Label.UNCHECKED
-    assert aggregation.group_label([*group, of(2.0, BOTH)], None) is Label.SUPPORTED
-
-
 def test_passages_of_a_group_are_chosen_to_complete_each_other() -> None:
     claim = "It closed in 1952 and was reopened by Ingrid Holm in 1973."
 

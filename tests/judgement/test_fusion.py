@@ -140,7 +140,3 @@ def test_measured_verdicts_of_an_honest_model_and_of_one_that_follows_us() -> No
     ]
     for verdict in (Verdict.SUPPORTED, Verdict.NOT_SUPPORTED):
         assert abs(fusion.measured(repeats).log_ratios[verdict]) < 0.1
-
-
-def test_a_verdict_without_rows_keeps_its_cautious_value() -> None:
-    assert fusion.measured([]).log_ratios == dict(CAUTIOUS)

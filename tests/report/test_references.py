@@ -8,11 +8,8 @@ from urllib.parse import quote
 
 import pytest
 from ask_samples import (
-    answer_report,
-    broken_off,
     document,
     everything,
-    extract,
     hostile,
     reference,
 )
@@ -21,7 +18,6 @@ from hypothesis import strategies as st
 from samples import HOSTILE
 from syrupy.assertion import SnapshotAssertion
 
-from pincite.judgement.references import Retraction
 from pincite.types import Document
 from pincite.verbs.ask import bibliography
 from pincite.verbs.ask.bibliography import CslName
@@ -84,15 +80,6 @@ def csl_read(text: str) -> list[dict[str, Any]]:
         assert 1 <= len(date) <= 3
     assert len({item["id"] for item in items}) == len(items)
     return list(items)
-
-
-def test_the_references_that_sentences_name() -> None:
-    used = bibliography.cited_references(everything())
-    assert [r.ref_id for r in used] == ["11111111", "22222222", "33333333", "44444444"]
-    assert bibliography.cited_references(answer_report(broken_off())) == []
-    assert bibliography.cited_references(answer_report(extract(), extract())) == list(
-        extract().references
-    )
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -175,25 +162,6 @@ def test_names(stated: str, names: list[CslName] | str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stated", "line"),
-    [
-        ("Holm, I M; Berg, P. van", "Holm IM, Berg Pv"),
-        ("Holm, Ida Marie, Jr; Berg, JRR", "Holm IM Jr, Berg JRR"),
-        ("Holm, IDA", "Holm IDA"),
-        ("WHO Study Group", "WHO Study Group"),
-        ("", ""),
-    ],
-)
-def test_the_first_names(stated: str, line: str) -> None:
-    assert bibliography.short_authors({"authors": stated}) == line
-
-
-def test_a_group_stays_whole() -> None:
-    meta = {"authors": "Holm, Ida; Study Group, Denmark", "groups": "Study Group, Denmark"}
-    assert bibliography.parse_authors(meta)[0][1] == {"literal": "Study Group, Denmark"}
-
-
-@pytest.mark.parametrize(
     ("title", "written"),
     [
         ("DNA and RNA", "{DNA} and {RNA}"),
@@ -234,25 +202,6 @@ def test_kinds() -> None:
     assert "URL" not in csl[2]
     types = [entry["type"] for entry in bibtex_read(bibliography.to_bibtex(given))]
     assert types == ["incollection", "misc", "misc"]
-
-
-@pytest.mark.parametrize(
-    ("stated", "retraction", "note"),
-    [
-        ("yes", Retraction.YES, "RETRACTED"),
-        ("partly", Retraction.PARTLY, "RETRACTED IN PART"),
-        ("expression of concern", Retraction.CONCERN, "EXPRESSION OF CONCERN"),
-        ("corrected", Retraction.CORRECTED, "corrected"),
-        ("no", Retraction.NO, ""),
-        ("", Retraction.UNKNOWN, ""),
-        ("perhaps", Retraction.UNKNOWN, ""),
-    ],
-)
-def test_retractions_as_readers_write_them(stated: str, retraction: Retraction, note: str) -> None:
-    found = reference(1, document(1, retracted=stated))
-    assert found.retraction is retraction
-    (entry,) = bibliography.entries([found])
-    assert entry.note.partition(":")[0] == note
 
 
 @given(st.dictionaries(st.sampled_from(["pmid", "doi", "pmc"]), ANY_TEXT))

@@ -85,13 +85,6 @@ def test_a_part_that_is_denied_is_not_called_missing() -> None:
     assert said == "the source seems to contradict “closed <in> 1952”"
 
 
-def test_parts_found_in_different_sources_lack_nothing_that_could_be_tagged() -> None:
-    found = dataclasses.replace(partly(), missing=())
-    said = wording.what_is_missing(found.label, found.missing)
-    assert "the whole in none" in said
-    assert render.tag(found, TODAY) is None
-
-
 def test_advice_is_in_every_format_and_nowhere_if_it_is_not_known() -> None:
     for sample, there in (
         (report(), True),
@@ -196,11 +189,6 @@ def test_a_run_that_goes_on_tells_the_claims_that_need_an_editor() -> None:
     assert str(told[Label.REFUTED]) == f"{wording.verdict(Label.REFUTED)}  {BRIDGE}"
 
 
-def texts(found: Report) -> list[str]:
-    """All that a person reads of a report; JSON is for programs."""
-    return [page(found), on_terminal(found), render.to_csv(found), render.to_wikitext(found, TODAY)]
-
-
 def of(findings: list[Finding]) -> Report:
     """A report of these findings alone."""
     claims = tuple(finding.claim for finding in findings)
@@ -217,13 +205,6 @@ def of(findings: list[Finding]) -> Report:
 def labelled(label: Label) -> Finding:
     (found,) = (f for f in report(BRIDGE).findings if f.label is label)
     return found
-
-
-def test_a_sound_claim_whose_source_changed_is_not_folded() -> None:
-    changed = labelled(Label.SUPPORTED)
-    assert changed.source_changed
-    written = page(of([changed]))
-    assert '<article class="finding supported" id="claim-1">' in written
 
 
 def test_a_reason_that_all_sources_share_is_said_once() -> None:

@@ -116,14 +116,6 @@ def shown(found: CitedSource) -> tuple[object, ...]:
 ARCHIVED, WAYBACK = ((THEN, kind, "2014-03-05") for kind in (CopyKind.ARCHIVED, CopyKind.WAYBACK))
 
 
-def test_the_page_itself_comes_before_its_archived_copy(web: Web) -> None:
-    found = web.copies().read(citation(web.live("a", NOW), web.archived("a", THEN)))
-    assert shown(found)[:2] == (NOW, CopyKind.LIVE)
-    assert found.copy
-    assert found.copy.date
-    assert web.asked("web.archive.test") == []
-
-
 def test_an_archived_copy_stands_in_for_a_dead_page(web: Web) -> None:
     url, archive = web.live("a", None), web.archived("a", THEN)
     found = web.copies().read(citation(url, archive, archive_date="5 March 2014"))
@@ -269,17 +261,6 @@ def test_a_page_that_changed_is_judged_as_it_was_cited(web: Web) -> None:
     assert result.changed.copy.kind is CopyKind.LIVE
     assert result.changed.label is Label.NOT_SUPPORTED
     assert NOW in result.changed.evidence.passage.text
-
-
-def test_a_change_is_found_by_the_wayback_machine_too(web: Web) -> None:
-    web.wayback = True
-    web.named("a", "20140302", web.archived("a", THEN))
-    found = finding(web, citation(web.live("a", NOW), access_date="2014-03-02"))
-    assert found.label is Label.SUPPORTED
-    (result,) = found.citations
-    assert result.copy
-    assert result.copy.kind is CopyKind.WAYBACK
-    assert result.changed
 
 
 def test_a_claim_that_is_supported_costs_no_archive_anything(web: Web) -> None:

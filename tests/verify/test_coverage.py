@@ -78,16 +78,6 @@ def test_uses_and_sources() -> None:
     assert lost(found)[0][:2] == ("3 (2 sources)", "offline source")
 
 
-def test_a_stopped_run_has_citations_that_wait() -> None:
-    found = of_article(article(*FINDINGS), FINDINGS[:1])
-    assert found.stages[Stage.CITED].uses == 9
-    assert found.stages[Stage.JUDGED].uses == 2
-    assert found.waiting == 7
-    none = of_article(article(*FINDINGS), ())
-    assert none.waiting == 9
-    assert none.reasons == {}
-
-
 def test_copies_are_counted_by_their_kind() -> None:
     found = finding(Label.SUPPORTED, *[(cited(ONE), BORNE_OUT)] * 3, (cited(ONE), Reason.PAYWALL))
     kinds = (CopyKind.ARCHIVED, CopyKind.LIVE, CopyKind.LIVE, CopyKind.STORED)

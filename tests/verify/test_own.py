@@ -11,7 +11,6 @@ from pincite.types import (
     Part,
     Passage,
     Span,
-    own_digest,
 )
 from pincite.verbs.verify.pipeline import MAX_OWN_QUOTE, only_quotes
 
@@ -74,9 +73,3 @@ def test_other_sources_are_as_they_were() -> None:
     other = mixed.citations[0].outcome
     assert isinstance(other, Evidence)
     assert other.passage.text == "B. It. After it."
-
-
-def test_addresses_of_own_copies() -> None:
-    assert own_digest(OWN) == "a" * 64
-    assert own_digest(f"{OWN}+{'b' * 64}") == f"{'a' * 64}+{'b' * 64}"
-    assert own_digest(f"{OWN}\n<script>") is None
