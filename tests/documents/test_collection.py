@@ -215,23 +215,13 @@ def lines(path: Path, *records: object) -> None:
     path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
 
 
-def test_beir(tmp_path: Path) -> None:
-    deep = tmp_path / "one" / "two" / "three"
-    deep.mkdir(parents=True)
-    named = {"_id": "d1", "title": "Bus", "text": "Buses.", "metadata": {"url": "https://b.org/"}}
-    lines(deep / "corpus.jsonl.gz", named, {"_id": "d2", "text": "Cars."})
-    lines(deep / "queries.jsonl", {"_id": "q1", "text": "when did trams run"})
-    sources = open_sources(tmp_path)
-    assert text(sources.get("https://b.org/")) == "Buses."
-    assert text(sources.get("d2")) == "Cars."
-    (queries,) = sources.warnings
-    assert "queries of a BEIR collection" in queries.message
-
-
 def test_sources_find_the_documents_that_corpus_add_reads(tmp_path: Path) -> None:
     records = [{"url": f"https://{n}.org/", "text": f"Word {n}."} for n in range(3)]
     lines(tmp_path / "a.jsonl", *records, {"id": "https://3.org/", "text": "Three."}, {"url": "u"})
+    lines(tmp_path / "queries.jsonl", {"_id": "q1", "text": "when did trams run"})
     sources = open_sources(tmp_path)
+    (queries,) = sources.warnings
+    assert "queries of a BEIR collection" in queries.message
     for page in read_path(tmp_path / "a.jsonl"):
         assert sources.get(page.url) == page
     (tmp_path / "a.jsonl").write_text("")

@@ -113,13 +113,6 @@ def test_the_document_may_have_another_name() -> None:
     assert read(word(p("Not here."), more)).text == "Here."
 
 
-def test_other_zips_are_not_read() -> None:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as file:
-        file.writestr("xl/workbook.xml", "<w/>")
-    assert refused(packed.getvalue()).reason is Reason.UNSUPPORTED_TYPE
-
-
 def test_a_file_without_words_is_empty() -> None:
     assert refused(word(p(" "))).reason is Reason.EMPTY
 

@@ -10,7 +10,7 @@ import pytest
 from support.found import document, refusal
 
 from pincite.documents.body import Limits
-from pincite.documents.jsonl import LABELS, LabelledClaim, documents, read_labelled
+from pincite.documents.jsonl import LabelledClaim, documents, read_labelled
 from pincite.documents.read import read_path
 from pincite.errors import InputError
 from pincite.types import Document, Reason, Unchecked
@@ -42,11 +42,6 @@ def test_queries_are_refused(tmp_path: Path, name: str) -> None:
     assert found.reason is Reason.UNSUPPORTED_TYPE
     assert found.detail.startswith(f"{name}: these are the queries of a BEIR collection")
     assert "corpus.jsonl" in found.detail
-
-
-def test_other_json_has_no_reader(tmp_path: Path) -> None:
-    found = refusal(*read_path(write(tmp_path / "a.json", {"name": "a package"})))
-    assert found.reason is Reason.UNSUPPORTED_TYPE
 
 
 def test_a_title_or_a_url_makes_queries_documents(tmp_path: Path) -> None:
@@ -170,11 +165,6 @@ def test_rows_in_order_without_blank_lines(tmp_path: Path, name: str) -> None:
     rows = list(read_labelled(path))
     assert rows[0] == LabelledClaim("7", "The mill is old.", "A mill.", "support")
     assert (rows[1].row_id, rows[1].label, rows[1].meta) == ("b", "nei", {"page": 3})
-
-
-@pytest.mark.parametrize("label", LABELS)
-def test_every_label_is_known(tmp_path: Path, label: str) -> None:
-    assert next(read_labelled(file(tmp_path, line(label=label)))).label == label
 
 
 BAD: list[str | bytes] = [

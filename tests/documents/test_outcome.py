@@ -197,8 +197,3 @@ Oops! A history / The word was first printed in a Chicago newspaper in 1922.
 @pytest.mark.parametrize("extra", ["", SCRIPTS, PASSWORD, "<p>Sign in to your account</p>"])
 def test_real_pages_that_resemble_notices(words: tuple[str, ...], extra: str) -> None:
     assert words[1].split(".")[0] in document(outcome(*words, extra=extra)).text
-
-
-def test_a_page_about_archives_keeps_its_lines() -> None:
-    line = "The Wayback Machine was opened to the public in October 2001."
-    assert line in document(outcome("Archives", "Share", "History", line, MILL)).text

@@ -16,7 +16,6 @@ from syrupy.assertion import SnapshotAssertion
 
 from pincite.documents import xml_records
 from pincite.documents.body import Limits
-from pincite.documents.collection import collected
 from pincite.documents.read import read_bytes, read_path
 from pincite.types import Document, Reason, Unchecked
 
@@ -231,24 +230,6 @@ def test_deleted_records(read: Read) -> None:
     assert [(u.reason, u.url) for u in unread(found)] == [
         (Reason.WITHDRAWN, "https://pubmed.ncbi.nlm.nih.gov/5/"),
         (Reason.WITHDRAWN, "https://pubmed.ncbi.nlm.nih.gov/6/"),
-    ]
-
-
-# ── The order of files ─────────────────────────────────────────────────────────────
-
-
-def test_numbered_files_come_in_order_without_checksums(tmp_path: Path) -> None:
-    names = "u/pubmed26n1400.xml.gz b/pubmed26n0002.xml.gz b/pubmed26n0001.xml a/notes.txt".split()
-    for name in names:
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(b"x")
-    (tmp_path / "b/pubmed26n0001.xml.md5").write_text("x")
-    found = collected([tmp_path / "u", tmp_path / "a", tmp_path / "b"]).pieces
-    assert [piece.path.name for piece in found] == [
-        "pubmed26n0001.xml",
-        "notes.txt",
-        "pubmed26n0002.xml.gz",
-        "pubmed26n1400.xml.gz",
     ]
 
 

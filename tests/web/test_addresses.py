@@ -62,11 +62,6 @@ def client(resolve: Callable[[str, int], list[str]] = system_resolver) -> WebCli
     return WebClient(WebRules(online=True, pause=0, first_wait=0, attempts=2), resolve=resolve)
 
 
-def test_the_tables_are_long_enough() -> None:
-    assert len(HOSTS) >= 60
-    assert len(LIST) >= 30
-
-
 def refused(web: WebClient, url: str) -> bool:
     """Whether an address is refused as unsafe, and nothing else comes of it."""
     try:
