@@ -1,8 +1,6 @@
 """`pincite mcp` started as its users start it, and spoken to by the SDK's own client."""
 
 import os
-import re
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -13,9 +11,6 @@ from mcp import Client, StdioServerParameters
 
 import pincite
 
-TRANSPORTS = ("stdio", "http")
-COMMAND = [sys.executable, "-m", "pincite", "mcp"]
-
 
 def environment(folder: Path) -> dict[str, str]:
     """Of a process that keeps what it writes in a folder of its own, and knows no settings."""
@@ -25,40 +20,14 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def connected(
-    transport: str, arguments: Sequence[str], folder: Path
-) -> AsyncIterator[Client]:
+async def connected(arguments: Sequence[str], folder: Path) -> AsyncIterator[Client]:
     """A client of a server that runs as long as the context."""
-    command, env = [*COMMAND, *arguments], environment(folder)
-    if transport == "stdio":
-        started = StdioServerParameters(command=command[0], args=command[1:], env=env, cwd=folder)
-        async with Client(started) as client:
-            yield client
-        return
-    with serving(arguments, folder) as (_, address):
-        async with Client(address) as client:
-            yield client
-
-
-class serving:  # noqa: N801  # used as a function
-    """A process that serves over HTTP, and its address."""
-
-    def __init__(self, arguments: Sequence[str], folder: Path) -> None:
-        command = [*COMMAND, "--http", "--port", "0", *arguments]
-        self._process = subprocess.Popen(
-            command, stderr=subprocess.PIPE, text=True, env=environment(folder), cwd=folder
-        )
-
-    def __enter__(self) -> tuple[subprocess.Popen[str], str]:
-        assert self._process.stderr
-        for line in self._process.stderr:
-            if found := re.search(r"running on (http://[0-9.:]+)", line):
-                return self._process, f"{found[1]}/mcp"
-        raise AssertionError("the server ended before it served")
-
-    def __exit__(self, *_: object) -> None:
-        self._process.terminate()
-        self._process.communicate(timeout=30)
+    command = ["-m", "pincite", "mcp", *arguments]
+    started = StdioServerParameters(
+        command=sys.executable, args=command, env=environment(folder), cwd=folder
+    )
+    async with Client(started) as client:
+        yield client
 
 
 def text_of(result: Any) -> str:

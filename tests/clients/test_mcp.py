@@ -1,21 +1,17 @@
-"""The MCP server by the SDK's client, over both transports: results, errors, cancellation."""
+"""The MCP server by the SDK's client, over stdio: results, errors, cancellation."""
 
-import http.client
 import json
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import anyio
 import pytest
-from click.testing import CliRunner
-from clients.mcp_session import TRANSPORTS, connected, serving, text_of
+from clients.mcp_session import connected, text_of
 
 import pincite
-from pincite.cli import cli
 from pincite.library.update import ingest
 from pincite.mcp import work
 from pincite.mcp.work import Served
@@ -112,10 +108,10 @@ class Heard:
     progress: dict[str, list[tuple[float, float | None, str | None]]]
 
 
-async def session(transport: str, place: Path, folder: Path) -> Heard:
+async def session(place: Path, folder: Path) -> Heard:
     heard = Heard()
     heard.results, heard.progress = {}, {}
-    async with connected(transport, options(place), folder) as client:
+    async with connected(options(place), folder) as client:
         heard.instructions = client.instructions
         heard.tools = (await client.list_tools()).tools
         for name, (tool, arguments) in calls(place).items():
@@ -131,15 +127,9 @@ async def session(transport: str, place: Path, folder: Path) -> Heard:
     return heard
 
 
-# One process tests one transport: a session is for all tests of it.
-BOTH = [pytest.param(each, marks=pytest.mark.xdist_group(each)) for each in TRANSPORTS]
-
-
-@pytest.fixture(scope="module", params=BOTH)
-def heard(
-    request: pytest.FixtureRequest, place: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Heard:
-    return anyio.run(session, request.param, place, tmp_path_factory.mktemp("own"))
+@pytest.fixture(scope="module")
+def heard(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Heard:
+    return anyio.run(session, place, tmp_path_factory.mktemp("own"))
 
 
 def found(heard: Heard, name: str) -> dict[str, Any]:
@@ -331,10 +321,10 @@ def silent() -> Iterator[SilentServer]:
     server.close()
 
 
-async def cancelled(transport: str, server: SilentServer, place: Path, folder: Path) -> str:
+async def cancelled(server: SilentServer, place: Path, folder: Path) -> str:
     judged = ["--judge", server.url, "--judge-model", "none", "--judge-all", "--jobs", "1"]
     arguments = {"claim": LENGTH, "text": PAGE}
-    async with connected(transport, [*options(place), *judged], folder) as client:
+    async with connected([*options(place), *judged], folder) as client:
         async with anyio.create_task_group() as group:
             group.start_soon(client.call_tool, "verify_claim", arguments)
             assert await anyio.to_thread.run_sync(server.asked.wait, 60)
@@ -344,39 +334,10 @@ async def cancelled(transport: str, server: SilentServer, place: Path, folder: P
         return str(result.structured_content["passages"][0]["corpus"])
 
 
-@pytest.mark.parametrize("transport", BOTH)
 def test_a_cancelled_call_stops_its_work_and_the_next_goes_on(
-    transport: str, silent: SilentServer, place: Path, tmp_path: Path
+    silent: SilentServer, place: Path, tmp_path: Path
 ) -> None:
-    assert anyio.run(cancelled, transport, silent, place, tmp_path) == "marsh"
-
-
-# ── Over HTTP ────────────────────────────────────────────────────────────────────────────────────
-
-
-def posted(address: str, headers: Mapping[str, str]) -> int:
-    """The status of a call."""
-    to = urlsplit(address)
-    connection = http.client.HTTPConnection(to.hostname or "", to.port, timeout=30)
-    body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-    sent = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-    connection.request("POST", to.path, json.dumps(body), {**sent, **headers})
-    status = connection.getresponse().status
-    connection.close()
-    return status
-
-
-def test_another_address_needs_the_names_that_requests_may_have() -> None:
-    done = CliRunner().invoke(cli, ["mcp", "--http", "--host", "0.0.0.0"])
-    assert done.exit_code == 2
-    assert "--allow-host" in done.output
-
-
-def test_a_page_of_another_site_reaches_nothing(tmp_path: Path) -> None:
-    with serving([], tmp_path) as (_, address):
-        assert posted(address, {"Host": "evil.example"}) == 421
-        assert posted(address, {"Origin": "https://evil.example"}) == 403
-        assert posted(address, {}) not in (403, 421)
+    assert anyio.run(cancelled, silent, place, tmp_path) == "marsh"
 
 
 # ── Without a server ─────────────────────────────────────────────────────────────────────────────

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from pincite.server.site import People
 
 _of_server = partial(options.setting_options, record=ServerSettings)
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 PORTION = 200  # accounts read from the database at once
 ROLES = ("rater", "reader", "editor", "admin")
 
@@ -69,46 +68,23 @@ def worker(config: Path | None, **given: Any) -> None:
     metavar="FOLDER",
     help="Folder whose files tools may read. Repeatable. [none]",
 )
-@click.option("--http", is_flag=True, help="Serve over HTTP instead of stdin and stdout.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", default=8766, show_default=True, help="Port to listen on.")
-@click.option(
-    "--allow-host",
-    "hosts",
-    multiple=True,
-    metavar="NAME",
-    help="Host name that requests may use besides this machine's own. Repeatable.",
-)
 @click.option(
     "--jobs", type=click.IntRange(1), default=2, show_default=True, help="Calls at the same time."
 )
 @options.setting_options("verify.k", "verify.threshold", "models", "web", "judge", "budget")
-def mcp(
-    corpus: tuple[Path | str, ...],
-    allow: tuple[Path, ...],
-    http: bool,
-    host: str,
-    port: int,
-    hosts: tuple[str, ...],
-    jobs: int,
-    **given: Any,
-) -> None:
+def mcp(corpus: tuple[Path | str, ...], allow: tuple[Path, ...], jobs: int, **given: Any) -> None:
     """Serve tools over the Model Context Protocol to the program that starts this command.
 
     \b
     pincite mcp --corpus kb/ --allow ~/papers
-    pincite mcp --corpus kb/ --http --port 8766
 
     These options decide what tools may read, not the tools' arguments: --corpus for corpora,
-    --allow for files, --online for the web. With --http the address is http://127.0.0.1:8766/mcp;
-    there is no login, so anyone who can reach it can use it.
+    --allow for files, --online for the web.
     """
     shell.require("mcp")
     from pincite import runtime
     from pincite.mcp import server, work
 
-    if http and host not in LOOPBACK and not hosts:
-        raise click.UsageError(f"--host {host} is not loopback: it needs --allow-host NAME too.")
     settings = options.load_settings(given)
     folders = [*corpus] or settings.library.places
     named = runtime.name_corpora(folders) if folders else {}
@@ -116,7 +92,7 @@ def mcp(
     served = work.Served(settings, corpora, allow)
     work.list_corpora(served)  # raises CorpusError now, not at the first call
     try:
-        server.serve(served, jobs, (host, port) if http else None, hosts)
+        server.serve(served, jobs)
     except KeyboardInterrupt:
         raise click.exceptions.Exit(shell.STOPPED) from None
 

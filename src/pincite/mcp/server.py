@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -18,7 +18,6 @@ from typing import Any
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import ToolAnnotations
 
 from pincite import codec
@@ -146,7 +145,8 @@ def _tool(run: Callable[..., Any], workers: Workers) -> Callable[..., Any]:
     return call
 
 
-def server(served: work.Served, at_once: int, *, quiet: bool) -> MCPServer:
+def serve(served: work.Served, at_once: int) -> None:
+    """Serve over stdin and stdout."""
     workers = Workers(served, at_once)
 
     @asynccontextmanager
@@ -165,27 +165,9 @@ def server(served: work.Served, at_once: int, *, quiet: bool) -> MCPServer:
         instructions=about,
         version=version("pincite"),
         lifespan=lifespan,
-        log_level="WARNING" if quiet else "INFO",  # to stderr
+        log_level="WARNING",  # to stderr
     )
     hints = ToolAnnotations(read_only_hint=True, open_world_hint=online)
     for run in work.TOOLS.values():
         found.add_tool(_tool(run, workers), annotations=hints, structured_output=True)
-    return found
-
-
-def serve(
-    served: work.Served, at_once: int, http: tuple[str, int] | None, hosts: Sequence[str]
-) -> None:
-    """Serve over stdio, or over HTTP at an address and port.
-
-    Over HTTP, only requests for one of the `hosts` are accepted; by default, loopback names.
-    """
-    app = server(served, at_once, quiet=http is None)
-    if http is None:
-        app.run("stdio")
-        return
-    names = [*hosts, *(f"{host}:*" for host in hosts)]
-    origins = [f"{scheme}://{name}" for scheme in ("http", "https") for name in names]
-    guard = TransportSecuritySettings(allowed_hosts=names, allowed_origins=origins)
-    address, port = http
-    app.run("streamable-http", host=address, port=port, transport_security=guard if hosts else None)
+    found.run("stdio")
