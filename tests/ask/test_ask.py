@@ -8,6 +8,7 @@ import pytest
 
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.protocol import NO_FILTERS
+from pincite.errors import ServerError, ServerUnreachable
 from pincite.judgement.references import Retraction, Standing, Support
 from pincite.models import weights
 from pincite.models.session import OnnxEncoder
@@ -23,12 +24,12 @@ from pincite.verbs.ask.build import AskRun
 from pincite.verbs.ask.extract import Extractor
 from pincite.verbs.ask.pipeline import (
     AskPipeline,
+    Ending,
     FoundDocument,
     LiteratureFinder,
     numbered,
 )
 from pincite.verbs.ask.report import Answer, Checked, Reference, Searched
-from pincite.verbs.ask.writers import Written
 
 
 def paper(pmid: int, title: str, text: str, **meta: str) -> Document:
@@ -84,12 +85,11 @@ class Scripted:
     """Writes what it is told to, in the pieces that it is told."""
 
     pieces: Sequence[str]
-    ending: Written | None = None
+    ending: ServerError | None = None
     fingerprint: str = "scripted"
 
-    def write(self, question: str, references: Sequence[Reference]) -> Iterator[Written]:
-        for piece in self.pieces:
-            yield Written(piece)
+    def write(self, question: str, references: Sequence[Reference]) -> Iterator[str | ServerError]:
+        yield from self.pieces
         if self.ending:
             yield self.ending
 
@@ -324,7 +324,9 @@ def test_sentences_are_told_of_once_and_before_the_end(
     written = []
 
     class Noting(Scripted):
-        def write(self, question: str, references: Sequence[Reference]) -> Iterator[Written]:
+        def write(
+            self, question: str, references: Sequence[Reference]
+        ) -> Iterator[str | ServerError]:
             for piece in super().write(question, references):
                 written.append(piece)
                 yield piece
@@ -341,7 +343,7 @@ def test_sentences_are_told_of_once_and_before_the_end(
 def test_an_answer_that_breaks_off_is_returned_with_its_reason(
     corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
 ) -> None:
-    writer = Scripted(["Velorin reduced migraine", " days [1]."], Written(failure="gone"))
+    writer = Scripted(["Velorin reduced migraine", " days [1]."], ServerUnreachable("gone"))
     answer = pipeline(corpus, verifier, writer, least_relevance=-9.0).ask(QUESTION)
     assert answer.failure == "gone"
     assert not answer.complete
@@ -352,7 +354,9 @@ def test_ctrl_c_while_an_answer_is_written_ends_the_run(
     corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
 ) -> None:
     class Interrupted(Scripted):
-        def write(self, question: str, references: Sequence[Reference]) -> Iterator[Written]:
+        def write(
+            self, question: str, references: Sequence[Reference]
+        ) -> Iterator[str | ServerError]:
             yield from super().write(question, references)
             raise KeyboardInterrupt
 
@@ -377,7 +381,7 @@ def test_repair_strikes_out_and_drops_in_sight(
         ]
     )
     plan = pipeline(corpus, verifier, writer, repairer=Repairer())
-    answer = plan.check(ANSWER, "".join(writer.pieces), references(11), Written())
+    answer = plan.check(ANSWER, "".join(writer.pieces), references(11), Ending())
     assert answer.text == "Velorin reduced migraine days in adults [1]."
     assert [change.after for change in answer.changes] == ["", ""]
     assert [change.why for change in answer.changes] == [
@@ -396,7 +400,7 @@ def test_a_model_that_copies_a_papers_marks_names_none_of_ours(
     text = (
         "Velorin halved the number of bad days [1, 7]. Velorin halved the number of bad days [2]."
     )
-    copied, cited = plan.check(ANSWER, text, given, Written()).sentences
+    copied, cited = plan.check(ANSWER, text, given, Ending()).sentences
     assert (copied.sentence.text, copied.standing) == (
         "Velorin halved the number of bad days (1, 7).",
         Standing.UNCITED,

@@ -18,7 +18,6 @@ from pincite.verbs.ask.answer_check import AnswerChecker
 from pincite.verbs.ask.extract import Extractor
 from pincite.verbs.ask.pipeline import AskPipeline, LiteratureFinder
 from pincite.verbs.ask.report import Answer, AnswerReport, Searched
-from pincite.verbs.ask.writers import Written
 
 BAD = "unlucky"
 QUESTION = "Does velorin reduce the number of migraine days?"
@@ -60,7 +59,7 @@ class Said:
     fingerprint = "said"
 
     def write(self, question: str, references: Sequence[Any]) -> Any:
-        yield Written(f"{SOUND[:-1]} [1]. The trial of velorin reduced it [2].")
+        yield f"{SOUND[:-1]} [1]. The trial of velorin reduced it [2]."
 
 
 def documents_of(urls: Sequence[str]) -> list[Document | None]:

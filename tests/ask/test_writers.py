@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from models.chat_server import Server, good, serving
 from tokenizers import Tokenizer
 
+from pincite.completions import Completion
 from pincite.documents.read import read_bytes
 from pincite.llm.calls import Calls, tokens_of
 from pincite.llm.chat import ChatClient
@@ -87,7 +88,8 @@ def test_the_budget_holds_on_the_wire(
     finder = LiteratureFinder(Finds(library), lambda urls: by_url(library, urls), limit=40)
     found = numbered(finder.find(QUESTION)[0])
     for budget in (1_000, 2_500, 6_000, 20_000):
-        assert [piece.failure for piece in writer(server, budget).write(QUESTION, found)] == [""]
+        *_, reply = writer(server, budget).write(QUESTION, found)
+        assert isinstance(reply, Completion)
         messages = [message["content"] for message in server.asked[-1]["messages"]]
         n_tokens = sum(len(each.ids) for each in count.encode_batch(messages))
         assert budget / 3 < n_tokens <= budget
@@ -105,7 +107,7 @@ def by_url(library: list[Document], urls: Sequence[str]) -> list[Document | None
 
 def test_where_nothing_has_room_nothing_is_sent(server: Server) -> None:
     (piece,) = writer(server, 120).write(QUESTION, references(SAID))
-    assert "ask.prompt_tokens = 120 leaves no room" in piece.failure
+    assert "ask.prompt_tokens = 120 leaves no room" in str(piece)
     assert server.asked == []
 
 

@@ -134,10 +134,7 @@ class AnswerChecker:
         return replace(verdict, why_coded=unjudged or self._unreadable(reference.document))
 
     def _checked(
-        self,
-        sentence: Sentence,
-        inherited: bool,
-        cited: Sequence[tuple[str, Reference | None]],
+        self, sentence: Sentence, inherited: bool, cited: Sequence[tuple[str, Reference | None]]
     ) -> Checked:
         verdicts, notes = list[ReferenceVerdict](), list[Note]()
         for written, reference in cited:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from pincite import containment
+from pincite.completions import Completion
+from pincite.errors import ServerError
 from pincite.judgement.references import Retraction, retraction_of
 from pincite.notes import Note
 from pincite.protocols import DocumentsOf, Nearest, Retriever
@@ -24,12 +26,21 @@ from pincite.verbs.ask.answer_check import AnswerChecker, Repairer, copied_sente
 from pincite.verbs.ask.extract import Extractor
 from pincite.verbs.ask.questions import plainer, unanswered_terms
 from pincite.verbs.ask.report import WHOLE, Answer, Checked, Reference, Searched, fault
-from pincite.verbs.ask.writers import ModelWriter, Written
+from pincite.verbs.ask.writers import ModelWriter
 
 RANKED = 100  # of a long text: a prompt of 15,000 tokens
 _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{2,200})[\"”“»]")
 OnSentence = Callable[[Checked], None]
 OnDraft = Callable[[int, Sequence[str]], None]  # n verified sentences, those after
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a written answer ended."""
+
+    cut: bool = False  # it reached the length limit, or was stopped
+    failure: str = ""  # the server failed
+    stopped: bool = False  # by Ctrl-C
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +159,9 @@ class AskPipeline:
         references: Sequence[Reference],
         on_sentence: OnSentence | None,
         on_draft: OnDraft | None,
-    ) -> tuple[str, Written]:
+    ) -> tuple[str, Ending]:
         """Return the text and how it ended; finished sentences are verified meanwhile."""
-        text, ending, n_verified = "", Written(), 0
+        text, ending, n_verified = "", Ending(), 0
 
         def verify_new(*, last: bool) -> None:
             nonlocal n_verified
@@ -172,18 +183,21 @@ class AskPipeline:
 
         try:
             for piece in writer.write(question, references):
-                text += piece.text
-                if piece.cut or piece.failure:
-                    ending = piece
-                if any(mark in piece.text for mark in ".!?])\n "):
-                    verify_new(last=False)
+                if isinstance(piece, ServerError):
+                    ending = Ending(failure=str(piece))
+                elif isinstance(piece, Completion):
+                    ending = Ending(cut=not piece.complete)
+                else:
+                    text += piece
+                    if any(mark in piece for mark in ".!?])\n "):
+                        verify_new(last=False)
         except KeyboardInterrupt:
-            ending = Written(cut=True, failure="the run was stopped", stopped=True)
+            ending = Ending(cut=True, failure="the run was stopped", stopped=True)
         verify_new(last=True)
         return text, ending
 
     def check(
-        self, silent: Answer, text: str, references: Sequence[Reference], ending: Written
+        self, silent: Answer, text: str, references: Sequence[Reference], ending: Ending
     ) -> Answer:
         """Verify, and repair, a written answer; `silent` is what is known without it."""
         text, references = in_order(text.strip(), references)

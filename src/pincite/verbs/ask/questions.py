@@ -49,16 +49,8 @@ _ENDINGS = frozenset(
     "ants ent ents ise ised ize ized ising izing isation ization ist ists ism um a us i is ae ia "
     "ata eutic eutics sis ses tic ue ues hood".split()
 ) | {""}
-_IRREGULAR = {
-    "women": "woman",
-    "men": "man",
-    "mice": "mouse",
-    "feet": "foot",
-    "teeth": "tooth",
-    "people": "person",
-    "lives": "life",
-    "geese": "goose",
-}
+_FORMS = "women:woman men:man mice:mouse feet:foot teeth:tooth people:person lives:life geese:goose"
+_IRREGULAR = dict(pair.split(":") for pair in _FORMS.split())
 _SHARED = 3  # minimum number of letters shared by two forms of a word
 _SHORTEST_ACRONYM = 3
 

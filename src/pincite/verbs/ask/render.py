@@ -200,23 +200,21 @@ COLUMNS = (
 def rows(report: AnswerReport) -> Iterator[list[str | int | None]]:
     """Yield the values of `COLUMNS`. A question without an answer has one row, with the reason."""
     for answer in report.answers:
+        urls = {each.number: each.document.url for each in answer.references}
         for number, checked in enumerate(answer.sentences, 1):
-            yield [answer.question, number, *_of_sentence(checked, answer), None]
+            verdicts = checked.verdicts
+            yield [
+                answer.question,
+                number,
+                checked.sentence.text,
+                ask_wording.LABELS[checked.standing],
+                ", ".join(ask_wording.numbers(checked)),
+                " | ".join(urls[v.number] for v in verdicts if v.number in urls),
+                " | ".join(v.evidence.quoted for v in verdicts if v.evidence and v.evidence.quoted),
+                "; ".join(v.why for v in verdicts if v.why),
+                "; ".join(checked.notes),
+                None,
+            ]
         if not answer.sentences:
             nothing = [None] * (len(COLUMNS) - 2)
             yield [answer.question, *nothing, answer.abstained or answer.failure]
-
-
-def _of_sentence(checked: Checked, answer: Answer) -> list[str | int | None]:
-    """Return the columns from `sentence` on; several references are separated by bars."""
-    by_number = {each.number: each.document.url for each in answer.references}
-    urls = [by_number[v.number] for v in checked.verdicts if v.number in by_number]
-    quotes = [v.evidence.quoted for v in checked.verdicts if v.evidence]
-    return [
-        checked.sentence.text,
-        ask_wording.LABELS[checked.standing],
-        ", ".join(ask_wording.numbers(checked)),
-        *(" | ".join(filter(None, texts)) for texts in (urls, quotes)),
-        "; ".join(v.why for v in checked.verdicts if v.why),
-        "; ".join(checked.notes),
-    ]

@@ -109,7 +109,10 @@ def searched(answer: Answer) -> list[tuple[str, str]]:
     read = n_of(len(where.found), "document")
     if answer.only_abstracts:
         read += f" ({ONLY_ABSTRACTS})"
-    best = "" if where.best is None else f"{signed(where.best)} (log-odds that it bears on this)"
+    best = ""
+    if where.best is not None:
+        number = f"{where.best:+.1f}".replace("-", "−")
+        best = f"{number} (log-odds that it bears on this)"
     known = [
         ("corpus", f"{n_of(where.n_documents, 'document')} (digest {where.corpus})"),
         ("mode", where.mode),
@@ -201,8 +204,3 @@ def difference(before: str, after: str) -> list[tuple[str, str]]:
         gone, added = "".join(old[i:j]), "".join(new[k:end])
         pieces += [("same", gone)] if tag == "equal" else [("gone", gone), ("new", added)]
     return [piece for piece in pieces if piece[1]]
-
-
-def signed(value: float) -> str:
-    """Format a number with its sign and one decimal."""
-    return f"{value:+.1f}".replace("-", "−")

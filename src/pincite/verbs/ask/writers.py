@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from pincite.completions import Completion, Prompt
-from pincite.errors import ServerError
+from pincite.errors import NotAsked, ServerError
 from pincite.llm.calls import CHAT_TOKENS, Calls, tokens_of
 from pincite.llm.templates import Templates
 from pincite.text.passages import passages
@@ -17,16 +17,6 @@ STEP = "answer_question"
 LEAST = 400  # minimum tokens per reference: an abstract, or two passages
 MOST_CHARS = 8  # per token of running text
 BETWEEN, GAP = "\n\n", "\n[…]\n"  # between references; in place of omitted text
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A piece of an answer, or how it ended."""
-
-    text: str = ""
-    cut: bool = False  # reached the length limit
-    failure: str = ""  # the server failed
-    stopped: bool = False  # by Ctrl-C
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +33,17 @@ class ModelWriter:
     def fingerprint(self) -> str:
         return self.calls.model(STEP).fingerprint
 
-    def write(self, question: str, references: Sequence[Reference]) -> Iterator[Written]:
-        """Stream the reply; the last item says whether it was cut or failed."""
-        prompt = self.prompt(question, references)
-        if prompt is None:
-            yield Written(
-                failure=f"ask.prompt_tokens = {self.prompt_tokens} leaves no room for a reference "
-                "beside the question and the prompt itself. Raise it, or ask in fewer words."
+    def write(
+        self, question: str, references: Sequence[Reference]
+    ) -> Iterator[str | Completion | ServerError]:
+        """Stream the reply, then the whole `Completion` or the error that ended it."""
+        if prompt := self.prompt(question, references):
+            yield from self.calls.stream(STEP, prompt)
+        else:
+            yield NotAsked(
+                f"ask.prompt_tokens = {self.prompt_tokens} leaves no room for a reference beside "
+                "the question and the prompt itself. Raise it, or ask in fewer words."
             )
-            return
-        for piece in self.calls.stream(STEP, prompt):
-            if isinstance(piece, str):
-                yield Written(piece)
-            elif isinstance(piece, ServerError):
-                yield Written(failure=str(piece))
-            elif isinstance(piece, Completion) and not piece.complete:
-                yield Written(cut=True)
 
     def prompt(self, question: str, references: Sequence[Reference]) -> Prompt | None:
         """Fill the prompt with the best references that fit; None if none does."""

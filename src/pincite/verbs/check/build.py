@@ -25,12 +25,7 @@ from pincite.text.words import looks_german
 from pincite.types import Failed
 from pincite.verbs.check import readings
 from pincite.verbs.check.confirm import FEW_REPETITIONS, ModelJudge, VerifierJudge
-from pincite.verbs.check.pipeline import (
-    CheckPipeline,
-    PassageFinder,
-    SearchedWeb,
-    WindowFinder,
-)
+from pincite.verbs.check.pipeline import CheckPipeline, PassageFinder, SearchedWeb, WindowFinder
 from pincite.verbs.check.readings import ModelInterpreter
 from pincite.verbs.check.report import Check, CheckReport, Interpretation
 from pincite.verbs.check.trace import VERSION, TraceWriter, read_replies
