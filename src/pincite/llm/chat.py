@@ -64,11 +64,7 @@ def guidance_for(kind: GuidanceKind, labels: Sequence[str]) -> Guidance | None:
 
 
 def guidance_fields(guidance: Guidance | None, dialect: str) -> dict[str, Any]:
-    """Return the request fields that make a server enforce the rule.
-
-    >>> guidance_fields(Guidance("grammar", 'root ::= "A" | "B"'), "llamacpp")
-    {'grammar': 'root ::= "A" | "B"'}
-    """
+    """Return the request fields that make a server enforce the rule."""
     if guidance is None:
         return {}
     check_guidance(guidance.kind, dialect)
@@ -111,11 +107,7 @@ def _token(token: Any, logprob: Any, top: dict[Any, Any]) -> TokenChoice:
 
 
 def visible(text: str, key: str, *, whole: bool) -> str:
-    """Return a reply, as far as it is final, without thoughts, the key and surrounding space.
-
-    >>> visible("<think>Hm.</think> A mill, ", "", whole=False), visible(" <thin", "", whole=False)
-    ('A mill,', '')
-    """
+    """Return a reply, as far as it is final, without thoughts, the key and surrounding space."""
     text = text.lstrip()
     if text.startswith(THINK):
         text = text.partition(THOUGHT)[2].lstrip()

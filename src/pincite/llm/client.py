@@ -303,9 +303,6 @@ def check_url(url: str, setting: str, variable: str) -> str:
 
     Raises:
         ConfigError: It is not an http address, or has credentials, a query or a fragment.
-
-    >>> check_url("http://localhost:8080/v1/", "chat.url", "PINCITE_CHAT_KEY")
-    'http://localhost:8080/v1'
     """
     try:
         parts = urlsplit(url)

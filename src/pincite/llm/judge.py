@@ -104,19 +104,17 @@ class WithSecondOpinion:
 
     def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
         """Return evidence for each pair, in order; raises KeyboardInterrupt if stopped."""
-        evidence = self.verifier.verify(pairs)
+        base = self.verifier.verify(pairs)
         low, high = self.band
-        unsure = [
-            n for n, e in enumerate(evidence) if self.every or low <= e.prob_supported <= high
-        ]
+        unsure = [n for n, e in enumerate(base) if self.every or low <= e.prob_supported <= high]
         tasks = [partial(self._opinion, *pairs[n]) for n in unsure]
         opinions = run_concurrently(tasks, self.at_once, self.judge.calls)
         if self.judge.calls.stopped:
             raise KeyboardInterrupt
         for n, opinion in zip(unsure, opinions, strict=True):
             if opinion:
-                evidence[n] = fused_evidence(evidence[n], opinion)
-        return evidence
+                base[n] = fused_evidence(base[n], opinion)
+        return base
 
     def _opinion(self, claim: Claim, passage: Passage) -> Opinion | Failed:
         text = f"{passage.about}\n{passage.text}" if passage.about else passage.text
@@ -161,11 +159,7 @@ def _read(reply: Completion, claim: str, sources: Sequence[str]) -> dict[str, An
 
 
 def found_in(quote: str, sources: Sequence[str]) -> str:
-    """Return the quote as in a source, ignoring white space and kinds of quotes and dashes.
-
-    >>> found_in("“was opened - in 1911”", ["It was opened – in 1911."])
-    'was opened – in 1911'
-    """
+    """Return the quote as in a source, ignoring white space and kinds of quotes and dashes."""
     words = quote.strip().strip("\"“”„«»'’‘.… ").split()
     if not _SHORTEST <= len(" ".join(words)) <= _LONGEST:
         return ""

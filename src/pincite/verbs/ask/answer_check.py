@@ -222,10 +222,9 @@ class Repairer:
             return Change(checked, "", (_SILENT, *as_written(after.detail)))
         marks = "".join(f"[{v.number}]" for v in checked.verdicts if v.number)
         proposed = f"{after.rstrip('.')} {marks}."
-        rechecked = checker.check(
-            citation_marks.cited_sentences(proposed, self.language), references
-        )
-        if all(each.standing is Standing.SUPPORTED for each in rechecked):
+        sentences = citation_marks.cited_sentences(proposed, self.language)
+        again = checker.check(sentences, references)
+        if all(each.standing is Standing.SUPPORTED for each in again):
             return Change(checked, proposed, (Note("rewritten"),))
         return Change(checked, "", (Note("references_still_silent"),))
 

@@ -199,11 +199,7 @@ class Quotable:
 
 
 def lacks(question: str, source: str) -> float:
-    """Return the share of a question's subject words that a source lacks.
-
-    >>> lacks("Does coffee cause cancer?", "Fibroblasts have an effect on cancer cells.")
-    0.5
-    """
+    """Return the share of a question's subject words that a source lacks."""
     words = set(wording.content_words(question))
     about = {_FORM.sub("", word) for word in words - _GENERAL or words}
     there = {_FORM.sub("", word) for word in wording.content_words(source)}
@@ -214,11 +210,7 @@ _FORM = re.compile(r"(?:ie|y)\Z")  # in the first six letters: "carry" and "carr
 
 
 def can_stand_alone(text: str) -> bool:
-    """Whether a sentence can be read without its context, by rules.
-
-    >>> can_stand_alone("The rate fell by 12% in the treated group."), can_stand_alone("It fell.")
-    (True, False)
-    """
+    """Whether a sentence can be read without its context, by rules."""
     words = text.split()
     if not FEWEST_WORDS <= len(words) <= MOST_WORDS or text.rstrip()[-1:] not in '.!)”"':
         return False
@@ -249,11 +241,7 @@ def depth(place: int, n_sentences: int) -> float:
 
 
 def parts(sentences: Sequence[str]) -> Iterator[Part]:
-    """Yield the part that each sentence belongs to, by section labels, else by wording.
-
-    >>> [str(part) for part in parts(["AIM: To see.", "RESULTS: It fell.", "CONCLUSION: So."])]
-    ['aim', 'other', 'conclusion']
-    """
+    """Yield the part that each sentence belongs to, by section labels, else by wording."""
     within: Part | None = None  # of the current section, once one is labelled
     for sentence in sentences:
         rest = unlabelled(sentence)
@@ -315,11 +303,7 @@ def choose(
 
 
 def repeats(one: str, other: str) -> bool:
-    """Whether two sentences say the same in nearly the same words.
-
-    >>> repeats("The rate fell by 12% in women.", "In women the rate fell by 12%.")
-    True
-    """
+    """Whether two sentences say the same in nearly the same words."""
     if wording.is_negated(one) != wording.is_negated(other):
         return False
     if {f.key for f in figures(one)} != {f.key for f in figures(other)}:

@@ -84,9 +84,8 @@ class AskPipeline:
     def _ask(
         self, question: str, on_sentence: OnSentence | None, on_draft: OnDraft | None
     ) -> Answer:
-        documents, retracted = (
-            self.finder.find(question) if re.search(r"\w", question) else ([], [])
-        )
+        has_words = re.search(r"\w", question)
+        documents, retracted = self.finder.find(question) if has_words else ([], [])
         references = numbered(documents)
         best = max((each.relevance for each in documents), default=None)
         texts = "\n".join(f"{r.document.title}\n{r.document.text}" for r in references)

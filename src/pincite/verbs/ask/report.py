@@ -184,9 +184,8 @@ def render_parts(render: Callable[[Answer], T], answer: Answer) -> T:
             else each
             for each in answer.references
         )
-        return render(
-            replace(empty, sentences=sentences, references=references, failure=fault(why))
-        )
+        parts = replace(empty, sentences=sentences, references=references)
+        return render(replace(parts, failure=fault(why)))
 
     def nothing(why: Failed) -> T:
         bare = Answer(answer.question, "", (), (), answer.by, answer.searched, failure=fault(why))

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from pincite import runtime
 from pincite.completions import Usage
@@ -16,7 +15,7 @@ from pincite.errors import ConfigError
 from pincite.judgement.confirmation import Outcome
 from pincite.library.exclusions import Exclusions, chosen_list
 from pincite.library.web_pages import web_candidates, web_pages
-from pincite.llm.calls import Calls
+from pincite.llm.calls import Calls, Record
 from pincite.llm.judge import WithSecondOpinion
 from pincite.notes import Note, as_written, texts
 from pincite.protocols import Progress, WebSearch
@@ -35,10 +34,6 @@ MAX_WORDS = 100  # of a statement: with a passage, the verifier reads some 300 w
 # Estimated size of a call: a text of 250 words with its prompt, and the mean of an analysis of a
 # few sentences and a one-letter choice.
 PROMPT_TOKENS, REPLY_TOKENS = 700, 130
-
-
-def _no_record(event: Mapping[str, Any]) -> None:
-    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +127,8 @@ def checking(
     chosen = settings.check
     with ExitStack() as stack:
         known = read_replies(trace) if trace and trace.is_file() else {}
-        record = stack.enter_context(TraceWriter(trace)).record if trace else _no_record
+        writer = stack.enter_context(TraceWriter(trace)) if trace else None
+        record: Record = writer.record if writer else lambda event: None
         stored = stack.enter_context(runtime.open_corpora(settings, corpus)) if corpus else None
         calls = second = None
         if chosen.asks_a_model:

@@ -43,7 +43,7 @@ def to_html(report: CheckReport) -> str:
     return templates.page("check.html.j2").render(
         report=report,
         checks=views(report),
-        n_readings=wording.readings(n_readings),
+        n_readings=cells.n_of(n_readings, "reading"),
         advice=wording.ADVICE,
         legend=report.legend(),
         used=cells.usage_line(report.usage),

@@ -50,7 +50,7 @@ def print_report(report: CheckReport, console: Console, limit: int = 3) -> None:
 
 def _check(check: Check, limit: int) -> list[RenderableType]:
     head = Text(cells.shortened(check.statement, STATEMENT_WIDTH), style="bold")
-    readings = check_wording.readings(len(check.results))
+    readings = cells.n_of(len(check.results), "reading")
     head.append(f"\n{readings}, found by {cells.one_line(check.interpreted_by)}", "not bold dim")
     parts: list[RenderableType] = [head]
     for result in check.results:

@@ -42,10 +42,6 @@ ADVICE = (
 )
 
 
-def readings(n: int) -> str:
-    return "1 reading" if n == 1 else f"{n or 'no'} readings"
-
-
 def legend(threshold: float, words: Language = IN_ENGLISH) -> str:
     text = words.say(
         "A degree runs from −1 (the document refutes the reading) to +1 (it confirms it). Within "
