@@ -19,10 +19,8 @@ RAW = f"https://web.archive.org/web/{TIME}id_/{PAGE}"
     "url",
     [
         f"https://web.archive.org/web/{TIME}/{PAGE}",
-        f"http://web.archive.org/web/{TIME}/{PAGE}",
         f"HTTPS://Web.Archive.org/web/{TIME}/{PAGE}".replace("Web.Archive", "web.archive"),
         f"https://web.archive.org/web/{TIME}id_/{PAGE}",
-        f"https://web.archive.org/web/{TIME}if_/{PAGE}",
         f"https://web.archive.org/web/{TIME}/http:/varde.example/a?b=1&c=2",
         f"https://web.archive.org/web/{TIME}/varde.example/a?b=1&c=2",
         f" https://web.archive.org/web/{TIME}/{PAGE} ",
@@ -105,12 +103,10 @@ def in_tokyo() -> Iterator[None]:
     ("value", "seconds"),
     [
         (" 7 ", 7),
-        ("0.5", 0.5),
         ("9" * 400, 1e9),
         ("Sun, 22 Nov 2026 12:01:00 GMT", 60),
         ("Sun, 22 Nov 2026 13:01:00 +0100", 60),
         ("Sun, 22 Nov 2026 12:01:00", 60),  # Greenwich's, whatever the machine's zone is
-        ("Sun, 22 Nov 2026 12:01:00 -0000", 60),
         ("Sun, 22 Nov 2020 12:00:00 GMT", 0),
         *(("", None), ("soon", None), ("-5", None), ("1e9", None), ("inf", None), ("٣", None)),
         ("Sun, 22 Nov 99999 12:00:00 GMT", None),

@@ -112,14 +112,9 @@ def test_a_mark_is_for_the_words_since_the_mark_before() -> None:
     assert second.own.of(second.text) == "after a year of work"
     assert [c.url for c in second.earlier] == ["http://a.example/0"]
     assert third.text == "It has two gates."
-    parted = parse_article(
-        "It has two gates;{} its church was built in 1210.{}".format(*marks), "T"
-    )
-    assert [claim.text for claim in parted.claims] == [
-        "It has two gates",
-        "its church was built in 1210.",
-    ]
-    assert [claim.own for claim in parted.claims] == [None, None]
+    source = "It has two gates;{} its church was built in 1210.{}".format(*marks)
+    claims = [(claim.text, claim.own) for claim in parse_article(source, "T").claims]
+    assert claims == [("It has two gates", None), ("its church was built in 1210.", None)]
 
 
 @pytest.mark.parametrize(
