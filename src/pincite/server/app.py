@@ -50,7 +50,7 @@ from pincite.server.routes import (
     verify,
 )
 from pincite.server.routing import csrf_checked, identifier
-from pincite.server.settings import ServerSettings, examples_of, load
+from pincite.server.settings import ServerSettings, load, read_examples
 from pincite.server.site import Site, opened
 from pincite.server.wikis import Wikis, browser_token, with_token
 from pincite.server.work import Ingested
@@ -97,7 +97,10 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
     app.state.worker = worker
     app.state.limits = limits = Limits(server)
     app.state.identify = _identify(site)
-    app.state.examples = examples_of(server)
+    app.state.examples = {
+        "check": read_examples(server.examples),
+        "ask": read_examples(server.questions),
+    }
     app.state.problem_page = rendering.problem_page
     problems.install(app, REFUSALS)
     added = (router for plugin in plugins.loaded() for router in plugin.routers)

@@ -125,9 +125,8 @@ class CorpusRegister:
     def change(self, corpus_id: str, **values: object) -> None:
         """Change the name, the description, or who can read the corpus. Raises NameTaken."""
         try:
-            with self._db.writing() as db:
-                this = corpora.c.corpus_id == corpus_id
-                db.execute(corpora.update().where(this).values(**values))
+            this = corpora.c.corpus_id == corpus_id
+            self._db.write(corpora.update().where(this).values(**values))
         except sa.exc.IntegrityError as error:
             raise NameTaken(f"There is already a corpus called {values['name']!r}.") from error
 

@@ -225,20 +225,13 @@ async def public() -> None:
     """Dependency: no login required. Asynchronous, so that `/healthz` needs no thread."""
 
 
-def identity_of(request: Request) -> Identity | None:
-    """The sender; None for an anonymous visitor."""
-    if hasattr(request.state, "identity"):  # identified before the body was read
-        known: Identity | None = request.state.identity
-        return known
-    identify: Identify = request.app.state.identify
-    identity = identify(request)
-    request.state.identity = identity
-    return identity
-
-
 def guest(request: Request) -> Identity | None:
     """Dependency: no login required; returns the sender if they are logged in."""
-    return identity_of(request)
+    if not hasattr(request.state, "identity"):  # it may have been set before the body was read
+        identify: Identify = request.app.state.identify
+        request.state.identity = identify(request)
+    identity: Identity | None = request.state.identity
+    return identity
 
 
 def anybody(request: Request) -> Identity:
@@ -246,7 +239,7 @@ def anybody(request: Request) -> Identity:
 
     Raises Problem: 401.
     """
-    identity = identity_of(request)
+    identity = guest(request)
     if identity is None:
         raise Problem(
             401,

@@ -216,21 +216,17 @@ class JobStore:
 
     def delete(self, job_ids: Sequence[str]) -> int:
         """Delete those jobs that have ended, with their files; return their number."""
-        with self._db.writing() as db:
-            ended = jobs.c.job_id.in_(job_ids) & jobs.c.status.in_(ENDED)
-            return db.execute(jobs.delete().where(ended)).rowcount
+        ended = jobs.c.job_id.in_(job_ids) & jobs.c.status.in_(ENDED)
+        return self._db.write(jobs.delete().where(ended))
 
     def delete_older(self, before: float) -> int:
         """Delete jobs that ended before a time; return their number."""
-        with self._db.writing() as db:
-            old = jobs.c.status.in_(ENDED) & (jobs.c.finished < before)
-            return db.execute(jobs.delete().where(old)).rowcount
+        old = jobs.c.status.in_(ENDED) & (jobs.c.finished < before)
+        return self._db.write(jobs.delete().where(old))
 
     def open_requests(self, kind: Kind) -> list[tuple[str, Mapping[str, Any]]]:
-        wanted = sa.select(jobs.c.job_id, jobs.c.request).where(
-            jobs.c.kind == kind, jobs.c.status.not_in(ENDED)
-        )
-        return [(row[0], row[1]) for row in self._db.rows(wanted)]
+        wanted = sa.select(jobs.c.job_id, jobs.c.request).where(jobs.c.kind == kind)
+        return [(*row,) for row in self._db.rows(wanted.where(jobs.c.status.not_in(ENDED)))]
 
     def upload_sizes(self, owner: str | None = None) -> dict[str, int]:
         """Bytes of each upload with sources of articles, by upload id; None as `owner` means all.
@@ -441,9 +437,7 @@ class ShareLinks:
         """Create a link; return it and its token, which is not stored."""
         token, at = secrets.token_urlsafe(32), now()
         link = ShareLink(new_id(), job_id, at, at + days * 86_400)
-        with self._db.writing() as db:
-            row = {field: getattr(link, field) for field in ShareLink.__slots__}
-            db.execute(share_links.insert().values(**row, token_hash=hash_of(token)))
+        self._db.write(share_links.insert().values(**asdict(link), token_hash=hash_of(token)))
         return link, token
 
     def job_of(self, token: str) -> str | None:

@@ -31,7 +31,7 @@ from pincite.settings import schema
 SECONDS = 10.0  # for each request to a provider
 ATTEMPT_SECONDS = 600.0  # for a user to log in at the provider
 AGENT = "pincite (https://pypi.org/project/pincite/)"
-Kind = Literal["mediawiki", "oidc", "oauth2"]
+Kind = Literal["mediawiki", "oidc"]
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -51,7 +51,7 @@ class Provider:
     authorize_url: str = ""
     token_url: str = ""
     profile_url: str = ""
-    scope: str = ""
+    scope: str = "openid profile"  # not for mediawiki
     subject: str = "sub"  # profile field with a permanent id
     username: str = ""  # profile field with the user's name
     role: str = ""  # of new accounts; if empty, only linked logins are accepted
@@ -137,7 +137,7 @@ def _client(provider: Provider, callback: str) -> OAuth2Client:
         client_id=provider.client_id,
         client_secret=provider.client_secret or None,
         token_endpoint_auth_method="client_secret_post" if provider.client_secret else "none",
-        scope=provider.scope or ("openid profile" if provider.kind == "oidc" else None),
+        scope=provider.scope if provider.kind == "oidc" else None,
         redirect_uri=callback,
         code_challenge_method="S256",
         timeout=SECONDS,
@@ -161,11 +161,10 @@ def _provider(name: str, values: object, path: Path) -> Provider:
         safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
         if not (safe and parts.hostname):
             raise ConfigError(f"{place}: {url!r} is not an https:// address.")
-    if provider.role and provider.role not in [role.value for role in Role]:
-        expected = ", ".join(role.value for role in Role if role is not Role.ADMIN)
+    roles = [role.value for role in Role if role is not Role.ADMIN]
+    if provider.role not in ("", *roles):
+        expected = ", ".join(roles)
         raise ConfigError(f"{place}: role is {provider.role!r}; expected one of {expected}.")
-    if provider.role == Role.ADMIN.value:
-        raise ConfigError(f"{place}: new accounts cannot be admins. Expected another role.")
     return provider
 
 

@@ -97,14 +97,6 @@ class ServerSettings:
                 'may do everything. Use 127.0.0.1, or set server.mode = "server".'
             )
 
-        self._check_address()
-        for origin in self.wikis:
-            if not _ORIGIN.fullmatch(origin):
-                raise ConfigError(
-                    f'server.wikis has {origin!r}; expected an origin: "https://en.wikipedia.org".'
-                )
-
-    def _check_address(self) -> None:
         parts = urlsplit(self.address)
         plain = not (parts.path.strip("/") or parts.query or parts.fragment or parts.username)
         if self.address and not (parts.scheme in ("http", "https") and parts.hostname and plain):
@@ -115,6 +107,11 @@ class ServerSettings:
             raise ConfigError(
                 "server.oauth needs server.address, where providers send users back to."
             )
+        for origin in self.wikis:
+            if not _ORIGIN.fullmatch(origin):
+                raise ConfigError(
+                    f'server.wikis has {origin!r}; expected an origin: "https://en.wikipedia.org".'
+                )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -143,35 +140,21 @@ def load(options: Mapping[str, object], config: Path | None = None) -> ServerSet
 
 
 MAX_TEXT = 100_000  # characters
-MOST_EXAMPLES = 12
+MAX_EXAMPLES = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Examples:
-    """Example texts for the forms, instead of the demo's."""
+def read_examples(path: str) -> tuple[str, ...]:
+    """The example texts in a file that the settings name, one per line; none without a file.
 
-    statements: tuple[str, ...] = ()
-    questions: tuple[str, ...] = ()
-
-
-def examples_of(settings: ServerSettings) -> Examples:
-    """The examples in the files that the settings name.
-
-    Raises ConfigError: a file cannot be read as text, or is too long.
+    Raises ConfigError: the file cannot be read as text, or is too long.
     """
-    return Examples(_lines("examples", settings.examples), _lines("questions", settings.questions))
-
-
-def _lines(name: str, path: str) -> tuple[str, ...]:
     if not path:
         return ()
     try:
         text = Path(path).expanduser().read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"server.{name}: {path} cannot be read as text: {error}.") from error
+        raise ConfigError(f"{path} cannot be read as text: {error}.") from error
     if not 0 < len(text) <= MAX_TEXT:
-        raise ConfigError(
-            f"server.{name}: {path} has {len(text):,} characters; expected 1 to {MAX_TEXT:,}."
-        )
+        raise ConfigError(f"{path} has {len(text):,} characters; expected 1 to {MAX_TEXT:,}.")
     lines = (" ".join(line.split()) for line in text.splitlines())
-    return tuple(line for line in lines if line and not line.startswith("#"))[:MOST_EXAMPLES]
+    return tuple(line for line in lines if line and not line.startswith("#"))[:MAX_EXAMPLES]

@@ -12,14 +12,7 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-metadata = sa.MetaData(
-    naming_convention={
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "fk": "fk_%(table_name)s_%(column_0_name)s",
-        "pk": "pk_%(table_name)s",
-    }
-)
+metadata = sa.MetaData()
 ID = sa.String(22)
 HASH = sa.String(64)  # SHA-256 in hexadecimal
 OWNER = sa.String(22)  # an account's id, or "local" in local mode

@@ -7,9 +7,8 @@ holds, and where they have an account a keyed hash of it, whose key is thrown aw
 import sqlalchemy as sa
 
 from pincite.server.tables import HASH, ID, OWNER
-from pincite.server.tables import metadata as of_the_server
 
-metadata = sa.MetaData(naming_convention=of_the_server.naming_convention)
+metadata = sa.MetaData()
 SECRET = {"secret": True}  # left out of the export of an account
 
 studies = sa.Table(

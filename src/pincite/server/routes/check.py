@@ -107,8 +107,7 @@ def form_page(
     readable = (entry for entry in site.corpora.listed() if who.may_read(entry))
     filled = [entry for entry in readable if not site.corpora.is_empty(entry)]
     corpora = sorted(filled, key=lambda entry: entry.corpus_id not in corpora_in(default))
-    own = request.app.state.examples
-    if corpora and (texts := own.statements if kind == "check" else own.questions):
+    if corpora and (texts := request.app.state.examples[kind]):
         examples = demo.Examples(corpora[0].corpus_id, [*texts])
     values: dict[str, Any] = {
         "given": forms.settings_of(last, kind),
