@@ -243,7 +243,7 @@ def citation(**known: str) -> Citation:
 def attached(folder: Path, ref: str, data: bytes, pages: str = "", name: str = "b.pdf") -> OwnCopy:
     path = folder / name
     path.write_bytes(data)
-    printed = private_copies.printed_pages(pages) if pages else None
+    printed = private_copies.parse_pages(pages) if pages else None
     kept = attach(OwnCopies(folder / "own"), private_copies.named(ref), path, printed)
     assert isinstance(kept, OwnCopy), kept
     return kept
@@ -393,7 +393,7 @@ def test_the_wrong_number_of_pages(tmp_path: Path) -> None:
         attached(tmp_path, ISBN, book(), "120-135")
     for text in ("", "135-120", "x", "1-2-3"):
         with pytest.raises(InputError, match="expected numbers"):
-            private_copies.printed_pages(text)
+            private_copies.parse_pages(text)
 
 
 def test_chapters_of_one_book(tmp_path: Path) -> None:

@@ -15,16 +15,16 @@ from pincite.server.accounts import (
     MAX_KEY,
     AccountExists,
     LastAdmin,
-    checked,
     forget,
-    key_of,
+    name_key,
+    valid_name,
 )
 from pincite.server.corpora import Shared
 from pincite.server.database import Database
 from pincite.server.identity import Role
 from pincite.server.jobs import JobStore, ShareLinks, Status
 from pincite.server.settings import ServerSettings
-from pincite.server.site import Site, people_of
+from pincite.server.site import Site, open_people
 from pincite.server.tables import Kind, metadata
 
 MakeSite = Callable[..., Site]
@@ -54,15 +54,15 @@ def where(account: Somebody) -> str:
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_names_that_nobody_could_read_or_type_are_none(site: Site, name: str) -> None:
     with pytest.raises(ConfigError):
-        checked(name)
+        valid_name(name)
 
 
 @pytest.mark.parametrize("name", READABLE)
 def test_names_of_all_kinds_are_kept_as_they_are(site: Site, name: str) -> None:
     account = site.people.accounts.add(name, Role.READER, PASSWORD)
     assert site.people.accounts.named(name) == account
-    assert account.name == checked(name)
-    assert len(key_of(name)) <= MAX_KEY
+    assert account.name == valid_name(name)
+    assert len(name_key(name)) <= MAX_KEY
     assert site.people.accounts.log_in(name, PASSWORD)
 
 
@@ -101,7 +101,7 @@ def test_accounts_are_listed_in_pages(site: Site, admin: Somebody) -> None:
     for n in range(7):
         site.people.accounts.add(f"reader {n}", Role.READER)
     first = site.people.accounts.listed(5)
-    rest = site.people.accounts.listed(9, (key_of(first[-1].name),))
+    rest = site.people.accounts.listed(9, (name_key(first[-1].name),))
     names = [each.name for each in [*first, *rest]]
     assert names == [*(f"reader {n}" for n in range(7)), "the admin"]
 
@@ -165,7 +165,7 @@ def test_share_links_expire_and_go_with_their_job(database: Database) -> None:
     _, short = links.add(job.job_id, 1e-9)
     assert links.job_of(short) is None
     assert links.of(job.job_id) == []
-    people_of(database, ServerSettings()).forget_old()
+    open_people(database, ServerSettings()).forget_old()
     with database.reading() as db:
         assert db.execute(sa.select(tables.share_links)).all() == []
     _, long = links.add(job.job_id, 1)

@@ -25,7 +25,7 @@ from pincite.library.private_copies import OwnCopies
 from pincite.server.backup import MANIFEST, DamagedArchive, InUse, backup, inspect, restore, using
 from pincite.server.database import VERSION
 from pincite.server.jobs import Status
-from pincite.server.operation import examined
+from pincite.server.operation import examine
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site, opened
 from pincite.server.tables import jobs
@@ -80,7 +80,7 @@ def test_everything_comes_back(settings: ServerSettings, tmp_path: Path) -> None
         assert entry
         assert entry.address == target.folder / "corpora" / corpus_id
         assert (entry.address / "g1" / "documents").read_bytes() == bytes(range(256)) * 100
-    assert all(part.well for part in examined(target)), list(examined(target))
+    assert all(part.well for part in examine(target)), list(examine(target))
 
 
 @pytest.mark.xdist_group("postgresql")
@@ -214,7 +214,7 @@ def test_a_corpus_that_is_being_written_is_not_copied_half(tmp_path: Path) -> No
 
 def test_what_is_not_well_is_said(settings: ServerSettings) -> None:
     _, corpus_id = fill(settings)
-    assert [part.well for part in examined(settings)] == [True] * 4
+    assert [part.well for part in examine(settings)] == [True] * 4
     with open_site(settings) as site:
         job = site.jobs.submit("local", "verify", "t", {"text": "x"})
         site.jobs.take("w")
@@ -222,16 +222,16 @@ def test_what_is_not_well_is_said(settings: ServerSettings) -> None:
             connection.execute(sa.update(jobs).where(jobs.c.job_id == job.job_id).values(lease=1.0))
         site.corpora.add("local", "Linked", address=settings.folder / "gone")
     shutil.rmtree(settings.folder / "corpora" / corpus_id)
-    told = {part.name: part.what for part in examined(settings)}
+    told = {part.name: part.what for part in examine(settings)}
     assert told["corpora"] == (
         f"server.corpora: Linked: there is no corpus at {settings.folder / 'gone'}"
     )
-    wrong = {part.name: part.what for part in examined(settings) if not part.well}
+    wrong = {part.name: part.what for part in examine(settings) if not part.well}
     assert set(wrong) == {"corpora", "jobs"}
     assert wrong["jobs"].startswith("1 running, 1 done, ")
     with open_site(settings) as site, site.database.writing() as connection:
         connection.execute(sa.text("UPDATE pincite_version SET version = 9999"))
-    (part,) = [part for part in examined(settings) if not part.well]
+    (part,) = [part for part in examine(settings) if not part.well]
     assert part.name == "database"
 
 
@@ -268,7 +268,7 @@ def test_own_copies_come_back_whole(tmp_path: Path) -> None:
     restore(settings, file, replace=True)
     assert [shelf.read(copy) for copy in shelf.all()] == data
     assert shelf.folder.stat().st_mode & 0o777 == 0o700
-    assert all(part.well for part in examined(settings)), list(examined(settings))
+    assert all(part.well for part in examine(settings)), list(examine(settings))
 
 
 def test_a_shelf_is_not_copied_half_changed(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from pincite.library.private_copies import (
     attach,
     named,
 )
-from pincite.server.identity import May, Role
+from pincite.server.identity import Permission, Role
 from pincite.server.site import Site
 from pincite.server.tables import accounts, feedback
 from pincite.settings import Settings
@@ -220,12 +220,12 @@ def test_who_may(site: Site, ada: Somebody) -> None:
     job_id = checked(ada.client, site)
     book, *_ = cited(ada.client, job_id)
     file = ("a.txt", BOOK.encode())
-    for may, wanted in (([May.READ], 403), ([May.READ, May.RUN], 201)):
+    for may, wanted in (([Permission.READ], 403), ([Permission.READ, Permission.RUN], 201)):
         key = program(site, ada.account, may)
         reply = hand_in(key, job_id, book, file)
         assert reply.status_code == wanted, reply.text
     (copy,) = key.get("/api/v1/copies").json()["copies"]
-    reading = program(site, ada.account, [May.READ])
+    reading = program(site, ada.account, [Permission.READ])
     assert reading.delete(f"/api/v1/copies/{copy['sha256']}").status_code == 403
     # A form of another session is refused, with a file in it or without.
     del ada.client.headers["X-CSRF-Token"]

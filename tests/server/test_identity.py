@@ -12,7 +12,7 @@ from server.people_of_tests import ORIGIN, PASSWORD, SERVER, browser, log_in, pr
 
 from pincite.server import tables
 from pincite.server.accounts import __file__
-from pincite.server.identity import May, Role
+from pincite.server.identity import Permission, Role
 from pincite.server.site import Site
 from pincite.server.tables import accounts, api_keys, sessions
 
@@ -154,7 +154,7 @@ def test_a_new_password_logs_out_everywhere_else_and_revokes_keys(site: Site) ->
     ada = somebody(site, Role.EDITOR)
     elsewhere = browser(site)
     log_in(elsewhere, ada.account.name)
-    script = program(site, ada.account, [May.READ])
+    script = program(site, ada.account, [Permission.READ])
     wrong = ada.client.post("/api/v1/me/password", json={"old": "wrong!", "new": "a new password"})
     assert wrong.status_code == 403
     reply = ada.client.post("/api/v1/me/password", json={"old": PASSWORD, "new": "a new password"})
@@ -232,7 +232,9 @@ def test_who_logs_in_with_a_cookie_that_ended_needs_no_token(site: Site) -> None
 
 def test_a_key_needs_no_token_and_a_wrong_one_is_not_helped_by_a_cookie(site: Site) -> None:
     ada = somebody(site, Role.EDITOR)
-    assert program(site, ada.account, [May.RUN]).post("/api/v1/verify", json=EXAMPLE).is_success
+    assert (
+        program(site, ada.account, [Permission.RUN]).post("/api/v1/verify", json=EXAMPLE).is_success
+    )
     for wrong in ("Bearer pincite_wrong", "Bearer", "Basic YTpi", ""):
         reply = ada.client.get("/api/v1/me", headers={"Authorization": wrong})
         assert reply.status_code == 401, wrong
@@ -261,7 +263,7 @@ def test_a_key_allows_nothing_beyond_its_owners_role(site: Site) -> None:
 
 def test_a_key_loses_what_its_owner_loses(site: Site) -> None:
     ada = somebody(site, Role.EDITOR)
-    script = program(site, ada.account, [May.RUN, May.READ])
+    script = program(site, ada.account, [Permission.RUN, Permission.READ])
     assert script.post("/api/v1/verify", json=EXAMPLE).status_code == 202
     site.people.accounts.change(ada.account.account_id, role=Role.READER)
     assert script.post("/api/v1/verify", json=EXAMPLE).status_code == 403
@@ -270,7 +272,7 @@ def test_a_key_loses_what_its_owner_loses(site: Site) -> None:
 
 def test_keys_expire_and_can_be_revoked(site: Site, clock: Callable[[float], None]) -> None:
     ada = somebody(site, Role.EDITOR)
-    first, second = (program(site, ada.account, [May.READ]) for _ in range(2))
+    first, second = (program(site, ada.account, [Permission.READ]) for _ in range(2))
     one, other = ada.client.get("/api/v1/me/keys").json()["keys"]
     assert ada.client.delete(f"/api/v1/me/keys/{one['key_id']}").status_code == 204
     assert ada.client.delete(f"/api/v1/me/keys/{one['key_id']}").status_code == 404

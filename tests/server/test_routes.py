@@ -20,7 +20,7 @@ from pincite.library.feedback import Opinion
 from pincite.server import identity
 from pincite.server.app import create_app
 from pincite.server.corpora import Shared
-from pincite.server.identity import May, Role, allowed, csrf_of
+from pincite.server.identity import Permission, Role, allowed, csrf_of
 from pincite.server.middleware import SAFE
 from pincite.server.routing import cookie_name
 from pincite.server.site import Site
@@ -105,7 +105,7 @@ def ids(site: Site) -> dict[str, str]:
 def things(site: Site, owner: str) -> dict[str, str]:
     job = site.jobs.submit(owner, "verify", "t", {"example": "article"})
     link, _ = site.people.links.add(job.job_id, 1)
-    key, _ = site.people.keys.add(owner, "k", [May.READ], 1)
+    key, _ = site.people.keys.add(owner, "k", [Permission.READ], 1)
     site.people.sessions.begin(owner)
     corpus = site.corpora.add(owner, "c", shared=Shared.PRIVATE)
     opinion = Opinion(**{field.name: "{}" for field in fields(Opinion)})
@@ -140,11 +140,11 @@ def anew(site: Site, app: Any) -> Iterator[tuple[str, set[str], TestClient]]:
         token = site.people.sessions.begin(account.account_id)
         client.cookies.set(cookie_name(site.server), token, domain="pincite.example.org")
         client.headers["X-CSRF-Token"] = csrf_of(token)
-        yield role.value, {"public", "anybody", "in_person", *allowed(role)}, client
+        yield role.value, {"public", "any_user", "session_user", *allowed(role)}, client
         if role is Role.ADMIN:
             for may in sorted(allowed(role)):
                 key = program(site, account, [may], app)
-                yield f"key for {may}", {"public", "anybody", may}, key
+                yield f"key for {may}", {"public", "any_user", may}, key
 
 
 def refusal(reply: Any) -> str:
@@ -160,7 +160,7 @@ def expected(entry: Entry, name: str, may: set[str]) -> str:
         return ""
     if name == "nobody":
         return "not_logged_in"
-    return "not_by_key" if entry.declared == "in_person" else "not_allowed"
+    return "not_by_key" if entry.declared == "session_user" else "not_allowed"
 
 
 def test_every_route_refuses_whom_it_declares_to_refuse(
@@ -191,7 +191,7 @@ def test_what_is_somebody_elses_is_not_there(
         if not mine or entry.declared == "public":
             continue
         for name, may, client in callers(site, app, portal):
-            if entry.declared not in may or May.ADMIN.value in may:
+            if entry.declared not in may or Permission.ADMIN.value in may:
                 continue
             tried += 1
             there = entry.at(ids | dict.fromkeys(OPEN, "x"))
@@ -219,7 +219,7 @@ def test_lists_show_ones_own_only(site: Site, ids: dict[str, str], portal: Block
         for entry in table(app):
             if entry.method != "GET" or entry.parameters or entry.declared not in may:
                 continue
-            if May.ADMIN.value in may:
+            if Permission.ADMIN.value in may:
                 continue
             text = client.get(entry.path).text
             assert not [each for each in ids.values() if each in text and len(each) > 20], entry

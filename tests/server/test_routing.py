@@ -17,7 +17,7 @@ from server.people_of_tests import SERVER, browser, program
 
 from pincite.server import app as serving
 from pincite.server import routing
-from pincite.server.identity import May, Role
+from pincite.server.identity import Permission, Role
 from pincite.server.problems import Problem
 from pincite.server.routing import MAX_DEPTH, MAX_ITEMS, check_json
 from pincite.server.site import Site
@@ -78,7 +78,7 @@ def site(make_site: Callable[..., Site]) -> Site:
 @pytest.fixture
 def key(site: Site) -> tuple[bytes, bytes]:
     account = site.people.accounts.add("Ada", Role.EDITOR, "correct horse battery")
-    _, text = site.people.keys.add(account.account_id, "test", [May.READ, May.RUN], 1)
+    _, text = site.people.keys.add(account.account_id, "test", [Permission.READ, Permission.RUN], 1)
     return (b"authorization", f"Bearer {text}".encode())
 
 
@@ -239,5 +239,5 @@ def test_links_of_a_disabled_account_open_nothing(site: Site) -> None:
 
 def test_health_is_answered_to_everybody(site: Site) -> None:
     account = site.people.accounts.add("Ada", Role.READER)
-    for client in (browser(site), program(site, account, [May.READ])):
+    for client in (browser(site), program(site, account, [Permission.READ])):
         assert client.get("/healthz").json() == {"status": "ok"}

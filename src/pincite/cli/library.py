@@ -125,7 +125,7 @@ def attach(ref: str, file: Path, pages: str | None, **given: Any) -> None:
     from pincite.verbs.verify.wording import STEPS
 
     source, copies = _source(ref, **given)
-    printed = private_copies.printed_pages(pages) if pages else None
+    printed = private_copies.parse_pages(pages) if pages else None
     kept = private_copies.attach(copies, source, file, printed)
     if isinstance(kept, Unchecked):
         why = one_line(kept.detail) or REASONS[kept.reason]

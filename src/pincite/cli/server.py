@@ -143,13 +143,13 @@ def restore(file: Path, data: str | None, config: Path | None, force: bool) -> N
 def check(data: str | None, config: Path | None, file: Path | None) -> None:
     """Check database, corpora, queue and disk space. Exit code 1: there is a problem."""
     from pincite.server import backup as copies
-    from pincite.server.operation import examined
+    from pincite.server.operation import examine
 
     if file:
         found = copies.inspect(file)
         options.say(f"{file}: {found.n_files:,} files, all intact.")
         return
-    parts = list(examined(load({"data": data}, config)))
+    parts = list(examine(load({"data": data}, config)))
     for part in parts:
         click.echo(f"{'ok' if part.well else 'FAULT':<6}{part.name:<10}{part.what}")
     if not all(part.well for part in parts):
@@ -215,7 +215,7 @@ def set_account(
 @_of_server("data")
 def listed(**places: Any) -> None:
     """Print all accounts: name, role, last login."""
-    from pincite.server.accounts import key_of
+    from pincite.server.accounts import name_key
 
     with _people(**places) as people:
         found = people.accounts.listed(PORTION)
@@ -225,13 +225,13 @@ def listed(**places: Any) -> None:
                 seen = datetime.fromtimestamp(last, UTC).date().isoformat() if last else "never"
                 row = account.name, account.role.value, seen, "disabled" * account.disabled
                 click.echo("\t".join(row))
-            found = people.accounts.listed(PORTION, (key_of(found[-1].name),))
+            found = people.accounts.listed(PORTION, (name_key(found[-1].name),))
 
 
 @contextmanager
 def _people(config: Path | None, data: str | None) -> Iterator["People"]:
     from pincite.server.database import Database
-    from pincite.server.site import people_of
+    from pincite.server.site import open_people
 
     settings = load({"data": data}, config)
     if settings.mode == "local":
@@ -239,7 +239,7 @@ def _people(config: Path | None, data: str | None) -> Iterator["People"]:
     database = Database(settings.database_url)
     try:
         database.create_tables()
-        yield people_of(database, settings)
+        yield open_people(database, settings)
     finally:
         database.close()
 

@@ -60,7 +60,7 @@ class Named(NamedTuple):
     keys: tuple[str, ...]
 
 
-def keys_of(citation: Citation) -> tuple[str, ...]:
+def citation_keys(citation: Citation) -> tuple[str, ...]:
     """Return the keys of a citation's source, most reliable first."""
     keys = []
     if doi := doi_of(citation.doi or ""):
@@ -100,7 +100,7 @@ def named(ref: str) -> Named:
 
 def of_citation(citation: Citation, place: str) -> Named:
     """Return the source of a citation in `place`. Raises InputError: The citation has no key."""
-    keys = keys_of(citation)
+    keys = citation_keys(citation)
     what = one_line(citation.title or citation.text or citation.url or "")
     if not keys:
         raise InputError(
@@ -351,10 +351,10 @@ class OwnSources:
 
     def __call__(self, citation: Citation) -> Document | Unchecked | None:
         """Return the copy of a citation's source, or why it is unreadable; None if it has none."""
-        found = self.copies.of(keys_of(citation))
+        found = self.copies.of(citation_keys(citation))
         if not found:
             return None
-        chosen = chosen_by_pages(found, citation.pages or "")
+        chosen = choose_by_pages(found, citation.pages or "")
         if not chosen:
             had = ", ".join(f"{c.pages[0]}–{c.pages[1]}" for c in found if c.pages)
             detail = f"your copy has pages {had}; the citation names {citation.pages}"
@@ -436,7 +436,7 @@ def read_copy(
     return replace(found, meta={**found.meta, LABELS: json.dumps(labels)}) if labels else found
 
 
-def printed_pages(text: str) -> tuple[int, int]:
+def parse_pages(text: str) -> tuple[int, int]:
     """Parse `120-135`, or `120` alone. Raises InputError: It is neither."""
     match = _PAGES.match(text.strip())
     first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
@@ -445,7 +445,7 @@ def printed_pages(text: str) -> tuple[int, int]:
     return first, last
 
 
-def chosen_by_pages(copies: Sequence[OwnCopy], cited: str) -> list[OwnCopy]:
+def choose_by_pages(copies: Sequence[OwnCopy], cited: str) -> list[OwnCopy]:
     """Return the copies with a cited page, or else those without known pages."""
     wanted = [pages for pages in cited_pages(cited) if isinstance(pages, PageRange)]
     if not wanted:

@@ -46,16 +46,16 @@ _SLOTS = threading.BoundedSemaphore(AT_ONCE)
 # ── Names and passwords ──────────────────────────────────────────────────────────────────────────
 
 
-def key_of(name: str) -> str:
+def name_key(name: str) -> str:
     """The key under which names are unique: it ignores case and letter width.
 
-    >>> key_of("Ａda")
+    >>> name_key("Ａda")
     'ada'
     """
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
-def checked(name: str) -> str:
+def valid_name(name: str) -> str:
     """Validate a name and return it in composed form (NFC).
 
     Raises ConfigError: it is too long or contains invisible characters.
@@ -65,7 +65,7 @@ def checked(name: str) -> str:
         not composed.isprintable()  # also excludes characters that change the text direction
         or " ".join(composed.split()) != composed
         or not 1 <= len(composed) <= MAX_NAME
-        or not 1 <= len(key_of(composed).strip()) <= MAX_KEY
+        or not 1 <= len(name_key(composed).strip()) <= MAX_KEY
     ):
         raise ConfigError(
             f"{name!a} is not a valid name. Expected 1 to {MAX_NAME} visible characters, with "
@@ -76,7 +76,7 @@ def checked(name: str) -> str:
 
 def _of_request(name: str) -> str:
     try:
-        return checked(name)
+        return valid_name(name)
     except ConfigError as error:
         raise ValueError(str(error)) from error
 
@@ -84,7 +84,7 @@ def _of_request(name: str) -> str:
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME), AfterValidator(_of_request)]
 
 
-def hashed(password: str, name: str = "") -> str:
+def hash_password(password: str, name: str = "") -> str:
     """Hash a password.
 
     Raises ConfigError: it is too short or too long, or equals the account's `name`.
@@ -97,7 +97,7 @@ def hashed(password: str, name: str = "") -> str:
         return _HASHER.hash(_bytes(password))
 
 
-def matches(kept: str | None, password: str) -> bool:
+def verify_password(kept: str | None, password: str) -> bool:
     """Check a password; takes the same time if the account has none."""
     with _SLOTS:
         try:
@@ -172,8 +172,8 @@ class Accounts:
             ConfigError: the name or the password is not valid.
             AccountExists
         """
-        name = checked(name)
-        kept = hashed(password, name) if password is not None else None
+        name = valid_name(name)
+        kept = hash_password(password, name) if password is not None else None
         try:
             with self._db.writing() as db:
                 return _added(db, new_id(), name, role, password=kept)
@@ -186,10 +186,10 @@ class Accounts:
 
     def named(self, name: str) -> Account | None:
         with self._db.reading() as db:
-            return _first(db, accounts.c.name_key == key_of(name))
+            return _first(db, accounts.c.name_key == name_key(name))
 
     def listed(self, limit: int, after: tuple[str] | None = None) -> list[Account]:
-        """List at most `limit` accounts by name; `after` is the `key_of` the last name seen."""
+        """List at most `limit` accounts by name; `after` is the `name_key` the last name seen."""
         wanted = sa.select(*_SHOWN).order_by(accounts.c.name_key).limit(limit)
         if after:
             wanted = wanted.where(accounts.c.name_key > after[0])
@@ -197,13 +197,13 @@ class Accounts:
 
     def log_in(self, name: str, password: str) -> Account | None:
         """Log in: return the enabled account with this name and password, or None."""
-        named = accounts.c.name_key == key_of(name)
+        named = accounts.c.name_key == name_key(name)
         wanted = sa.select(accounts.c.account_id, accounts.c.password).where(named)
         account_id, kept = self._db.first(wanted) or ("", None)
-        if not matches(kept, password):
+        if not verify_password(kept, password):
             return None
         assert kept
-        again = hashed(password) if _HASHER.check_needs_rehash(kept) else kept
+        again = hash_password(password) if _HASHER.check_needs_rehash(kept) else kept
         with self._db.writing() as db:
             this = (accounts.c.account_id == account_id) & (accounts.c.password == kept)
             enabled = this & accounts.c.disabled.is_(False)
@@ -238,7 +238,7 @@ class Accounts:
         if disabled is not None:
             values["disabled"] = disabled
         if password is not None:
-            values["password"] = hashed(password, account.name)
+            values["password"] = hash_password(password, account.name)
         with self._db.writing() as db:
             if disabled or (role is not None and role is not Role.ADMIN):
                 _spare_last_admin(db, account_id)
@@ -324,11 +324,11 @@ def _link(db: sa.Connection, provider: str, subject: str, account_id: str, name:
 
 def _free_name(db: sa.Connection, name: str, provider: str, account_id: str) -> str:
     try:
-        wanted = checked(" ".join(name.split())[: MAX_NAME - 40])
+        wanted = valid_name(" ".join(name.split())[: MAX_NAME - 40])
     except ConfigError:
         wanted = "user"
     for chosen in (wanted, f"{wanted} ({provider})"):
-        if _first(db, accounts.c.name_key == key_of(chosen)) is None:
+        if _first(db, accounts.c.name_key == name_key(chosen)) is None:
             return chosen
     return f"{wanted} {account_id[:8]}"
 
@@ -336,7 +336,12 @@ def _free_name(db: sa.Connection, name: str, provider: str, account_id: str) -> 
 def _added(
     db: sa.Connection, account_id: str, name: str, role: Role, **more: str | float | None
 ) -> Account:
-    values = {"account_id": account_id, "name": name, "name_key": key_of(name), "role": role.value}
+    values = {
+        "account_id": account_id,
+        "name": name,
+        "name_key": name_key(name),
+        "role": role.value,
+    }
     db.execute(accounts.insert().values(**values, disabled=False, created=now(), **more))
     found = _first(db, accounts.c.account_id == account_id)
     assert found

@@ -25,7 +25,7 @@ from pathlib import Path, PurePosixPath
 from pincite.corpus.durable import WriterLock
 from pincite.errors import ConfigError, InputError, PinciteError
 from pincite.library.private_copies import INDEX, OF_ACCOUNTS, OwnCopies
-from pincite.server.database import VERSION, Database, DatabaseError, made_folder
+from pincite.server.database import VERSION, Database, DatabaseError, create_folder
 from pincite.server.settings import ServerSettings
 from pincite.server.tables import now
 
@@ -122,7 +122,7 @@ def restore(settings: ServerSettings, path: Path, *, replace: bool = False) -> C
         InUse: a server or worker is running.
         ConfigError: the backup has an SQLite database and the server uses another, or vice versa.
     """
-    folder = made_folder(settings.folder)
+    folder = create_folder(settings.folder)
     database = Database(settings.database_url)
     with (
         closing(database),
@@ -236,7 +236,7 @@ def _unpack(path: Path, folder: Path) -> Contents:
 
 @contextmanager
 def _locked(folder: Path, how: int, refusal: str) -> Iterator[None]:
-    handle = os.open(made_folder(folder) / IN_USE, os.O_RDWR | os.O_CREAT, 0o600)
+    handle = os.open(create_folder(folder) / IN_USE, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:
             fcntl.flock(handle, how | fcntl.LOCK_NB)

@@ -209,7 +209,7 @@ def fault(entry: CorpusEntry) -> str:
     return "" if found else f"{SETTING}: {entry.name}: there is no corpus at {entry.address}"
 
 
-def without_places(error: Exception, places: Iterable[Address], instead: str = "The corpus") -> str:
+def hide_places(error: Exception, places: Iterable[Address], instead: str = "The corpus") -> str:
     """An error message for users that does not reveal where corpora are stored.
 
     An engine's message may name a server in any form, so it is only logged. So is the message about
@@ -321,7 +321,7 @@ class CorpusPool:
             return Opened(engines.open(address, self._encoder), "")
         except StaleCorpus as error:
             is_remote = isinstance(address, str)
-            why = _OTHER if is_remote else without_places(error, [address], "It")
+            why = _OTHER if is_remote else hide_places(error, [address], "It")
         except MissingModel as error:
             why = str(error)
         return Opened(engines.open(address, None), why)

@@ -56,7 +56,7 @@ class Database:
         self.is_sqlite = kind == "sqlite"
         if self.is_sqlite:
             if self.url.database:
-                made_folder(Path(self.url.database).parent)
+                create_folder(Path(self.url.database).parent)
             self._engine = sa.create_engine(self.url)
             sa.event.listen(self._engine, "connect", _set_up)
             sa.event.listen(self._engine, "begin", _begin)
@@ -165,7 +165,7 @@ class Database:
             raise DatabaseError(f"{self.shown}: {getattr(error, 'orig', error)}") from error
 
 
-def made_folder(folder: Path) -> Path:
+def create_folder(folder: Path) -> Path:
     """Create the data folder or a folder inside it, unless it exists.
 
     Raises ConfigError: it is a file, or cannot be created.

@@ -23,7 +23,7 @@ from pincite.server import plugins
 from pincite.server.corpora import CorpusEntry, Shared
 from pincite.server.database import Database
 from pincite.server.problems import Problem, not_found
-from pincite.server.tables import accounts, api_keys, hash_of, new_id, now, sessions
+from pincite.server.tables import accounts, api_keys, hash_secret, new_id, now, sessions
 
 LOCAL = "local"  # owner of everything in local mode
 KEY_MARK = "pincite_"  # prefix of keys, so that scanners for leaked secrets find them
@@ -31,7 +31,7 @@ SEEN_SECONDS = 60.0  # precision of the time of last use, because each update is
 DAY, HOUR = 86_400.0, 3_600.0
 
 
-class May(StrEnum):
+class Permission(StrEnum):
     """Permissions; also the scopes of API keys."""
 
     READ = "read"  # own results, readable corpora, searching them
@@ -49,11 +49,11 @@ class Role(StrEnum):
     ADMIN = "admin"
 
 
-ALLOWED: dict[Role, frozenset[May]] = {
+ALLOWED: dict[Role, frozenset[Permission]] = {
     Role.RATER: frozenset(),  # only what plugins add
-    Role.READER: frozenset({May.READ}),
-    Role.EDITOR: frozenset({May.READ, May.RUN, May.CORPORA}),
-    Role.ADMIN: frozenset(May),
+    Role.READER: frozenset({Permission.READ}),
+    Role.EDITOR: frozenset({Permission.READ, Permission.RUN, Permission.CORPORA}),
+    Role.ADMIN: frozenset(Permission),
 }
 
 
@@ -82,7 +82,7 @@ class Identity:
 
     @property
     def is_admin(self) -> bool:
-        return May.ADMIN in self.may
+        return Permission.ADMIN in self.may
 
     def owns(self, owner: str) -> bool:
         return self.is_admin or owner == self.account_id
@@ -91,7 +91,7 @@ class Identity:
         return self.owns(corpus.owner) or corpus.shared is Shared.EVERYBODY
 
 
-LOCAL_USER = Identity(LOCAL, "you", Role.ADMIN, frozenset(May))
+LOCAL_USER = Identity(LOCAL, "you", Role.ADMIN, frozenset(Permission))
 Identify = Callable[[Request], Identity | None]
 
 
@@ -135,15 +135,20 @@ class Sessions:
         The token is always new, so a token planted by an attacker never becomes valid.
         """
         token, at = secrets.token_urlsafe(32), now()
-        row = {"token_hash": hash_of(token), "account_id": account_id, "created": at, "seen": at}
+        row = {
+            "token_hash": hash_secret(token),
+            "account_id": account_id,
+            "created": at,
+            "seen": at,
+        }
         with self._db.writing() as db:
-            db.execute(sessions.delete().where(sessions.c.token_hash == hash_of(earlier)))
+            db.execute(sessions.delete().where(sessions.c.token_hash == hash_secret(earlier)))
             db.execute(sessions.insert().values(row))
         return token
 
     def identity(self, token: str) -> Identity | None:
         """The user with this session token; None if it is invalid or has expired."""
-        at, held = now(), sessions.c.token_hash == hash_of(token)
+        at, held = now(), sessions.c.token_hash == hash_secret(token)
         wanted = (
             sa.select(sessions, accounts.c.name, accounts.c.role)
             .join_from(sessions, accounts)
@@ -165,7 +170,7 @@ class Sessions:
         )
 
     def end(self, token: str) -> None:
-        self._db.write(sessions.delete().where(sessions.c.token_hash == hash_of(token)))
+        self._db.write(sessions.delete().where(sessions.c.token_hash == hash_secret(token)))
 
     def alive(self, at: float) -> sa.ColumnElement[bool]:
         return (sessions.c.seen > at - self._idle) & (sessions.c.created > at - self._whole)
@@ -185,13 +190,13 @@ class ApiKeys:
         prefix, said = text[: len(KEY_MARK) + 6], tuple(map(str, scopes))
         key = ApiKey(new_id(), name, prefix, said, at, at + days * DAY, None)
         row = {field: getattr(key, field) for field in ApiKey.__slots__}
-        row |= {"account_id": account_id, "key_hash": hash_of(text), "scopes": list(said)}
+        row |= {"account_id": account_id, "key_hash": hash_secret(text), "scopes": list(said)}
         self._db.write(api_keys.insert().values(row))
         return key, text
 
     def identity(self, text: str) -> Identity | None:
         """The key's account, limited to the key's scopes; None if the key is invalid."""
-        at, held = now(), api_keys.c.key_hash == hash_of(text)
+        at, held = now(), api_keys.c.key_hash == hash_secret(text)
         wanted = (
             sa.select(api_keys, accounts.c.name.label("account"), accounts.c.role)
             .join_from(api_keys, accounts)
@@ -234,7 +239,7 @@ def guest(request: Request) -> Identity | None:
     return identity
 
 
-def anybody(request: Request) -> Identity:
+def any_user(request: Request) -> Identity:
     """Dependency: any user with a login or an API key, whatever their permissions.
 
     Raises Problem: 401.
@@ -250,12 +255,12 @@ def anybody(request: Request) -> Identity:
     return identity
 
 
-def in_person(request: Request) -> Identity:
+def session_user(request: Request) -> Identity:
     """Dependency: any logged-in user. API keys are refused, to limit the damage of a leaked key.
 
     Raises Problem: 401, not logged in; 403, an API key was sent.
     """
-    identity = anybody(request)
+    identity = any_user(request)
     if identity.key_id:
         raise Problem(403, "not_by_key", "This needs a user who is logged in, not an API key.")
     return identity
@@ -268,7 +273,7 @@ def needs(may: str) -> Callable[[Request], Identity]:
     """
 
     def permitted(request: Request) -> Identity:
-        identity = anybody(request)
+        identity = any_user(request)
         if may not in identity.may:
             raise Problem(403, "not_allowed", f"This needs the permission {str(may)!r}.")
         return identity
@@ -281,7 +286,7 @@ def declares(dependency: object) -> str | None:
     """The access that a dependency declares for its route; None if it declares none."""
     if is_public(dependency):
         return "public"
-    if dependency in (anybody, in_person):
+    if dependency in (any_user, session_user):
         return getattr(dependency, "__name__", None)
     return getattr(dependency, "declares", None)
 
@@ -308,11 +313,11 @@ def owned(thing: Thing | None, identity: Identity) -> Thing:
     return thing
 
 
-Reader = Annotated[Identity, Depends(needs(May.READ))]
-Runner = Annotated[Identity, Depends(needs(May.RUN))]
-Librarian = Annotated[Identity, Depends(needs(May.CORPORA))]
-Admin = Annotated[Identity, Depends(needs(May.ADMIN))]
-Anybody = Annotated[Identity, Depends(anybody)]
-InPerson = Annotated[Identity, Depends(in_person)]
+Reader = Annotated[Identity, Depends(needs(Permission.READ))]
+Runner = Annotated[Identity, Depends(needs(Permission.RUN))]
+CorpusEditor = Annotated[Identity, Depends(needs(Permission.CORPORA))]
+Admin = Annotated[Identity, Depends(needs(Permission.ADMIN))]
+AnyUser = Annotated[Identity, Depends(any_user)]
+SessionUser = Annotated[Identity, Depends(session_user)]
 Guest = Annotated[Identity | None, Depends(guest)]
 PUBLIC = Depends(public)

@@ -25,7 +25,7 @@ from pincite.server.tables import (
     Kind,
     accounts,
     feedback,
-    hash_of,
+    hash_secret,
     job_events,
     job_files,
     jobs,
@@ -437,7 +437,7 @@ class ShareLinks:
         """Create a link; return it and its token, which is not stored."""
         token, at = secrets.token_urlsafe(32), now()
         link = ShareLink(new_id(), job_id, at, at + days * 86_400)
-        self._db.write(share_links.insert().values(**asdict(link), token_hash=hash_of(token)))
+        self._db.write(share_links.insert().values(**asdict(link), token_hash=hash_secret(token)))
         return link, token
 
     def job_of(self, token: str) -> str | None:
@@ -446,7 +446,7 @@ class ShareLinks:
         wanted = (
             sa.select(share_links.c.job_id)
             .join_from(share_links, owners, share_links.c.job_id == jobs.c.job_id)
-            .where(share_links.c.token_hash == hash_of(token), share_links.c.expires > now())
+            .where(share_links.c.token_hash == hash_secret(token), share_links.c.expires > now())
             .where(accounts.c.disabled.is_not(True))  # there are no accounts in local mode
         )
         job_id: str | None = self._db.scalar(wanted)

@@ -25,7 +25,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pincite.server.accounts import key_of
+from pincite.server.accounts import name_key
 from pincite.server.identity import LOCAL
 from pincite.server.problems import Problem, response
 from pincite.server.settings import LogForm, ServerSettings
@@ -283,7 +283,7 @@ class Limits:
         """
         attempts = (
             (self._logins, address_of(request.scope, self._proxies)),
-            (self._names, key_of(name)),
+            (self._names, name_key(name)),
         )
         for buckets, key in attempts:
             if wait := buckets.take(key):

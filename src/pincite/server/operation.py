@@ -21,7 +21,7 @@ class Part:
     what: str
 
 
-def examined(settings: ServerSettings) -> Iterator[Part]:
+def examine(settings: ServerSettings) -> Iterator[Part]:
     """Check every part; if the database is unusable, only the folder and the database."""
     yield folder(settings)
     database = Database(settings.database_url)

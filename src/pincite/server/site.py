@@ -10,7 +10,7 @@ from pincite import runtime
 from pincite.library.private_copies import OF_ACCOUNTS, AccountCopies, folder_of
 from pincite.server.accounts import Accounts
 from pincite.server.corpora import CorpusPool, CorpusRegister, Library, Quotas
-from pincite.server.database import Database, made_folder
+from pincite.server.database import Database, create_folder
 from pincite.server.identity import DAY, ApiKeys, Sessions
 from pincite.server.jobs import FeedbackStore, JobStore, ShareLinks
 from pincite.server.oauth import Provider, providers
@@ -43,7 +43,7 @@ class People:
             db.execute(share_links.delete().where(share_links.c.expires < at))
 
 
-def people_of(database: Database, settings: ServerSettings) -> People:
+def open_people(database: Database, settings: ServerSettings) -> People:
     """Create the account stores for a database.
 
     Raises:
@@ -87,7 +87,7 @@ class Site:
         self.people.forget_old()
 
 
-def copies_of(server: ServerSettings, settings: Settings) -> AccountCopies:
+def account_copies(server: ServerSettings, settings: Settings) -> AccountCopies:
     """The private copies of a server's accounts; in local mode, those of `pincite source`."""
     local = folder_of(settings.library.own_copies) if server.mode == "local" else None
     return AccountCopies(server.folder / OF_ACCOUNTS, local)
@@ -95,7 +95,7 @@ def copies_of(server: ServerSettings, settings: Settings) -> AccountCopies:
 
 def opened(server: ServerSettings, settings: Settings) -> Site:
     """Open the stores, creating folders and tables as needed."""
-    made_folder(server.folder)
+    create_folder(server.folder)
     database = Database(server.database_url)
     database.create_tables()
     each = server.queue_each if server.mode == "server" else 0
@@ -103,9 +103,9 @@ def opened(server: ServerSettings, settings: Settings) -> Site:
     corpora = CorpusRegister(database, server.folder / "corpora")
     pool = CorpusPool(lambda: runtime.encoder(settings))
     library = Library(corpora, Uploads(server.folder / "uploads"), jobs, pool)
-    own = copies_of(server, settings)
+    own = account_copies(server, settings)
     quotas = Quotas(server, library, own)
-    feedback, people = FeedbackStore(database), people_of(database, server)
+    feedback, people = FeedbackStore(database), open_people(database, server)
     stores = (jobs, corpora, library, own, quotas, feedback, people)
     site = Site(server, settings, database, *stores)
     site.tidy()

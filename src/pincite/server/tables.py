@@ -99,7 +99,7 @@ accounts = sa.Table(
     metadata,
     sa.Column("account_id", ID, primary_key=True),
     sa.Column("name", sa.String(60), nullable=False),
-    sa.Column("name_key", sa.String(240), nullable=False, unique=True),  # see `accounts.key_of`
+    sa.Column("name_key", sa.String(240), nullable=False, unique=True),  # see `accounts.name_key`
     sa.Column("role", sa.String(10), nullable=False),
     sa.Column("password", sa.String(200)),  # argon2id; null: provider logins only
     sa.Column("disabled", sa.Boolean, nullable=False, default=False),
@@ -157,7 +157,7 @@ def new_id() -> str:
     return secrets.token_urlsafe(16)
 
 
-def hash_of(secret: str) -> str:
+def hash_secret(secret: str) -> str:
     """Hash a secret of 256 random bits, which cannot be brute-forced, for storage."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -522,7 +522,7 @@ def match_files(folder: Path, article: Article) -> Outcome:
             n_named += 1
             continue
         find: Callable[[], Citation | Unused] = partial(_citation_of, path, name, index)
-        found = attempted(find, lambda why, name=name: Unused(name, Why.UNREADABLE, why.detail))
+        found = attempted(find, partial(_unreadable, name))
         if isinstance(found, Unused):
             unused.append(found)
             path.unlink()  # otherwise the report's warnings would list it again
@@ -555,6 +555,10 @@ def _files(folder: Path) -> Iterable[tuple[Path, str | None]]:
         yield path, None if itself else path.relative_to(folder).as_posix()
 
 
+def _unreadable(name: str, why: Unchecked) -> Unused:
+    return Unused(name, Why.UNREADABLE, why.detail[:200])
+
+
 def _citation_of(path: Path, name: str, index: Mapping[Key, list[Citation]]) -> Citation | Unused:
     """The citation that a file is a copy of, or why it is unused."""
     if _format(path) not in _DOCUMENTS:
@@ -564,7 +568,7 @@ def _citation_of(path: Path, name: str, index: Mapping[Key, list[Citation]]) -> 
     if found is None:
         document = read.read_file(path)
         if isinstance(document, Unchecked):
-            return Unused(name, Why.UNREADABLE, document.detail[:200])
+            return _unreadable(name, document)
         found = _find(index, _of_document(document))
     if found is None:
         return Unused(name, Why.NO_MATCH)

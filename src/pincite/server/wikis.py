@@ -18,8 +18,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pincite.server.database import made_folder
-from pincite.server.identity import LOCAL_USER, Identify, Identity, May
+from pincite.server.database import create_folder
+from pincite.server.identity import LOCAL_USER, Identify, Identity, Permission
 from pincite.server.middleware import OF_A_WIKI, is_of_a_wiki
 from pincite.server.problems import Problem, response
 from pincite.server.routing import bearer
@@ -36,7 +36,7 @@ HEADERS = "authorization, content-type, accept-language"
 PREFLIGHT_SECONDS = "600"
 TOKEN_BYTES = 18
 FILE = "browser-token"
-ITS_EDITOR = replace(LOCAL_USER, may=frozenset({May.READ, May.RUN}))
+ITS_EDITOR = replace(LOCAL_USER, may=frozenset({Permission.READ, Permission.RUN}))
 
 
 class Wikis:
@@ -85,7 +85,7 @@ def browser_token(folder: Path) -> str:
     """The token of a data folder, created if missing; only the owner can read the file."""
     path = folder / FILE
     if not path.exists():
-        made_folder(folder)
+        create_folder(folder)
         path.touch(mode=0o600)
         path.write_text(secrets.token_urlsafe(TOKEN_BYTES) + "\n", encoding="ascii")
     return path.read_text(encoding="ascii").strip()

@@ -132,13 +132,19 @@ def _verify(
         (sources / SENT).mkdir()
         refused = unpack_files(folders.stored, body.files, sources / SENT)
         sent = as_values(match_files(sources, article), refused, len(body.files))
-    seen: dict[str, Document] = {}
+    seen: dict[str, Document] = {}  # the sources that were read, by document id
     fetching = _fetching(emit)
     with build.verifying(settings, corpus, sources, own_copies=True, fetching=fetching) as run:
         emit("article", {"title": article.title, "claims": len(article.claims)})
         # Before the verdicts, so that a user who stops the job does not wait for it.
         blocks = attempted(partial(blocks_of, article, body.markup), lambda _: [])
-        run = dataclasses.replace(run, pipeline=noting(run.pipeline, seen))
+
+        def on_read(document: Document) -> None:
+            seen[document.doc_id] = document
+
+        copies = dataclasses.replace(run.pipeline.copies, on_read=on_read)
+        pipeline = dataclasses.replace(run.pipeline, copies=copies)
+        run = dataclasses.replace(run, pipeline=pipeline)
         n_judged = count(1)
 
         def judged(finding: Finding) -> None:
@@ -187,16 +193,6 @@ def _fetching(emit: Emit) -> Callable[[FetchStep], None]:
         emit("fetching", {"host": host, "done": now.n_done, "total": now.n_urls})
 
     return step
-
-
-def noting(pipeline: VerifyPipeline, read: dict[str, Document]) -> VerifyPipeline:
-    """Make the pipeline add the cited sources that it reads to `read`, by document id."""
-
-    def note(document: Document) -> None:
-        read[document.doc_id] = document
-
-    copies = dataclasses.replace(pipeline.copies, on_read=note)
-    return dataclasses.replace(pipeline, copies=copies)
 
 
 def _without_folder(report: Report, folder: Path) -> Report:

@@ -31,14 +31,14 @@ from pincite.corpus.protocol import Address
 from pincite.errors import InputError, PinciteError
 from pincite.models.session import cores
 from pincite.server import work
-from pincite.server.corpora import CorpusRegister, removed, without_places
+from pincite.server.corpora import CorpusRegister, hide_places, removed
 from pincite.server.database import Database, DatabaseError
 from pincite.server.jobs import Job, JobStore, Status
 from pincite.server.middleware import configure_logs
 from pincite.server.requests import corpora_in
 from pincite.server.settings import ServerSettings
 from pincite.server.settings import load as load_server_settings
-from pincite.server.site import copies_of
+from pincite.server.site import account_copies
 from pincite.server.tables import new_id, now
 from pincite.server.uploads import Uploads
 from pincite.settings import Settings
@@ -294,7 +294,7 @@ class Runner:
         self._store = JobStore(database)
         self._corpora = CorpusRegister(database, server.folder / "corpora")
         self._uploads = Uploads(server.folder / "uploads")
-        self._copies = copies_of(server, settings)
+        self._copies = account_copies(server, settings)
 
     def run(self, job_id: str) -> None:
         """Run a job and store its result or its problem.
@@ -312,7 +312,7 @@ class Runner:
         except KeyboardInterrupt:
             pass
         except PinciteError as error:
-            detail = without_places(error, (self._addresses(job) or {}).values())
+            detail = hide_places(error, (self._addresses(job) or {}).values())
             problem = {"code": _code(error), "detail": detail}
         except (Exception, SystemExit):  # a library may call sys.exit
             LOG.exception("job %s", job.job_id)

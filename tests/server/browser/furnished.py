@@ -10,7 +10,7 @@ from server.people_of_tests import PASSWORD
 from server.processes import Served
 
 from pincite.server.accounts import Account
-from pincite.server.identity import May, Role
+from pincite.server.identity import Permission, Role
 from pincite.server.jobs import JobStore, Status
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site, opened
@@ -45,7 +45,7 @@ def furnished(folder: Path) -> Furnished:
     people = site.people
     ada = people.accounts.add("Ada", Role.ADMIN, PASSWORD)
     people.accounts.add("Linus the rater", Role.RATER, PASSWORD)
-    people.keys.add(ada.account_id, "the nightly run", [May.READ, May.RUN], 30)
+    people.keys.add(ada.account_id, "the nightly run", [Permission.READ, Permission.RUN], 30)
     findings = tuple(
         replace(each, claim=replace(each.claim, claim_id=f"{n:03}"))
         for n, each in enumerate(report().findings)

@@ -16,7 +16,7 @@ from pincite.errors import ConfigError
 from pincite.server import forms, oauth
 from pincite.server.accounts import forget
 from pincite.server.forms import Form, also_posted
-from pincite.server.identity import PUBLIC, Anybody, Guest, Identity, InPerson, Role, allowed
+from pincite.server.identity import PUBLIC, AnyUser, Guest, Identity, Role, SessionUser, allowed
 from pincite.server.middleware import AUDIT, OWN_SITE
 from pincite.server.oauth import ATTEMPT_SECONDS, Attempt, LoginFailed, Person, Provider
 from pincite.server.problems import Problem, not_found
@@ -95,7 +95,7 @@ def log_in(body: LoginRequest, request: Request, response: Response, site: Store
 
 @session.delete("", operation_id="log_out", status_code=204)
 @also_posted(pages, "/logout", then="/login")
-def log_out(who: InPerson, request: Request, response: Response, site: Stores) -> None:
+def log_out(who: SessionUser, request: Request, response: Response, site: Stores) -> None:
     """Log out: the session ends."""
     site.people.sessions.end(request.cookies.get(cookie_name(site.server), ""))
     clear_cookie(response, site.server)
@@ -175,7 +175,7 @@ class KeyList(BaseModel):
 
 
 @me.get("", operation_id="get_me")
-def get_me(who: Anybody, site: Stores) -> PersonBody:
+def get_me(who: AnyUser, site: Stores) -> PersonBody:
     """The authenticated user and their permissions."""
     return person_body(site, who)
 
@@ -183,7 +183,7 @@ def get_me(who: Anybody, site: Stores) -> PersonBody:
 @me.post("/password", operation_id="set_password", status_code=204, dependencies=ACCOUNTS)
 @also_posted(pages, "/account/password", then="/account")
 def set_password(
-    body: PasswordRequest, who: InPerson, request: Request, response: Response, site: Stores
+    body: PasswordRequest, who: SessionUser, request: Request, response: Response, site: Stores
 ) -> None:
     """Set the password. All other sessions end, and API keys are revoked."""
     confirm_identity(site, request, who, body.old)
@@ -192,13 +192,13 @@ def set_password(
 
 
 @me.get("/keys", operation_id="list_keys", dependencies=ACCOUNTS)
-def list_keys(who: InPerson, site: Stores) -> KeyList:
+def list_keys(who: SessionUser, site: Stores) -> KeyList:
     """The user's API keys."""
     return KeyList(keys=[KeyBody.model_validate(k) for k in site.people.keys.of(who.account_id)])
 
 
 @me.post("/keys", operation_id="create_key", status_code=201, dependencies=ACCOUNTS)
-def create_key(body: KeyRequest, who: InPerson, site: Stores) -> NewKeyBody:
+def create_key(body: KeyRequest, who: SessionUser, site: Stores) -> NewKeyBody:
     """Create an API key. Its text is in this answer and nowhere else."""
     excess = sorted(set(body.scopes) - allowed(who.role))
     if excess:
@@ -209,7 +209,7 @@ def create_key(body: KeyRequest, who: InPerson, site: Stores) -> NewKeyBody:
 
 @me.delete("/keys/{key_id}", operation_id="revoke_key", status_code=204, dependencies=ACCOUNTS)
 @also_posted(pages, "/account/keys/{key_id}/revoke", then="/account")
-def revoke_key(key_id: IdPath, who: InPerson, site: Stores) -> None:
+def revoke_key(key_id: IdPath, who: SessionUser, site: Stores) -> None:
     """Revoke a key."""
     if not site.people.keys.revoke(who.account_id, key_id):
         raise not_found()
@@ -219,7 +219,7 @@ def revoke_key(key_id: IdPath, who: InPerson, site: Stores) -> None:
     "/logins/{provider}", operation_id="unlink_login", status_code=204, dependencies=ACCOUNTS
 )
 @also_posted(pages, "/account/logins/{provider}/unlink", then="/account")
-def unlink_login(provider: IdPath, who: InPerson, site: Stores) -> None:
+def unlink_login(provider: IdPath, who: SessionUser, site: Stores) -> None:
     """Unlink a login at a provider."""
     try:
         if not site.people.accounts.unlink(who.account_id, provider):
@@ -231,7 +231,7 @@ def unlink_login(provider: IdPath, who: InPerson, site: Stores) -> None:
 @me.delete("", operation_id="delete_me", status_code=204, dependencies=ACCOUNTS)
 @also_posted(pages, "/account/delete", then="/login")
 def delete_me(
-    body: DeleteRequest, who: InPerson, request: Request, response: Response, site: Stores
+    body: DeleteRequest, who: SessionUser, request: Request, response: Response, site: Stores
 ) -> None:
     """Delete the account and its data for good. Needs the password, or a recent login."""
     confirm_identity(site, request, who, body.password)
@@ -258,13 +258,13 @@ def confirm_identity(site: Site, request: Request, who: Identity, password: str 
 
 
 @pages.get("/account")
-def account_page(request: Request, who: InPerson, site: Stores) -> HTMLResponse:
+def account_page(request: Request, who: SessionUser, site: Stores) -> HTMLResponse:
     """Everything about the user's account."""
     return _account_page(request, who, site)
 
 
 @pages.post("/account/keys", name="create_key")
-def create_key_page(form: Form, request: Request, who: InPerson, site: Stores) -> HTMLResponse:
+def create_key_page(form: Form, request: Request, who: SessionUser, site: Stores) -> HTMLResponse:
     """A new API key, which only this page shows."""
     key = create_key(forms.body(KeyRequest, form), who, site).key
     return _account_page(request, who, site, key)

@@ -4,7 +4,7 @@ from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from pincite.server import forms
-from pincite.server.accounts import Name, forget, key_of
+from pincite.server.accounts import Name, forget, name_key
 from pincite.server.forms import Form, also_posted
 from pincite.server.identity import Admin, Role
 from pincite.server.problems import Problem, not_found
@@ -40,7 +40,7 @@ def accounts_page(
 ) -> HTMLResponse:
     """All accounts, by name, with forms that change them."""
     found = site.people.accounts.listed(ROWS + 1, read_cursor(cursor, (str,)))
-    shown, after = page_of(found, ROWS, lambda each: (key_of(each.name),))
+    shown, after = page_of(found, ROWS, lambda each: (name_key(each.name),))
     return page(request, "admin_accounts.html", who, accounts=shown, roles=list(Role), next=after)
 
 
@@ -63,7 +63,7 @@ def delete_account(account_id: IdPath, form: Form, who: Admin, site: Stores) -> 
     account = site.people.accounts.get(account_id)
     if account is None:
         raise not_found()
-    if key_of(forms.text(form, "name")) != key_of(account.name):
+    if name_key(forms.text(form, "name")) != name_key(account.name):
         raise Problem(422, "invalid_request", "Type the name of the account to delete it.")
     forget(site.database, account_id, site.own)
     site.tidy()

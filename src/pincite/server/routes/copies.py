@@ -160,7 +160,7 @@ def _attach(site: Site, who: Identity, source: Named, form: SentForm, folder: Pa
         path.write_text(text, encoding="utf-8")
     site.quotas.check_account(who.account_id, path.stat().st_size)
     try:
-        printed = private_copies.printed_pages(pages) if pages else None
+        printed = private_copies.parse_pages(pages) if pages else None
         own = site.own.of(who.account_id)
         copy = private_copies.attach(own, source, path, printed, name=name)
     except InputError as error:

@@ -19,9 +19,9 @@ from pincite.corpus.protocol import Catalogue, Way
 from pincite.errors import ConfigError, CorpusError, CorpusInUse
 from pincite.retrieval.filters import Filters, condition
 from pincite.server import forms
-from pincite.server.corpora import CorpusEntry, Opened, Shared, without_places
+from pincite.server.corpora import CorpusEntry, Opened, Shared, hide_places
 from pincite.server.forms import Form, also_posted
-from pincite.server.identity import Identity, Librarian, Reader
+from pincite.server.identity import CorpusEditor, Identity, Reader
 from pincite.server.problems import Problem, not_found
 from pincite.server.rendering import Look, page
 from pincite.server.requests import (
@@ -226,7 +226,9 @@ def list_corpora(who: Reader, site: Stores) -> CorpusList:
 
 @api.post("", status_code=201, operation_id="create_corpus")
 @also_posted(pages, "/corpora", then="/corpora/{result.corpus_id}")
-def create_corpus(body: NewCorpus, response: Response, who: Librarian, site: Stores) -> CorpusBody:
+def create_corpus(
+    body: NewCorpus, response: Response, who: CorpusEditor, site: Stores
+) -> CorpusBody:
     """Create an empty corpus."""
     entry = site.corpora.add(who.account_id, body.name, about=body.about, shared=body.shared)
     response.headers["Location"] = f"/api/v1/corpora/{entry.corpus_id}"
@@ -241,7 +243,9 @@ def get_corpus(corpus_id: str, who: Reader, site: Stores) -> CorpusState:
 
 @api.patch("/{corpus_id}", operation_id="change_corpus")
 @also_posted(pages, "/corpora/{corpus_id}", then="/corpora/{corpus_id}")
-def change_corpus(corpus_id: str, body: CorpusChange, who: Librarian, site: Stores) -> CorpusBody:
+def change_corpus(
+    corpus_id: str, body: CorpusChange, who: CorpusEditor, site: Stores
+) -> CorpusBody:
     """Change a corpus's name, description or sharing."""
     changeable(site, corpus_id, who)
     if values := body.model_dump(exclude_none=True):
@@ -250,7 +254,7 @@ def change_corpus(corpus_id: str, body: CorpusChange, who: Librarian, site: Stor
 
 
 @api.delete("/{corpus_id}", status_code=204, operation_id="delete_corpus")
-def delete_corpus(corpus_id: str, who: Librarian, site: Stores) -> None:
+def delete_corpus(corpus_id: str, who: CorpusEditor, site: Stores) -> None:
     """Delete a corpus with all its documents for good; jobs that add to it are stopped."""
     site.library.delete(changeable(site, corpus_id, who))
 
@@ -295,7 +299,7 @@ def opened(site: Site, entry: CorpusEntry) -> Iterator[Opened | None]:
         with site.library.pool.reading(entry.address) as found:
             yield found
     except CorpusError as error:
-        detail = without_places(error, [entry.address])
+        detail = hide_places(error, [entry.address])
         raise Problem(503, "corpus_unreadable", detail) from error
 
 
@@ -349,7 +353,7 @@ def _contents(found: Opened) -> dict[str, Any]:
     responses=OF_STARTING,
 )
 async def add_documents(
-    corpus_id: str, request: Request, response: Response, who: Librarian, site: Stores
+    corpus_id: str, request: Request, response: Response, who: CorpusEditor, site: Stores
 ) -> JobBody:
     """Send files in any format that `pincite corpus add` reads; a job adds them.
 
@@ -406,7 +410,7 @@ def get_document(corpus_id: str, doc_id: str, who: Reader, site: Stores) -> Docu
 
 @api.delete("/{corpus_id}/documents/{doc_id}", status_code=204, operation_id="delete_document")
 @also_posted(pages, "/corpora/{corpus_id}/documents/{doc_id}/delete", then="/corpora/{corpus_id}")
-def delete_document(corpus_id: str, doc_id: str, who: Librarian, site: Stores) -> None:
+def delete_document(corpus_id: str, doc_id: str, who: CorpusEditor, site: Stores) -> None:
     """Delete a document; it returns only if it is sent again."""
     entry = changeable(site, corpus_id, who)
     document, _ = _document(site, entry, doc_id)
@@ -419,7 +423,7 @@ def delete_document(corpus_id: str, doc_id: str, who: Librarian, site: Stores) -
         again = {"Retry-After": "10"}
         raise Problem(409, "corpus_in_use", detail, headers=again) from error
     except CorpusError as error:
-        detail = without_places(error, [folder])
+        detail = hide_places(error, [folder])
         raise Problem(503, "corpus_unreadable", detail) from error
 
 
@@ -525,7 +529,7 @@ def corpus(corpus_id: str, request: Request, who: Reader, site: Stores) -> HTMLR
 
 @pages.post("/corpora/{corpus_id}/documents")
 async def add(
-    corpus_id: str, request: Request, response: Response, who: Librarian, site: Stores
+    corpus_id: str, request: Request, response: Response, who: CorpusEditor, site: Stores
 ) -> RedirectResponse:
     """Send files, and go to the page that shows the progress."""
     job = await add_documents(corpus_id, request, response, who, site)
@@ -533,7 +537,7 @@ async def add(
 
 
 @pages.post("/corpora/{corpus_id}/delete")
-def delete(corpus_id: str, form: Form, who: Librarian, site: Stores) -> RedirectResponse:
+def delete(corpus_id: str, form: Form, who: CorpusEditor, site: Stores) -> RedirectResponse:
     """Delete a corpus whose name was typed again."""
     if forms.text(form, "name") != changeable(site, corpus_id, who).name:
         detail = "The name that you typed is not the name of the corpus. Nothing was deleted."

@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from pincite.errors import InputError
 from pincite.judgement import aggregation
 from pincite.judgement.fusion import relabelled
-from pincite.library.private_copies import keys_of
+from pincite.library.private_copies import citation_keys
 from pincite.notes import Language, said
 from pincite.report import cells
 from pincite.report.reasons import REASONS
@@ -293,7 +293,7 @@ def _board(
         "edit": edit_link(verified, opened.claim.claim_id) if opened else None,
         "summary": edit_summary(opened) if opened else "",
         "around": partial(around, stored),
-        "may_hand_in": keys_of,  # without keys, a copy could not be matched later
+        "may_hand_in": citation_keys,  # without keys, a copy could not be matched later
         "reference": partial(render.reference, today=today),
         "to_paste": partial(render.to_paste, today=today),
     }
