@@ -4,6 +4,7 @@ They do what the command line does, with the same defaults: without `settings=`,
 config show` prints. Nothing is fetched from the web unless the user enabled it.
 """
 
+import html
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from rich.console import Console
 
-from pincite import codec, notebook, runtime
+from pincite import codec, runtime
 from pincite.corpus import engines
 from pincite.corpus.protocol import Corpus as OpenCorpus
 from pincite.errors import InputError, MissingExtra
@@ -48,6 +49,16 @@ Corpora: TypeAlias = Corpus | Sequence[Corpus] | Mapping[str, Corpus]
 
 # Markup that marks a string as article text: no file name or title contains it.
 _OF_TEXTS = ("\n", "<", "{{", "[[")
+
+
+_HEIGHT = "40rem"  # height of a report: a screen, less the cell above it
+# In a frame, in-page links would load the notebook, and most sites refuse to be framed. Only our
+# templates contain these attributes: quotation marks in article text are escaped.
+_LINKS = (
+    ('href="#', 'href="about:srcdoc#'),
+    ('rel="noreferrer nofollow noopener"', 'rel="noreferrer nofollow noopener" target="_blank"'),
+)
+_SANDBOX = "allow-popups allow-popups-to-escape-sandbox"  # no scripts, no forms, no same origin
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -101,7 +112,17 @@ class Report(Generic[Record_co, Result_co]):
         return f"<Report with {len(self.results)} results; print it, or see to_html>"
 
     def _repr_html_(self) -> str:
-        return notebook.framed(self.to_html())
+        return _framed(self.to_html())
+
+
+def _framed(page: str) -> str:
+    """Put the page into a sandboxed frame, which isolates its style and blocks scripts."""
+    for on_a_page, in_a_frame in _LINKS:
+        page = page.replace(on_a_page, in_a_frame)
+    whole = html.escape(page.encode("utf-8", "replace").decode("utf-8"))
+    style = f"width: 100%; height: {_HEIGHT}; border: 0"
+    frame = f'<iframe title="Report" sandbox="{_SANDBOX}" style="{style}"'
+    return f'{frame} srcdoc="{whole}"></iframe>'
 
 
 # Per record: the module that renders its page and table, and the one that prints it.

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -204,18 +204,18 @@ def learn(
     Needs pip install 'pincite[train]'.
     """
     if undo:
-        _answer(_undone(config), as_json, quiet)
+        _print_result(_undo(config), as_json, quiet)
         return
     shell.require("train")
     with (
         options.progress(quiet) as display,
         options.resumable("Stopped. The same command goes on."),
     ):
-        told = _learned(files, guards, (base, threads), config, display)
-    _answer(told, as_json, quiet)
+        result = _learn(files, guards, (base, threads), config, display)
+    _print_result(result, as_json, quiet)
 
 
-def _learned(
+def _learn(
     files: Sequence[Path],
     guards: Sequence[Path],
     how: tuple[str, int],
@@ -228,12 +228,12 @@ def _learned(
     from pincite.models.verifier import CrossEncoderVerifier
     from pincite.training import learning
 
-    place = _place(config)  # before hours of work: can the setting be changed at all?
+    file, is_set = _settings_file(config)  # can the setting be changed?
     settings = options.load_settings({"config": config})
-    used, card = settings.models.verifier, _card(settings)
-    rows = _rows(files, settings.library.feedback_file)
+    used = settings.models.verifier
+    rows = _read_rows(files, settings.library.feedback_file)
     mark = learning.digest(rows, how[0])
-    if card.get(weights.LEARNED, {}).get("rows") == mark:
+    if _card(used).get(weights.LEARNED, {}).get("rows") == mark:
         return {"kept": False, "model": used, "why": "it has already learnt from these rows"}
     given = learning.begin(rows, *how)
     new = learning.learn(given, _with_loss(display))
@@ -248,7 +248,7 @@ def _learned(
     before.close()
     after.close()
     why = claims.refused(on_feedback, on_guard)
-    told = {
+    result = {
         "kept": not why,
         "model": used,
         "why": why,
@@ -257,42 +257,34 @@ def _learned(
         "guard": asdict(on_guard),
     }
     if why:
-        return told
-    about = {"before": used if place.is_set else None, "rows": mark}
+        return result
+    about = {"before": used if is_set else None, "rows": mark}
     folder = learning.accept(given, about)
-    schema.put(place.file, SETTING, str(folder))
+    schema.put(file, SETTING, str(folder))
     learning.remove_runs()
-    return told | {"model": str(folder), "before": used, "config": str(place.file)}
+    return result | {"model": str(folder), "before": used, "config": str(file)}
 
 
-class _Place(NamedTuple):
-    """The file that sets the verifier, or will; and whether it already does."""
-
-    file: Path
-    is_set: bool
-
-
-def _place(config: Path | None) -> _Place:
+def _settings_file(config: Path | None) -> tuple[Path, bool]:
+    """Return the file that sets the verifier, or will; and whether it already does."""
     from pincite.settings import SHORT, Settings
 
-    origin = schema.load_values(Settings, {}, config, short=SHORT).get(SETTING)
-    if origin is None:
-        return _Place(config or schema.usual_files()[0], False)
-    if not Path(origin.origin).is_file():
+    found = schema.load_values(Settings, {}, config, short=SHORT).get(SETTING)
+    if found is None:
+        return config or schema.usual_files()[0], False
+    if not Path(found.origin).is_file():
         raise ConfigError(
-            f"The {origin.origin} sets the verifier, and would override the learnt one. Unset it "
+            f"The {found.origin} sets the verifier, and would override the new one. Unset it "
             "and repeat the command."
         )
-    return _Place(Path(origin.origin), True)
+    return Path(found.origin), True
 
 
-def _card(settings: Any) -> Mapping[str, Any]:
-    """Return the card of the current verifier; empty if it is on a server."""
-    used = settings.models.verifier
-    return {} if weights.served(used) else weights.read_card(weights.locate(used))
+def _card(verifier: str) -> Mapping[str, Any]:
+    return {} if weights.served(verifier) else weights.read_card(weights.locate(verifier))
 
 
-def _rows(files: Sequence[Path], kept: str) -> list[Any]:
+def _read_rows(files: Sequence[Path], feedback_file: str) -> list[Any]:
     """Return the rows of the files, or of the local feedback; the last of duplicates counts."""
     from pincite.documents.jsonl import LabelledClaim, read_labelled
     from pincite.library import feedback
@@ -300,31 +292,32 @@ def _rows(files: Sequence[Path], kept: str) -> list[Any]:
     if files:
         found = [row for path in files for row in read_labelled(path)]
     else:
-        with feedback.Opinions(feedback.file_of(kept)) as opinions:
-            said = feedback.claims(opinions.all())
+        with feedback.Opinions(feedback.file_of(feedback_file)) as opinions:
+            rows = feedback.claims(opinions.all())
         found = [
             LabelledClaim(str(r["id"]), str(r["claim"]), str(r["evidence"]), str(r["label"]))
-            for r in said
+            for r in rows
         ]
     return list({(row.claim, row.evidence): row for row in found}.values())
 
 
-def _undone(config: Path | None) -> dict[str, Any]:
-    place, settings = _place(config), options.load_settings({"config": config})
-    used, card = settings.models.verifier, _card(settings)
+def _undo(config: Path | None) -> dict[str, Any]:
+    file, _ = _settings_file(config)
+    used = options.load_settings({"config": config}).models.verifier
+    card = _card(used)
     if weights.LEARNED not in card:
         raise ConfigError(f"The verifier in use, {used}, was not made by pincite learn.")
     before = card[weights.LEARNED]["before"]
-    schema.put(place.file, SETTING, before)
-    return {"undone": used, "model": before or weights.VERIFIER, "config": str(place.file)}
+    schema.put(file, SETTING, before)
+    return {"undone": used, "model": before or weights.VERIFIER, "config": str(file)}
 
 
-def _answer(told: Mapping[str, Any], as_json: bool, quiet: bool) -> None:
+def _print_result(result: Mapping[str, Any], as_json: bool, quiet: bool) -> None:
     if as_json:
-        options.print_json(told)
+        options.print_json(result)
         return
     for name, what in (("feedback", "Held-back feedback"), ("guard", "Regression set")):
-        if found := told.get(name):
+        if found := result.get(name):
             click.echo(
                 f"{what}, {found['n']} rows: {found['wrong_before']} wrong before, "
                 f"{found['wrong_after']} now; {found['fixed']} corrected, {found['broken']} newly "
@@ -332,11 +325,11 @@ def _answer(told: Mapping[str, Any], as_json: bool, quiet: bool) -> None:
             )
             for change, claim in found["examples"][:SHOWN]:
                 click.echo(f"    {change}: {one_line(claim)}")
-    if told.get("why"):
-        click.echo(f"Still in use: {told['model']}, because {told['why']}.")
+    if result.get("why"):
+        click.echo(f"Still in use: {result['model']}, because {result['why']}.")
         return
-    click.echo(f"In use now: {told['model']}, as set in {told['config']}.")
-    if "before" in told:
+    click.echo(f"In use now: {result['model']}, as set in {result['config']}.")
+    if "before" in result:
         options.say("To go back to the previous one: pincite learn --undo", quiet)
 
 
