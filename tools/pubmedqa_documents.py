@@ -15,7 +15,7 @@ from pincite.evaluation.qa import read_questions
 
 def main() -> None:
     for question in read_questions(Path(sys.argv[1])):
-        if paper := question.given:
+        if paper := question.abstract:
             row = {"url": paper.url, "title": "", "text": paper.text, "published": paper.published}
             print(json.dumps({**row, "kind": paper.kind, **paper.meta}))
 

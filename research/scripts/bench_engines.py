@@ -14,7 +14,7 @@ from pincite import runtime
 from pincite.corpus import engines
 from pincite.evaluation import wafer
 from pincite.retrieval import retrievers
-from pincite.retrieval.retrievers import Asked, Fused
+from pincite.retrieval.retrievers import HybridQuery, Fused
 from pincite.settings import load
 from pincite.types import Hit
 from pincite.wiki.wafer import claim_of
@@ -22,7 +22,7 @@ from pincite.wiki.wafer import claim_of
 DEPTH, SHOWN = 100, 10
 
 
-def timed(search: Fused, asked: list[Asked]) -> tuple[list[list[Hit]], list[float]]:
+def timed(search: Fused, asked: list[HybridQuery]) -> tuple[list[list[Hit]], list[float]]:
     search.retrieve(asked[:3], DEPTH)
     hits, seconds = [], []
     for one in asked:
@@ -41,7 +41,7 @@ def main() -> None:
     records = wafer.open_collection(given.collection, "dev").records
     chosen = [record for record in records if record.supporting][: given.n]
     claims = list(map(claim_of, chosen))
-    asked = [Asked(retrievers.lexical_query(one), retrievers.dense_query(one)) for one in claims]
+    asked = [HybridQuery(retrievers.lexical_query(one), retrievers.dense_query(one)) for one in claims]
     encoder, first = runtime.encoder(load({})), dict[str, list[list[Hit]]]()
     for address in given.corpora:
         with engines.open(address, encoder) as corpus:

@@ -65,7 +65,7 @@ def test_labelled_statements_are_measured(run: Callable[..., Result]) -> None:
     found = json.loads(run(*arguments, "--json", "--html", "page.html").stdout)
     assert (found["n"], set(found["by_type"])) == (3, {"descriptive", "normative"})
     assert [row["statement"] for row in found["rows"]] == [one["statement"] for one in labelled]
-    assert found["rows"][1]["said"] == "not_judged"
+    assert found["rows"][1]["predicted"] == "not_judged"
     assert found["versions"]["corpus"]
     assert Path("page.html").stat().st_size > 1000
     assert "accuracy" in run(*arguments).stdout

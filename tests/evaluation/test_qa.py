@@ -206,18 +206,18 @@ def test_pubmedqa(tmp_path: Path) -> None:
     first, second = qa.read_questions(written(tmp_path / "pqa.json.gz", PUBMEDQA))
     assert (first.question_id, first.text) == ("101", "Does the bridge hold?")
     assert first.relevant == {"https://pubmed.ncbi.nlm.nih.gov/101/"}
-    assert first.given is not None
-    assert first.given.text == "BACKGROUND: It was built in 1911.\nRESULTS: No crack was seen."
-    assert (first.given.title, first.given.published) == ("", "2011")
-    assert second.given is not None
-    assert second.given.text == "Perhaps."
+    assert first.abstract is not None
+    assert first.abstract.text == "BACKGROUND: It was built in 1911.\nRESULTS: No crack was seen."
+    assert (first.abstract.title, first.abstract.published) == ("", "2011")
+    assert second.abstract is not None
+    assert second.abstract.text == "Perhaps."
 
 
 def test_bioasq(tmp_path: Path) -> None:
     first, second = qa.read_questions(written(tmp_path / "BioASQ.json", BIOASQ))
     assert first.text == "Is the bridge old?"
     assert first.relevant == {f"https://pubmed.ncbi.nlm.nih.gov/{n}/" for n in (101, 102)}
-    assert (second.relevant, second.given) == (frozenset(), None)
+    assert (second.relevant, second.abstract) == (frozenset(), None)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from support.laws import check_verifier
 from conftest import write_model
 from pincite import containment
 from pincite.errors import MissingModel, PinciteWarning
+from pincite.judgement.aggregation import BY_NETWORK
 from pincite.models import weights
 from pincite.models.calibration import FEATURES, LEAST_SUPPORT, contrary, features
 from pincite.models.verifier import DENYING, CrossEncoderVerifier, LogitCache, reasons
@@ -109,7 +110,7 @@ def test_a_missing_figure_lowers_the_score_by_the_calibrated_amount(
 def test_a_calibration_that_does_not_fit_says_so(
     tiny_verifier: Path, tmp_path: Path, changes: dict[str, object]
 ) -> None:
-    with pytest.raises(MissingModel, match="no calibration that this version reads"):
+    with pytest.raises(MissingModel, match="not a calibration that this version reads"):
         CrossEncoderVerifier(calibrated(tiny_verifier, tmp_path, **changes))
 
 
@@ -148,7 +149,7 @@ def test_a_sure_network_refutes_what_is_on_its_topic(tiny_verifier: Path, tmp_pa
     sure = CrossEncoderVerifier(calibrated(tiny_verifier, tmp_path, contrary_from=-9.0))
     on_topic, elsewhere = sure.verify([PAIRS[0], PAIRS[2]])
     assert on_topic.prob_refuted > 0
-    assert "the network reads the quote as saying the contrary" in on_topic.reasons[0]
+    assert on_topic.reasons_coded[0].code == BY_NETWORK
     assert on_topic.read == pytest.approx(sure.log_odds([PAIRS[0]])[0, 0], abs=1e-5)
     assert elsewhere.prob_refuted == 0
 

@@ -138,7 +138,7 @@ def test_no_question_is_in_two_parts(tmp_path: Path) -> None:
     answers = [answer("It does [1].", f"Question {n}?") for n in range(120)]
     answers.append(answer("It does [2].", "QUESTION  3"))
     found = built(tmp_path, *answers, answers[0])
-    assert found.left_out == {"given twice": 1}
+    assert found.left_out == {"repeated": 1}
     files = found.files()
     parts = [files[f"{part}.jsonl"].splitlines() for part in ("train", "dev", "test")]
     assert sum(map(len, parts)) == 121

@@ -76,7 +76,9 @@ def test_made_claims_are_changed_and_labelled() -> None:
     row = LabelledClaim("1", "The mill of Holm was built in 1811.", "It was.", "support")
     labels = set()
     for seed in range(40):
-        for claim, label in g.made_claims(row, ["Skov"], ["The sea is wide."], random.Random(seed)):
+        for claim, label in g.changed_claims(
+            row, ["Skov"], ["The sea is wide."], random.Random(seed)
+        ):
             assert claim != row.claim
             is_denied = wording.is_negated(claim)
             assert label == ("refute" if is_denied else "not_support")
@@ -86,23 +88,23 @@ def test_made_claims_are_changed_and_labelled() -> None:
 
 def test_what_the_evidence_says_of_the_changed_place_decides_the_label() -> None:
     told = LabelledClaim("1", "The mill burnt in 1811.", "A fire took it in 1811.", "support")
-    made = {pair for s in range(40) for pair in g.made_claims(told, [], [], random.Random(s))}
+    made = {pair for s in range(40) for pair in g.changed_claims(told, [], [], random.Random(s))}
     assert {label for _, label in made} == {"refute"}
     untold = replace(told, evidence="A fire took it.")
-    made = {pair for s in range(40) for pair in g.made_claims(untold, [], [], random.Random(s))}
+    made = {pair for s in range(40) for pair in g.changed_claims(untold, [], [], random.Random(s))}
     assert {label for _, label in made} == {"not_support"}
 
 
 def test_denying_a_possibility_refutes_nothing() -> None:
     row = LabelledClaim("1", "the mill may flood", "It may flood.", "support")
-    made = [g.made_claims(row, [], [], random.Random(seed)) for seed in range(10)]
+    made = [g.changed_claims(row, [], [], random.Random(seed)) for seed in range(10)]
     assert set(made) == {(("the mill may not flood", "not_support"),)}
 
 
 def test_a_change_that_the_evidence_states_too_is_not_made() -> None:
     row = LabelledClaim("1", "at Holm", "at Holm or at Skov", "support")
-    assert g.made_claims(row, ["Skov"], [], random.Random(1)) == ()
-    assert g.made_claims(row, ["Lund"], [], random.Random(1)) == (("at Lund", "not_support"),)
+    assert g.changed_claims(row, ["Skov"], [], random.Random(1)) == ()
+    assert g.changed_claims(row, ["Lund"], [], random.Random(1)) == (("at Lund", "not_support"),)
 
 
 def test_a_claim_about_the_same_evidence_is_no_wrong_claim() -> None:

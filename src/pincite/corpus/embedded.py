@@ -81,7 +81,7 @@ class EmbeddedCorpus(Corpus):
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise CorpusError(f"{folder} cannot be made: {error.strerror}.") from error
+            raise CorpusError(f"{folder} cannot be created: {error.strerror}.") from error
         lock = WriterLock(folder)
         lock.acquire()
         try:
@@ -204,9 +204,9 @@ class EmbeddedCorpus(Corpus):
     def nearest(self, question: str, urls: Sequence[str], k: int) -> list[list[Passage]]:
         if self.encoder is None or not self._generation.has_vectors or not urls:
             return [[] for _ in urls]
-        (asked,) = self.encoder.encode([question], "query")
+        (vector,) = self.encoder.encode([question], "query")
         with self._current() as generation:
-            return [catalogue.nearest(generation.store, url, asked, k) for url in urls]
+            return [catalogue.nearest(generation.store, url, vector, k) for url in urls]
 
     def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
         with self._current() as generation:
@@ -234,9 +234,9 @@ class EmbeddedCorpus(Corpus):
     def together(
         self, searches: Sequence[tuple[CorpusRetriever, Sequence[Query]]], n: int, merge: Merge
     ) -> list[list[Hit]]:
-        asked = [(each, queries, self._encoded(each, queries)) for each, queries in searches]
+        encoded = [(each, queries, self._encoded(each, queries)) for each, queries in searches]
         with self._current() as generation:
-            ranked = [self._ranked(generation, *one, n) for one in asked]
+            ranked = [self._ranked(generation, *one, n) for one in encoded]
             return merged(generation.store.passages, ranked, merge)
 
     def _encoded(self, retriever: CorpusRetriever, queries: Sequence[Query]) -> Floats | None:
@@ -257,11 +257,11 @@ class EmbeddedCorpus(Corpus):
         accepted = generation.accepted.of(filters) if filters else None
         if vectors is not None:
             generation.dense.open()
-        asked = [any(map(str.isalnum, text_of(query))) for query in queries]
+        has_words = [any(map(str.isalnum, text_of(query))) for query in queries]
 
         def search(positions: Sequence[int], depth: int) -> list[list[tuple[int, float]]]:
-            found = iter(search_for([i for i in positions if asked[i]], depth))
-            return [next(found) if asked[i] else [] for i in positions]
+            found = iter(search_for([i for i in positions if has_words[i]], depth))
+            return [next(found) if has_words[i] else [] for i in positions]
 
         def search_for(positions: Sequence[int], depth: int) -> list[list[tuple[int, float]]]:
             if not positions:

@@ -19,7 +19,7 @@ _EXTRAS = {"milvus": "milvus", "milvuss": "milvus"}  # scheme → the extra with
 _SECRET = re.compile(r"//[^/@]*@")
 
 
-def address(given: Address) -> Address:
+def address(where: Address) -> Address:
     """An address as engines take it: a folder as a path, all else as text.
 
     A path that a shell or `Path` made of `milvus://host/name` has lost a slash, and gets it back.
@@ -27,25 +27,25 @@ def address(given: Address) -> Address:
     >>> address("milvus://db.example:19530/wafer"), address("kb")
     ('milvus://db.example:19530/wafer', PosixPath('kb'))
     """
-    match = _SCHEME.fullmatch(str(given))
-    if match and not (isinstance(given, Path) and given.exists()):
+    match = _SCHEME.fullmatch(str(where))
+    if match and not (isinstance(where, Path) and where.exists()):
         return f"{match[1]}://{match[2]}"
-    return Path(given)
+    return Path(where)
 
 
-def name_of(given: Address) -> str:
+def name_of(where: Address) -> str:
     """The corpus's name: the last part of its address.
 
     >>> name_of("milvus://db.example:19530/wafer?consistency=Bounded")
     'wafer'
     """
-    found = address(given)
+    found = address(where)
     if isinstance(found, Path):
         return found.resolve().name
     return found.partition("?")[0].rstrip("/").rpartition("/")[2]
 
 
-def open(given: Address, encoder: Encoder | None, *, write: bool = False) -> Corpus:
+def open(where: Address, encoder: Encoder | None, *, write: bool = False) -> Corpus:
     """Open a corpus. Without an encoder, only word search works and nothing can be added.
 
     Raises:
@@ -54,35 +54,35 @@ def open(given: Address, encoder: Encoder | None, *, write: bool = False) -> Cor
         ConfigError: No engine handles the address.
         MissingExtra: The engine's library is not installed.
     """
-    return engine(given).open(address(given), encoder, write=write)
+    return engine(where).open(address(where), encoder, write=write)
 
 
-def create(given: Address, encoder: Encoder | None) -> Corpus:
+def create(where: Address, encoder: Encoder | None) -> Corpus:
     """Create an empty corpus, open for writing; raises CorpusError if one exists."""
-    return engine(given).create(address(given), encoder)
+    return engine(where).create(address(where), encoder)
 
 
-def open_or_create(given: Address, encoder: Encoder | None) -> Corpus:
-    return open(given, encoder, write=True) if exists(given) else create(given, encoder)
+def open_or_create(where: Address, encoder: Encoder | None) -> Corpus:
+    return open(where, encoder, write=True) if exists(where) else create(where, encoder)
 
 
-def exists(given: Address) -> bool:
-    return engine(given).exists(address(given))
+def exists(where: Address) -> bool:
+    return engine(where).exists(address(where))
 
 
-def encoder_of(given: Address) -> str:
+def encoder_of(where: Address) -> str:
     """Return the fingerprint of the encoder that built the corpus, or "none"."""
-    return engine(given).encoder_of(address(given))
+    return engine(where).encoder_of(address(where))
 
 
-def engine(given: Address) -> Engine:
+def engine(where: Address) -> Engine:
     """Return the engine for this address.
 
     Raises:
         ConfigError: There is none, or the address contains a password.
         MissingExtra: The package that provides the engine is not installed.
     """
-    found = address(given)
+    found = address(where)
     if isinstance(found, Path):
         from pincite.corpus.embedded import ENGINE
 
@@ -110,9 +110,9 @@ def engine(given: Address) -> Engine:
     )
 
 
-def notes_of(given: Address, beside: Path) -> Path:
+def notes_of(where: Address, beside: Path) -> Path:
     """Return a local folder for notes about a corpus: the corpus folder, or one below `beside`."""
-    found = address(given)
+    found = address(where)
     if isinstance(found, Path):
         return found
     folder = beside / hashlib.sha256(found.partition("?")[0].encode()).hexdigest()[:16]

@@ -277,38 +277,38 @@ class _Searcher:
     def best(self, query: Query, depth: int, accepted: Accepted | None) -> list[tuple[int, float]]:
         """Return the best accepted passages, scored with the statistics of all passages."""
         words = weights(query)
-        telling = self._telling(words)
-        found = self._ranked(telling, depth, accepted)
-        if len(found) < depth and len(telling) < len(words):
+        rare = self._rarer(words)
+        found = self._ranked(rare, depth, accepted)
+        if len(found) < depth and len(rare) < len(words):
             found = self._ranked(words, depth, accepted)
         return found
 
-    def _telling(self, words: Mapping[str, float]) -> Mapping[str, float]:
+    def _rarer(self, words: Mapping[str, float]) -> Mapping[str, float]:
         """In a large index, return only the rarer words, if there are any; otherwise all."""
         n_passages = self._searcher.num_docs
         if n_passages < LARGE:
             return words
         most = COMMON_SHARE * n_passages
-        telling = {w: x for w, x in words.items() if self._searcher.doc_freq("text", w) <= most}
-        return telling or words
+        rare = {w: x for w, x in words.items() if self._searcher.doc_freq("text", w) <= most}
+        return rare or words
 
     def _ranked(
         self, words: Mapping[str, float], depth: int, accepted: Accepted | None
     ) -> list[tuple[int, float]]:
         if not words:
             return []
-        asked = _query(self._schema, words)
+        query = _query(self._schema, words)
         if accepted is None:
-            return self._hits(asked, depth)
+            return self._hits(query, depth)
         if not accepted.is_small:
             # Deep enough if the words are independent of the filter.
             deeper = math.ceil(MORE * depth / accepted.share)
-            found = self._hits(asked, deeper)
+            found = self._hits(query, deeper)
             held = accepted.holds(np.array([key for key, _ in found], dtype=np.int64))
             kept = [pair for pair, is_held in zip(found, held, strict=True) if is_held]
             if len(kept) >= depth or len(found) < deeper:
                 return kept[:depth]
-        return self._hits(_among(self._schema, asked, accepted), depth)
+        return self._hits(_among(self._schema, query, accepted), depth)
 
     def _hits(self, query: "tantivy.Query", depth: int) -> list[tuple[int, float]]:
         limit = min(depth, self._searcher.num_docs)

@@ -18,7 +18,7 @@ from pincite.types import Claim, Document, Failed, Opinion, Verdict
 _NEVER = -30.0  # our log-odds of evidence without words
 
 
-def asked(
+def collect_verdicts(
     judge: Judge,
     rows: Sequence[LabelledClaim],
     at_once: int,
@@ -27,13 +27,13 @@ def asked(
     def ask(row: LabelledClaim) -> Opinion | Failed:
         return judge.opinion(Claim(row.row_id, row.claim), [Document("", "", row.evidence)])
 
-    said = run_concurrently([partial(ask, row) for row in rows], at_once, judge.calls, tell)
+    replies = run_concurrently([partial(ask, row) for row in rows], at_once, judge.calls, tell)
     found = {
         row.row_id: opinion.verdict
-        for row, opinion in zip(rows, said, strict=True)
+        for row, opinion in zip(rows, replies, strict=True)
         if isinstance(opinion, Opinion)
     }
-    failed = Counter(str(each.step) if isinstance(each, Failed) else "stopped" for each in said
+    failed = Counter(str(each.step) if isinstance(each, Failed) else "stopped" for each in replies
                      if not isinstance(each, Opinion))  # fmt: skip
     return found, failed
 

@@ -47,7 +47,7 @@ class Prediction:
     doc: float | None
 
 
-def said(outcome: Outcome) -> str:
+def label_of(outcome: Outcome) -> str:
     """Convert a result to a label.
 
     "Nothing found" and "balanced evidence" both become inconclusive; `measured` counts them
@@ -113,7 +113,7 @@ def lines(
             "statement": row.statement,
             "type": str(row.kind) if row.kind else None,
             "label": row.label,
-            "said": said(guess.outcome),
+            "predicted": label_of(guess.outcome),
             "outcome": str(guess.outcome),
             "doc": guess.doc,
         }
@@ -123,7 +123,7 @@ def lines(
 
 def _measures(pairs: Sequence[tuple[LabelledStatement, Prediction]]) -> dict[str, Any]:
     labels = [row.label for row, _ in pairs]
-    found = [said(guess.outcome) for _, guess in pairs]
+    found = [label_of(guess.outcome) for _, guess in pairs]
     outcomes = Counter(str(guess.outcome) for _, guess in pairs)
     return {
         "n": len(pairs),
@@ -137,9 +137,9 @@ def _measures(pairs: Sequence[tuple[LabelledStatement, Prediction]]) -> dict[str
     }
 
 
-def _confusion(labels: Sequence[str], said: Sequence[str]) -> dict[str, dict[str, int]]:
-    columns = [name for name in (*LABELS, FAILED) if name in {*labels, *said}]
-    counts = Counter(zip(labels, said, strict=True))
+def _confusion(labels: Sequence[str], predicted: Sequence[str]) -> dict[str, dict[str, int]]:
+    columns = [name for name in (*LABELS, FAILED) if name in {*labels, *predicted}]
+    counts = Counter(zip(labels, predicted, strict=True))
     return {
         label: {column: counts[label, column] for column in columns}
         for label in LABELS
@@ -180,7 +180,7 @@ def _row(value: dict[str, Any], place: str) -> LabelledStatement:
     if not statement:
         raise InputError(f"{place}: there is no statement.")
     label, kind, date = (value.get(name, "") for name in ("label", "type", "date"))
-    label = said(Outcome(label)) if label in list(Outcome) else label
+    label = label_of(Outcome(label)) if label in list(Outcome) else label
     if label not in LABELS:  # `failed` is not a label
         raise InputError(f"{place}: label is {label!r}; expected one of {', '.join(LABELS)}.")
     if kind and kind not in list(StatementType):

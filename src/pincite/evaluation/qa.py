@@ -43,7 +43,7 @@ class Question:
     question_id: str
     text: str
     relevant: frozenset[str]
-    given: Document | None = None  # PubMedQA: the abstract without its conclusion
+    abstract: Document | None = None  # PubMedQA: the abstract without its conclusion
 
 
 def read_questions(path: Path) -> list[Question]:

@@ -111,7 +111,7 @@ def calibration_for(folder: Path, n_labels: int) -> Calibration:
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise MissingModel(
-            f"{path} is no calibration that this version reads ({error}); expected one made by "
+            f"{path} is not a calibration that this version reads ({error}); expected one made by "
             "tools/calibrate.py. Make it again, or delete it to use the network uncalibrated."
         ) from error
 
@@ -153,12 +153,14 @@ def _by_rule(claim: str, passage: Passage) -> tuple[float, ...]:
     sentence = words.best_sentence(claim, passage.text)
     quoted = sentence.of(passage.text) if sentence else ""
     absent = quantities.unstated(claim, f"{passage.about}\n{passage.text}")
-    said = values_of(quoted) if absent else []
+    quoted_values = values_of(quoted) if absent else []
     beside = _beside(sentence, passage.text)  # "It rose until May. Then it fell."
     return (
         *_missing(claim, passage.about, passage.page or passage.text),
         float(bool(quoted) and words.is_negated(claim) != words.is_negated(quoted)),
-        float(any(quantities.conflict(other, value) for value in absent for other in said)),
+        float(
+            any(quantities.conflict(other, value) for value in absent for other in quoted_values)
+        ),
         float(any(mine.lower() not in beside for mine, _ in contrasts(claim, quoted))),
     )
 

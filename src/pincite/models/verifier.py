@@ -125,18 +125,18 @@ class CrossEncoderVerifier:
         if self._network.width == 1 or isinstance(self._network, MiniCheckClient):
             return list(found)
         options = [_to_choose_from(claim, one) for claim, one in zip(claims, found, strict=True)]
-        asked = [(i, span) for i, spans in enumerate(options) for span in spans]
+        candidates = [(i, span) for i, spans in enumerate(options) for span in spans]
         texts = [
-            replace(found[i].passage, text=span.of(found[i].passage.text)) for i, span in asked
+            replace(found[i].passage, text=span.of(found[i].passage.text)) for i, span in candidates
         ]
         odds = self.log_odds(
-            [(Claim("", claims[i]), p) for (i, _), p in zip(asked, texts, strict=True)]
+            [(Claim("", claims[i]), p) for (i, _), p in zip(candidates, texts, strict=True)]
         )
-        said = dict(zip(asked, odds[:, 0], strict=True))
+        odds_of = dict(zip(candidates, odds[:, 0], strict=True))
         quoted = list(found)
         for i, spans in enumerate(options):
             if spans:
-                best = max(spans, key=lambda span: said[i, span] + spans[span])
+                best = max(spans, key=lambda span: odds_of[i, span] + spans[span])
                 quote = wording.best_quote(claims[i], found[i].passage.text, best)
                 quoted[i] = replace(found[i], quote=quote)
         return quoted
@@ -159,9 +159,9 @@ class CrossEncoderVerifier:
             texts = [replace(passage, text=span.of(passage.text)) for span in spans]
             closer = self.log_odds([(claim, text) for text in texts])
             best = max(log_odds[i, 0], closer[:, 0].max())
-            said = calibration.contrary(closer, np.full(len(closer), best))
-            places[i] = spans[int(said.argmax())]
-            found[i] = min(found[i], said.max())
+            surer = calibration.contrary(closer, np.full(len(closer), best))
+            places[i] = spans[int(surer.argmax())]
+            found[i] = min(found[i], surer.max())
         found -= [DENYING * wording.is_negated(claim.text) for claim, _ in pairs]
         return found, places
 
@@ -290,11 +290,11 @@ def _evidence(
         contrary = None
     if contrary is None:
         against = 0.0
-    said = [_told(seen)] if seen else []
+    notes = [_note(seen)] if seen else []
     quote = seen.sentence if seen else wording.best_quote(claim.text, passage.text)
     if against and isinstance(contrary, Span):
         quote = contrary
-        said = [Note(BY_NETWORK, {"share": f"{against:.2f}"})]
+        notes = [Note(BY_NETWORK, {"share": f"{against:.2f}"})]
     return Evidence(
         passage=passage,
         prob_supported=supported,
@@ -302,7 +302,7 @@ def _evidence(
         prob_neutral=max(0.0, 1.0 - supported - against),
         score=score,
         quote=quote,
-        reasons_coded=(*said, *reasons(claim.text, passage, seen, claim.own), *unsupported),
+        reasons_coded=(*notes, *reasons(claim.text, passage, seen, claim.own), *unsupported),
         read=read,
         contradiction=seen,
     )
@@ -320,7 +320,7 @@ def _counts(claim: str, passage: Passage, contrary: Span) -> bool:
     return words <= ON_TOPIC and not same
 
 
-def _told(seen: Contradiction) -> Note:
+def _note(seen: Contradiction) -> Note:
     values = {"source": seen.source, "claim": seen.claim}
     return Note("denied", values) if seen.kind == "negation" else Note("other_value", values)
 

@@ -114,7 +114,9 @@ def fetch(model: str) -> Path:
         MissingModel: the hub has no such repository, or it holds neither format.
     """
     if not public.is_hub_id(model):
-        raise ConfigError(f"{model!r} is no Hugging Face id. Expected the form ORGANISATION/NAME.")
+        raise ConfigError(
+            f"{model!r} is not a Hugging Face id. Expected the form ORGANISATION/NAME."
+        )
     from huggingface_hub.errors import RepositoryNotFoundError  # includes gated ones
 
     try:
@@ -140,7 +142,7 @@ def _downloaded(model: str) -> Path:
 
     target = cache_folder() / model
     present = _files(model)
-    layout = public.find(model, _said(model, "config.json", present))
+    layout = public.find(model, _read_json(model, "config.json", present))
     # The int8 file of a public verifier is not the network that its authors measured.
     network = next((name for name in (_ONNX[-1:] if layout else _ONNX) if name in present), None)
     if layout and (network is None or not layout.runs_as_onnx):
@@ -170,7 +172,7 @@ def _encoder_card(model: str, present: Collection[str]) -> dict[str, Any]:
     Raises:
         MissingModel: its pooling is not supported by `models.session`.
     """
-    pooling = _said(model, "1_Pooling/config.json", present)
+    pooling = _read_json(model, "1_Pooling/config.json", present)
     if not pooling:
         return {}
     chosen = [name for name, on in pooling.items() if name.startswith("pooling_mode_") and on]
@@ -179,8 +181,8 @@ def _encoder_card(model: str, present: Collection[str]) -> dict[str, Any]:
             f"{model} pools by {', '.join(chosen) or 'nothing known'}; Pincite runs encoders that "
             "pool by the mean or the first token. A server can run it: --encoder NAME@URL"
         )
-    length = _said(model, "sentence_bert_config.json", present).get("max_seq_length")
-    prompts = _said(model, "config_sentence_transformers.json", present).get("prompts") or {}
+    length = _read_json(model, "sentence_bert_config.json", present).get("max_seq_length")
+    prompts = _read_json(model, "config_sentence_transformers.json", present).get("prompts") or {}
     passage = prompts.get("passage") or prompts.get("document") or ""
     prefix = {"query": prompts.get("query") or "", "passage": passage}
     if not any(prefix.values()) and re.search(r"(^|[/-])e5-", model.lower()):
@@ -189,7 +191,7 @@ def _encoder_card(model: str, present: Collection[str]) -> dict[str, Any]:
     return {"pooling": _POOLINGS[chosen[0]], "prefix": prefix, **tokens}
 
 
-def _said(model: str, name: str, present: Collection[str]) -> dict[str, Any]:
+def _read_json(model: str, name: str, present: Collection[str]) -> dict[str, Any]:
     from huggingface_hub import hf_hub_download
 
     if name not in present:

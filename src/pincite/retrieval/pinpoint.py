@@ -180,11 +180,11 @@ def _pages(text: str, document: Document) -> Aim | None:
     """
     cited, n_pages = cited_pages(text), len(page_starts(document))
     labels = page_labels(document) or [str(number) for number in range(1, n_pages + 1)]
-    meant = [page for page, label in enumerate(labels, 1) if _is_cited(label, cited)]
-    known = bool(meant) or (bool(page_labels(document)) and bool(cited))
-    if not known or (n_pages == 1 and meant) or 2 * len(meant) > max(n_pages, 2):
+    pages = [page for page, label in enumerate(labels, 1) if _is_cited(label, cited)]
+    known = bool(pages) or (bool(page_labels(document)) and bool(cited))
+    if not known or (n_pages == 1 and pages) or 2 * len(pages) > max(n_pages, 2):
         return None
-    spans = tuple(page_span(document, page) for page in meant)
+    spans = tuple(page_span(document, page) for page in pages)
     several = len(cited) > 1 or any(isinstance(c, PageRange) and c.first < c.last for c in cited)
     return Aim(spans, f"{'pp.' if several else 'p.'} {_named(cited)}", exact=True)
 

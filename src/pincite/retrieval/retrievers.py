@@ -21,11 +21,11 @@ SECTION_WEIGHT = 0.5
 BEFORE_WEIGHT = 0.1
 
 
-class Asked(NamedTuple):
+class HybridQuery(NamedTuple):
     """A query in two forms: its words, which may be weighted, and the text to encode."""
 
     words: Query
-    meaning: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,13 @@ class Fused:
     depth: int = 0  # hits from each; 0: as many as requested
     dense_share: float = DENSE_SHARE
 
-    def retrieve(self, queries: Sequence[str | Asked], k: int) -> list[list[Hit]]:
+    def retrieve(self, queries: Sequence[str | HybridQuery], k: int) -> list[list[Hit]]:
         """Return the `k` best of the union of both per query; scores as in `fusion.fused`."""
-        asked = [query if isinstance(query, Asked) else Asked(query, query) for query in queries]
-        words, meanings = [query.words for query in asked], [query.meaning for query in asked]
+        forms = [
+            query if isinstance(query, HybridQuery) else HybridQuery(query, query)
+            for query in queries
+        ]
+        words, meanings = [query.words for query in forms], [query.text for query in forms]
         n = self.depth or k
 
         def merge(both: Sequence[list[Hit]]) -> list[Hit]:
@@ -51,7 +54,7 @@ class Fused:
             both = [(self.lexical, words), (self.dense, meanings)]
             found: list[list[Hit]] = corpus.together(both, n, merge)
             return found
-        nothing: list[list[Hit]] = [[] for _ in asked]
+        nothing: list[list[Hit]] = [[] for _ in forms]
         by_words = self.lexical.retrieve(words, n) if self.lexical else nothing
         by_meaning = self.dense.retrieve(meanings, n) if self.dense else nothing
         return [merge(both) for both in zip(by_words, by_meaning, strict=True)]

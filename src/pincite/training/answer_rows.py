@@ -48,7 +48,7 @@ class RowMaker:
             if isinstance(row, str):
                 self.left_out[row] += 1
             elif row in self.rows:
-                self.left_out["given twice"] += 1
+                self.left_out["repeated"] += 1
             else:
                 self.rows.append(row)
 
@@ -87,14 +87,14 @@ def _row_of(answer: Answer) -> dict[str, Any] | str:
         return "with a sentence that has no reference"
     found = answer.searched.found
     order = {ref_id: place for place, ref_id in enumerate(found)}
-    given = [each for each in answer.references if each.document.text.strip()]
-    given.sort(key=lambda each: (order.get(each.ref_id, len(found)), each.number))
-    known = {each.ref_id: each.number for each in given}
-    places = {each.number: place for place, each in enumerate(given)}
+    references = [each for each in answer.references if each.document.text.strip()]
+    references.sort(key=lambda each: (order.get(each.ref_id, len(found)), each.number))
+    known = {each.ref_id: each.number for each in references}
+    places = {each.number: place for place, each in enumerate(references)}
     parts, at = [], 0
     for mark in citation_marks.marks(text):
         named = [places.get(citation_marks.find_number(each, known) or 0) for each in mark.ids]
-        its = [given[place] for place in named if place is not None]
+        its = [references[place] for place in named if place is not None]
         if len(its) < len(named):
             return "that cite what is not among their references"
         if any(each.retraction is Retraction.YES for each in its):
@@ -107,7 +107,7 @@ def _row_of(answer: Answer) -> dict[str, Any] | str:
         at = mark.span.end
     abstracts = [
         {"id": each.ref_id, "title": each.document.title, "text": _text(each, answer)}
-        for each in given
+        for each in references
     ]
     whole = "".join([*parts, text[at:]])
     return {"question": answer.question, "abstracts": abstracts, "answer": whole}
@@ -313,15 +313,15 @@ def _row(line: bytes) -> Row:
     return Row(_string(value["question"]), abstracts, _string(value["answer"]))
 
 
-def _ref_id(given: Any) -> str:
-    if not isinstance(given, str | int):
-        raise TypeError(f"id {given!r}")
-    pmid = _ID.fullmatch(str(given).strip())
-    return pmid[1] if pmid else str(given)
+def _ref_id(value: Any) -> str:
+    if not isinstance(value, str | int):
+        raise TypeError(f"id {value!r}")
+    pmid = _ID.fullmatch(str(value).strip())
+    return pmid[1] if pmid else str(value)
 
 
-def _string(given: Any) -> str:
-    if not isinstance(given, str):
-        raise TypeError(f"{given!r} where a text should be")
-    given.encode()  # a lone surrogate such as "\ud800" raises ValueError
-    return given
+def _string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a text")
+    value.encode()  # a lone surrogate such as "\ud800" raises ValueError
+    return value

@@ -180,8 +180,8 @@ def query_of(row: LabelledClaim) -> str:
 
 def context_of(row: LabelledClaim, field: str) -> str:
     """Return the article's `title` or the cited `page`'s, from `meta.context`; "" if unknown."""
-    given = row.meta.get("context")
-    value = given.get(field) if isinstance(given, dict) else ""
+    context = row.meta.get("context")
+    value = context.get(field) if isinstance(context, dict) else ""
     return value if isinstance(value, str) else ""
 
 

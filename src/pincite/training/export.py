@@ -118,14 +118,14 @@ def _traced(model: Any, head: bool) -> onnx.ModelProto:
     row = torch.ones(2, _STEP, dtype=torch.int64)
     row[1, _STEP // 2 :] = 0
     output = "logits" if head else "last_hidden_state"
-    given = {"input_ids": row, "attention_mask": row, "token_type_ids": torch.zeros_like(row)}
+    inputs = {"input_ids": row, "attention_mask": row, "token_type_ids": torch.zeros_like(row)}
 
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about constants and the exporter's age
         path = Path(folder) / "model.onnx"
         torch.onnx.export(
             _OneOutput(model, fields, output).eval(),
-            tuple(given[field] for field in fields),
+            tuple(inputs[field] for field in fields),
             path,
             input_names=fields,
             output_names=[output],

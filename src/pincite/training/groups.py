@@ -35,7 +35,7 @@ from pincite.training.recipe import (
 from pincite.types import Document, Passage, Span
 
 # A retrieved passage or a changed claim may be refuted or just not mentioned: not supported.
-MADE_LABEL = "not_support"
+GENERATED_LABEL = "not_support"
 HELD_BACK = 5  # one claim in this many
 DEPTH = 20  # passages per claim and ranking
 # The first hits are often paraphrases of the evidence: a correct passage labelled as a negative
@@ -263,10 +263,10 @@ def cut(row: LabelledClaim, most: int, n_words: int = 0) -> Cut:
         chosen = sorted(range(len(passages)), key=lambda i: (-shared[i], i))[:most]
         return tuple(passages[i].text for i in sorted(chosen))
 
-    speaking = [p for p in found if any(p.span.overlaps(line) for line in marked)]
-    if not speaking:
+    supporting = [p for p in found if any(p.span.overlaps(line) for line in marked)]
+    if not supporting:
         return Cut(best(found) or (row.evidence,))
-    return Cut(best(speaking), best([p for p in found if p not in speaking]))
+    return Cut(best(supporting), best([p for p in found if p not in supporting]))
 
 
 def _marked(row: LabelledClaim) -> list[Span]:
@@ -282,21 +282,21 @@ def _marked(row: LabelledClaim) -> list[Span]:
     return spans
 
 
-def made_claims(
+def changed_claims(
     row: LabelledClaim, names: Sequence[str], others: Sequence[str], chance: random.Random
 ) -> tuple[tuple[str, str], ...]:
     """Return a changed and a wrong claim for a supported row, each with its label, if possible."""
     kinds = [*perturbations.KINDS, *perturbations.HARD_KINDS]
     chance.shuffle(kinds)
-    made: list[tuple[str, str]] = []
+    changed: list[tuple[str, str]] = []
     for kind in kinds:
         swap = perturbations.perturb(kind, row.claim, names, chance, row.evidence)
         if swap and (kind == "negation" or swap.text not in row.evidence):
-            made.append((swap.text, _label_of(swap, row)))
+            changed.append((swap.text, _label_of(swap, row)))
             break
-    if others and (not made or chance.random() < 0.3):
-        made.append((chance.choice(others), MADE_LABEL))
-    return tuple(made)
+    if others and (not changed or chance.random() < 0.3):
+        changed.append((chance.choice(others), GENERATED_LABEL))
+    return tuple(changed)
 
 
 def _label_of(swap: perturbations.Perturbation, row: LabelledClaim) -> str:
@@ -307,11 +307,11 @@ def _label_of(swap: perturbations.Perturbation, row: LabelledClaim) -> str:
     before = swap.span.of(row.claim)
     named = swap.kind == "name" or (swap.kind == "rival" and not _DIGIT.search(before))
     if named or _POSSIBLE.search(row.claim):
-        return MADE_LABEL
+        return GENERATED_LABEL
     stated = set(_WORD.findall(row.evidence.casefold())).issuperset(
         _WORD.findall(before.casefold())
     )
-    return "refute" if swap.kind == "negation" or stated else MADE_LABEL
+    return "refute" if swap.kind == "negation" or stated else GENERATED_LABEL
 
 
 def groups_of(
@@ -337,7 +337,7 @@ def groups_of(
                 drawn = chance.sample(rows, min(3, len(rows)))
                 # Claims split from one sentence share their evidence, which may support them all.
                 others = [other.claim for other in drawn if other.evidence != row.evidence]
-                rivals = made_claims(row, names, others, chance)
+                rivals = changed_claims(row, names, others, chance)
             if wanted.retrieve and chance.random() < recipe.negatives:
                 found = [text for text in retrieved(row) if text not in row.evidence]
                 negatives = (chance.choice(found),) if found else ()

@@ -81,7 +81,7 @@ def shipped_passages() -> list[Passage]:
     return [p for page in pages if isinstance(page, Document) for p in passages(page)]
 
 
-def made_rows(found: Sequence[Passage], n: int, seed: int) -> list[LabelledClaim]:
+def generated_rows(found: Sequence[Passage], n: int, seed: int) -> list[LabelledClaim]:
     """Return up to n claims with passages: by turns its sentence, a changed one, another page's."""
     chance = random.Random(f"{seed} made rows")  # noqa: S311 - a sample, not a secret
     claims = [(" ".join(s.of(p.text).split()), p) for p in found for s in whole_sentences(p.text)]
@@ -91,12 +91,12 @@ def made_rows(found: Sequence[Passage], n: int, seed: int) -> list[LabelledClaim
     rows = (
         row
         for number, (claim, passage) in enumerate(claims)
-        if (row := _made(number, claim, passage, found, names, chance))
+        if (row := _generated(number, claim, passage, found, names, chance))
     )
     return list(itertools.islice(rows, n))
 
 
-def _made(
+def _generated(
     number: int,
     claim: str,
     passage: Passage,
@@ -129,16 +129,16 @@ def remembered(rows: Sequence[LabelledClaim], n: int, seed: int) -> list[grouped
     """Make groups with the base's answer as target: half from the feedback, half from the demos."""
     own = [passage for row in rows for passage in passages(Document(row.row_id, "", row.evidence))]
     shipped, _ = halves(shipped_passages())
-    made = [*made_rows(own, n // 2, seed), *made_rows(shipped, n - n // 2, seed)]
+    unlabelled = [*generated_rows(own, n // 2, seed), *generated_rows(shipped, n - n // 2, seed)]
     return [
         grouped.Group("remembered", row.row_id, row.claim, AS_BEFORE, (row.evidence,))
-        for row in made
+        for row in unlabelled
     ]
 
 
 def regression_rows() -> list[LabelledClaim]:
     _, kept = halves(shipped_passages())
-    return made_rows(kept, REGRESSION_ROWS, RECIPE.seed)
+    return generated_rows(kept, REGRESSION_ROWS, RECIPE.seed)
 
 
 def halves(found: Sequence[Passage]) -> tuple[list[Passage], list[Passage]]:
@@ -203,26 +203,27 @@ def digest(rows: Sequence[LabelledClaim], base: str) -> str:
     return hashlib.sha256(json.dumps(inputs).encode("utf-8", "replace")).hexdigest()[:12]
 
 
-def learn(given: Learning, progress: trainer.Progress) -> Path:
+def learn(attempt: Learning, progress: trainer.Progress) -> Path:
     """Train on the rows and export, resuming where a run stopped; returns the verifier's folder.
 
     Raises:
         ConfigError, InputError, MissingModel: See `verifier.train_verifier`.
     """
-    if not (given.exported / "model.onnx").exists():
-        run = Run(given.folder, given.folder, RECIPE, given.base, threads=given.threads)
-        model = _trained(run, given.learnt, progress)
-        shipped = Path(given.base) if Path(given.base).is_dir() else weights.locate(given.base)
+    if not (attempt.exported / "model.onnx").exists():
+        run = Run(attempt.folder, attempt.folder, RECIPE, attempt.base, threads=attempt.threads)
+        model = _trained(run, attempt.learnt, progress)
+        base = Path(attempt.base)
+        shipped = base if base.is_dir() else weights.locate(attempt.base)
         about = weights.read_card(shipped)
         export(
             model,
-            given.exported,
-            source=f"pincite learn, from {given.base}",
+            attempt.exported,
+            source=f"pincite learn, from {attempt.base}",
             licence=str(about.get("licence", "not stated")),
         )
         if (shipped / calibration.FILE).exists():
-            rescale(given.exported, shipped)
-    return given.exported
+            rescale(attempt.exported, shipped)
+    return attempt.exported
 
 
 def rescale(learnt: Path, base: Path) -> None:
@@ -232,7 +233,7 @@ def rescale(learnt: Path, base: Path) -> None:
     spread of its log-odds are matched to the base's on claims that neither was trained on.
     """
     shown, _ = halves(shipped_passages())
-    rows = made_rows(shown, RESCALED, RECIPE.seed + 1)
+    rows = generated_rows(shown, RESCALED, RECIPE.seed + 1)
     pairs = [
         (Claim("", r.claim), Passage("", "", "", r.evidence, Span(0, len(r.evidence))))
         for r in rows
@@ -284,10 +285,10 @@ def _batches(groups: Sequence[grouped.Group]) -> list[list[int]]:
     return [feedback[n::n_steps] + rest[n::n_steps] for n in range(n_steps)]
 
 
-def accept(given: Learning, about: Mapping[str, Any]) -> Path:
+def accept(attempt: Learning, about: Mapping[str, Any]) -> Path:
     number = 1 + max((int(p.name.rpartition("-")[2]) for p in home().glob("learned-*")), default=0)
-    card = weights.read_card(given.exported)
-    network.write_card(given.exported, card | {weights.LEARNED: dict(about)})
+    card = weights.read_card(attempt.exported)
+    network.write_card(attempt.exported, card | {weights.LEARNED: dict(about)})
     folder = home() / f"learned-{number}"
-    given.exported.replace(folder)
+    attempt.exported.replace(folder)
     return folder

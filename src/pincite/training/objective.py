@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.functional import log_softmax, one_hot
 
 from pincite.text import paraphrase
-from pincite.training.groups import MADE_LABEL, Group
+from pincite.training.groups import GENERATED_LABEL, Group
 from pincite.training.network import Pairs
 from pincite.training.recipe import Recipe, Strategy
 
@@ -104,10 +104,10 @@ class Objective:
                 if part > 0
             ]
             best = group.passages[share.index(max(share))]
-            made = [(group.claim, passage, MADE_LABEL) for passage in group.negatives]
-            made += [(claim, best, label) for claim, label in group.rivals]
+            generated = [(group.claim, passage, GENERATED_LABEL) for passage in group.negatives]
+            generated += [(claim, best, label) for claim, label in group.rivals]
             weight = group.weight * self._recipe.made_weight
-            negatives = [batch.add(*pair, weight / len(made)) for pair in made]
+            negatives = [batch.add(*pair, weight / len(generated)) for pair in generated]
             if negatives and group.label in ("support", "partial"):
                 batch.positives.append(positives)
                 batch.negatives.append(negatives)

@@ -142,20 +142,20 @@ def recipe_in(path: Path, kind: type[R]) -> R:
         ConfigError: A key is unknown or invalid; the message names it and the file.
     """
     try:
-        given = tomllib.loads(path.read_text(encoding="utf-8"))
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
         # In JSON mode pydantic accepts lists for tuples, and is otherwise strict.
-        made = TypeAdapter(kind).validate_json(json.dumps(given, default=str))
+        recipe = TypeAdapter(kind).validate_json(json.dumps(values, default=str))
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))
         raise ConfigError(f"{path}: {key}: {first['msg']}; got {first['input']!r}.") from error
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read as a recipe: {error}") from error
-    if not isinstance(made, AnswererRecipe):
-        names = [each.name for each in made.sets]
+    if not isinstance(recipe, AnswererRecipe):
+        names = [each.name for each in recipe.sets]
         if not names or len(set(names)) < len(names):
             raise ConfigError(f"{path}: sets: expected at least one [[sets]], each name once.")
-    return made
+    return recipe
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,15 +164,15 @@ def measures_to_html(result: Mapping[str, Any]) -> str:
             "x": round(point["mean_probability"] * _PLOT, 1),
             "y": round((1 - point["share_supported"]) * _PLOT, 1),
             "r": round(3 + 2 * point["n"] ** 0.5, 1),
-            "title": f"{point['mean_probability']:.2f} said, {point['share_supported']:.2f} true, "
-            f"{point['n']} statements",
+            "title": f"{point['mean_probability']:.2f} predicted, "
+            f"{point['share_supported']:.2f} true, {point['n']} statements",
         }
         for point in result["reliability"]
     ]
     rows = [
         {
             **row,
-            "right": row["said"] == row["label"],
+            "right": row["predicted"] == row["label"],
             "outcome": wording.LABELS[Outcome(row["outcome"])],
             "degree": wording.signed(row["doc"]),
         }
@@ -184,7 +184,7 @@ def measures_to_html(result: Mapping[str, Any]) -> str:
         groups={"all": result, **result["by_type"]},
         names={name: name.replace("_", " ") for name in (*result["confusion"], *outcomes)},
         rows=rows,
-        said=outcomes,
+        predicted=outcomes,
         points=points,
         side=_PLOT,
         css=templates.style("check_measures.css"),

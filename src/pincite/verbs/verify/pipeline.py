@@ -25,7 +25,7 @@ from pincite.protocols import DocumentsOf, Verifier, WordRetriever
 from pincite.retrieval import cascade, pinpoint, retrievers
 from pincite.retrieval.copies import without_copies
 from pincite.retrieval.fusion import JUDGED, kept, shares
-from pincite.retrieval.retrievers import Asked, Fused
+from pincite.retrieval.retrievers import Fused, HybridQuery
 from pincite.text.clauses import clauses
 from pincite.text.passages import cited_passages, whole
 from pincite.text.sentences import sentences
@@ -469,7 +469,7 @@ class VerifyPipeline:
             return [], ()
         query = retrievers.lexical_query(claim)
         (found,) = self.search.retrieve(
-            [Asked(query, retrievers.dense_query(claim))], 2 * self.depth
+            [HybridQuery(query, retrievers.dense_query(claim))], 2 * self.depth
         )
         seen = self.unfiltered.retrieve([query], self.depth)[0] if self.unfiltered else []
         cited = _cited_addresses(claim)
