@@ -1,4 +1,4 @@
-"""Addresses, manifests, folders: what is read of them, and what is found in them by address."""
+"""Addresses, manifests, and folders of stored pages."""
 
 import gzip
 import json

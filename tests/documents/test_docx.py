@@ -1,4 +1,4 @@
-"""Word files made here, part by part: what a reader sees of them, and what strangers may pack."""
+"""Word files: their text, and hostile packages."""
 
 import io
 import zipfile

@@ -1,4 +1,4 @@
-"""Files made to break readers: each costs itself, and the good file beside it is read."""
+"""Files packed to break readers: each costs itself, and the good file beside it is read."""
 
 import gzip
 import io
@@ -61,11 +61,11 @@ def nested_forms(depth: int, width: int, loop: bool = False) -> bytes:
 
 
 def docx(document: bytes, name: str = "word/document.xml") -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("[Content_Types].xml", b"<Types/>")
         archive.writestr(name, document)
-    return made.getvalue()
+    return packed.getvalue()
 
 
 def jpeg_in_pdf() -> bytes:
@@ -222,8 +222,8 @@ def test_links_out_of_a_folder_are_refused(tmp_path: Path) -> None:
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Iterator[EmbeddedCorpus]:
-    with EmbeddedCorpus.create(tmp_path / "kb", None) as made:
-        yield made
+    with EmbeddedCorpus.create(tmp_path / "kb", None) as packed:
+        yield packed
 
 
 def test_only_the_first_refusals_are_listed(

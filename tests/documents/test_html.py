@@ -1,4 +1,4 @@
-"""Web pages: the article, what was left out of it, named places, and what the head states."""
+"""Web pages: the article, restored blocks, anchors and metadata."""
 
 import json
 from datetime import date, timedelta

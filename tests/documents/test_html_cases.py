@@ -1,4 +1,4 @@
-"""What is read of Mozilla Readability's cases; skipped where the collection is absent.
+"""Quality floors on Mozilla Readability's cases; skipped where the collection is absent.
 
 It lies outside of the project; set PINCITE_SHARED to a folder that holds `data/html`.
 """

@@ -1,4 +1,4 @@
-"""Pages in place of the page: gone, refused, parked, behind a wall; and real ones like them."""
+"""Notices (gone, refused, parked, paywall), and real pages that resemble them."""
 
 import pytest
 from support.found import document, refusal

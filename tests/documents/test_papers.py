@@ -1,4 +1,4 @@
-"""PubMed and JATS files written for the project, and files that mean harm."""
+"""PubMed and JATS files, well-formed, broken and hostile."""
 
 import gzip
 import os

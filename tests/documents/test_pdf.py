@@ -1,4 +1,4 @@
-"""PDFs: their text, pages, columns and what stands in their way."""
+"""PDFs: text, pages, columns and reasons for refusal."""
 
 import time
 from collections.abc import Callable
@@ -179,10 +179,10 @@ def test_powers_and_footnote_marks(base: str, raised: str, expected: str) -> Non
         f"BT /F1 10 Tf 72 700 Td ({base}) Tj /F1 6 Tf 4 Ts ({raised}) Tj "
         "/F1 10 Tf 0 Ts ( watts) Tj ET"
     )
-    made = pdf([[(72, 700, "X")]]).decode("latin-1")
+    source = pdf([[(72, 700, "X")]]).decode("latin-1")
     old = "BT /F1 10 Tf 72 700 Td (X) Tj ET"
-    made = made.replace(f"<< /Length {len(old)} >>", f"<< /Length {len(stream)} >>")
-    found = document(read(made.replace(old, stream).encode("latin-1")))
+    source = source.replace(f"<< /Length {len(old)} >>", f"<< /Length {len(stream)} >>")
+    found = document(read(source.replace(old, stream).encode("latin-1")))
     assert expected in found.text
 
 

@@ -1,4 +1,4 @@
-"""What is read ahead comes in order, is bounded, and ends as it would have ended."""
+"""Items read ahead come in order, bounded, with their errors."""
 
 import threading
 from collections.abc import Iterator

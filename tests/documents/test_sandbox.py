@@ -1,4 +1,4 @@
-"""The process that reads strangers' files: what it does not survive, the caller does."""
+"""The worker that parses untrusted files: its failures become results."""
 
 import os
 import signal
@@ -27,7 +27,7 @@ def reads_on() -> bool:
 
 
 def worker() -> int:
-    """The process id of the worker that was asked last."""
+    """The process id of the worker that was used last."""
     assert reads_on()
     return sandbox._POOL._idle[-1]._process.pid
 
@@ -132,7 +132,7 @@ def test_a_worker_ends_when_stdin_closes() -> None:
 
 
 def test_a_missing_library_raises(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = {"missing": "No module named 'lxml'", "name": "lxml"}
-    monkeypatch.setattr(sandbox._POOL, "request", lambda *_: said)
+    reply = {"missing": "No module named 'lxml'", "name": "lxml"}
+    monkeypatch.setattr(sandbox._POOL, "request", lambda *_: reply)
     with pytest.raises(ImportError, match="lxml"):
         read_bytes(PAGE, url=URL)

@@ -83,7 +83,7 @@ class Web:
     def asked(self, host: str = "") -> list[str]:
         return [
             f"{at}{path}"
-            for at, path in self.zoo.asked
+            for at, path in self.zoo.requests
             if path != "/robots.txt" and (at == host or not host)
         ]
 
@@ -335,7 +335,7 @@ def test_what_will_be_needed_is_fetched_beforehand(web: Web) -> None:
     asked = set(web.asked())
     pages = {"live.test/fine", "live.test/gone", f"{raw}gone", f"{raw}dead", f"{raw}alone"}
     assert asked == pages
-    web.zoo.asked.clear()
+    web.zoo.requests.clear()
     found = [finding(web, c) for c in citations]
     assert web.asked("live.test") == web.asked("web.archive.test") == []
     assert [f.label for f in found] == [

@@ -1,4 +1,4 @@
-"""No spelling of an inner address is ever connected to: looked at where sockets connect."""
+"""No spelling of an inner address is ever connected to; checked where sockets connect."""
 
 import socket
 from collections.abc import Callable, Iterator
@@ -46,7 +46,7 @@ LIST = [
 
 @pytest.fixture
 def attempts(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Every address that a socket was told to connect to."""
+    """Every address that a socket tried to connect to."""
     seen: list[object] = []
 
     def connect(self: socket.socket, address: object) -> None:
@@ -143,15 +143,15 @@ def test_no_redirect_leads_inside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_connection_goes_to_the_address_and_never_to_the_name(attempts: list[object]) -> None:
-    asked: list[str] = []
+    names: list[str] = []
 
     def resolve(host: str, _port: int) -> list[str]:
-        asked.append(host)
+        names.append(host)
         return ["93.184.216.34", "2606:2800:220:1::1"]
 
     with pytest.raises(FetchError):
         WebClient(WebRules(online=True, attempts=1), resolve=resolve).get("https://a.example:8443/")
-    assert asked == ["a.example"]
+    assert names == ["a.example"]
     assert [address[0] for address in attempts] == ["93.184.216.34", "2606:2800:220:1::1"]  # type: ignore[index]
 
 

@@ -11,17 +11,17 @@ from pincite.errors import PinciteWarning
 from pincite.web.cache import DAY, CachedPage, FetchCache, holdings, prune
 
 
-def kept(url: str, age: float, body: bytes = b"text", reason: str = "") -> CachedPage:
+def cached_page(url: str, age: float, body: bytes = b"text", reason: str = "") -> CachedPage:
     fetched = time.time() - age * DAY
     return CachedPage(url, url, 200, body, reason=reason, fetched=fetched, expires=fetched + DAY)
 
 
 def filled(path: Path) -> FetchCache:
     cache = FetchCache(path)
-    cache.put(kept("https://a.example/1", 40, b"shared"))
-    cache.put(kept("https://a.example/2", 0, b"shared"))
-    cache.put(kept("https://a.example/gone", 3, b"", "dead"))
-    cache.put(kept("https://a.example/robots.txt", 40))
+    cache.put(cached_page("https://a.example/1", 40, b"shared"))
+    cache.put(cached_page("https://a.example/2", 0, b"shared"))
+    cache.put(cached_page("https://a.example/gone", 3, b"", "dead"))
+    cache.put(cached_page("https://a.example/robots.txt", 40))
     return cache
 
 
@@ -54,7 +54,7 @@ def test_the_space_is_freed(tmp_path: Path) -> None:
     body = b"".join(i.to_bytes(4, "big") for i in range(50_000))
     with FetchCache(tmp_path / "c") as cache:
         for n in range(8):
-            cache.put(kept(f"https://a.example/{n}", 1, n.to_bytes(4, "big") + body))
+            cache.put(cached_page(f"https://a.example/{n}", 1, n.to_bytes(4, "big") + body))
     before = (tmp_path / "c").stat().st_size
     assert prune(tmp_path / "c", 0) == 8
     assert (tmp_path / "c").stat().st_size < before / 10
@@ -70,7 +70,7 @@ def test_pruning_beside_a_run_that_fetches(tmp_path: Path) -> None:
                 n += 1
                 url = f"https://a.example/{n}"
                 try:
-                    cache.put(kept(url, n % 2 * 40, b"%d" % (n % 7)))
+                    cache.put(cached_page(url, n % 2 * 40, b"%d" % (n % 7)))
                     found = cache.get(url)
                     if found is not None and found.body != b"%d" % (n % 7):
                         failures.append(url)
@@ -108,12 +108,12 @@ def test_a_new_body_replaces_the_old(tmp_path: Path) -> None:
     path = tmp_path / "c"
     with FetchCache(path) as cache:
         for body in (b"one", b"two\n2", b"", b"three"):
-            cache.put(kept(URL, 0, body))
+            cache.put(cached_page(URL, 0, body))
         found = cache.get(URL)
     assert found is not None
     assert found.body == b"three"
     with pytest.warns(PinciteWarning):
-        cache.put(kept(URL, 0))
+        cache.put(cached_page(URL, 0))
 
 
 @pytest.mark.parametrize("place", ["c", "c/below"])
@@ -121,7 +121,7 @@ def test_a_cache_that_cannot_be_used_is_a_warning(place: str, tmp_path: Path) ->
     (tmp_path / "c").write_bytes(b"something else" * 100)
     with pytest.warns(PinciteWarning):
         cache = FetchCache(tmp_path / place)
-    page = kept(URL, 0)
+    page = cached_page(URL, 0)
     cache.put(page)
     assert cache.get(page.url) == page
     cache.close()

@@ -1,4 +1,4 @@
-"""A search engine and the Wayback Machine, as they answer and as they fail."""
+"""The search engine and the Wayback Machine: replies and failures."""
 
 import dataclasses
 import json
@@ -56,16 +56,16 @@ def test_results_in_order_without_duplicates(zoo: Zoo, cache: FetchCache) -> Non
         assert [len(found) for found in search.search(["The bridge opened"], 1, "en")] == [1]
     with engine(zoo, cache) as again:  # another run: what came is kept
         assert len(again.search(["The bridge opened"], 5, "en")[0]) == 2
-    assert len(zoo.asked) == 1
+    assert len(zoo.requests) == 1
     assert search.warnings == ()
 
 
 def test_words_without_operators_are_sent(zoo: Zoo, cache: FetchCache) -> None:
     with engine(zoo, cache) as search:
         assert search.search(["… – !", ""], 5) == [[], []]
-        assert zoo.asked == []
+        assert zoo.requests == []
         search.search(['!g :de "Bridge" -site:x.example <9'], 5, "../en")
-    assert [path for _, path in zoo.asked] == [path_of("g de Bridge site x.example 9")]
+    assert [path for _, path in zoo.requests] == [path_of("g de Bridge site x.example 9")]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_results_of_nonsense() -> None:
 # ── The Wayback Machine ──────────────────────────────────────────────────────────────────────────
 
 PAGE = "http://varde.test/bridge"
-ASKED = "/wayback/available?url=http%3A%2F%2Fvarde.test%2Fbridge&timestamp=20140302"
+QUERY = "/wayback/available?url=http%3A%2F%2Fvarde.test%2Fbridge&timestamp=20140302"
 TIME = "20140305101500"
 
 
@@ -157,11 +157,11 @@ def copy_at(zoo: Zoo, host: str = "web.archive.test") -> str:
 
 
 def answers(zoo: Zoo, answer: Any) -> None:
-    zoo.pages["archive.test", ASKED] = answer
+    zoo.pages["archive.test", QUERY] = answer
 
 
-def n_asked(zoo: Zoo) -> int:
-    return sum(host == "archive.test" for host, _ in zoo.asked)
+def n_requests(zoo: Zoo) -> int:
+    return sum(host == "archive.test" for host, _ in zoo.requests)
 
 
 def test_the_nearest_copy_is_named_and_kept(zoo: Zoo, cache: FetchCache) -> None:
@@ -173,7 +173,7 @@ def test_the_nearest_copy_is_named_and_kept(zoo: Zoo, cache: FetchCache) -> None
     assert wayback(zoo, cache).nearest(PAGE, "20140302") == found
     archived = f"https://web.archive.org/web/2019/{PAGE}"
     assert wayback(zoo, cache).nearest(archived, "20140302") == found
-    assert n_asked(zoo) == 1
+    assert n_requests(zoo) == 1
 
 
 @pytest.mark.parametrize(
@@ -188,10 +188,10 @@ def test_the_nearest_copy_is_named_and_kept(zoo: Zoo, cache: FetchCache) -> None
 def test_that_there_is_no_copy_is_cached(zoo: Zoo, cache: FetchCache, answer: bytes) -> None:
     answers(zoo, answer)
     for _ in range(2):
-        asked = wayback(zoo, cache)
-        assert asked.nearest(PAGE, "20140302") is None
-        assert asked.warnings == ()
-    assert n_asked(zoo) == 1
+        archive = wayback(zoo, cache)
+        assert archive.nearest(PAGE, "20140302") is None
+        assert archive.warnings == ()
+    assert n_requests(zoo) == 1
 
 
 @pytest.mark.parametrize(
@@ -215,13 +215,13 @@ def test_no_requests_after_a_refusal(
     zoo: Zoo, cache: FetchCache, answer: Any, n_tries: int, why: str
 ) -> None:
     answers(zoo, answer)
-    asked = wayback(zoo, cache, seconds=0.5, idle_seconds=0.3)
+    archive = wayback(zoo, cache, seconds=0.5, idle_seconds=0.3)
     begin = time.monotonic()
-    assert asked.nearest(PAGE, "20140302") is None
-    assert asked.nearest("http://other.test/", "20140302") is None
+    assert archive.nearest(PAGE, "20140302") is None
+    assert archive.nearest("http://other.test/", "20140302") is None
     assert time.monotonic() - begin < 3
-    assert n_asked(zoo) == n_tries
-    (warning,) = asked.warnings
+    assert n_requests(zoo) == n_tries
+    (warning,) = archive.warnings
     assert "archive.test is not asked for further" in warning
     assert why in warning
     answers(zoo, named(copy_at(zoo)))  # the refusal is not kept
@@ -230,9 +230,9 @@ def test_no_requests_after_a_refusal(
 
 def test_a_busy_archive_is_retried(zoo: Zoo, cache: FetchCache) -> None:
     answers(zoo, after_failures(1, reply(b"", "429 Too Many"), named(copy_at(zoo))))
-    asked = wayback(zoo, cache)
-    assert asked.nearest(PAGE, "20140302") is not None
-    assert asked.warnings == ()
+    archive = wayback(zoo, cache)
+    assert archive.nearest(PAGE, "20140302") is not None
+    assert archive.warnings == ()
 
 
 @pytest.mark.parametrize(
@@ -251,16 +251,16 @@ def test_addresses_outside_the_archive_are_not_copies(
     zoo: Zoo, cache: FetchCache, url: str
 ) -> None:
     answers(zoo, named(url))
-    asked = wayback(zoo, cache)
-    assert asked.nearest(PAGE, "20140302") is None
-    (warning,) = asked.warnings
+    archive = wayback(zoo, cache)
+    assert archive.nearest(PAGE, "20140302") is None
+    (warning,) = archive.warnings
     assert "it was not opened" in warning
 
 
 def test_unsafe_addresses_are_not_sent_to_the_archive(zoo: Zoo, cache: FetchCache) -> None:
     for url in ("ftp://varde.test/x", "http://me:secret@varde.test/x", "http://varde.test:22/"):
         assert wayback(zoo, cache).nearest(url, "2014") is None
-    assert zoo.asked == []
+    assert zoo.requests == []
 
 
 def test_a_copy_of_a_redirect_to_the_front_page() -> None:
@@ -272,8 +272,8 @@ def test_a_copy_of_a_redirect_to_the_front_page() -> None:
 
 
 def test_the_archive_has_its_own_pause(zoo: Zoo, cache: FetchCache) -> None:
-    asked = wayback(zoo, cache, pause=0.3)
+    archive = wayback(zoo, cache, pause=0.3)
     for n in range(3):
-        asked.nearest(f"http://varde.test/{n}")
+        archive.nearest(f"http://varde.test/{n}")
     begins = [begin for host, begin, _ in zoo.times if host == "archive.test"]
     assert min(b - a for a, b in pairwise(begins)) >= 0.29

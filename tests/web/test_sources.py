@@ -1,4 +1,4 @@
-"""Many pages of many hosts: in order, never two at once on a host, and never twice."""
+"""Fetching many pages: in order, one request at a time per host, each page once."""
 
 import dataclasses
 import os
@@ -42,18 +42,18 @@ def pages(zoo: Zoo, n_hosts: int, n_pages: int, **headers: str) -> list[str]:
 
 def test_order_and_length_are_those_of_the_addresses(zoo: Zoo, cache: FetchCache) -> None:
     urls = pages(zoo, 3, 7)
-    given = [urls[4], urls[0] + "#part", "no address", urls[0], *urls, f" {urls[1]} "]
+    cited = [urls[4], urls[0] + "#part", "no address", urls[0], *urls, f" {urls[1]} "]
     with client(zoo) as web:
         sources = WebSources(web, cache)
-        found = sources.fetch(given)
+        found = sources.fetch(cited)
         assert sources.fetch([]) == []
-    assert [outcome.url for outcome in found] == given
+    assert [outcome.url for outcome in found] == cited
     assert isinstance(found[2], Unchecked)
     assert found[2].reason is Reason.UNSAFE_ADDRESS
     assert all(isinstance(outcome, Fetched) for outcome in found[3:])
-    asked = [what for what in zoo.asked if what[1] != "/robots.txt"]
-    assert len(asked) == len(set(asked)) == 7
-    assert len(zoo.asked) == 7 + 3  # robots.txt once a host
+    requests = [what for what in zoo.requests if what[1] != "/robots.txt"]
+    assert len(requests) == len(set(requests)) == 7
+    assert len(zoo.requests) == 7 + 3  # robots.txt once a host
     assert isinstance(read_fetched(found[0]), Document)
     assert read_fetched(found[2]) is found[2]
 
@@ -91,9 +91,9 @@ def test_cached_pages_are_not_requested(zoo: Zoo, cache: FetchCache) -> None:
     steps: list[FetchStep] = []
     with client(zoo) as web:
         first = WebSources(web, cache).fetch(urls)
-        n_asked = len(zoo.asked)
+        n_requests = len(zoo.requests)
         again = WebSources(web, cache, progress=steps.append).fetch(urls)
-    assert len(zoo.asked) == n_asked
+    assert len(zoo.requests) == n_requests
     assert [step.state for step in steps] == ["cached"] * 6
     assert [step.n_done for step in steps] == [1, 2, 3, 4, 5, 6]
     assert again == first
@@ -103,15 +103,15 @@ def test_offline_only_cached_pages_are_returned(zoo: Zoo, cache: FetchCache) -> 
     urls = pages(zoo, 1, 2)
     with client(zoo) as web:
         WebSources(web, cache).fetch(urls[:1])
-    n_asked = len(zoo.asked)
+    n_requests = len(zoo.requests)
     with client(zoo, online=False) as web:
-        kept, missing = WebSources(web, cache).fetch(urls)
-    assert isinstance(kept, Fetched)
+        cached, missing = WebSources(web, cache).fetch(urls)
+    assert isinstance(cached, Fetched)
     assert isinstance(missing, Unchecked)
     assert missing.reason is Reason.NOT_SUPPLIED
     assert "--online" in missing.detail
-    assert len(zoo.asked) == n_asked
-    with client(zoo) as web:  # that nobody looked is not kept
+    assert len(zoo.requests) == n_requests
+    with client(zoo) as web:  # offline is not cached as a failure
         assert isinstance(WebSources(web, cache).fetch(urls)[1], Fetched)
 
 
@@ -120,9 +120,9 @@ def test_failures_expire_earlier(status: str, hours: int, zoo: Zoo, cache: Fetch
     url = zoo.add(Page("failing", reply(b"", status), None))
     with client(zoo) as web:
         WebSources(web, cache).fetch([url])
-    kept = cache.get(url)
-    assert kept is not None
-    assert kept.expires - kept.fetched == pytest.approx(hours * DAY / 24, abs=2)
+    cached = cache.get(url)
+    assert cached is not None
+    assert cached.expires - cached.fetched == pytest.approx(hours * DAY / 24, abs=2)
 
 
 KILLED = """
@@ -144,22 +144,22 @@ def test_a_killed_run_resumes_without_repeating_requests(zoo: Zoo, tmp_path: Pat
     urls = pages(zoo, 4, 32)
     path = tmp_path / "cache.sqlite"
     command = [sys.executable, "-c", KILLED, str(zoo.port), str(path), *urls]
-    came: list[str] = []
+    fetched_urls: list[str] = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
             state, url = line.split()
-            came += [url] if state == "fetched" else []
-            if len(came) == 12:
+            fetched_urls += [url] if state == "fetched" else []
+            if len(fetched_urls) == 12:
                 os.kill(process.pid, signal.SIGKILL)
                 break
-    before = len(zoo.asked)
+    before = len(zoo.requests)
     with FetchCache(path) as cache, client(zoo) as web:
         steps: list[FetchStep] = []
         found = WebSources(web, cache, progress=steps.append).fetch(urls)
-    again = {zoo.url(*what) for what in zoo.asked[before:]}
-    assert not again & set(came)
-    assert {step.url for step in steps if step.state == "cached"} >= set(came)
+    again = {zoo.url(*what) for what in zoo.requests[before:]}
+    assert not again & set(fetched_urls)
+    assert {step.url for step in steps if step.state == "cached"} >= set(fetched_urls)
     assert not [url for url in again if url.endswith("robots.txt")]
     assert all(isinstance(outcome, Fetched) for outcome in found)
 
@@ -167,22 +167,22 @@ def test_a_killed_run_resumes_without_repeating_requests(zoo: Zoo, tmp_path: Pat
 def test_ctrl_c_loses_nothing(zoo: Zoo, cache: FetchCache) -> None:
     zoo.delay = 0.02
     urls = pages(zoo, 4, 40)
-    came: list[str] = []
+    fetched_urls: list[str] = []
 
     def press(step: FetchStep) -> None:
         if step.state == "fetched":
-            came.append(step.url)
-            if len(came) == 8:
+            fetched_urls.append(step.url)
+            if len(fetched_urls) == 8:
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt), client(zoo) as web:
         WebSources(web, cache, progress=press).fetch(urls)
-    assert len(came) < 20
-    before = len(zoo.asked)
+    assert len(fetched_urls) < 20
+    before = len(zoo.requests)
     with client(zoo) as web:
         found = WebSources(web, cache).fetch(urls)
-    assert not {zoo.url(*what) for what in zoo.asked[before:]} & set(came)
-    assert all(isinstance(outcome, Fetched) for outcome in found)  # "stopped" was not kept
+    assert not {zoo.url(*what) for what in zoo.requests[before:]} & set(fetched_urls)
+    assert all(isinstance(outcome, Fetched) for outcome in found)  # "stopped" was not cached
 
 
 def test_the_crawl_delay_of_robots_txt(zoo: Zoo, cache: FetchCache) -> None:
@@ -310,10 +310,10 @@ def fetched(zoo: Zoo, path: Path) -> dict[str, Document | Unchecked]:
             begin = time.monotonic()
             found = WebSources(web, cache).fetch(urls)
             assert time.monotonic() - begin < BUDGET_SECONDS
-        n_asked = len(zoo.asked)
+        n_requests = len(zoo.requests)
         with client(zoo, **limits) as web:
             again = WebSources(web, cache).fetch(urls)
-    assert len(zoo.asked) == n_asked  # failures are kept too
+    assert len(zoo.requests) == n_requests  # failures are cached too
     assert again == found
     read = [read_fetched(outcome) for outcome in found]
     return dict(zip((page.name for page in PAGES), read, strict=True))

@@ -1,4 +1,4 @@
-"""Bodies unpack to what was packed, and never to more than is allowed."""
+"""Decompression of bodies, under a limit."""
 
 import contextlib
 import gzip

@@ -1,4 +1,4 @@
-"""A server on this machine that answers as badly as the web does, byte by byte as a test wants."""
+"""A server on this machine that replies as badly as the web does."""
 
 import gzip
 import socket
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pincite.types import Reason
 
-Writer = Callable[["Asked"], None]
+Writer = Callable[["Request"], None]
 _WORDS = (
     "The harbour bridge at Varrowmouth was opened in 1911 by the mayor. It crosses the river "
     "below the old mill and carries the railway to Tarnsea. Two ferries had served the crossing "
@@ -39,7 +39,7 @@ def reply(body: bytes = GOOD, /, status: str = "200 OK", **headers: str) -> byte
     return "\r\n".join([f"HTTP/1.1 {status}", *lines, "", ""]).encode("latin-1") + body
 
 
-class Asked(NamedTuple):
+class Request(NamedTuple):
     """One request, and where its answer goes."""
 
     host: str
@@ -66,11 +66,11 @@ class Page(NamedTuple):
 
 @dataclass
 class Zoo:
-    """The server: pages by host and path; what it was asked, and how many at once by host."""
+    """The server: pages by host and path; the requests, and how many at once by host."""
 
     port: int = 0
     pages: dict[tuple[str, str], bytes | Writer] = field(default_factory=dict)
-    asked: list[tuple[str, str]] = field(default_factory=list)
+    requests: list[tuple[str, str]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     times: list[tuple[str, float, float]] = field(default_factory=list)  # host, from, to
     delay: float = 0.0
@@ -131,7 +131,7 @@ class _Handler(socketserver.StreamRequestHandler):
             headers[name.lower()] = value.strip()
         host = headers.get("host", "").partition(":")[0]
         with self.zoo.lock:
-            self.zoo.asked.append((host, line[1]))
+            self.zoo.requests.append((host, line[1]))
             self.zoo.headers.append(headers)
         begin = time.monotonic()
         time.sleep(self.zoo.delay)
@@ -139,7 +139,7 @@ class _Handler(socketserver.StreamRequestHandler):
             self.zoo.times.append((host, begin, time.monotonic()))
         answer = self.zoo.pages.get((host, line[1]), reply(b"", "404 Not Found"))
         if callable(answer):
-            answer(Asked(host, line[1], headers, self.connection, self.zoo))
+            answer(Request(host, line[1], headers, self.connection, self.zoo))
         else:
             self.connection.sendall(answer)
         return isinstance(answer, bytes) and b"Connection: keep-alive" in answer[:500]
@@ -168,67 +168,67 @@ def zoo_server(tls: ssl.SSLContext | None = None) -> Iterator[Zoo]:
         server.shutdown()
 
 
-# ── Bad manners, piece by piece ──────────────────────────────────────────────────────────────────
+# ── Misbehaviour ──────────────────────────────────────────────────────────────────
 
 
-def drip(asked: Asked) -> None:
+def drip(request: Request) -> None:
     """A byte now and then, so that no single wait is too long."""
-    asked.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000\r\n\r\n")
-    _every(asked, b"x", 0.05)
+    request.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000\r\n\r\n")
+    _every(request, b"x", 0.05)
 
 
-def drip_headers(asked: Asked) -> None:
-    asked.send(b"HTTP/1.1 200 OK\r\n")
-    _every(asked, b"X-A: b\r\n", 0.05)
+def drip_headers(request: Request) -> None:
+    request.send(b"HTTP/1.1 200 OK\r\n")
+    _every(request, b"X-A: b\r\n", 0.05)
 
 
-def endless(asked: Asked) -> None:
-    asked.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")
-    _every(asked, b"<p>more</p>" * 5000, 0)
+def endless(request: Request) -> None:
+    request.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")
+    _every(request, b"<p>more</p>" * 5000, 0)
 
 
-def endless_chunks(asked: Asked) -> None:
-    asked.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-    _every(asked, b"10000\r\n" + b"y" * 0x10000 + b"\r\n", 0)
+def endless_chunks(request: Request) -> None:
+    request.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    _every(request, b"10000\r\n" + b"y" * 0x10000 + b"\r\n", 0)
 
 
-def endless_headers(asked: Asked) -> None:
-    asked.send(b"HTTP/1.1 200 OK\r\n")
-    _every(asked, b"X-Pad: " + b"z" * 1000 + b"\r\n", 0)
+def endless_headers(request: Request) -> None:
+    request.send(b"HTTP/1.1 200 OK\r\n")
+    _every(request, b"X-Pad: " + b"z" * 1000 + b"\r\n", 0)
 
 
-def endless_continue(asked: Asked) -> None:
-    _every(asked, b"HTTP/1.1 100 Continue\r\n\r\n" * 400, 0)
+def endless_continue(request: Request) -> None:
+    _every(request, b"HTTP/1.1 100 Continue\r\n\r\n" * 400, 0)
 
 
-def silent(asked: Asked) -> None:
-    asked.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf")
+def silent(request: Request) -> None:
+    request.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf")
     time.sleep(8)
 
 
-def mute(asked: Asked) -> None:
+def mute(request: Request) -> None:
     time.sleep(8)
 
 
-def reset(asked: Asked) -> None:
-    asked.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-    asked.connection.close()
+def reset(request: Request) -> None:
+    request.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    request.connection.close()
 
 
-def reset_in_body(asked: Asked) -> None:
-    asked.send(reply(Content_Length="99999"))
+def reset_in_body(request: Request) -> None:
+    request.send(reply(Content_Length="99999"))
     time.sleep(0.05)
-    reset(asked)
+    reset(request)
 
 
-def closed_at_once(asked: Asked) -> None:
-    asked.connection.shutdown(socket.SHUT_RDWR)
+def closed_at_once(request: Request) -> None:
+    request.connection.shutdown(socket.SHUT_RDWR)
 
 
-def _every(asked: Asked, piece: bytes, pause: float) -> None:
+def _every(request: Request, piece: bytes, pause: float) -> None:
     end = time.monotonic() + 10
     while time.monotonic() < end:
-        asked.send(piece)
+        request.send(piece)
         time.sleep(pause)
 
 
@@ -236,10 +236,10 @@ def after_failures(n: int, failure: bytes, then: bytes = b"") -> Writer:
     """An answer that is given only after so many failures."""
     left = [n]
 
-    def answer(asked: Asked) -> None:
+    def answer(request: Request) -> None:
         left[0] -= 1
-        asked.send(failure if left[0] >= 0 else then or reply())
-        asked.connection.shutdown(socket.SHUT_RDWR)
+        request.send(failure if left[0] >= 0 else then or reply())
+        request.connection.shutdown(socket.SHUT_RDWR)
 
     return answer
 
@@ -261,7 +261,7 @@ def chunked(body: bytes = GOOD, end: bytes = b"0\r\n\r\n", **headers: str) -> by
     return reply(b"", Transfer_Encoding="chunked", Content_Length="", **headers) + sent
 
 
-# ── The inhabitants: what each answers, and what is to become of it ──────────────────────────────
+# ── The pages and the expected outcomes ──────────────────────────────
 
 R = Reason
 
@@ -363,7 +363,7 @@ PAGES = [
     Page("broken-pdf", reply(BROKEN_PDF, Content_Type="application/pdf"), R.UNDECODABLE),
     Page("html-as-pdf", reply(Content_Type="application/pdf"), None),
     Page("not-gzip", reply(GOOD, Content_Encoding="gzip"), R.UNDECODABLE),
-    Page("brotli-unasked", reply(b"\x8b\x07\x80abc", Content_Encoding="br"), R.UNDECODABLE),
+    Page("brotli-unrequested", reply(b"\x8b\x07\x80abc", Content_Encoding="br"), R.UNDECODABLE),
     Page("packed-twice", reply(gzipped(), Content_Encoding="gzip, gzip"), R.UNDECODABLE),
     # Cut short, or without end.
     Page("206", status(206, body=GOOD), R.TRUNCATED),
