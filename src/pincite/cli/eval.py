@@ -384,7 +384,9 @@ def judge(
         labelled = [row for file in files for row in read_labelled(file)]
         with runtime.judge(settings) as model, options.progress(quiet) as display:
             at_once = settings.judge.at_once
-            verdicts, failed = judges.asked(model, labelled, at_once, partial(display, "asking"))
+            verdicts, failed = judges.collect_verdicts(
+                model, labelled, at_once, partial(display, "asking")
+            )
             used = model.calls.usage
         reasons = "".join(f"; {n} without: {why}" for why, n in sorted(failed.items()))
         options.say(
