@@ -89,14 +89,25 @@ def test_statements_of_a_file(run: Callable[..., Result]) -> None:
     run("check", "--file", "-", "--corpus", "kb", stdin="\n", code=2)
 
 
-def test_readings_are_changed_before_the_search(run: Callable[..., Result]) -> None:
-    typed = "what?\n+ The bridge is by the river.\n1 The bridge is old.\n+ It is not so.\n-3\n\n"
-    result = run(*CHECK, "--interactive", "--json", "-", stdin=typed)
-    assert "“what?” was not understood" in result.stderr
-    report = written(result)
+def test_readings_are_edited_before_the_search(
+    run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    def edit(text: str) -> str:
+        opened.append(text)
+        return f"{text}\nThe bridge is  by the river.\n"
+
+    monkeypatch.setattr("click.edit", edit)
+    report = written(run(*CHECK, "--interactive", "--json", "-"))
+    assert STATEMENT in opened[0]
     texts = [(reading["text"], reading["origin"]) for reading in readings(report)]
-    assert texts == [("The bridge is old.", "user"), ("The bridge is by the river.", "user")]
+    assert texts == [(STATEMENT, "statement"), ("The bridge is by the river.", "user")]
     assert report["checks"][0]["interpreted_by"] == "rules + user"
+    monkeypatch.setattr("click.edit", lambda text: "Holm opened it.")
+    assert "Holm opened it." in run("check", "Who opened it?", *CHECK[2:], "-i").stdout
+    monkeypatch.setattr("click.edit", lambda text: None)
+    assert written(run(*CHECK, "-i", "--json", "-"))["checks"][0]["interpreted_by"] == "rules"
 
 
 # ── With a language model's server ───────────────────────────────────────────────────────────────
@@ -191,11 +202,6 @@ def test_a_file_that_is_not_a_trace_is_left_alone(
         with pytest.raises(InputError, match=message):
             run(*CHECK, "--trace", "t.jsonl")
         assert (tmp_path / "t.jsonl").read_text() == text
-
-
-def test_a_reading_of_a_person_settles_that_rules_found_none(run: Callable[..., Result]) -> None:
-    result = run("check", "Who opened it?", *CHECK[2:], "-i", stdin="+ Holm opened it.\n\n")
-    assert "Holm opened it." in result.stdout
 
 
 def test_claimreview_says_what_is_not_set(run: Callable[..., Result], tmp_path: Path) -> None:

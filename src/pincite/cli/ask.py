@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pincite.cli import options
-from pincite.cli.check import PARTIAL, refuse_lost_work
+from pincite.cli.check import PARTIAL, check_outputs
 from pincite.verbs.ask.report import AnswerReport, Checked
 
 
@@ -61,7 +61,7 @@ def command(
     from pincite.verbs.ask import build
 
     outputs = options.pop_outputs(given)
-    refuse_lost_work(outputs, template)
+    check_outputs(outputs, template)
     if given.pop("llm"):
         given["answer"] = "model"
     if pmids:

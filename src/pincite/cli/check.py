@@ -9,10 +9,9 @@ from typing import Any
 import click
 
 from pincite.cli import options
-from pincite.verbs.check.report import CheckReport, Interpretation, Reading
+from pincite.verbs.check.report import CheckReport, Interpretation
 
 PARTIAL = 5  # exit code: something failed, the rest is there
-PROMPT = "Enter: continue · -N: delete · N TEXT: replace · + TEXT: add"  # for readings
 
 
 @click.command(
@@ -26,7 +25,7 @@ PROMPT = "Enter: continue · -N: delete · N TEXT: replace · + TEXT: add"  # fo
     "--file", type=options.FilePath, help="File of statements, one per line (- for stdin)."
 )
 @click.option(
-    "-i", "--interactive", is_flag=True, help="Edit the interpretations before the search."
+    "-i", "--interactive", is_flag=True, help="Edit the readings before the search, in $EDITOR."
 )
 @click.option("--llm", is_flag=True, help="Interpret and confirm with a model; needs --chat-url.")
 @click.option("--trace", type=options.OutFile, help="Write a trace file, or resume from one.")
@@ -72,15 +71,13 @@ def command(
     from pincite.verbs.check import build, render
 
     outputs = options.pop_outputs(given)
-    refuse_lost_work(outputs, template)
+    check_outputs(outputs, template)
     if given.pop("llm"):
         given |= {"interpretation": "model", "confirmation": "model"}
     settings = options.load_settings(given)
     if template is None and (template := settings.check.template_file):
         templates.parsed(template)
     statements = options.text_or_lines(statement, file, "STATEMENT")
-    if interactive and str(file) == "-":
-        raise click.UsageError("--interactive reads stdin, and so does --file -.")
     with options.progress(quiet) as display:
         corpora = [*corpus] or settings.library.places
         with build.checking(settings, corpora, trace, partial(display, "asking")) as run:
@@ -99,7 +96,7 @@ def command(
         raise click.exceptions.Exit(PARTIAL)
 
 
-def refuse_lost_work(outputs: Mapping[str, Path | None], template: Path | None) -> None:
+def check_outputs(outputs: Mapping[str, Path | None], template: Path | None) -> None:
     """Check that outputs can be written before calls cost money."""
     if template and not outputs.get("markdown"):
         raise click.UsageError("--template needs --markdown.")
@@ -147,49 +144,23 @@ def deliver(
 def edited(
     bars: Any, language: str, interpretation: Callable[[str], Interpretation]
 ) -> Callable[[str], Interpretation]:
-    """Return a function that shows a statement's interpretation and returns it as edited."""
-    from pincite.report.cells import one_line
+    """Return a function that opens a statement's readings in an editor, one per line."""
     from pincite.verbs.check import readings
 
-    def ask(statement: str) -> Interpretation:
+    def edit(statement: str) -> Interpretation:
         found = interpretation(statement)
-        bars.stop()  # else the progress is drawn over what is typed
-        kept = list(found.readings)
-        while True:
-            click.echo(f"\n{one_line(statement)}", err=True)
-            for number, reading in enumerate(kept, 1):
-                click.echo(f"{number:3}  {one_line(reading.text)}  ({reading.kind})", err=True)
-            line = click.prompt(PROMPT, default="", show_default=False, err=True).strip()
-            if not line:
-                break
-            if not _apply(line, kept, language):
-                click.echo(f"“{one_line(line)}” was not understood.", err=True)
+        known = {" ".join(reading.text.split()): reading for reading in found.readings}
+        bars.stop()  # else the progress is drawn over the editor
+        text = click.edit("\n".join([f"# Readings of: {' '.join(statement.split())}", *known]))
         bars.start()
-        if tuple(kept) == found.readings:
+        lines = [" ".join(line.split()) for line in (text or "").splitlines()]
+        lines = [line for line in lines if line and not line.startswith("#")]
+        if text is None or lines == list(known):
             return found
-        # The rules found no reading, but the user has written one.
-        failures = tuple(f for f in found.failures if f.step != "statement" or not kept)
-        mine = tuple(readings.numbered(kept))
+        chosen = [known.get(line) or readings.user_reading(line, language) for line in lines]
+        # The rules may have found no reading, but the user has written one.
+        failures = tuple(f for f in found.failures if f.step != "statement" or not chosen)
+        mine = tuple(readings.numbered(chosen))
         return replace(found, readings=mine, by=f"{found.by} + user", failures=failures)
 
-    return ask
-
-
-def _apply(line: str, kept: list[Reading], language: str) -> bool:
-    """Change the list as the line says; returns whether the line was understood."""
-    from pincite.verbs.check import readings
-
-    head, _, text = line.partition(" ")
-    if head == "+" and text.strip():
-        kept.append(readings.user_reading(text, language))
-        return True
-    number = head.lstrip("-")
-    if not number.isdecimal() or not 1 <= int(number) <= len(kept):
-        return False
-    if head.startswith("-") and not text.strip():
-        del kept[int(number) - 1]
-        return True
-    if head == number and text.strip():
-        kept[int(number) - 1] = readings.user_reading(text, language)
-        return True
-    return False
+    return edit

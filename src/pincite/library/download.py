@@ -44,11 +44,6 @@ class Inputs(NamedTuple):
 
 
 def is_address(given: Path | str) -> bool:
-    """Whether it is an address, not a path on this machine.
-
-    >>> is_address("s3://bucket/pages/"), is_address("pages/"), is_address("s3:")
-    (True, False, False)
-    """
     return _ADDRESS.match(str(given)) is not None
 
 

@@ -76,12 +76,8 @@ class Exclusions:
     ) -> tuple[list[Hit], tuple[Exclusion, ...]]:
         """Split candidates into hits that may be suggested and excluded pages with reasons.
 
-        Args:
-            claim: With the preceding sentences, since its paragraph begins with them.
-            hits: The candidates, best first.
-            seen: Hits of a search without exclusions, used only for reasons.
-            documents_of: Returns documents for the dates of pages that copy the article.
-            written: The latest possible date of the article's text, ISO.
+        `seen` are hits of a search without exclusions, used only for reasons. `documents_of` gives
+        the dates of pages that copy the article; `written` is the latest date of its text, ISO.
         """
         found: dict[str, Exclusion] = {}
         for passage in [hit.passage for hit in (*hits, *seen)]:

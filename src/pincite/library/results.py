@@ -175,13 +175,9 @@ GIT_SECONDS = 60.0  # for a push over a slow connection
 def log_result(
     settings: ResultsSettings, uid: str, created: str, texts: Mapping[str, str]
 ) -> list[Path]:
-    """Write the texts of a result into the log; returns their paths, none without a log.
+    """Write the texts of a result, by file ending, into the log; returns their paths.
 
-    Args:
-        settings: Where the log is, and whether it is in git.
-        uid: Hex digits or letters, unique to this result.
-        created: ISO date or timestamp.
-        texts: By file ending: "yaml" and "md", or others.
+    `uid` is unique to this result; `created` is an ISO date or timestamp.
 
     Raises:
         ConfigError: A file cannot be written, or git fails; what was written stays.

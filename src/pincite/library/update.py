@@ -86,13 +86,8 @@ def update(
     In a collection of numbered files (see `edition`) the last file with a record wins, in whatever
     order they are read. A record that a file withdraws is removed, with or without `prune`.
 
-    Args:
-        corpus: Open for writing, unless it is a dry run; None: an empty one, dry runs only.
-        origins: The files that its documents came from.
-        paths: Files, and folders with all their contents.
-        how: What may be done.
-        progress: Called after each file and batch, and within long files.
-        parallel: Reads the files; None: threads of this process. The outcome is the same.
+    A dry run needs no corpus. `progress` is called after each file and batch, and within long
+    files. `parallel` reads the files; None: threads of this process.
 
     Raises:
         InputError: A path does not exist; nothing has been changed.

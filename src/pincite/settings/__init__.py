@@ -517,11 +517,7 @@ SHORT: Mapping[str, str] = MappingProxyType(
 
 
 def load(options: Mapping[str, object], config: Path | None = None) -> Settings:
-    """Load the effective settings.
-
-    Args:
-        options: From the command line, by short name; None values are ignored.
-        config: A TOML file to read in place of the usual two.
+    """Load the effective settings; `options` by short name, `config` in place of the usual files.
 
     Raises:
         ConfigError: Unknown key, wrong type or range, unreadable TOML; names the place.

@@ -234,13 +234,9 @@ def load_values(
 ) -> dict[str, Value]:
     """Return all values that were set, by full name; defaults are omitted.
 
-    Args:
-        schema: The record of settings.
-        options: From the command line; None values are ignored.
-        config: A TOML file to read in place of the usual two.
-        table: The table of the files (and part of the variables' names) that holds them; empty:
-            everything outside `SEPARATE`.
-        short: Short name → full name, for options.
+    `config` is read in place of the usual two files. `table` holds the settings in files and begins
+    the names of variables; empty: everything outside `SEPARATE`. `short`: short name → full name.
+    Options that are None are ignored.
 
     Raises:
         ConfigError: Unknown key, wrong type or range, unreadable TOML; names the place.
@@ -271,14 +267,9 @@ def checked(
     short: Mapping[str, str] = NO_NAMES,
     table: str = "",
 ) -> dict[str, Any]:
-    """Convert the values and return them by full name; a full name overrides a short one.
+    """Convert values by full name, by short name or in tables, and return them by full name.
 
-    Args:
-        schema: The record of settings.
-        values: By full name, by short name, or in tables.
-        place: Where they were found, for messages.
-        short: Short name → full name.
-        table: The table that holds all of them, for messages.
+    A full name overrides a short one. `place` and `table` are for messages.
 
     Raises:
         ConfigError: Unknown name, wrong type or range; names `place`.
