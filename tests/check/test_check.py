@@ -75,7 +75,7 @@ def test_a_passage_that_is_not_in_the_stored_text_is_no_evidence() -> None:
     document = DOCUMENTS[0]
     said = "The harbour bridge was built of steel."
     passage = Passage(document.doc_id, document.url, "", said, Span(0, len(said)))
-    assert "not stand in the stored text" in candidate(document, passage).lost
+    assert "not in the stored text" in candidate(document, passage).lost
     assert candidate(None, passage).lost
     true = replace(passage, text=TEXT[:12], span=Span(0, 12))
     assert candidate(document, true).lost == ""

@@ -210,7 +210,9 @@ class Calls:
                 ("max_cost", budget.cost, budget.cost_of(n_prompt, n_reply)),
             ):
                 if limit and would_be > limit:
-                    return NotAsked(f"The budget is spent: {name} is {limit:g}. Raise it to go on.")
+                    return NotAsked(
+                        f"The budget is spent: {name} is {limit:g}. Raise it to continue."
+                    )
             self._usage = replace(used, n_calls=used.n_calls + 1)
             self._reserved = [self._reserved[0] + needed[0], self._reserved[1] + needed[1]]
             return None

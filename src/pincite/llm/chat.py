@@ -41,8 +41,8 @@ def check_guidance(kind: str, dialect: str) -> None:
     if kind != "prompted" and kind not in ENFORCED[dialect]:
         can = ", ".join((*ENFORCED[dialect], "prompted"))
         raise ConfigError(
-            f"check.guidance is {kind!r}, which a server of the kind {dialect!r} (chat.dialect) "
-            f"does not enforce; expected one of: {can}."
+            f"check.guidance is {kind!r}, which chat.dialect {dialect!r} does not enforce; "
+            f"expected one of: {can}."
         )
 
 

@@ -128,7 +128,7 @@ class Client:
         if call.refused:
             raise call.refused
         if self._stopped:
-            raise ServerUnreachable(f"{self.url} was not asked: the run was stopped.")
+            raise ServerUnreachable(f"{self.url} was not called: the run was stopped.")
 
     def _wait(self, retry: Retry, attempt: int, call: Call) -> None:
         """Wait for the next attempt; raises the error if there is none."""
@@ -315,7 +315,7 @@ def check_url(url: str, setting: str, variable: str) -> str:
         )
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ConfigError(
-            f"{setting} holds credentials or a query, which reports would show. Set the bare "
+            f"{setting} has credentials or a query, which would appear in reports. Set the bare "
             f"address, and put the key into the variable {variable}."
         )
     return url.rstrip("/")

@@ -65,7 +65,7 @@ class Templates:
         """
         if prompts not in LANGUAGES:
             raise ConfigError(
-                f"prompts are in {prompts!r}; expected one of {', '.join(LANGUAGES)}."
+                f"There are no prompts in {prompts!r}; expected one of {', '.join(LANGUAGES)}."
             )
         if folder and not folder.is_dir():
             raise ConfigError(f"The folder for prompts, {folder}, is not a folder.")

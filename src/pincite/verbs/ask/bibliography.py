@@ -132,7 +132,7 @@ RETRACTIONS: Mapping[Retraction, str] = {
     Retraction.NO: "",
     Retraction.UNKNOWN: "",
 }
-MORE_AUTHORS = "The list of authors goes on (et al.)."
+MORE_AUTHORS = "The list of authors is longer (et al.)."
 _ISO = re.compile(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?(?!\d)")
 _SHOWN = re.compile(r"(\d{4})(?:\s+([A-Z][a-z]{2})[a-z]*(?:\s+(\d{1,2}))?)?(?![\d-])")
 _RANGE = re.compile(r"([A-Za-z]*)(\d+)\s*[-–—]\s*([A-Za-z]*)(\d+)(?!\w)")

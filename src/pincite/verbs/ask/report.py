@@ -24,7 +24,7 @@ class Reference:
     """A document that an answer was given to write from, or that it names."""
 
     number: Annotated[int, Says("by first use, unused ones last; 0: left out")]
-    ref_id: Annotated[str, Says("PMID, else the address: what the text may call it")]
+    ref_id: Annotated[str, Says("PMID, else the address; the text may cite it")]
     document: Document = field(metadata=INLINE)
     relevance: Annotated[float, Says("log-odds that it bears on the question")] = 0.0
     # The most useful passages for the question come first.
@@ -45,7 +45,7 @@ class Checked:
         tuple[ReferenceVerdict, ...], Says("one per reference, in the text's order")
     ]
     standing: Standing
-    inherited: Annotated[bool, Says("its references are a neighbour's")] = False
+    inherited: Annotated[bool, Says("whether its references are a neighbouring sentence's")] = False
     notes_coded: tuple[Note, ...] = ()
 
     @property
@@ -79,7 +79,9 @@ class Searched:
     filters: Annotated[str, Says("empty: none")] = ""
     found: Annotated[tuple[str, ...], Says("ids of the documents read, best first")] = ()
     best: Annotated[float | None, Says("relevance of the best of them, log-odds")] = None
-    absent: Annotated[tuple[str, ...], Says("words of the question that none of them has")] = ()
+    absent: Annotated[
+        tuple[str, ...], Says("words of the question that none of them contains")
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ class Answer:
     """A question with what was found for it; an abstention has no sentences and says why."""
 
     question: str
-    text: Annotated[str, Says("as written, marks and all; spans of sentences count in it")] = field(
+    text: Annotated[str, Says("as written, with its marks; sentence spans refer to it")] = field(
         metadata=named("answer")
     )
     sentences: tuple[Checked, ...]
@@ -95,13 +97,15 @@ class Answer:
     by: Annotated[str, Says("extract, or the model")] = field(metadata=named("written_by"))
     searched: Searched
     abstained_coded: tuple[Note, ...] = ()  # why there is no answer
-    dropped: Annotated[tuple[Checked, ...], Says("by verification: no longer in the text")] = ()
+    dropped: Annotated[tuple[Checked, ...], Says("removed by verification")] = ()
     changes: tuple[Change, ...] = ()
     cut: Annotated[bool, Says("the writer was stopped before it ended")] = False
     stopped: Annotated[bool, Says("by Ctrl-C")] = False
-    failure: Annotated[str, Says("why a part is missing: a server that went away")] = ""
+    failure: Annotated[str, Says("why a part is missing, such as a lost server")] = ""
     # Their number is 0, so no sentence can cite them.
-    left_out: Annotated[tuple[Reference, ...], Says("retracted ones, without their texts")] = ()
+    left_out: Annotated[
+        tuple[Reference, ...], Says("retracted references, without their texts")
+    ] = ()
 
     @property
     @written
@@ -130,7 +134,7 @@ class AnswerReport(codec.JsonReport):
 
     schema_version: Literal["2"] = "2"
     answers: tuple[Answer, ...]
-    n_questions: Annotated[int, Says("more than answers if the run was stopped")]
+    n_questions: Annotated[int, Says("larger than the number of answers if the run was stopped")]
     usage: Usage
     warnings_coded: tuple[Note, ...]
     settings: Mapping[str, str | float | int | bool | tuple[str, ...] | None]

@@ -235,5 +235,5 @@ def _estimate(settings: Settings, n_sources: int) -> str:
     n_calls = n_sources * check.top_k * 2 * (1 + check.repetitions)
     n_prompt, n_reply = n_calls * PROMPT_TOKENS, n_calls * REPLY_TOKENS
     cost = settings.budget.limits.cost_of(n_prompt, n_reply)
-    priced = f", {cost:.4f} at the prices set" if cost else ""
+    priced = f", {cost:.4f} at the configured prices" if cost else ""
     return f"Each reading takes up to {n_calls} calls ({n_prompt + n_reply:,} tokens{priced})."

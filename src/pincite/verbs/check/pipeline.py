@@ -324,7 +324,7 @@ def distinct_texts(
 def candidate(document: Document | None, passage: Passage, copies: Sequence[str] = ()) -> Candidate:
     """Add the document's metadata; the passage is lost unless the stored text has it verbatim."""
     if document is None or passage.span.of(document.text) != passage.text:
-        return Candidate(passage, lost="the passage does not stand in the stored text")
+        return Candidate(passage, lost="the passage is not in the stored text")
     if retraction_of(document) is Retraction.YES:
         return Candidate(passage, lost="the source was retracted")
     others = tuple(url for url in dict.fromkeys(copies) if url != passage.url)

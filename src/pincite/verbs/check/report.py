@@ -31,7 +31,7 @@ class Reading:
     reading_id: str  # "r1", "r2", …: unique within a check
     text: str
     kind: StatementType
-    negation: Annotated[str, Says("empty if none could be worded")] = ""
+    negation: Annotated[str, Says("empty if none could be formed")] = ""
     origin: Annotated[ReadingOrigin, Says("the statement itself, a rule, …")] = "statement"
 
 
@@ -49,12 +49,13 @@ class ReadingResult:
     """A reading with its evidence, each passage alone and all together."""
 
     reading: Reading = field(metadata=INLINE)
-    items: Annotated[tuple[Weighed, ...], Says("passages as they were found, best first")] = field(
+    items: Annotated[tuple[Weighed, ...], Says("passages, best first")] = field(
         metadata=named("evidence")
     )
     weight: Weight = field(metadata=INLINE)
     as_of: Annotated[
-        tuple[tuple[str, Weight], ...], Says("year, what the texts up to it say; oldest first")
+        tuple[tuple[str, Weight], ...],
+        Says("year, and the weight of the texts up to it; oldest first"),
     ] = ()
     unread: Annotated[tuple[Unchecked, ...], Says("pages of the web that could not be read")] = ()
     excluded: Annotated[tuple[Exclusion, ...], Says("pages of the web not used, and why")] = ()
@@ -99,7 +100,7 @@ class CheckReport(codec.JsonReport):
 
     schema_version: Literal["2"] = "2"
     checks: tuple[Check, ...]
-    n_statements: Annotated[int, Says("more than checks if the run was stopped")]
+    n_statements: Annotated[int, Says("larger than the number of checks if the run was stopped")]
     usage: Usage
     warnings_coded: tuple[Note, ...]
     settings: Mapping[str, str | float | int | bool | None]
