@@ -332,7 +332,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for half in ("choosing", "held-back") if given.half is None else (given.half,):
         pages = [case for case in found if case.half == half]
         if not pages:
-            sys.exit(f"{given.folder} holds no pages of the {half} half")
+            sys.exit(f"{given.folder} has no pages of the {half} half")
         print(f"\n== {half}: {len(pages)} pages")
         readings, seconds = measured(pages, given.rounds)
         print_texts(pages, readings, seconds)

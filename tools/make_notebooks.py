@@ -13,6 +13,6 @@ for path in sorted(FOLDER.glob("*.ipynb")):
     with tempfile.TemporaryDirectory() as folder:
         where = {"metadata": {"path": folder}}
         NotebookClient(notebook, record_timing=False, resources=where).execute()
-    notebook["metadata"].pop("language_info", None)  # names the Python of whoever ran it
+    notebook["metadata"].pop("language_info", None)  # names the Python that ran it
     nbformat.write(notebook, path)
     print(path.relative_to(FOLDER.parents[1]))

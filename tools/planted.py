@@ -256,7 +256,7 @@ def false_alarms(found: Sequence[Outcome]) -> tuple[int, int]:
 
 
 def lines(found: Sequence[Outcome]) -> Iterator[str]:
-    """The rates as a person reads them."""
+    """The rates as a readable table."""
     for kind in KINDS:
         yield f"{kind:12} {_share(catch_rate(found, kind))}"
     for how in HOW:

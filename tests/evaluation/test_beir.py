@@ -157,8 +157,8 @@ def _with(name: str, text: str) -> Callable[[Path], Any]:
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (_without("corpus.jsonl.gz"), "holds no corpus.jsonl or corpus.jsonl.gz"),
-        (_without("queries.jsonl"), "holds no queries.jsonl"),
+        (_without("corpus.jsonl.gz"), "has no corpus.jsonl or corpus.jsonl.gz"),
+        (_without("queries.jsonl"), "has no queries.jsonl"),
         (_without("qrels/test.tsv"), "test.tsv is not there; the splits of .*varde are: none"),
         (_with("qrels/test.tsv", "query-id\tcorpus-id\tscore\n"), "judges nothing"),
         (_with("qrels/test.tsv", "query-id\tcorpus-id\tscore\nq9\td1\t1\n"), "the first is 'q9'"),

@@ -223,8 +223,8 @@ def test_bioasq(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ([], "holds no questions"),
-        ({}, "holds no questions"),
+        ([], "has no questions"),
+        ({}, "has no questions"),
         ({"x": {"QUESTION": "?"}}, "x: expected a PMID with QUESTION"),
         ({"questions": [{"id": "1"}]}, "question 1: expected id, body"),
         (

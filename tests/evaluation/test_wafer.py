@@ -128,7 +128,7 @@ def test_a_split_and_its_failing_part(tmp_path: Path) -> None:
     assert list(found.records) == GOOD
     assert list(found.failed) == BAD
     assert found.corpus_file is None
-    with pytest.raises(InputError, match=r"holds no dev\.jsonl"):
+    with pytest.raises(InputError, match=r"has no dev\.jsonl"):
         open_collection(tmp_path, "dev")
 
 

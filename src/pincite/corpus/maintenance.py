@@ -143,7 +143,7 @@ def _vectors(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
         n_done += len(rows)
         for key in unsound(rows, dim):
             yield Finding(
-                "vector", f"passage {key}", f"it is no unit vector of {dim} numbers", remedy
+                "vector", f"passage {key}", f"it is not a unit vector of {dim} numbers", remedy
             )
 
 

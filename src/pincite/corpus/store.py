@@ -601,7 +601,9 @@ class Store:
         except sqlite3.ProgrammingError:  # a closed store: our bug, not the file's fault
             raise
         except UnicodeDecodeError as error:
-            raise CorpusError(damaged(self.path, f"a text in it is no text: {error}")) from error
+            raise CorpusError(
+                damaged(self.path, f"a text in it cannot be decoded: {error}")
+            ) from error
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:  # Ctrl-C while `tick` ran
                 raise KeyboardInterrupt from error

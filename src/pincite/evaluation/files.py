@@ -19,7 +19,7 @@ def required(folder: Path, name: str, collection: str) -> Path:
     """Find a file of a `collection`, described for the error; raises InputError."""
     if path := find(folder, name):
         return path
-    raise InputError(f"{folder} holds no {name}.jsonl or {name}.jsonl.gz; expected {collection}.")
+    raise InputError(f"{folder} has no {name}.jsonl or {name}.jsonl.gz; expected {collection}.")
 
 
 def records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:

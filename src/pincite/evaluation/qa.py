@@ -63,7 +63,7 @@ def read_questions(path: Path) -> list[Question]:
         found = []
     if not found:
         raise InputError(
-            f"{path} holds no questions; expected PubMedQA's JSON (PMID → QUESTION, CONTEXTS, …) "
+            f"{path} has no questions; expected PubMedQA's JSON (PMID → QUESTION, CONTEXTS, …) "
             'or BioASQ\'s ({"questions": […]}).'
         )
     return found

@@ -64,7 +64,7 @@ def open_collection(folder: Path, split: str) -> Collection:
     """
     path, failures = files.find(folder, split), files.find(folder, f"fail-{split}")
     if path is None:
-        raise InputError(f"{folder} holds no {split}.jsonl; expected a WAFER-like collection.")
+        raise InputError(f"{folder} has no {split}.jsonl; expected a WAFER-like collection.")
     records = [one for file in (path, failures) if file for one in read_records(file)]
     if not records:
         raise InputError(f"{folder} has no records in split {split!r}; expected WAFER JSON lines.")

@@ -211,7 +211,7 @@ class Transformer:
 
         Raises:
             MissingExtra: torch or transformers is not installed.
-            MissingModel: the folder holds no complete network of this layout.
+            MissingModel: the folder has no complete network of this layout.
         """
         if absent := [name for name in ("torch", "transformers") if find_spec(name) is None]:
             raise MissingExtra(

@@ -75,7 +75,7 @@ class Session:
             self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         except Exception as error:  # both libraries raise bare Exception and RuntimeError
             raise MissingModel(
-                f"{folder} holds no model that can be loaded ({error}); expected model.onnx and "
+                f"{folder} has no model that can be loaded ({error}); expected model.onnx and "
                 "tokenizer.json. If it came with Pincite, install that again: pip install "
                 "--force-reinstall pincite"
             ) from error

@@ -66,7 +66,7 @@ class CrossEncoderVerifier:
         `threads`: 0 means all cores. `judged`: file that caches logits; None: no cache.
 
         Raises:
-            MissingModel: the folder holds no model that can be loaded.
+            MissingModel: the folder has no model that can be loaded.
             MissingExtra: it needs torch, which is not installed.
         """
         if isinstance(model, MiniCheckClient):

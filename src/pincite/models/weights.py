@@ -148,7 +148,7 @@ def _downloaded(model: str) -> Path:
     if layout and (network is None or not layout.runs_as_onnx):
         return _downloaded_safetensors(model, layout, present)
     if network is None:
-        raise MissingModel(f"{model} holds none of {', '.join(_ONNX)}: export it to ONNX.")
+        raise MissingModel(f"{model} has none of {', '.join(_ONNX)}: export it to ONNX.")
     about = [name for name in ("config.json", "tokenizer.json") if name in present]
     if card := _encoder_card(model, present):
         _write(target / "pincite.json", json.dumps(card).encode())

@@ -271,7 +271,7 @@ def export(
     out.mkdir(parents=True, exist_ok=True)
     if merge:
         if not (trained / WEIGHTS).is_file():  # peft would also load pickled weights
-            raise MissingModel(f"{trained} holds no {WEIGHTS}, which `train answerer` writes.")
+            raise MissingModel(f"{trained} has no {WEIGHTS}, which `train answerer` writes.")
         from peft import PeftModel
 
         model, _ = load_base(card["base"], "float32" if floats else "auto")

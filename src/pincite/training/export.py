@@ -49,7 +49,7 @@ def export(
         answerer.export(trained, out, **about, merge=merge, floats=floats)
         return kind
     if merge:
-        raise ConfigError(f"{trained} holds no adapter; only an answerer can be merged.")
+        raise ConfigError(f"{trained} has no adapter; only an answerer can be merged.")
     if kind == "encoder":
         model, tokenizer = network.load_body(str(trained))
         _write(model.eval(), tokenizer, out, trained_card | about, floats)

@@ -53,7 +53,7 @@ def load_trained(base: str) -> tuple[Any, Any]:
 
     Raises:
         ConfigError: Its labels are not CLASSES in order.
-        MissingModel: The folder holds no trained verifier.
+        MissingModel: The folder has no trained verifier.
     """
     if base != weights.VERIFIER:
         try:
@@ -61,7 +61,7 @@ def load_trained(base: str) -> tuple[Any, Any]:
             labels = list(config["id2label"].values())
         except (OSError, ValueError, KeyError, AttributeError) as error:
             raise MissingModel(
-                f"{base} holds no trained verifier ({error!r}); expected the folder `model` of a "
+                f"{base} has no trained verifier ({error!r}); expected the folder `model` of a "
                 "run of pincite train verifier."
             ) from error
         if labels != list(CLASSES):

@@ -205,7 +205,7 @@ def test_merged_weights_write_what_the_adapter_writes(
     assert torch.allclose(adapted, merged, atol=1e-4)
     assert not torch.allclose(adapted, plain, atol=1e-2)
     (model / WEIGHTS).unlink()
-    with pytest.raises(MissingModel, match=r"holds no adapter_model\.safetensors"):
+    with pytest.raises(MissingModel, match=r"has no adapter_model\.safetensors"):
         export(model, tmp_path / "no", source="", licence="", merge=True)
     with pytest.raises(ConfigError, match="only an answerer can be merged"):
         export(Path(run.base), tmp_path / "no", source="", licence="", merge=True)

@@ -450,7 +450,7 @@ def test_a_trained_model_can_be_base_and_teacher_of_the_next(
     ("more", "code", "message"),
     [
         (["--base", "no/such/folder"], 6, "folder cannot be loaded as a Hugging Face encoder"),
-        (["--teacher", "data"], 6, "data holds no trained verifier"),
+        (["--teacher", "data"], 6, "data has no trained verifier"),
         (["--recipe", "none.toml"], 2, "none.toml cannot be read as a recipe"),
     ],
     ids=["base", "teacher", "recipe"],
