@@ -35,7 +35,7 @@ def posted(client: TestClient, page: str, to: str, **fields: object) -> int:
     return client.post(to, data=data, headers=PAGE).status_code
 
 
-def test_whoever_is_not_logged_in_is_sent_to_log_in_and_back(site: Site) -> None:
+def test_login_redirects_back(site: Site) -> None:
     site.people.accounts.add("Ada", Role.EDITOR, PASSWORD)
     client = browser(site)
     sent = client.get("/history?kind=check", headers=PAGE)
@@ -60,13 +60,13 @@ def test_whoever_is_not_logged_in_is_sent_to_log_in_and_back(site: Site) -> None
 @pytest.mark.parametrize(
     "then", ["//evil.example", "https://evil.example", "/\\evil", "javascript:x"]
 )
-def test_a_login_leads_to_no_other_site(site: Site, then: str) -> None:
+def test_login_does_not_redirect_to_other_sites(site: Site, then: str) -> None:
     site.people.accounts.add("Ada", Role.EDITOR, PASSWORD)
     body = {"name": "Ada", "password": PASSWORD, "next": then}
     assert browser(site).post("/login", data=body).headers["location"] == "/"
 
 
-def test_every_form_of_a_person_and_of_an_admin_works_and_needs_its_token(site: Site) -> None:
+def test_account_forms_work_and_need_a_csrf_token(site: Site) -> None:
     admin, ada = somebody(site, Role.ADMIN), somebody(site, Role.EDITOR, "Ada")
     client = admin.client
     here = f"/admin/accounts/{ada.account.account_id}"
@@ -89,7 +89,7 @@ def test_every_form_of_a_person_and_of_an_admin_works_and_needs_its_token(site: 
         assert (refused.status_code, refused.json()["code"]) == (403, "csrf"), page
 
 
-def test_ones_own_account(site: Site) -> None:
+def test_own_account_page(site: Site) -> None:
     ada = somebody(site, Role.EDITOR, HOSTILE)
     client = ada.client
     token = token_of(client, "/account")
@@ -117,14 +117,14 @@ def test_ones_own_account(site: Site) -> None:
     assert client.get("/account", headers=PAGE).status_code == 303
 
 
-def test_there_are_no_such_pages_in_local_mode(make_site: Callable[..., Site]) -> None:
+def test_local_mode_has_no_account_pages(make_site: Callable[..., Site]) -> None:
     client = browser(make_site())
     for page in ("/login", "/account", "/admin/accounts"):
         assert client.get(page).status_code == 404
     assert "/login" not in client.get("/help").text
 
 
-def test_the_command_line_looks_after_accounts(tmp_path: Path) -> None:
+def test_command_line_manages_accounts(tmp_path: Path) -> None:
     def ran(*words: str, given: str = "") -> tuple[int, str]:
         done = CliRunner().invoke(
             cli, ["server", "user", *words, "--data", str(tmp_path)], input=given

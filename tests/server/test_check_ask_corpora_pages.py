@@ -104,9 +104,7 @@ def request_of(site: Site, answer: Any) -> dict[str, Any]:
     return dict(job.request)
 
 
-def test_the_corpus_that_one_used_last_comes_first(
-    client: TestClient, site: Site, corpus_id: str
-) -> None:
+def test_last_used_corpus_comes_first(client: TestClient, site: Site, corpus_id: str) -> None:
     other = str(client.post(C, json={"name": "A second one"}).json()["corpus_id"])
     send(client, other, ("bridge.txt", BRIDGE))
     run_next(site)
@@ -130,7 +128,7 @@ def two(client: TestClient, site: Site, corpus_id: str) -> list[str]:
     [("/ask", {"question": "Was the tower built?"}), ("/check", {"statement": "It is old."}),
      ("/verify", {"article": "One.\nTwo."})],
 )  # fmt: skip
-def test_several_corpora_by_their_boxes(
+def test_several_corpora_can_be_chosen(
     client: TestClient, site: Site, two: list[str], path: str, said: dict[str, str]
 ) -> None:
     shown = client.get("/" if path == "/verify" else path).text
@@ -146,15 +144,6 @@ def test_several_corpora_by_their_boxes(
     assert again.status_code == 422
     assert re.findall(r'value="([^"]+)" checked', again.text) == two[1:]
     assert f'<option value="{two[0]}" selected' in again.text
-
-
-def test_several_corpora_beside_files_of_sources(
-    client: TestClient, site: Site, two: list[str]
-) -> None:
-    part = {"sources": ("a.txt", io.BytesIO(BRIDGE))}
-    form = {"article": "One.\nTwo.", "corpus": two}
-    sent = client.post("/verify", data=form, files=part, follow_redirects=False)
-    assert request_of(site, sent)["corpus"] == two
 
 
 def test_an_answer_from_several_corpora_names_them(
@@ -176,7 +165,7 @@ def field(page: str, name: str) -> str:
     return str(found)
 
 
-def test_settings_of_a_run_are_asked_for_and_kept_for_the_next(
+def test_form_settings_are_sent_and_remembered(
     client: TestClient, site: Site, corpus_id: str
 ) -> None:
     asked = {"corpus": corpus_id, "dense_share": "0.7"}
@@ -195,7 +184,7 @@ def test_settings_of_a_run_are_asked_for_and_kept_for_the_next(
     assert field(again.text, "top_k") == "1000"
 
 
-def test_a_model_is_one_that_the_server_offers(
+def test_only_offered_models_are_accepted(
     make_site: Callable[..., Site],
 ) -> None:
     site = make_site(models=("small", "large"))
@@ -231,7 +220,7 @@ def test_a_servers_own_examples(make_site: Callable[..., Site], tmp_path: Path) 
     assert '<button name="question" value="Is it old?"' in client.get("/ask").text
 
 
-def test_examples_that_cannot_be_read_stop_the_start(make_site: Callable[..., Site]) -> None:
+def test_unreadable_examples_are_a_config_error(make_site: Callable[..., Site]) -> None:
     with pytest.raises(ConfigError):
         browser(make_site(examples="/no/such"))
 
@@ -239,7 +228,7 @@ def test_examples_that_cannot_be_read_stop_the_start(make_site: Callable[..., Si
 # ── Check ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_readings_come_first_and_are_edited_without_scripts(
+def test_readings_are_edited_without_scripts(
     client: TestClient, site: Site, corpus_id: str
 ) -> None:
     settings = {"published_from": "1900", "undated": "1"}
@@ -281,7 +270,7 @@ def test_readings_come_first_and_are_edited_without_scripts(
     assert none.status_code == 422
 
 
-def test_a_check_shows_each_outcome_apart_and_no_verdict_over_them(
+def test_check_shows_each_outcome_separately(
     client: TestClient, site: Site, corpus_id: str
 ) -> None:
     report = check_report("Varde <b>")
@@ -306,7 +295,7 @@ def test_a_check_shows_each_outcome_apart_and_no_verdict_over_them(
 # ── Ask ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_an_answer_with_its_references_and_what_was_dropped(
+def test_answer_shows_references_and_dropped_sentences(
     client: TestClient, site: Site, corpus_id: str
 ) -> None:
     report = ask_samples.everything()
@@ -325,7 +314,7 @@ def test_an_answer_with_its_references_and_what_was_dropped(
     assert client.get(f"/jobs/{job_id}/report.pdf").status_code == 404
 
 
-def test_a_reference_of_a_sentence_gets_a_label_that_a_verifier_can_learn_from(
+def test_feedback_on_a_reference_becomes_training_data(
     client: TestClient, site: Site, corpus_id: str
 ) -> None:
     report = ask_samples.everything()
@@ -350,7 +339,7 @@ def test_a_reference_of_a_sentence_gets_a_label_that_a_verifier_can_learn_from(
     assert json.loads(told.splitlines()[1])["correction"] == "It was another year."
 
 
-def test_a_question_takes_its_filters_along(client: TestClient, site: Site, corpus_id: str) -> None:
+def test_question_form_sends_filters(client: TestClient, site: Site, corpus_id: str) -> None:
     form = {"question": "When?", "corpus": corpus_id, "fusion": "rrf", "repair": "1"}
     form |= {"kinds": "pubmed, pdf", "source_languages": "en", "published_to": "2020"}
     asked = request_of(site, post(client, "/ask", **form))
@@ -364,7 +353,7 @@ def test_a_question_takes_its_filters_along(client: TestClient, site: Site, corp
     assert post(client, "/ask", **{**form, "fusion": "magic"}).status_code == 422
 
 
-def test_sentences_wait_in_grey_until_they_are_verified(client: TestClient, site: Site) -> None:
+def test_unverified_sentences_are_marked(client: TestClient, site: Site) -> None:
     job = site.jobs.submit("local", "ask", "A question", {"question": "Q"})
     site.jobs.take("w")
     (checked, *_) = ask_samples.everything().answers[0].sentences
@@ -382,7 +371,7 @@ def test_sentences_wait_in_grey_until_they_are_verified(client: TestClient, site
 # ── Corpora ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_corpus_by_forms_alone(client: TestClient, site: Site) -> None:
+def test_corpus_is_managed_by_forms(client: TestClient, site: Site) -> None:
     made = post(client, "/corpora", name="Mine", about="Things.")
     here = made.headers["location"]
     assert "This corpus is empty." in client.get(here).text
@@ -429,7 +418,7 @@ def test_an_upload_needs_the_sessions_token(make_site: Callable[..., Site], root
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_hostile_texts_stay_texts(client: TestClient, site: Site, language: str) -> None:
+def test_hostile_texts_are_escaped(client: TestClient, site: Site, language: str) -> None:
     url = "javascript:alert(1)"
     for text in HOSTILE:
         answers = ask_samples.answer_report(ask_samples.hostile(text, url), note=text)
@@ -449,7 +438,7 @@ def test_hostile_texts_stay_texts(client: TestClient, site: Site, language: str)
             assert_harmless(page.text)
 
 
-def test_hostile_names_stay_names(make_site: Callable[..., Site]) -> None:
+def test_hostile_names_are_escaped(make_site: Callable[..., Site]) -> None:
     site = make_site(**SERVER)
     admin = somebody(site, Role.ADMIN)
     owner = admin.account.account_id

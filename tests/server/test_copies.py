@@ -121,7 +121,7 @@ def with_copy(site: Site, who: Somebody) -> tuple[str, str]:
     return job_id, quoted["doc_id"]
 
 
-def test_a_copy_is_its_owners_alone(site: Site, ada: Somebody) -> None:
+def test_copies_are_private_to_their_owner(site: Site, ada: Somebody) -> None:
     admin, grace = somebody(site, Role.ADMIN), somebody(site, Role.EDITOR, "Grace")
     job_id, doc_id = with_copy(site, ada)
     (copy,) = ada.client.get("/api/v1/copies").json()["copies"]
@@ -143,9 +143,7 @@ def test_a_copy_is_its_owners_alone(site: Site, ada: Somebody) -> None:
     assert not list((site.own.folder(ada.account.account_id) / "files").iterdir())
 
 
-def test_a_share_link_and_files_to_take_along_hold_the_quote_only(
-    site: Site, ada: Somebody
-) -> None:
+def test_share_links_and_exports_contain_only_quotes(site: Site, ada: Somebody) -> None:
     job_id, _ = with_copy(site, ada)
     made = ada.client.post(f"/jobs/{job_id}/links", data={"days": "1"}).text
     link = re.findall(r"/s/[\w-]{43}", made)[0]
@@ -181,7 +179,9 @@ def test_a_share_link_and_files_to_take_along_hold_the_quote_only(
     assert SECRET not in str(rows)
 
 
-def test_a_laptop_has_one_shelf(make_site: MakeSite, tmp_path: Path) -> None:
+def test_local_mode_shares_copies_with_the_command_line(
+    make_site: MakeSite, tmp_path: Path
+) -> None:
     shelf = tmp_path / "shelf"
     site = make_site(Settings.of(own_copies=str(shelf)))
     client = client_of(site)
@@ -196,7 +196,7 @@ def test_a_laptop_has_one_shelf(make_site: MakeSite, tmp_path: Path) -> None:
     assert "own:" in client.get(f"/api/v1/jobs/{checked(client, site)}/result").text
 
 
-def test_what_the_servers_own_user_has_attached_is_not_for_jobs(
+def test_operators_own_copies_are_not_used_for_accounts(
     make_site: MakeSite, tmp_path: Path
 ) -> None:
     shelf = OwnCopies(tmp_path / "operators")
@@ -211,7 +211,7 @@ def test_what_the_servers_own_user_has_attached_is_not_for_jobs(
 
 
 @pytest.mark.parametrize("owner", ["", "..", "../x", "a/b", "/etc", "a\0", "x" * 41, "a\n"])
-def test_an_id_that_is_none_becomes_no_path(site: Site, owner: str) -> None:
+def test_invalid_account_ids_are_refused(site: Site, owner: str) -> None:
     with pytest.raises(ValueError, match="account's id"):
         site.own.folder(owner)
 
@@ -238,7 +238,7 @@ def test_who_may(site: Site, ada: Somebody) -> None:
     assert not list((site.server.folder / "uploads").iterdir())
 
 
-def test_the_page_of_ones_copies(site: Site, ada: Somebody) -> None:
+def test_copies_page(site: Site, ada: Somebody) -> None:
     assert "harbour.txt" not in ada.client.get("/copies").text
     _, _ = with_copy(site, ada)
     shown = ada.client.get("/copies").text
@@ -250,7 +250,7 @@ def test_the_page_of_ones_copies(site: Site, ada: Somebody) -> None:
     assert ada.client.post(path, data={"csrf": token(ada)}).status_code == 404
 
 
-def test_a_shelf_that_cannot_be_written(site: Site, ada: Somebody) -> None:
+def test_unwritable_copies_folder_is_a_503(site: Site, ada: Somebody) -> None:
     job_id = checked(ada.client, site)
     book, *_ = cited(ada.client, job_id)
     shelves = site.server.folder / OF_ACCOUNTS
@@ -264,7 +264,7 @@ def test_a_shelf_that_cannot_be_written(site: Site, ada: Somebody) -> None:
 
 
 @pytest.mark.parametrize("killed", [False, True])
-def test_who_leaves_leaves_no_copy(
+def test_deleting_an_account_deletes_its_copies(
     site: Site, ada: Somebody, monkeypatch: pytest.MonkeyPatch, killed: bool
 ) -> None:
     grace = somebody(site, Role.EDITOR, "Grace")
@@ -281,7 +281,7 @@ def test_who_leaves_leaves_no_copy(
     assert site.own.of(grace.account.account_id).all()
 
 
-def test_who_leaves_while_a_copy_is_read_leaves_none(site: Site, ada: Somebody) -> None:
+def test_copy_added_during_account_deletion_is_deleted(site: Site, ada: Somebody) -> None:
     job_id = checked(ada.client, site)
     book, *_ = cited(ada.client, job_id)
 
@@ -297,7 +297,7 @@ def test_who_leaves_while_a_copy_is_read_leaves_none(site: Site, ada: Somebody) 
     assert not site.own.folder(ada.account.account_id).exists()
 
 
-def test_a_folder_without_a_mark_is_left_alone(site: Site) -> None:
+def test_unmarked_folders_are_not_deleted(site: Site) -> None:
     unknown = site.own.of("A" * 22)
     unknown.attach(copy_of(1), b"x")
     site.tidy()

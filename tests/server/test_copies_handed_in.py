@@ -45,7 +45,7 @@ def site(make_site: Callable[..., Site], tmp_path: Path) -> Site:
         (("a.png", b"\x89PNG\r\n\x1a\n" + bytes(99)), {}, "unreadable_copy", "no reader"),
     ],
 )
-def test_what_is_of_no_use_is_refused_with_its_reason(
+def test_unusable_copies_are_refused_with_a_reason(
     client: TestClient, site: Site, file: Any, fields: dict[str, str], code: str, words: str
 ) -> None:
     job_id = checked(client, site)
@@ -65,7 +65,7 @@ def test_what_is_of_no_use_is_refused_with_its_reason(
     assert not list((site.server.folder / "uploads").iterdir())
 
 
-def test_only_findings_that_are_there_and_known_again(client: TestClient, site: Site) -> None:
+def test_copy_needs_an_existing_identifiable_citation(client: TestClient, site: Site) -> None:
     job_id = checked(client, site)
     book, page, oral = cited(client, job_id)
     file = ("a.txt", b"The bridge opened.")
@@ -80,7 +80,7 @@ def test_only_findings_that_are_there_and_known_again(client: TestClient, site: 
     assert (reply.status_code, reply.json()["code"]) == (422, "invalid_form")
 
 
-def test_the_form_stands_where_nothing_could_be_read(client: TestClient, site: Site) -> None:
+def test_unread_citation_has_an_upload_form(client: TestClient, site: Site) -> None:
     text = f"{ARTICLE}It ran until 1930.<ref>{{{{cite web|url=https://a.example/new}}}}</ref>\n"
     job_id = checked(client, site, text)
     book, page, oral, _ = cited(client, job_id)
@@ -105,7 +105,9 @@ def test_the_form_stands_where_nothing_could_be_read(client: TestClient, site: S
 
 
 @pytest.mark.parametrize("number", range(len(NAMES)))
-def test_a_name_is_a_text(client: TestClient, site: Site, tmp_path: Path, number: int) -> None:
+def test_hostile_file_names_are_escaped(
+    client: TestClient, site: Site, tmp_path: Path, number: int
+) -> None:
     job_id = checked(client, site)
     book, *_ = cited(client, job_id)
     reply = hand_in(client, job_id, book, (NAMES[number], b"The bridge opened in 1911."))
@@ -117,7 +119,7 @@ def test_a_name_is_a_text(client: TestClient, site: Site, tmp_path: Path, number
 
 
 @pytest.mark.parametrize("number", range(len(TEXTS)))
-def test_hostile_texts_are_kept_or_refused(client: TestClient, site: Site, number: int) -> None:
+def test_hostile_copies_are_stored_or_refused(client: TestClient, site: Site, number: int) -> None:
     job_id = checked(client, site)
     book, *_ = cited(client, job_id)
     reply = hand_in(client, job_id, book, ("a.html", TEXTS[number]))
@@ -128,7 +130,7 @@ def test_hostile_texts_are_kept_or_refused(client: TestClient, site: Site, numbe
     checked(client, site)
 
 
-def test_what_is_too_much_is_refused(make_site: Callable[..., Site]) -> None:
+def test_oversized_copies_are_refused(make_site: Callable[..., Site]) -> None:
     site = make_site(upload_megabytes=0.1)
     client = client_of(site)
     job_id = checked(client, site)

@@ -111,7 +111,7 @@ def test_search_by_each_way_with_filters(
         {"published_from": "2000", "published_to": "1999"},
     ],
 )
-def test_a_search_that_means_nothing_is_a_422(
+def test_invalid_searches_are_refused(
     client: TestClient, corpus_id: str, wrong: dict[str, str]
 ) -> None:
     answer = client.get(f"{C}/{corpus_id}/search", params={"q": "a"} | wrong)
@@ -205,7 +205,7 @@ def test_names_are_unique_for_their_owner_and_free_again(
     assert client.post(C, json={"name": "Bridges"}).status_code == 201
 
 
-def test_who_may_see_and_change_a_corpus(client: TestClient, site: Site, corpus_id: str) -> None:
+def test_corpus_permissions(client: TestClient, site: Site, corpus_id: str) -> None:
     here = f"{C}/{corpus_id}"
     site.corpora.change(corpus_id, owner="anna")
     as_somebody(client, "ben", Role.EDITOR)
@@ -239,7 +239,7 @@ def test_a_job_needs_a_corpus_with_something_in_it(client: TestClient, corpus_id
     assert (answer.status_code, answer.json()["code"]) == (422, "empty_corpus")
 
 
-def test_texts_that_no_utf_8_has_are_shown(client: TestClient, site: Site, tmp_path: Path) -> None:
+def test_lone_surrogates_are_replaced(client: TestClient, site: Site, tmp_path: Path) -> None:
     meta = {"a": "\ud800"}
     odd = Document("https://e.example/\ud83d", "half \udc00 <b>", "Old \ud800.", meta=meta)
     with EmbeddedCorpus.create(tmp_path / "odd", None) as corpus:
@@ -256,6 +256,6 @@ def test_texts_that_no_utf_8_has_are_shown(client: TestClient, site: Site, tmp_p
 
 
 @pytest.mark.parametrize("cursor", ["x", "WzEsMl0", "WyIiLDEwMDAwMDAwMDAwMDAwMDAwMDAwMF0", "é"])
-def test_a_cursor_of_nobody_is_refused(client: TestClient, corpus_id: str, cursor: str) -> None:
+def test_invalid_cursors_are_refused(client: TestClient, corpus_id: str, cursor: str) -> None:
     answer = client.get(f"{C}/{corpus_id}/documents", params={"cursor": cursor})
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid_cursor")

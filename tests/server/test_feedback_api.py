@@ -105,7 +105,7 @@ def exported(client: TestClient, form: str = "claims") -> list[dict[str, Any]]:
         ("ask", "1.s1/r3", "It opened in 1911.", "support"),
     ],
 )
-def test_a_right_item_makes_a_row_that_training_reads(
+def test_confirmed_item_becomes_a_training_row(
     client: TestClient,
     finished: Callable[..., str],
     tmp_path: Path,
@@ -126,7 +126,7 @@ def test_a_right_item_makes_a_row_that_training_reads(
     assert [r.label for r in read_labelled(file)] == [label]
 
 
-def test_the_last_word_counts_and_wrong_alone_makes_no_row(
+def test_last_feedback_counts_and_wrong_alone_makes_no_row(
     client: TestClient, finished: Callable[..., str]
 ) -> None:
     job_id = finished("verify")
@@ -154,7 +154,9 @@ def test_a_reading_becomes_a_row_of_a_test_set(
     assert exported(client) == []
 
 
-def test_what_cannot_be_said(client: TestClient, site: Site, finished: Callable[..., str]) -> None:
+def test_invalid_feedback_is_refused(
+    client: TestClient, site: Site, finished: Callable[..., str]
+) -> None:
     job_id = finished("verify")
     readings = finished("check", result={"readings": []})
     unfinished = site.jobs.submit("local", "ask", "A question", {}).job_id
@@ -174,7 +176,9 @@ def test_what_cannot_be_said(client: TestClient, site: Site, finished: Callable[
     assert client.get(F).json()["feedback"] == []
 
 
-def test_lists_and_exports_are_ones_own(client: TestClient, finished: Callable[..., str]) -> None:
+def test_lists_and_exports_show_own_feedback_only(
+    client: TestClient, finished: Callable[..., str]
+) -> None:
     mine = [finished("verify"), finished("check")]
     theirs = finished("ask", "anna")
     as_somebody(client, "anna", Role.EDITOR)

@@ -57,7 +57,7 @@ def test_a_job_from_its_request_to_its_result(client: TestClient, site: Site) ->
     problem(client.get(f"{job['links']['self']}/files/none"), 404, "not_found")
 
 
-def test_a_full_queue_says_when_to_come_again(make_site: Callable[..., Site]) -> None:
+def test_full_queue_sends_retry_after(make_site: Callable[..., Site]) -> None:
     with client_of(make_site(queue=1)) as client:
         post(client)
         answer = client.post(URL, json=BODY)
@@ -125,7 +125,7 @@ def test_events_live_and_resumed(client: TestClient, site: Site) -> None:
     assert [line for line in lines if line.startswith("id:")] == ["id: 3"]
 
 
-def test_a_quiet_stream_gives_signs_of_life_until_the_job_has_ended(
+def test_event_stream_sends_heartbeats(
     client: TestClient, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api_jobs, "HEARTBEAT_SECONDS", 0.05)
@@ -144,7 +144,7 @@ def test_a_quiet_stream_gives_signs_of_life_until_the_job_has_ended(
     assert "event: ended" in lines
 
 
-def test_what_a_request_may_not_say(client: TestClient, site: Site) -> None:
+def test_invalid_requests_are_refused(client: TestClient, site: Site) -> None:
     bodies: list[object] = [
         {},
         {"example": "article", "text": "x"},
@@ -167,7 +167,7 @@ def test_what_a_request_may_not_say(client: TestClient, site: Site) -> None:
     assert site.jobs.counts()[Status.QUEUED] == 0
 
 
-def test_titles_are_asked_of_a_wiki_where_the_server_is_online(
+def test_titles_are_accepted_when_online(
     make_site: Callable[..., Site],
 ) -> None:
     with client_of(make_site(Settings.of(online=True, contact="a@b.example"))) as client:
@@ -175,7 +175,7 @@ def test_titles_are_asked_of_a_wiki_where_the_server_is_online(
     assert answer.json()["title"] == "Bridge"
 
 
-def test_a_request_of_too_many_bytes_is_refused_however_it_comes(
+def test_body_limit_holds_with_and_without_length(
     make_site: Callable[..., Site],
 ) -> None:
     def pieces() -> Iterator[bytes]:
@@ -191,7 +191,7 @@ def test_a_request_of_too_many_bytes_is_refused_however_it_comes(
         assert client.post(URL, json={"text": "x" * 10_000}).status_code == 202
 
 
-def test_wrong_ways_and_addresses_are_problems_too(client: TestClient) -> None:
+def test_wrong_methods_and_paths_are_problems(client: TestClient) -> None:
     problem(client.get("/nothing"), 404, "not_found")
     problem(client.get("/api/v1/jobs/a%00b"), 400, "nul_in_address")
     problem(client.get("/api/v1/jobs?cursor=%00"), 400, "nul_in_address")
@@ -200,7 +200,7 @@ def test_wrong_ways_and_addresses_are_problems_too(client: TestClient) -> None:
     assert answer.headers["allow"] == "GET"
 
 
-def test_a_database_that_is_away_is_told_as_such(client: TestClient, site: Site) -> None:
+def test_unavailable_database_is_a_503(client: TestClient, site: Site) -> None:
     (site.server.folder / "pincite.sqlite").rename(site.server.folder / "elsewhere")
     (site.server.folder / "pincite.sqlite").mkdir()
     site.database.close()

@@ -163,7 +163,7 @@ def expected(entry: Entry, name: str, may: set[str]) -> str:
     return "not_by_key" if entry.declared == "session_user" else "not_allowed"
 
 
-def test_every_route_refuses_whom_it_declares_to_refuse(
+def test_every_route_enforces_its_declared_permission(
     site: Site, ids: dict[str, str], portal: BlockingPortal
 ) -> None:
     app = create_app(site)
@@ -181,7 +181,7 @@ def test_every_route_refuses_whom_it_declares_to_refuse(
     assert not wrong
 
 
-def test_what_is_somebody_elses_is_not_there(
+def test_objects_of_others_look_missing(
     site: Site, ids: dict[str, str], portal: BlockingPortal
 ) -> None:
     app = create_app(site)
@@ -213,7 +213,9 @@ def test_what_is_somebody_elses_is_not_there(
     assert tried >= 20
 
 
-def test_lists_show_ones_own_only(site: Site, ids: dict[str, str], portal: BlockingPortal) -> None:
+def test_lists_show_own_objects_only(
+    site: Site, ids: dict[str, str], portal: BlockingPortal
+) -> None:
     app = create_app(site)
     for _, may, client in callers(site, app, portal):
         for entry in table(app):
@@ -226,7 +228,7 @@ def test_lists_show_ones_own_only(site: Site, ids: dict[str, str], portal: Block
 
 
 @pytest.mark.parametrize("mode", ["local", "server"])
-def test_no_route_answers_to_another_name_or_another_sites_page(
+def test_every_route_refuses_foreign_hosts_and_origins(
     make_site: Callable[..., Site], mode: str, portal: BlockingPortal
 ) -> None:
     site = make_site(**(SERVER if mode == "server" else {}), requests_a_minute=0)

@@ -58,7 +58,7 @@ def sent(
     return client.post(FILES, data=fields, files=parts, follow_redirects=False)
 
 
-def test_a_job_that_runs_tells_what_it_found_so_far(site: Site, client: TestClient) -> None:
+def test_progress_names_failing_claims(site: Site, client: TestClient) -> None:
     job = site.jobs.submit("local", "verify", "Varde", {"text": "Varde"})
     site.jobs.take("w")
     labels = (Label.SUPPORTED, Label.NOT_SUPPORTED, Label.SUPPORTED)
@@ -77,9 +77,7 @@ def test_a_job_that_runs_tells_what_it_found_so_far(site: Site, client: TestClie
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))
-def test_the_progress_of_every_kind_of_job_is_shown_from_first_to_last(
-    site: Site, client: TestClient, kind: Kind
-) -> None:
+def test_progress_of_every_kind_of_job(site: Site, client: TestClient, kind: Kind) -> None:
     job = site.jobs.submit("local", kind, "Varde", {})
     assert "Waiting" in client.get(f"/jobs/{job.job_id}/progress").text
     site.jobs.take("w")
@@ -115,7 +113,7 @@ def test_the_progress_of_every_kind_of_job_is_shown_from_first_to_last(
         ("/ask", {"question": "w" * 2001, "corpus": "x"}, "question", "too long"),
     ],
 )
-def test_a_form_says_what_is_missing_beside_the_field(
+def test_form_shows_errors_beside_their_fields(
     client: TestClient, path: str, fields: dict[str, str], field: str, said: str
 ) -> None:
     answer = post(client, path, fields)
@@ -133,7 +131,7 @@ def test_a_form_says_what_is_missing_beside_the_field(
     assert said not in german
 
 
-def test_a_form_with_files_says_it_too_and_keeps_nothing(client: TestClient, site: Site) -> None:
+def test_rejected_form_with_files_stores_nothing(client: TestClient, site: Site) -> None:
     answer = sent(client, [("a.pdf", b"%PDF")], article="", title="Kept")
     assert answer.status_code == 422
     assert 'id="fault-article"' in answer.text
@@ -143,7 +141,7 @@ def test_a_form_with_files_says_it_too_and_keeps_nothing(client: TestClient, sit
     assert client.get(FILES, follow_redirects=False).headers["location"] == "/"
 
 
-def test_an_article_that_is_too_long_is_not_read(make_site: Callable[..., Site]) -> None:
+def test_article_over_the_limit_is_refused(make_site: Callable[..., Site]) -> None:
     site = make_site(body_megabytes=0.01)
     with client_of(site) as client:
         answer = sent(client, [("long.wiki", b"x" * 20_000)], field="file")
@@ -155,7 +153,7 @@ def test_an_article_that_is_too_long_is_not_read(make_site: Callable[..., Site])
 # ── Sources ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_without_sources_no_file_is_kept(client: TestClient, site: Site) -> None:
+def test_upload_without_sources_is_removed(client: TestClient, site: Site) -> None:
     answer = client.post(
         FILES,
         data={"title": "Varde"},
@@ -170,9 +168,7 @@ def test_without_sources_no_file_is_kept(client: TestClient, site: Site) -> None
     assert not uploads(site)
 
 
-def test_sources_are_read_and_what_could_not_be_used_is_said(
-    client: TestClient, site: Site
-) -> None:
+def test_sources_are_matched_and_unused_files_listed(client: TestClient, site: Site) -> None:
     hostile = "<img src=x onerror=alert(1)>.txt"
     files = [
         ("mine/bridge.html", PAGE),
@@ -210,20 +206,22 @@ def test_sources_are_read_and_what_could_not_be_used_is_said(
 
 
 @pytest.mark.parametrize("why", Why)
-def test_every_reason_not_to_use_a_file_has_words(client: TestClient, site: Site, why: Why) -> None:
+def test_every_reason_for_an_unused_file_is_explained(
+    client: TestClient, site: Site, why: Why
+) -> None:
     beside = {"n_files": 1, "n_named": 0, "matched": [], "unused": [["a.pdf", why, ""]]}
     found = dataclasses.replace(verified(), view={"sent": beside})
     assert client.get(f"/jobs/{ended(site, found)}").status_code == 200
 
 
-def test_nobody_reads_files_by_naming_an_upload(client: TestClient, site: Site) -> None:
+def test_request_cannot_name_an_upload(client: TestClient, site: Site) -> None:
     sent(client, [("bridge.html", PAGE)], article=ARTICLE)
     (job,) = site.jobs.listed(None, 5)
     body = {"text": ARTICLE, "upload": job.request["upload"], "files": job.request["files"]}
     assert client.post("/api/v1/verify", json=body).status_code == 422
 
 
-def test_sources_need_the_sessions_token_and_count_for_the_account(
+def test_sources_need_a_csrf_token_and_count_towards_the_quota(
     make_site: Callable[..., Site],
 ) -> None:
     site = make_site(**SERVER, account_megabytes=0.001)
@@ -261,7 +259,7 @@ def ended(site: Site, found: Verified) -> str:
     return job.job_id
 
 
-def test_a_finding_links_to_its_section_in_the_wiki(client: TestClient, site: Site) -> None:
+def test_finding_links_to_its_section_in_the_wiki(client: TestClient, site: Site) -> None:
     found = verified(
         title="A & B", revision_id="7", url="https://en.wikipedia.org/w/index.php?oldid=7"
     )
@@ -278,12 +276,12 @@ def test_a_finding_links_to_its_section_in_the_wiki(client: TestClient, site: Si
 @pytest.mark.parametrize(
     "url", [None, "javascript:alert(1)//index.php?oldid=7", "https://w.example/wiki/A?oldid=7"]
 )
-def test_no_link_leads_where_no_wiki_is_known(url: str | None) -> None:
+def test_no_edit_link_without_a_known_wiki(url: str | None) -> None:
     found = verified(revision_id="7", url=url)
     assert edit_link(found, found.report.findings[0].claim.claim_id) is None
 
 
-def test_sections_count_as_the_wiki_counts_them() -> None:
+def test_sections_are_numbered_as_in_the_wiki() -> None:
     text = (
         "A lead.<ref>https://a.example/0</ref>\n== One ==\nNothing cited.\n=== Under ===\n"
         "The bridge opened in 1911.<ref>https://a.example/1</ref>\n== Two ==\n"
@@ -295,7 +293,7 @@ def test_sections_count_as_the_wiki_counts_them() -> None:
     assert by_text == {"A lead.": 0, "The bridge opened in 1911.": 2, "The tram came in 1922.": 3}
 
 
-def test_what_is_flagged_follows_the_threshold() -> None:
+def test_flags_follow_the_threshold() -> None:
     made = verified()
     for threshold in (0.05, 0.3, 0.95):
         at = report_at(made, threshold)
@@ -339,7 +337,7 @@ def test_documents_are_counted_as_they_are_listed() -> None:
     assert sides[1]["documents"][0]["passages"][0]["page"] is None
 
 
-def test_both_opinions_are_shown_and_whether_they_differ(client: TestClient, site: Site) -> None:
+def test_second_opinion_is_shown_with_any_disagreement(client: TestClient, site: Site) -> None:
     first = verified().report.findings[0]
     says = Opinion(
         Verdict.SUPPORTED, "qwen3@127.0.0.1", ("First.",), ("<b>plain</b>",), "It <i>does</i>.", 2
@@ -387,7 +385,7 @@ def test_a_better_source_names_its_corpus_where_there_are_several(
     assert "Sammlung Press" in client.get(place, headers={"Accept-Language": "de"}).text
 
 
-def test_the_form_asks_for_sentences_without_a_citation(client: TestClient, site: Site) -> None:
+def test_form_can_request_uncited_sentences(client: TestClient, site: Site) -> None:
     text = f"{ARTICLE}\nHolm wrote that it was “the finest bridge that was ever built here”.\n"
     for fields, n in (({"verify_uncited": "1"}, "1"), ({}, None)):
         answer = post(client, "/verify", {"article": text} | fields)

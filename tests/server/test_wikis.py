@@ -71,7 +71,7 @@ ROUTES = [
 
 
 @pytest.mark.parametrize("origin", [WIKI, OTHER, "null", f"{WIKI}.evil.example", LOCAL])
-def test_a_wiki_may_ask_a_few_things_and_other_sites_nothing(site: Site, origin: str) -> None:
+def test_only_the_wiki_may_use_the_allowed_routes(site: Site, origin: str) -> None:
     client = client_of(site, origin)
     for method, path, allowed in ROUTES:
         asked = {"Access-Control-Request-Method": method}
@@ -92,7 +92,7 @@ def test_a_wiki_may_ask_a_few_things_and_other_sites_nothing(site: Site, origin:
             assert reply.status_code in (403, 404), "another site's page"
 
 
-def test_a_public_page_may_reach_this_machine_if_its_browser_asks(site: Site) -> None:
+def test_preflight_for_a_private_network(site: Site) -> None:
     asked = {"Access-Control-Request-Method": "POST"}
     client = client_of(site)
     name = "access-control-allow-private-network"
@@ -103,21 +103,21 @@ def test_a_public_page_may_reach_this_machine_if_its_browser_asks(site: Site) ->
 
 
 @pytest.mark.parametrize("token", ["", "wrong", "Bearer x"])
-def test_without_its_token_a_wiki_gets_nothing(site: Site, token: str) -> None:
+def test_wiki_needs_the_token(site: Site, token: str) -> None:
     wikis.browser_token(site.server.folder)
     reply = client_of(site, token=token).post("/api/v1/verify", json={"text": "Varde"})
     assert (reply.status_code, readable_by(reply)) == (401, WIKI)
     assert site.jobs.listed("local", 5) == []
 
 
-def test_the_token_is_made_once_and_is_its_owners_alone(site: Site) -> None:
+def test_token_is_stable_and_private(site: Site) -> None:
     token = wikis.browser_token(site.server.folder)
     assert len(token) >= 20
     assert wikis.browser_token(site.server.folder) == token
     assert (site.server.folder / wikis.FILE).stat().st_mode & 0o077 == 0
 
 
-def test_with_accounts_a_key_is_asked_for_and_a_cookie_is_not_looked_at(
+def test_wiki_needs_a_key_in_server_mode_and_cookies_are_ignored(
     make_site: Callable[..., Site],
 ) -> None:
     site = make_site(wikis=(WIKI,), **SERVER)
@@ -127,7 +127,7 @@ def test_with_accounts_a_key_is_asked_for_and_a_cookie_is_not_looked_at(
     assert (reply.status_code, reply.json()["code"]) == (401, "not_logged_in")
 
 
-def test_a_server_that_names_no_wiki_answers_as_before(make_site: Callable[..., Site]) -> None:
+def test_cors_is_disabled_by_default(make_site: Callable[..., Site]) -> None:
     site = make_site()
     reply = client_of(site, token="x").post("/api/v1/verify", json={"text": "Varde"})
     assert (reply.status_code, readable_by(reply)) == (403, None)
@@ -137,7 +137,7 @@ def test_a_server_that_names_no_wiki_answers_as_before(make_site: Callable[..., 
 @pytest.mark.parametrize(
     "origin", ["en.wiki.example", f"{WIKI}/wiki", "http://en.wiki.example", "*"]
 )
-def test_what_is_no_origin_is_refused(origin: str) -> None:
+def test_invalid_origins_are_a_config_error(origin: str) -> None:
     with pytest.raises(ConfigError, match=r"server\.wikis"):
         ServerSettings(wikis=(origin,))
 
@@ -145,7 +145,7 @@ def test_what_is_no_origin_is_refused(origin: str) -> None:
 # ── Citations in short ───────────────────────────────────────────────────────────────────────────
 
 
-def test_what_was_judged_of_a_revision_is_answered_at_once(site: Site) -> None:
+def test_citations_of_a_verified_revision(site: Site) -> None:
     client = client_of(site)
     sent = {"text": PAGE, "markup": "html", "title": "Varde", "revision": 7}
     job_id = client.post("/api/v1/verify", json=sent).json()["job_id"]

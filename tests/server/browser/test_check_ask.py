@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -37,31 +36,6 @@ def answered(demo: Served) -> str:
 def corpus_of(demo: Served, name: str) -> str:
     listed = demo.get("/api/v1/corpora")["corpora"]
     return str(next(c["corpus_id"] for c in listed if c["name"] == name))
-
-
-def test_files_go_in_are_found_and_go_again(watch: Watch, tmp_path: Path) -> None:
-    name = "<img src=x onerror=alert(1)>.txt"
-    (tmp_path / name).write_text("The old bridge at Varde was opened in 1911 by the mayor.")
-    (tmp_path / "noise.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
-    with watch() as seen:
-        page = seen.page("/corpora")
-        page.get_by_label("Name").fill("Bridges of Varde")
-        page.get_by_role("button", name="Create").click()
-        page.locator("input[type=file]").set_input_files([tmp_path / name, tmp_path / "noise.png"])
-        page.get_by_role("button", name="Add", exact=True).click()
-        expect(page.get_by_text("Could not be read")).to_be_visible()
-        page.get_by_role("link", name="Go to the corpus").click()
-        page.get_by_role("searchbox").fill("when was the bridge opened")
-        page.keyboard.press("Enter")
-        page.locator(".hits a").click()
-        expect(page.locator("mark#passage")).to_contain_text("opened in 1911")
-        page.get_by_role("button", name="Delete this document").click()
-        page.get_by_text("Delete the corpus").click()
-        expect(page.locator("main")).not_to_contain_text("onerror=alert(1)")
-        page.get_by_label("This cannot be undone").fill("Bridges of Varde")
-        page.get_by_role("button", name="Delete with all documents").click()
-        expect(page).to_have_url(f"{seen.base}/corpora")
-        expect(page.locator("main")).not_to_contain_text("Bridges of Varde")
 
 
 def test_readings_are_edited_before_the_evidence(watch: Watch) -> None:

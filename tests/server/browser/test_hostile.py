@@ -76,7 +76,7 @@ def watch(chromium: Browser, served: Served) -> Callable[..., Watched]:
     return lambda **options: Watched(chromium, served.url, options)
 
 
-def test_the_page_of_an_article(watch: Callable[..., Watched], job_id: str) -> None:
+def test_hostile_texts_run_nothing(watch: Callable[..., Watched], job_id: str) -> None:
     with watch() as seen:
         page = seen.page(f"/jobs/{job_id}")
         expect(page.locator(".worst li")).to_have_count(4 * len(TEXTS))
@@ -85,12 +85,6 @@ def test_the_page_of_an_article(watch: Callable[..., Watched], job_id: str) -> N
         assert page.locator(".article a[href]").evaluate_all(
             "links => links.every(a => a.getAttribute('href').startsWith('/jobs/'))"
         )
-
-
-def test_every_finding(watch: Callable[..., Watched], job_id: str) -> None:
-    """The right-hand sides, put into a page one after the other as a script does it."""
-    with watch() as seen:
-        page = seen.page(f"/jobs/{job_id}")
         for number in range(len(TEXTS)):
             address = f"/jobs/{job_id}?claim={number:03}0"
             page.evaluate(

@@ -100,13 +100,6 @@ SECTIONS = (
     f"<p>The tram was closed in 1958.{ref(2, '')[:-6]}</sup></p>"
     + references(note(1, "ü", BRIDGE, "Bridge"), note(2, "", TRAM, "Tram"))
 )
-LISTS = (
-    '<table class="infobox"><caption>Varde</caption><tbody><tr><th scope="row">Bridge</th>'
-    f"<td>Opened in 1911{ref(1, '')}</td></tr></tbody></table>"
-    f"<ul><li>The old bridge of Varde was opened in 1911 by the mayor.{ref(1, '', 1)}</li>"
-    f"<li>The tram reached the harbour in 1922.{ref(2, '')}</li></ul>"
-    + references(note(1, "", BRIDGE, "Bridge"), note(2, "", TRAM, "Tram"))
-)
 # As MediaWiki wrote it before 2024: an old revision, a draft copied from one. Notes have letters.
 OLDER = (
     f"<p>The old bridge of Varde was opened in 1911 by the mayor.{older('1', 'cite_ref-b_1-0')}"
@@ -131,8 +124,7 @@ PICTURED = (
         note(3, "", "https://a.example/hall", "Hall"),
     )
 )
-NONE = "<p>Varde lies on a river. Nobody cites anything here.</p>"
-ARTICLES = {"plain": PLAIN, "sections": SECTIONS, "lists": LISTS, "older": OLDER, "none": NONE}
+ARTICLES = {"plain": PLAIN, "sections": SECTIONS, "older": OLDER}
 
 
 def page(skin: str, content: str, title: str = "Varde", *, dark: bool = False) -> str:
