@@ -17,7 +17,7 @@ import numpy as np
 
 from pincite.evaluation.measures import binary_measures
 from pincite.judgement import aggregation
-from pincite.judgement.fusion import CAUTIOUS, Judged, crosswise
+from pincite.judgement.fusion import CAUTIOUS, JudgedRow, cross_fitted
 from pincite.types import Verdict
 
 RIGHT = (0.7, 0.8, 0.9)
@@ -51,7 +51,7 @@ def _measured(own: Any, truth: Any, right: float, follow: float, seed: int) -> A
     verdicts = [Verdict.SUPPORTED if yes else Verdict.NOT_SUPPORTED
                 for yes in np.where(np.isin(np.arange(len(truth)), wrong), ~truth, truth)]
     added = np.array([CAUTIOUS[verdict] for verdict in verdicts])
-    fitted = np.array(crosswise(list(map(Judged, own, verdicts, truth))))
+    fitted = np.array(cross_fitted(list(map(JudgedRow, own, verdicts, truth))))
     cut = aggregation.log_odds(aggregation.THRESHOLD)
     ways = [(own, cut), (added, 0.0), (own + added, cut), (fitted, cut)]
     return np.array([

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, Self, TypeAlias, TypeVar, get_args, get_type_hints
 
 from pincite.errors import InputError
-from pincite.types import Says, Span
+from pincite.types import Doc, Span
 
 T = TypeVar("T")
 DIGITS = 4  # decimals in reports: more would be noise that differs between machines
@@ -41,7 +41,7 @@ class Within:
 
 Whole: TypeAlias = Annotated[int, Within(0)]
 Probability: TypeAlias = Annotated[float, Within(0, 1)]
-Offsets: TypeAlias = Annotated[Span, Says("half-open character offsets")]
+Offsets: TypeAlias = Annotated[Span, Doc("half-open character offsets")]
 
 
 # ── Written ──────────────────────────────────────────────────────────────────────────────────────
@@ -120,8 +120,8 @@ def computed(kind: Any) -> Mapping[str, Any]:
     }
 
 
-def made(kind: type[T], *sources: object, **given: Any) -> T:
-    """Make a record from `given` and from equally named attributes of the sources; first wins."""
+def build(kind: type[T], *sources: object, **given: Any) -> T:
+    """Build a record from `given` and from equally named attributes of the sources; first wins."""
     for name in kind.__dataclass_fields__:  # type: ignore[attr-defined]  # a dataclass
         for source in sources:
             if name in given:

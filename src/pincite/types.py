@@ -41,8 +41,8 @@ def written(get: Callable[[Any], T], key: str = "") -> Callable[[Any], T]:
 
 
 @dataclass(frozen=True, slots=True)
-class Says:
-    """A field's description in the JSON Schema: `Annotated[Span, Says("in the claim's text")]`."""
+class Doc:
+    """A field's description in the JSON Schema: `Annotated[Span, Doc("in the claim's text")]`."""
 
     description: str
 
@@ -112,8 +112,8 @@ class Passage:
     url: str
     title: str
     text: str = field(metadata=named("passage"))
-    span: Annotated[Span, Says("in the document's text")]
-    about: Annotated[str, Says("title, author, site and year of the document")] = ""
+    span: Annotated[Span, Doc("in the document's text")]
+    about: Annotated[str, Doc("title, author, site and year of the document")] = ""
     # The whole text of the document, if known: it may state what the passage lacks.
     page: str = field(default="", repr=False, compare=False, metadata=UNWRITTEN)
 
@@ -285,9 +285,9 @@ class Citation:
     """One use of a reference in an article, with the parameters of its template."""
 
     citation_id: str  # unique within the article: "r12" for the 12th use
-    span: Annotated[Span, Says("of this use, in the article's source")]
+    span: Annotated[Span, Doc("of this use, in the article's source")]
     # Where the reference's content is; equals `span` if it is here.
-    definition: Annotated[Span, Says("of the reference's content, in the article's source")]
+    definition: Annotated[Span, Doc("of the reference's content, in the article's source")]
     name: str | None = None
     group: str | None = None
     template: str | None = None  # lower case: "cite web", "sfn"; None for free text
@@ -319,25 +319,25 @@ class Claim:
     """
 
     claim_id: str  # 12 hex digits over title, section and text: survives renumbering
-    text: Annotated[str, Says("the statement that is judged")] = field(metadata=named("claim"))
+    text: Annotated[str, Doc("the statement that is judged")] = field(metadata=named("claim"))
     title: str = ""  # of the article
-    section: Annotated[tuple[str, ...], Says("headings, outermost first; none in the lead")] = ()
-    before: Annotated[str, Says("the sentences before it in its paragraph, and the lead-in")] = ""
-    span: Annotated[Span | None, Says("in the article's source")] = None
+    section: Annotated[tuple[str, ...], Doc("headings, outermost first; none in the lead")] = ()
+    before: Annotated[str, Doc("the sentences before it in its paragraph, and the lead-in")] = ""
+    span: Annotated[Span | None, Doc("in the article's source")] = None
     # Adjacent references, judged together. A finding contains them with their results.
     citations: tuple[Citation, ...] = field(default=(), metadata=UNWRITTEN)
     tags: tuple[str, ...] = ()  # "citation needed", "failed verification", …
     origin: str = "prose"  # prose, list, table, template, caption
-    sentence: Annotated[str, Says("the whole sentence; empty: not known")] = ""
-    part: Annotated[Span | None, Says("the judged words in the sentence")] = None
+    sentence: Annotated[str, Doc("the whole sentence; empty: not known")] = ""
+    part: Annotated[Span | None, Doc("the judged words in the sentence")] = None
     # The text after it in its paragraph: WAFER keeps it, but it is not judged.
     after: str = field(default="", metadata=UNWRITTEN)
     # The words since the previous citation, if the words before them are needed to read them.
-    own: Annotated[Span | None, Says("the words of the text that are cited; null: all")] = None
+    own: Annotated[Span | None, Doc("the words of the text that are cited; null: all")] = None
     # Citations of the words before `own`.
     earlier: tuple[Citation, ...] = field(default=(), metadata=UNWRITTEN)
-    about: Annotated[str, Says("the article's subject, if the claim has a pronoun for it")] = ""
-    unread: Annotated[tuple[str, ...], Says("templates shown as […] in the claim")] = ()
+    about: Annotated[str, Doc("the article's subject, if the claim has a pronoun for it")] = ""
+    unread: Annotated[tuple[str, ...], Doc("templates shown as […] in the claim")] = ()
 
     @classmethod
     def alone(cls, text: str) -> "Claim":
@@ -399,9 +399,9 @@ class Contradiction:
     """Words of the claim and the differing words of the source, as found by a rule."""
 
     kind: Literal["value", "name", "negation", "contrary"]
-    claim: Annotated[str, Says("the words of the claim")]
-    source: Annotated[str, Says("the words of the source")]
-    sentence: Annotated[Span, Says("in the passage's text")]
+    claim: Annotated[str, Doc("the words of the claim")]
+    source: Annotated[str, Doc("the words of the source")]
+    sentence: Annotated[Span, Doc("in the passage's text")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,14 +412,14 @@ class Evidence:
     prob_supported: float
     prob_refuted: float
     prob_neutral: float
-    score: Annotated[float, Says("calibrated log-odds of support; ranks evidence")]
-    quote: Annotated[Span | None, Says("the best sentence, in the passage's text")] = field(
+    score: Annotated[float, Doc("calibrated log-odds of support; ranks evidence")]
+    quote: Annotated[Span | None, Doc("the best sentence, in the passage's text")] = field(
         default=None, metadata=named("quote_in_passage")
     )
     reasons_coded: tuple[Note, ...] = ()
     analysis: str = ""  # what a language model wrote before it chose; empty for a verifier
-    read: Annotated[float | None, Says("log-odds of support without any rule")] = None
-    contradiction: Annotated[Contradiction | None, Says("found by a rule")] = None
+    read: Annotated[float | None, Doc("log-odds of support without any rule")] = None
+    contradiction: Annotated[Contradiction | None, Doc("found by a rule")] = None
 
     @property
     @written
@@ -434,7 +434,7 @@ class Evidence:
 
     @property
     @written
-    def quote_span(self) -> Annotated[Span | None, Says("of the quote in the document's text")]:
+    def quote_span(self) -> Annotated[Span | None, Doc("of the quote in the document's text")]:
         return self.quote.moved(self.passage.span.start) if self.quote else None
 
 
@@ -480,19 +480,19 @@ class Part:
     """A part of a claim that can be checked separately, and whether the source supports it."""
 
     kind: PartKind
-    span: Annotated[Span, Says("in the claim's text; clauses never overlap")]
-    words: Annotated[str, Says("what the span covers")]
+    span: Annotated[Span, Doc("in the claim's text; clauses never overlap")]
+    words: Annotated[str, Doc("what the span covers")]
     supported: bool
-    evidence: Annotated[Evidence | None, Says("null: checked by a rule")] = None
-    text: Annotated[str, Says("of a clause: what was judged, with its subject")] = ""
+    evidence: Annotated[Evidence | None, Doc("null: checked by a rule")] = None
+    text: Annotated[str, Doc("of a clause: what was judged, with its subject")] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a quote is in its source, and where the citation points."""
 
-    page: Annotated[str | None, Says("null: the source has no pages, or they are unknown")] = None
-    printed: Annotated[bool, Says("the printed number; else counted in the file, from 1")] = False
+    page: Annotated[str | None, Doc("null: the source has no pages, or they are unknown")] = None
+    printed: Annotated[bool, Doc("the printed number; else counted in the file, from 1")] = False
     cited: str | None = None  # "p. 12", "section History", "highlighted text"
     elsewhere: bool = False  # the quote is not where the citation points
 
@@ -519,22 +519,22 @@ class CitationResult:
     outcome: Evidence | Unchecked = field(metadata=split("evidence", "unchecked"))
     label: Label
     clauses: Annotated[
-        tuple[Part, ...], Says("all that were judged; empty if the claim is one clause")
+        tuple[Part, ...], Doc("all that were judged; empty if the claim is one clause")
     ] = ()
     missing: tuple[Part, ...] = ()  # in the order of the claim
     lacking: Annotated[
         tuple[Part, ...],
-        Says("figures, names and quotations that the source does not state, or contradicts"),
+        Doc("figures, names and quotations that the source does not state, or contradicts"),
     ] = ()
-    listing: Annotated[Listing | None, Says("null: no list was given, or no address")] = field(
+    listing: Annotated[Listing | None, Doc("null: no list was given, or no address")] = field(
         default=None, metadata=named("reliability")
     )
-    place: Annotated[Place | None, Says("null: unknown")] = None
-    copy: Annotated[Copy | None, Says("the copy that was read; null: none")] = None
+    place: Annotated[Place | None, Doc("null: unknown")] = None
+    copy: Annotated[Copy | None, Doc("the copy that was read; null: none")] = None
     not_live: Annotated[
-        Unchecked | None, Says("why an archived copy was read instead of the page")
+        Unchecked | None, Doc("why an archived copy was read instead of the page")
     ] = None
-    changed: Annotated[Changed | None, Says("today's page, if it supports less")] = None
+    changed: Annotated[Changed | None, Doc("today's page, if it supports less")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -543,10 +543,10 @@ class Suggestion:
 
     evidence: Evidence
     published: str | None
-    gain: Annotated[float, Says("log-odds above the existing citation")]
+    gain: Annotated[float, Doc("log-odds above the existing citation")]
     listing: Listing | None = field(default=None, metadata=named("reliability"))
     place: Place | None = None  # None: the source has no pages
-    corpus: Annotated[str, Says("its corpus; empty if only one was searched")] = ""
+    corpus: Annotated[str, Doc("its corpus; empty if only one was searched")] = ""
 
     @property
     @written
@@ -573,18 +573,18 @@ class Finding:
 
     claim: Claim = field(metadata=INLINE)
     citations: tuple[CitationResult, ...]
-    together: Annotated[Evidence | None, Says("the sources' best passages, read as one text")]
+    together: Annotated[Evidence | None, Doc("the sources' best passages, read as one text")]
     label: Label
-    score: Annotated[float | None, Says("log-odds of support; null if nothing could be checked")]
-    suggestions: Annotated[tuple[Suggestion, ...], Says("better sources, best first")]
+    score: Annotated[float | None, Doc("log-odds of support; null if nothing could be checked")]
+    suggestions: Annotated[tuple[Suggestion, ...], Doc("better sources, best first")]
     n_candidates: int = 0  # corpus passages that were judged
-    missing: Annotated[tuple[Part, ...], Says("parts that none of its sources supports")] = ()
-    lacking: Annotated[tuple[Part, ...], Says("as in a citation, for all sources together")] = ()
+    missing: Annotated[tuple[Part, ...], Doc("parts that none of its sources supports")] = ()
+    lacking: Annotated[tuple[Part, ...], Doc("as in a citation, for all sources together")] = ()
     excluded: Annotated[
-        tuple[Exclusion, ...], Says("pages that were found but must not be suggested")
+        tuple[Exclusion, ...], Doc("pages that were found but must not be suggested")
     ] = ()
-    opinion: Annotated[Opinion | Failed | None, Says("a language model's; null: not asked")] = None
-    failed: Annotated[Failed | None, Says("a step that raised an error")] = None
+    opinion: Annotated[Opinion | Failed | None, Doc("a language model's; null: not asked")] = None
+    failed: Annotated[Failed | None, Doc("a step that raised an error")] = None
 
     @property
     @written
@@ -605,7 +605,7 @@ class Uncited:
 
     # Without citations; with its tag if an editor asked for one.
     claim: Claim = field(metadata=INLINE)
-    probability: Annotated[float, Says("share of such sentences with a citation in Wikipedia")]
+    probability: Annotated[float, Doc("share of such sentences with a citation in Wikipedia")]
     reasons_coded: tuple[Note, ...]
     suggestions: tuple[Suggestion, ...] = ()  # best first
     n_candidates: int = 0  # corpus passages that were judged

@@ -12,10 +12,10 @@ from pincite.judgement.confirmation import (
     Outcome,
     Unjudged,
     Weighed,
+    combine,
     degree,
     from_answers,
     level,
-    weighed_together,
 )
 from pincite.types import Passage, Span
 
@@ -69,7 +69,7 @@ def test_a_worked_example() -> None:
     pairs = [(0.95, 0.02), (0.70, 0.15), (0.40, 0.25), (0.05, 0.45)]
     degrees = [degree(from_answers(PASSAGE, i, non_i)) for i, non_i in pairs]
     assert degrees == [0.93, 0.55, 0.15, -0.4]
-    weight = weighed_together(items(*degrees))
+    weight = combine(items(*degrees))
     assert weight.doc == 0.36, "(0.93 + 0.55 - 0.40) / 3; 0.15 does not count"
     assert weight.outcome is Outcome.WEAK_CONFIRMATION
     assert (weight.n_texts, weight.n_silent, weight.n_failed) == (3, 1, 0)
@@ -79,32 +79,32 @@ def test_a_worked_example() -> None:
 @pytest.mark.parametrize("pair", [(0.9, 0.7), (0.6, 0.4), (0.3, 0.1), (0.7, 0.9)])
 def test_a_degree_of_just_the_threshold_is_silent(pair: tuple[float, float]) -> None:
     """0.9 - 0.7 is more than 0.2 in binary."""
-    weight = weighed_together(items(degree(from_answers(PASSAGE, *pair))))
+    weight = combine(items(degree(from_answers(PASSAGE, *pair))))
     assert (weight.outcome, weight.doc, weight.n_silent) == (Outcome.NO_EVIDENCE, None, 1)
 
 
 def test_nothing_failure_and_balance_are_three_results() -> None:
-    outcomes = [weighed_together(items(*d)).outcome for d in ((), (0.1,), (None,), (0.8, -0.8))]
+    outcomes = [combine(items(*d)).outcome for d in ((), (0.1,), (None,), (0.8, -0.8))]
     assert outcomes == ["no_evidence", "no_evidence", "failed", "balanced"]
-    assert weighed_together(items(0.1, None)).outcome is Outcome.FAILED, "it may have spoken"
-    partial = weighed_together(items(0.9, None))
+    assert combine(items(0.1, None)).outcome is Outcome.FAILED, "it may have spoken"
+    partial = combine(items(0.9, None))
     assert (partial.outcome, partial.n_failed) == (Outcome.CONFIRMATION, 1)
 
 
 def test_a_text_counts_once_with_what_it_says_most() -> None:
     found = [item(0.9, 0), item(0.5, 0), item(-0.3, 1)]
-    once, each = weighed_together(found), weighed_together(found, each=True)
+    once, each = combine(found), combine(found, each=True)
     assert (once.doc, once.n_texts) == (0.3, 2)
     assert (each.doc, each.n_texts) == (round(1.1 / 3, 9), 3)
 
 
 def test_a_strong_contradiction_is_never_averaged_out_of_sight() -> None:
-    assert weighed_together(items(0.9, 0.9, 0.9, -0.7)).contradictions == (3,)
-    assert weighed_together(items(0.9, 0.9, -0.6)).contradictions == ()
-    assert weighed_together(items(-0.9, -0.9, 0.61)).contradictions == (2,)
-    assert weighed_together(items(0.7, -0.7)).contradictions == (0, 1)
+    assert combine(items(0.9, 0.9, 0.9, -0.7)).contradictions == (3,)
+    assert combine(items(0.9, 0.9, -0.6)).contradictions == ()
+    assert combine(items(-0.9, -0.9, 0.61)).contradictions == (2,)
+    assert combine(items(0.7, -0.7)).contradictions == (0, 1)
     hidden = [item(0.9, 0), item(-0.8, 0)]
-    both = weighed_together(hidden)
+    both = combine(hidden)
     assert (both.outcome, both.contradictions) == (Outcome.BALANCED, (0, 1)), "of one document too"
 
 
@@ -144,8 +144,8 @@ def test_a_sentence_that_overlapping_passages_quote_is_shown_once() -> None:
 
 @given(st.lists(st.floats(-1, 1), max_size=9))
 def test_the_mean_lies_between_and_turns_with_the_sign(degrees: Sequence[float]) -> None:
-    weight = weighed_together(items(*degrees))
-    turned = weighed_together(items(*(-doc for doc in degrees)))
+    weight = combine(items(*degrees))
+    turned = combine(items(*(-doc for doc in degrees)))
     assert weight.n_texts + weight.n_silent == len(degrees)
     if weight.doc is None:
         assert turned.doc is None
@@ -159,10 +159,10 @@ def test_the_mean_lies_between_and_turns_with_the_sign(degrees: Sequence[float])
 
 
 def test_one_document_confirms_strongly_only_in_the_words_of_the_reading() -> None:
-    assert weighed_together(items(0.9)).outcome is Outcome.CONFIRMATION
-    assert weighed_together(items(0.9, 0.9)).outcome is Outcome.STRONG_CONFIRMATION
-    assert weighed_together(items(-0.9)).outcome is Outcome.STRONG_DISCONFIRMATION
-    assert weighed_together(items(0.9), each=True).outcome is Outcome.STRONG_CONFIRMATION
+    assert combine(items(0.9)).outcome is Outcome.CONFIRMATION
+    assert combine(items(0.9, 0.9)).outcome is Outcome.STRONG_CONFIRMATION
+    assert combine(items(-0.9)).outcome is Outcome.STRONG_DISCONFIRMATION
+    assert combine(items(0.9), each=True).outcome is Outcome.STRONG_CONFIRMATION
     text = "The mill closed in 1934."
     passage = Passage("d", "", "", text, Span(0, len(text)))
     found = [Weighed(from_answers(passage, 0.9, 0.0, Span(0, len(text))))]
@@ -172,11 +172,11 @@ def test_one_document_confirms_strongly_only_in_the_words_of_the_reading() -> No
         ("The mill did not close in 1934.", Outcome.CONFIRMATION),
         ("The mill at Varde closed for good in 1934.", Outcome.CONFIRMATION),
     ):
-        assert weighed_together(found, reading=reading).outcome is outcome
+        assert combine(found, reading=reading).outcome is outcome
 
 
 def test_a_document_that_also_denies_a_reading_does_not_confirm_it() -> None:
-    both = weighed_together([item(0.9, 0), item(-0.4, 0)])
+    both = combine([item(0.9, 0), item(-0.4, 0)])
     assert (both.outcome, both.doc) == (Outcome.BALANCED, 0.0)
 
 
@@ -196,7 +196,7 @@ ALONE = [
 def test_what_is_denied_or_only_proposed_confirms_nothing(sentence: str, is_read: bool) -> None:
     text = f"Rain fell on Varde. {sentence} Holm wrote it down."
     passage = Passage("d", "", "", text, Span(0, len(text)))
-    spans = confirmation.readable_alone("The council closed the mill.", passage)
+    spans = confirmation.candidate_sentences("The council closed the mill.", passage)
     assert (sentence in [span.of(text) for span in spans]) is is_read
 
 
@@ -210,7 +210,7 @@ def test_what_is_denied_or_only_proposed_confirms_nothing(sentence: str, is_read
 )
 def test_a_sentence_that_its_neighbour_denies_confirms_nothing(text: str) -> None:
     passage = Passage("d", "", "", text, Span(0, len(text)))
-    told = [s.of(text) for s in confirmation.readable_alone("The council closed it.", passage)]
+    told = [s.of(text) for s in confirmation.candidate_sentences("The council closed it.", passage)]
     assert "The council closed the mill." not in told
 
 
@@ -218,7 +218,7 @@ def test_a_reading_may_be_of_a_proposal() -> None:
     text = "A proposed tunnel would cross the sound."
     passage = Passage("d", "", "", text, Span(0, len(text)))
     reading = "It was proposed that a tunnel would cross the sound."
-    assert confirmation.readable_alone(reading, passage) == [Span(0, len(text))]
+    assert confirmation.candidate_sentences(reading, passage) == [Span(0, len(text))]
 
 
 def test_what_confirms_quotes_the_sentence_that_does_so_alone() -> None:
@@ -226,8 +226,8 @@ def test_what_confirms_quotes_the_sentence_that_does_so_alone() -> None:
     here, there = Span(0, 2), Span(2, 4)
 
     def found(*alone: tuple[Span, float, float]) -> tuple[float, Span | None]:
-        said = [confirmation.ReadAlone(*each) for each in alone]
-        made = confirmation.borne_out(evidence, said)
+        said = [confirmation.SentenceScore(*each) for each in alone]
+        made = confirmation.confirm_by_sentence(evidence, said)
         total = made.prob_supported + made.prob_refuted + made.prob_neutral
         assert total == pytest.approx(1.0)
         return made.prob_supported, made.quote
@@ -242,7 +242,7 @@ def test_two_sentences_that_share_the_details_are_read_as_one() -> None:
     text = "Councillors in Varde passed a budget of 92 crowns. The vote was 27 to 21. It rained."
     passage = Passage("d", "", "", text, Span(0, len(text)))
     reading = "Councillors in Varde passed the budget with 27 votes to 21."
-    told = [span.of(text) for span in confirmation.readable_alone(reading, passage)]
+    told = [span.of(text) for span in confirmation.candidate_sentences(reading, passage)]
     assert told[-1] == text.removesuffix(" It rained.")
 
 
@@ -259,4 +259,4 @@ def test_two_sentences_that_share_the_details_are_read_as_one() -> None:
 )
 def test_who_did_what(reading: str, sentence: str, is_read: bool) -> None:
     passage = Passage("d", "", "", sentence, Span(0, len(sentence)))
-    assert bool(confirmation.readable_alone(reading, passage)) is is_read
+    assert bool(confirmation.candidate_sentences(reading, passage)) is is_read

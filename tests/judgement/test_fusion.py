@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.judgement import aggregation, fusion
-from pincite.judgement.fusion import CAUTIOUS, MOST, Judged
+from pincite.judgement.fusion import CAUTIOUS, MOST, JudgedRow
 from pincite.types import (
     Citation,
     CitationResult,
@@ -50,7 +50,7 @@ def says(verdict: Verdict, log_ratio: float | None = None) -> Opinion:
 
 @given(st.floats(0.01, 0.99), st.sampled_from(list(Verdict)))
 def test_the_posterior_is_bayes_rule(probability: float, verdict: Verdict) -> None:
-    fused = fusion.fused(found(probability), says(verdict), THRESHOLD)
+    fused = fusion.fuse(found(probability), says(verdict), THRESHOLD)
     expected = aggregation.log_odds(probability) + CAUTIOUS[verdict]
     if verdict is Verdict.UNUSABLE:
         expected = aggregation.log_odds(probability)
@@ -64,7 +64,7 @@ def test_a_model_never_makes_a_source_contradict(
     probability: float, share: float, verdict: Verdict, log_ratio: float
 ) -> None:
     before = found(probability, refuted=share * (1 - probability))
-    after = fusion.fused(before, says(verdict, log_ratio), THRESHOLD)
+    after = fusion.fuse(before, says(verdict, log_ratio), THRESHOLD)
     if after.label is Label.REFUTED:
         assert before.label is Label.REFUTED
     assert {r.label for r in after.citations} == {after.label}
@@ -82,24 +82,24 @@ def test_a_model_never_makes_a_source_contradict(
     ],
 )
 def test_verdicts_of_both(probability: float, verdict: Verdict, label: Label) -> None:
-    fused = fusion.fused(found(probability), says(verdict), THRESHOLD)
+    fused = fusion.fuse(found(probability), says(verdict), THRESHOLD)
     assert fused.label is label
-    assert fusion.relabelled(fused, THRESHOLD).label is label
+    assert fusion.relabel(fused, THRESHOLD).label is label
 
 
 def test_a_failure_changes_nothing_but_is_told() -> None:
     before = found(0.4)
-    after = fusion.fused(before, Failed("server", "gone"), THRESHOLD)
+    after = fusion.fuse(before, Failed("server", "gone"), THRESHOLD)
     assert replace(after, opinion=None) == before
     assert isinstance(after.opinion, Failed)
 
 
 def test_what_could_not_be_read_stays_open_but_a_foreign_source_is_judged() -> None:
     no = says(Verdict.NOT_SUPPORTED)
-    assert fusion.fused(found(None), no, THRESHOLD).label is Label.UNCHECKED
+    assert fusion.fuse(found(None), no, THRESHOLD).label is Label.UNCHECKED
     foreign = found(None, why=Reason.LANGUAGE)
-    assert fusion.fused(foreign, no, THRESHOLD).label is Label.NOT_SUPPORTED
-    assert fusion.fused(foreign, says(Verdict.SUPPORTED), THRESHOLD).label is Label.SUPPORTED
+    assert fusion.fuse(foreign, no, THRESHOLD).label is Label.NOT_SUPPORTED
+    assert fusion.fuse(foreign, says(Verdict.SUPPORTED), THRESHOLD).label is Label.SUPPORTED
 
 
 def test_we_are_of_two_minds() -> None:
@@ -111,7 +111,7 @@ def test_we_are_of_two_minds() -> None:
         (0.1, Verdict.UNUSABLE, False),
     ):
         assert (
-            fusion.disagree(fusion.fused(found(probability), says(verdict), THRESHOLD)) is disagree
+            fusion.disagree(fusion.fuse(found(probability), says(verdict), THRESHOLD)) is disagree
         )
 
 
@@ -125,9 +125,9 @@ def test_the_model_is_asked_in_the_band_worst_first() -> None:
 def test_measured_verdicts_of_an_honest_model_and_of_one_that_follows_us() -> None:
     ours = [-2.0, -1.0, 0.0, 1.0, 2.0] * 40
     truth = [n % 2 == 0 for n in range(200)]
-    right = [Judged(s, Verdict.SUPPORTED if t else Verdict.NOT_SUPPORTED, t)
+    right = [JudgedRow(s, Verdict.SUPPORTED if t else Verdict.NOT_SUPPORTED, t)
              for s, t in zip(ours, truth, strict=True)]  # fmt: skip
-    good = fusion.measured(right)
+    good = fusion.measure_verdicts(right)
     assert good.log_ratios[Verdict.SUPPORTED] > 2
     assert good.log_ratios[Verdict.NOT_SUPPORTED] < -2
     assert all(abs(each) <= MOST for each in good.log_ratios.values())
@@ -135,8 +135,8 @@ def test_measured_verdicts_of_an_honest_model_and_of_one_that_follows_us() -> No
     # What repeats our own score, which is right already, adds next to nothing.
     truth = [n % 1000 / 1000 < 1 / (1 + math.exp(-s)) for s in (-2.0, 2.0) for n in range(1000)]
     repeats = [
-        Judged(s, Verdict.SUPPORTED if s > 0 else Verdict.NOT_SUPPORTED, t)
+        JudgedRow(s, Verdict.SUPPORTED if s > 0 else Verdict.NOT_SUPPORTED, t)
         for s, t in zip([-2.0] * 1000 + [2.0] * 1000, truth, strict=True)
     ]
     for verdict in (Verdict.SUPPORTED, Verdict.NOT_SUPPORTED):
-        assert abs(fusion.measured(repeats).log_ratios[verdict]) < 0.1
+        assert abs(fusion.measure_verdicts(repeats).log_ratios[verdict]) < 0.1

@@ -32,7 +32,7 @@ def result(number: int, text: str, url: str, *docs: float | None) -> ReadingResu
     return ReadingResult(
         reading(number, text, "descriptive"),
         items,
-        confirmation.weighed_together(items),
+        confirmation.combine(items),
         confirmation.by_year(items),
     )
 

@@ -97,7 +97,9 @@ def test_a_terminal_gets_no_control_character_and_no_markup(
     console = Console(file=out, width=width, force_terminal=False)
     terminal.print_report(report(text, url), console)
     for finding in report(text, url).findings:
-        console.print(terminal.in_passing(dataclasses.replace(finding, label=Label.NOT_SUPPORTED)))
+        console.print(
+            terminal.progress_line(dataclasses.replace(finding, label=Label.NOT_SUPPORTED))
+        )
     check_terminal.print_report(check_report(text, url), console)
     answers = answer_report(text, url)
     ask_terminal.print_report(answers, console)

@@ -180,7 +180,7 @@ def on_terminal(found: Report) -> str:
 def test_a_run_that_goes_on_tells_the_claims_that_need_an_editor() -> None:
     finding = report(BRIDGE).findings[0]
     labelled = (dataclasses.replace(finding, label=label) for label in Label)
-    told = {each.label: terminal.in_passing(each) for each in labelled}
+    told = {each.label: terminal.progress_line(each) for each in labelled}
     assert {label for label, line in told.items() if line} == {
         Label.REFUTED,
         Label.NOT_SUPPORTED,

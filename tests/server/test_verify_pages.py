@@ -329,7 +329,7 @@ def test_documents_are_counted_as_they_are_listed() -> None:
     outcome = dataclasses.replace(items[3].outcome, passage=same)
     items[3] = dataclasses.replace(items[3], outcome=outcome)
     pages = dataclasses.replace(items[0], meta={"pages": "[0, 10]", "page_labels": '["vii", "8"]'})
-    result = ReadingResult(None, (pages, *items[1:]), confirmation.weighed_together(items))  # type: ignore[arg-type]
+    result = ReadingResult(None, (pages, *items[1:]), confirmation.combine(items))  # type: ignore[arg-type]
     sides = render.sides(result)
     listed = {side["word"]: [len(d["passages"]) for d in side["documents"]] for side in sides}
     assert listed == {"for": [2], "against": [1], "neutral": [1]}

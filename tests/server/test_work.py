@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from pincite.judgement.fusion import relabelled
+from pincite.judgement.fusion import relabel
 from pincite.server.requests import EXAMPLES, Example
 from pincite.server.work import THRESHOLDS, beside, blocks_of
 from pincite.settings import Settings
@@ -53,7 +53,7 @@ def test_as_a_run_at_that_threshold(name: Example, threshold: float) -> None:
         first = list(run.pipeline.findings(article))
         other = dataclasses.replace(run.pipeline, threshold=threshold)
         wanted = list(other.findings(article))
-    found = [relabelled(finding, threshold) for finding in first]
+    found = [relabel(finding, threshold) for finding in first]
     assert [(flag(f.label), f.missing) for f in found] == [
         (flag(f.label), f.missing) for f in wanted
     ]

@@ -247,11 +247,11 @@ def test_a_better_source_shows_why_in_its_quote() -> None:
 
 def test_a_sentence_without_a_citation_gets_sources_from_the_corpus() -> None:
     sentence = Uncited(claim(text="The bridge of Varde opened in 1911."), 0.8, ())
-    found = pipeline(BETTER).supplied(sentence)
+    found = pipeline(BETTER).with_sources(sentence)
     assert [s.evidence.passage.url for s in found.suggestions] == [BETTER.url]
     assert found.probability == sentence.probability
-    assert pipeline().supplied(sentence) == sentence  # nothing to search
-    assert pipeline(BETTER, languages=frozenset({"de"})).supplied(sentence) == sentence
+    assert pipeline().with_sources(sentence) == sentence  # nothing to search
+    assert pipeline(BETTER, languages=frozenset({"de"})).with_sources(sentence) == sentence
 
 
 def test_a_source_is_judged_for_the_words_since_the_mark_before() -> None:
@@ -350,7 +350,7 @@ def test_a_search_that_raises_costs_the_better_sources_only() -> None:
     assert (found.label, found.suggestions) == (Label.NOT_SUPPORTED, ())
     assert found.failed == Failed("internal", "ValueError")
     sentence = Uncited(claim(text="The bridge of Varde opened in 1911."), 0.8, ())
-    assert broken.supplied(sentence) == replace(sentence, failed=found.failed)
+    assert broken.with_sources(sentence) == replace(sentence, failed=found.failed)
 
 
 def test_a_claim_that_raises_costs_itself() -> None:

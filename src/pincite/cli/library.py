@@ -73,7 +73,7 @@ def show_listed(urls: tuple[str, ...], name: str, as_json: bool) -> None:
     rules = exclusions.load_list(name).rules
     found = [(url, rules.listing_of(url if "://" in url else f"https://{url}")) for url in urls]
     if not as_json:
-        Console().print(terminal.listed(found), soft_wrap=True, end="")
+        Console().print(terminal.rating_lines(found), soft_wrap=True, end="")
         return
     for url, listing in found:
         row = {"url": url, **codec.values_of(listing)}

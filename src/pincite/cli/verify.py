@@ -208,7 +208,7 @@ def in_passing(display: options.Display) -> Callable[[Finding], None]:
     from pincite.verbs.verify import terminal
 
     def tell(finding: Finding) -> None:
-        if display.is_shown and (line := terminal.in_passing(finding)):
+        if display.is_shown and (line := terminal.progress_line(finding)):
             display.bars.console.print(line, no_wrap=True, overflow="ellipsis")
 
     return tell

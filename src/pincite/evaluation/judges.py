@@ -10,7 +10,7 @@ from pincite.documents.jsonl import LabelledClaim
 from pincite.errors import InputError
 from pincite.evaluation import files
 from pincite.evaluation.claims import Predictions
-from pincite.judgement.fusion import Judged
+from pincite.judgement.fusion import JudgedRow
 from pincite.llm.calls import run_concurrently
 from pincite.llm.judge import Judge
 from pincite.types import Claim, Document, Failed, Opinion, Verdict
@@ -56,11 +56,11 @@ def read_verdicts(path: Path) -> dict[str, Verdict]:
     return found
 
 
-def both(predictions: Predictions, verdicts: Mapping[str, Verdict]) -> list[Judged]:
+def both(predictions: Predictions, verdicts: Mapping[str, Verdict]) -> list[JudgedRow]:
     """Pair our score of each row with the model's verdict; rows without a verdict are omitted."""
     values = next(iter(predictions.systems.values())).values
     return [
-        Judged(float(value) if math.isfinite(value) else _NEVER, verdicts[row.row_id],
+        JudgedRow(float(value) if math.isfinite(value) else _NEVER, verdicts[row.row_id],
                row.label == "support")
         for row, value in zip(predictions.rows, values, strict=True)
         if row.row_id in verdicts

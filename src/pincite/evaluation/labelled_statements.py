@@ -88,7 +88,7 @@ def prediction(
     if row.date:
         known = confirmation.as_of(judged[0].items, row.date)
         text = judged[0].reading.text
-        weight = confirmation.weighed_together(known, threshold, reading=text)
+        weight = confirmation.combine(known, threshold, reading=text)
     return Prediction(weight.outcome, weight.doc)
 
 

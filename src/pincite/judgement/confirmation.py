@@ -21,7 +21,7 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 from pincite.judgement import aggregation
 from pincite.text import quantities, words
 from pincite.text.sentences import is_question
-from pincite.types import INLINE, CopyKind, Evidence, Failed, Passage, Says, Span, written
+from pincite.types import INLINE, CopyKind, Doc, Evidence, Failed, Passage, Span, written
 
 # Probability of support from which a passage confirms a reading; below it, and without a
 # contradiction, it is neutral. Chosen on the open half of tests/cases/gate.
@@ -64,7 +64,7 @@ class Unjudged(Failed):
 
 
 Side = Literal["for", "against", "silent", "failed"]
-Degree: TypeAlias = Annotated[float, Says("from -1 to 1")]
+Degree: TypeAlias = Annotated[float, Doc("from -1 to 1")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +72,15 @@ class Weighed:
     """A passage that was found for a reading: what it says, and where it comes from."""
 
     outcome: Evidence | Unjudged = field(metadata=INLINE)
-    text_id: Annotated[int, Says("equal for passages of one document or of copies")] = 0
-    side: Annotated[Side, Says("silent: neither for nor against")] = "silent"
+    text_id: Annotated[int, Doc("equal for passages of one document or of copies")] = 0
+    side: Annotated[Side, Doc("silent: neither for nor against")] = "silent"
     published: str | None = None
-    meta: Annotated[Mapping[str, str], Says("author, publisher, licence, …")] = field(
+    meta: Annotated[Mapping[str, str], Doc("author, publisher, licence, …")] = field(
         default_factory=dict
     )
-    copies: Annotated[tuple[str, ...], Says("addresses of pages with the same words")] = ()
-    corpus: Annotated[str, Says("that has it; empty where only one was searched")] = ""
-    origin: Annotated[CopyKind, Says("corpus, or live: the open web")] = CopyKind.CORPUS
+    copies: Annotated[tuple[str, ...], Doc("addresses of pages with the same words")] = ()
+    corpus: Annotated[str, Doc("that has it; empty where only one was searched")] = ""
+    origin: Annotated[CopyKind, Doc("corpus, or live: the open web")] = CopyKind.CORPUS
 
     @property
     def passage(self) -> Passage:
@@ -94,7 +94,7 @@ class Weighed:
 
     @property
     @written
-    def doc(self) -> Annotated[Degree | None, Says("null if it could not be judged")]:
+    def doc(self) -> Annotated[Degree | None, Doc("null if it could not be judged")]:
         return None if isinstance(self.outcome, Failed) else degree(self.outcome)
 
 
@@ -118,16 +118,16 @@ class Weight:
     """What the texts found for a reading say together."""
 
     outcome: Outcome
-    doc: Annotated[Degree | None, Says("mean degree of confirmation; null without evidence")]
-    n_texts: Annotated[int, Says("that speak for or against; copies count once")]
+    doc: Annotated[Degree | None, Doc("mean degree of confirmation; null without evidence")]
+    n_texts: Annotated[int, Doc("that speak for or against; copies count once")]
     variance: float | None = None  # of their degrees: sum of squares / n_texts
     interval: Annotated[
-        tuple[Degree, Degree] | None, Says("95 % of doc, by bootstrap; null of fewer than two")
+        tuple[Degree, Degree] | None, Doc("95 % of doc, by bootstrap; null of fewer than two")
     ] = None
     n_silent: int = 0  # texts that are neither for nor against
-    n_failed: Annotated[int, Says("passages that could not be judged")] = 0
+    n_failed: Annotated[int, Doc("passages that could not be judged")] = 0
     contradictions: Annotated[
-        tuple[int, ...], Says("places in the items of what strongly says otherwise")
+        tuple[int, ...], Doc("places in the items of what strongly says otherwise")
     ] = ()
 
     @property
@@ -137,7 +137,7 @@ class Weight:
 
     @property
     @written
-    def level(self) -> Annotated[str | None, Says("EvidenceSeeker's word for the outcome")]:
+    def level(self) -> Annotated[str | None, Doc("EvidenceSeeker's word for the outcome")]:
         return seed_level(self.outcome)
 
 
@@ -159,7 +159,7 @@ def from_answers(
     return Evidence(passage, supported, refuted, neutral, aggregation.log_odds(supported), quote)
 
 
-class ReadAlone(NamedTuple):
+class SentenceScore(NamedTuple):
     """A sentence of a passage, with how likely it supports and refutes a reading by itself."""
 
     span: Span  # in the passage's text
@@ -187,7 +187,7 @@ _DENIES = re.compile(
 )
 
 
-def readable_alone(reading: str, passage: Passage) -> list[Span]:
+def candidate_sentences(reading: str, passage: Passage) -> list[Span]:
     """Return the sentences of a passage that may confirm a reading, best overlap first.
 
     Two sentences are read as one if each has details that the other lacks (`words.best_quote`): on
@@ -256,7 +256,7 @@ def _swaps_roles(reading: str, sentence: str) -> bool:
     return False
 
 
-def borne_out(evidence: Evidence, alone: Sequence[ReadAlone]) -> Evidence:
+def confirm_by_sentence(evidence: Evidence, alone: Sequence[SentenceScore]) -> Evidence:
     """Quote the sentence of `alone` that states the reading; without one, make evidence neutral."""
     best = max(alone, key=lambda one: one.supported - one.refuted, default=None)
     margin = best.supported - best.refuted if best else LEAST_MARGIN
@@ -269,7 +269,7 @@ def borne_out(evidence: Evidence, alone: Sequence[ReadAlone]) -> Evidence:
     return replace(evidence, prob_supported=supported, prob_neutral=neutral, quote=best.span)
 
 
-def decided(
+def neutralise(
     reading: str, evidence: Evidence, document: str, of_document: Sequence[Evidence] = ()
 ) -> Evidence:
     """Make a verifier's evidence neutral if the passage is neither for nor against.
@@ -324,7 +324,7 @@ def seed_level(outcome: Outcome) -> str | None:
     return str(outcome) if outcome in _LEVELS else None
 
 
-def weighed_together(
+def combine(
     items: Sequence[Weighed], threshold: float = THRESHOLD, *, reading: str = "", each: bool = False
 ) -> Weight:
     """Combine the passages found for a reading.
@@ -430,8 +430,7 @@ def by_year(
     if len(years) < 2:
         return ()
     return tuple(
-        (year, weighed_together(as_of(items, year), threshold, reading=reading, each=each))
-        for year in years
+        (year, combine(as_of(items, year), threshold, reading=reading, each=each)) for year in years
     )
 
 

@@ -44,7 +44,7 @@ _PRIOR = 1.0  # weight of the cautious value among the rows of a verdict
 _STEPS = 25  # of Newton's method; a handful is enough
 
 
-class Judged(NamedTuple):
+class JudgedRow(NamedTuple):
     """A labelled row that both judged."""
 
     log_odds: float  # ours
@@ -61,7 +61,7 @@ class Confusion:
     errors: Mapping[Verdict, float]  # standard error of each
 
 
-def measured(rows: Sequence[Judged]) -> Confusion:
+def measure_verdicts(rows: Sequence[JudgedRow]) -> Confusion:
     """Fit what each verdict adds to our log-odds, by the likelihood of the labels.
 
     For each verdict, the c that maximises Σ log P(label | our log-odds + c) over its rows (logistic
@@ -83,16 +83,18 @@ def measured(rows: Sequence[Judged]) -> Confusion:
     return Confusion(counts, ratios, errors)
 
 
-def crosswise(rows: Sequence[Judged]) -> list[float]:
+def cross_fitted(rows: Sequence[JudgedRow]) -> list[float]:
     """Return the combined log-odds, cross-fitted: each half uses the other half's table."""
-    halves = [measured(rows[1 - n :: 2]).log_ratios for n in (0, 1)]
+    halves = [measure_verdicts(rows[1 - n :: 2]).log_ratios for n in (0, 1)]
     return [row.log_odds + halves[n % 2][row.verdict] for n, row in enumerate(rows)]
 
 
-def rates(rows: Sequence[Judged], threshold: float) -> tuple[float, float] | None:
+def rates(rows: Sequence[JudgedRow], threshold: float) -> tuple[float, float] | None:
     """Return the shares of unsupported and of supported rows that both flag, cross-fitted."""
     cut = aggregation.log_odds(threshold)
-    flagged = [(row.supported, both < cut) for row, both in zip(rows, crosswise(rows), strict=True)]
+    flagged = [
+        (row.supported, both < cut) for row, both in zip(rows, cross_fitted(rows), strict=True)
+    ]
     shares = [[flag for truth, flag in flagged if truth is kind] for kind in (False, True)]
     if not all(shares):
         return None
@@ -100,7 +102,7 @@ def rates(rows: Sequence[Judged], threshold: float) -> tuple[float, float] | Non
     return caught, false_alarms
 
 
-def fused(finding: Finding, opinion: Opinion | Failed, threshold: float) -> Finding:
+def fuse(finding: Finding, opinion: Opinion | Failed, threshold: float) -> Finding:
     """Add the opinion to a finding; verdict and rank become those of both together.
 
     An unusable opinion changes nothing. An opinion never makes a source contradict a claim: that
@@ -109,10 +111,12 @@ def fused(finding: Finding, opinion: Opinion | Failed, threshold: float) -> Find
     if isinstance(opinion, Failed) or opinion.verdict is Verdict.UNUSABLE:
         return replace(finding, opinion=opinion)
     own = UNREAD if finding.score is None else finding.score
-    return decided(replace(finding, opinion=opinion, score=own + opinion.log_ratio), threshold)
+    return apply_opinion(
+        replace(finding, opinion=opinion, score=own + opinion.log_ratio), threshold
+    )
 
 
-def decided(finding: Finding, threshold: float) -> Finding:
+def apply_opinion(finding: Finding, threshold: float) -> Finding:
     """Replace our verdicts by those of both, in a finding that already has its opinion."""
     opinion = finding.opinion
     if not isinstance(opinion, Opinion) or opinion.verdict is Verdict.UNUSABLE:
@@ -139,7 +143,7 @@ def _label(finding: Finding, opinion: Opinion, threshold: float) -> Label:
     return Label.PARTLY_SUPPORTED if partly else Label.NOT_SUPPORTED
 
 
-def fused_evidence(evidence: Evidence, opinion: Opinion | Failed) -> Evidence:
+def fuse_evidence(evidence: Evidence, opinion: Opinion | Failed) -> Evidence:
     """Combine both opinions on a passage; the model's becomes the last of the reasons."""
     if isinstance(opinion, Failed):
         why = Note("second_failed", {"why": opinion.detail})
@@ -198,16 +202,18 @@ def is_foreign(outcome: Evidence | Unchecked) -> bool:
     return isinstance(outcome, Unchecked) and outcome.reason is Reason.LANGUAGE
 
 
-def relabelled(finding: Finding, threshold: float) -> Finding:
+def relabel(finding: Finding, threshold: float) -> Finding:
     """Decide a finding as if at `threshold`, without judging or searching again."""
-    results = tuple(_relabelled(result, threshold) for result in finding.citations)
+    results = tuple(_relabel_citation(result, threshold) for result in finding.citations)
     clauses = aggregation.best_supported([result.clauses for result in results])
     label = aggregation.group_label(results, finding.together, threshold, finding.lacking)
     missing = aggregation.missing(label, clauses, finding.lacking)
-    return decided(replace(finding, citations=results, label=label, missing=missing), threshold)
+    return apply_opinion(
+        replace(finding, citations=results, label=label, missing=missing), threshold
+    )
 
 
-def _relabelled(result: CitationResult, threshold: float) -> CitationResult:
+def _relabel_citation(result: CitationResult, threshold: float) -> CitationResult:
     clauses = tuple(
         replace(each, supported=each.evidence.prob_supported >= threshold)
         for each in result.clauses

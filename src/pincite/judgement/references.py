@@ -11,7 +11,7 @@ from pincite.notes import Note, texts
 from pincite.text import words
 from pincite.text.antonyms import contrasts, other_figures
 from pincite.text.sentences import sentences
-from pincite.types import Document, Evidence, Says, Unchecked
+from pincite.types import Doc, Document, Evidence, Unchecked
 from pincite.types import written as in_json
 
 # For a (sentence, reference) pair. Higher than `verify`'s threshold: a sentence written from an
@@ -124,10 +124,10 @@ class ReferenceVerdict:
     """What a document says of a sentence and, in an answer, which of its references that is."""
 
     support: Support
-    evidence: Annotated[Evidence | None, Says("the passage that decides")] = None
+    evidence: Annotated[Evidence | None, Doc("the passage that decides")] = None
     why_coded: tuple[Note, ...] = ()
-    written: Annotated[str, Says("the reference as the sentence has it")] = ""
-    number: Annotated[int | None, Says("of the reference; null: there is no such")] = None
+    written: Annotated[str, Doc("the reference as the sentence has it")] = ""
+    number: Annotated[int | None, Doc("of the reference; null: there is no such")] = None
 
     @property
     @in_json

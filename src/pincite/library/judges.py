@@ -10,7 +10,7 @@ import platformdirs
 from pincite import codec
 from pincite.corpus import durable
 from pincite.errors import InputError
-from pincite.judgement.fusion import CAUTIOUS, Judged, measured, rates
+from pincite.judgement.fusion import CAUTIOUS, JudgedRow, measure_verdicts, rates
 from pincite.types import Verdict
 
 
@@ -61,14 +61,14 @@ def rates_of(path: Path, model: str, threshold: float) -> tuple[float, float] | 
 
 
 def keep(
-    path: Path, model: str, rows: Sequence[Judged], threshold: float, files: tuple[str, ...]
+    path: Path, model: str, rows: Sequence[JudgedRow], threshold: float, files: tuple[str, ...]
 ) -> MeasuredJudge:
     """Measure a model on rows and store the result, replacing an earlier one.
 
     Raises:
         InputError: The file is of another kind, or cannot be written.
     """
-    found = measured(rows)
+    found = measure_verdicts(rows)
     judge = MeasuredJudge(
         model=model,
         rows=len(rows),

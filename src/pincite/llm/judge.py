@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from pincite.completions import Completion, Guidance, Prompt
-from pincite.judgement.fusion import CAUTIOUS, fused_evidence
+from pincite.judgement.fusion import CAUTIOUS, fuse_evidence
 from pincite.llm.calls import Calls, run_concurrently, tokens_of
 from pincite.llm.replies import first_json
 from pincite.llm.templates import Templates
@@ -113,7 +113,7 @@ class WithSecondOpinion:
             raise KeyboardInterrupt
         for n, opinion in zip(unsure, opinions, strict=True):
             if opinion:
-                base[n] = fused_evidence(base[n], opinion)
+                base[n] = fuse_evidence(base[n], opinion)
         return base
 
     def _opinion(self, claim: Claim, passage: Passage) -> Opinion | Failed:

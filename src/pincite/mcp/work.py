@@ -28,7 +28,7 @@ from pincite.errors import InputError, PinciteError
 from pincite.mcp import results
 from pincite.protocols import Progress
 from pincite.settings import Settings, schema
-from pincite.types import Article, Citation, Claim, Says, Span
+from pincite.types import Article, Citation, Claim, Doc, Span
 from pincite.verbs.verify import articles
 from pincite.wiki.article import article_in
 
@@ -91,8 +91,8 @@ class Served:
         return message
 
 
-Names = Annotated[list[str] | None, Says("names from list_corpora; all if omitted")]
-File = Annotated[str | None, Says("path of a file below a folder that the operator allowed")]
+Names = Annotated[list[str] | None, Doc("names from list_corpora; all if omitted")]
+File = Annotated[str | None, Doc("path of a file below a folder that the operator allowed")]
 
 
 # The tools. The server publishes their keyword arguments, docstrings and result types.
@@ -102,11 +102,11 @@ def verify_claim(
     served: Served,
     tell: Progress,
     *,
-    claim: Annotated[str, Says("one sentence, understandable by itself")],
-    url: Annotated[str | None, Says("address of the source")] = None,
+    claim: Annotated[str, Doc("one sentence, understandable by itself")],
+    url: Annotated[str | None, Doc("address of the source")] = None,
     file: File = None,
-    text: Annotated[str | None, Says("the source's text itself")] = None,
-    title: Annotated[str | None, Says("of the source")] = None,
+    text: Annotated[str | None, Doc("the source's text itself")] = None,
+    title: Annotated[str | None, Doc("of the source")] = None,
 ) -> results.CheckedClaim:
     """Whether one source supports a claim, with the passage that supports or contradicts it.
 
@@ -160,12 +160,12 @@ def verify_article(
     served: Served,
     tell: Progress,
     *,
-    article: Annotated[str | None, Says("title or address in a wiki; needs the web")] = None,
+    article: Annotated[str | None, Doc("title or address in a wiki; needs the web")] = None,
     file: File = None,
-    text: Annotated[str | None, Says("wikitext or HTML with its references")] = None,
-    title: Annotated[str | None, Says("of the text, or which page of a dump")] = None,
-    sources: Annotated[str | None, Says("folder with copies of the cited pages")] = None,
-    limit: Annotated[int, Within(1, MAX_CLAIMS), Says("claims in the result")] = 20,
+    text: Annotated[str | None, Doc("wikitext or HTML with its references")] = None,
+    title: Annotated[str | None, Doc("of the text, or which page of a dump")] = None,
+    sources: Annotated[str | None, Doc("folder with copies of the cited pages")] = None,
+    limit: Annotated[int, Within(1, MAX_CLAIMS), Doc("claims in the result")] = 20,
 ) -> results.ArticleResult:
     """The citations of an article (wikitext or HTML), the least supported claims first.
 
@@ -196,7 +196,7 @@ def check_statement(
     served: Served,
     tell: Progress,
     *,
-    statement: Annotated[str, Says("one sentence")],
+    statement: Annotated[str, Doc("one sentence")],
     corpora: Names = None,
 ) -> results.StatementResult:
     """What the corpora say for and against a statement, passage by passage.
@@ -215,7 +215,7 @@ def ask(
     served: Served,
     tell: Progress,
     *,
-    question: Annotated[str, Says("one question")],
+    question: Annotated[str, Doc("one question")],
     corpora: Names = None,
 ) -> results.AnswerResult:
     """An answer from the documents of the corpora; each sentence names its references.
@@ -233,7 +233,7 @@ def search_corpus(
     *,
     query: str,
     corpora: Names = None,
-    k: Annotated[int, Within(1, MAX_PASSAGES), Says("how many passages")] = 5,
+    k: Annotated[int, Within(1, MAX_PASSAGES), Doc("how many passages")] = 5,
 ) -> results.Passages:
     """The passages of the corpora nearest to a query, best first; nothing is judged.
 

@@ -477,7 +477,7 @@ def ingest(
         for each in files
         if first[each.name] is not each
     ]
-    result = codec.made(
+    result = codec.build(
         Ingested,
         outcome,
         complete=complete,

@@ -367,7 +367,7 @@ def _read(values: object) -> tuple[Plan, list[Item], list[Given]]:
         for each in study.ratings
     ]
     _consistent(items, ratings)
-    return codec.made(Plan, study), items, ratings
+    return codec.build(Plan, study), items, ratings
 
 
 def _storable(values: Any) -> Any:

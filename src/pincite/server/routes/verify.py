@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from pincite.errors import InputError
 from pincite.judgement import aggregation
-from pincite.judgement.fusion import relabelled
+from pincite.judgement.fusion import relabel
 from pincite.library.private_copies import citation_keys
 from pincite.notes import Language, said
 from pincite.report import cells
@@ -85,7 +85,7 @@ def report_at(verified: Verified, threshold: float | None) -> Report:
     report = verified.report
     if threshold is None or threshold == verified.threshold:
         return report
-    findings = [relabelled(finding, threshold) for finding in report.findings]
+    findings = [relabel(finding, threshold) for finding in report.findings]
     return replace(
         report,
         findings=tuple(aggregation.ranked(findings)),

@@ -10,7 +10,7 @@ from pincite.completions import Usage
 from pincite.judgement.references import ReferenceVerdict, Retraction, Standing, retraction_of
 from pincite.notes import Note, texts
 from pincite.text.citation_marks import Sentence
-from pincite.types import INLINE, UNWRITTEN, Document, Failed, Passage, Says, named, written
+from pincite.types import INLINE, UNWRITTEN, Doc, Document, Failed, Passage, named, written
 
 T = TypeVar("T")
 EXTRACT = "extract"  # `Answer.by` of an answer not written by a model
@@ -23,10 +23,10 @@ WHOLE = 6_000
 class Reference:
     """A document that an answer was given to write from, or that it names."""
 
-    number: Annotated[int, Says("by first use, unused ones last; 0: left out")]
-    ref_id: Annotated[str, Says("PMID, else the address; the text may cite it")]
+    number: Annotated[int, Doc("by first use, unused ones last; 0: left out")]
+    ref_id: Annotated[str, Doc("PMID, else the address; the text may cite it")]
     document: Document = field(metadata=INLINE)
-    relevance: Annotated[float, Says("log-odds that it bears on the question")] = 0.0
+    relevance: Annotated[float, Doc("log-odds that it bears on the question")] = 0.0
     # The most useful passages for the question come first.
     passages: tuple[Passage, ...] = field(default=(), metadata=UNWRITTEN)
 
@@ -41,11 +41,9 @@ class Checked:
     """A sentence of an answer, verified."""
 
     sentence: Sentence = field(metadata=INLINE)
-    verdicts: Annotated[
-        tuple[ReferenceVerdict, ...], Says("one per reference, in the text's order")
-    ]
+    verdicts: Annotated[tuple[ReferenceVerdict, ...], Doc("one per reference, in the text's order")]
     standing: Standing
-    inherited: Annotated[bool, Says("whether its references are a neighbouring sentence's")] = False
+    inherited: Annotated[bool, Doc("whether its references are a neighbouring sentence's")] = False
     notes_coded: tuple[Note, ...] = ()
 
     @property
@@ -60,7 +58,7 @@ class Change:
     """What a repair did to a sentence."""
 
     before: Checked
-    after: Annotated[str, Says("empty if it was struck out")]
+    after: Annotated[str, Doc("empty if it was struck out")]
     why_coded: tuple[Note, ...]
 
     @property
@@ -73,15 +71,13 @@ class Change:
 class Searched:
     """Where an answer was looked for, so that a reader can judge its silence."""
 
-    corpus: Annotated[str, Says("digest of its content")]
+    corpus: Annotated[str, Doc("digest of its content")]
     n_documents: int
-    mode: Annotated[str, Says("how rankings were fused")]
-    filters: Annotated[str, Says("empty: none")] = ""
-    found: Annotated[tuple[str, ...], Says("ids of the documents read, best first")] = ()
-    best: Annotated[float | None, Says("relevance of the best of them, log-odds")] = None
-    absent: Annotated[
-        tuple[str, ...], Says("words of the question that none of them contains")
-    ] = ()
+    mode: Annotated[str, Doc("how rankings were fused")]
+    filters: Annotated[str, Doc("empty: none")] = ""
+    found: Annotated[tuple[str, ...], Doc("ids of the documents read, best first")] = ()
+    best: Annotated[float | None, Doc("relevance of the best of them, log-odds")] = None
+    absent: Annotated[tuple[str, ...], Doc("words of the question that none of them contains")] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,22 +85,22 @@ class Answer:
     """A question with what was found for it; an abstention has no sentences and says why."""
 
     question: str
-    text: Annotated[str, Says("as written, with its marks; sentence spans refer to it")] = field(
+    text: Annotated[str, Doc("as written, with its marks; sentence spans refer to it")] = field(
         metadata=named("answer")
     )
     sentences: tuple[Checked, ...]
     references: tuple[Reference, ...]  # by number
-    by: Annotated[str, Says("extract, or the model")] = field(metadata=named("written_by"))
+    by: Annotated[str, Doc("extract, or the model")] = field(metadata=named("written_by"))
     searched: Searched
     abstained_coded: tuple[Note, ...] = ()  # why there is no answer
-    dropped: Annotated[tuple[Checked, ...], Says("removed by verification")] = ()
+    dropped: Annotated[tuple[Checked, ...], Doc("removed by verification")] = ()
     changes: tuple[Change, ...] = ()
-    cut: Annotated[bool, Says("the writer was stopped before it ended")] = False
-    stopped: Annotated[bool, Says("by Ctrl-C")] = False
-    failure: Annotated[str, Says("why a part is missing, such as a lost server")] = ""
+    cut: Annotated[bool, Doc("the writer was stopped before it ended")] = False
+    stopped: Annotated[bool, Doc("by Ctrl-C")] = False
+    failure: Annotated[str, Doc("why a part is missing, such as a lost server")] = ""
     # Their number is 0, so no sentence can cite them.
     left_out: Annotated[
-        tuple[Reference, ...], Says("retracted references, without their texts")
+        tuple[Reference, ...], Doc("retracted references, without their texts")
     ] = ()
 
     @property
@@ -134,14 +130,14 @@ class AnswerReport(codec.JsonReport):
 
     schema_version: Literal["2"] = "2"
     answers: tuple[Answer, ...]
-    n_questions: Annotated[int, Says("larger than the number of answers if the run was stopped")]
+    n_questions: Annotated[int, Doc("larger than the number of answers if the run was stopped")]
     usage: Usage
     warnings_coded: tuple[Note, ...]
     settings: Mapping[str, str | float | int | bool | tuple[str, ...] | None]
     versions: Annotated[
-        Mapping[str, str], Says("of pincite, verifier, writer, encoder, corpus, prompts")
+        Mapping[str, str], Doc("of pincite, verifier, writer, encoder, corpus, prompts")
     ] = field(default_factory=dict)
-    created: Annotated[str, Says("ISO timestamp, UTC")] = ""
+    created: Annotated[str, Doc("ISO timestamp, UTC")] = ""
 
     @property
     @written

@@ -42,7 +42,7 @@ _Branch: TypeAlias = tuple[float, str] | Failed  # P(first option), the analysis
 class VerifierJudge:
     """DOC = supported - refuted, by a local verifier; the negation is not judged.
 
-    A passage that confirms is judged again sentence by sentence (`confirmation.borne_out`).
+    A passage that confirms is judged again sentence by sentence (`confirm_by_sentence`).
     """
 
     verifier: Verifier
@@ -73,7 +73,9 @@ class VerifierJudge:
     ) -> list[Evidence]:
         """Make a confirmation neutral unless it can quote a sentence that confirms alone."""
         spans = [
-            confirmation.readable_alone(reading.text, each.passage) if each.prob_supported else []
+            confirmation.candidate_sentences(reading.text, each.passage)
+            if each.prob_supported
+            else []
             for (reading, _), each in zip(pairs, evidence, strict=True)
         ]
         alone = [
@@ -83,8 +85,8 @@ class VerifierJudge:
         ]
         shares = iter(self._shares(alone))
         return [
-            confirmation.borne_out(
-                each, [confirmation.ReadAlone(span, *next(shares)) for span in of_one]
+            confirmation.confirm_by_sentence(
+                each, [confirmation.SentenceScore(span, *next(shares)) for span in of_one]
             )
             if each.prob_supported
             else each
@@ -108,7 +110,7 @@ def _decided(pairs: Sequence[tuple[Reading, Passage]], found: Sequence[Evidence]
         texts.setdefault(key, [passage.about]).append(passage.text)
         of_document.setdefault(key, []).append(evidence)
     return [
-        confirmation.decided(key[0], evidence, "\n".join(texts[key]), of_document[key])
+        confirmation.neutralise(key[0], evidence, "\n".join(texts[key]), of_document[key])
         for key, evidence in zip(keys, found, strict=True)
     ]
 

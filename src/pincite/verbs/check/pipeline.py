@@ -150,7 +150,7 @@ class CheckPipeline:
             for item, text_id in zip(items, ids, strict=True)
         )
         how: dict[str, Any] = {"reading": reading.text, "each": check.count_copies}
-        weight = confirmation.weighed_together(weighed, check.threshold, **how)
+        weight = confirmation.combine(weighed, check.threshold, **how)
         years = confirmation.by_year(weighed, check.threshold, **how)
         return ReadingResult(reading, weighed, weight, years, retrieved.unread, retrieved.excluded)
 

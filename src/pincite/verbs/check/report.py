@@ -17,7 +17,7 @@ from pincite.judgement.confirmation import (
     Weight,
 )
 from pincite.notes import IN_ENGLISH, Language, Note, texts
-from pincite.types import INLINE, Exclusion, Failed, Passage, Says, Span, Unchecked, named, written
+from pincite.types import INLINE, Doc, Exclusion, Failed, Passage, Span, Unchecked, named, written
 from pincite.verbs.check import wording
 
 T = TypeVar("T")
@@ -31,8 +31,8 @@ class Reading:
     reading_id: str  # "r1", "r2", …: unique within a check
     text: str
     kind: StatementType
-    negation: Annotated[str, Says("empty if none could be formed")] = ""
-    origin: Annotated[ReadingOrigin, Says("the statement itself, a rule, …")] = "statement"
+    negation: Annotated[str, Doc("empty if none could be formed")] = ""
+    origin: Annotated[ReadingOrigin, Doc("the statement itself, a rule, …")] = "statement"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +49,16 @@ class ReadingResult:
     """A reading with its evidence, each passage alone and all together."""
 
     reading: Reading = field(metadata=INLINE)
-    items: Annotated[tuple[Weighed, ...], Says("passages, best first")] = field(
+    items: Annotated[tuple[Weighed, ...], Doc("passages, best first")] = field(
         metadata=named("evidence")
     )
     weight: Weight = field(metadata=INLINE)
     as_of: Annotated[
         tuple[tuple[str, Weight], ...],
-        Says("year, and the weight of the texts up to it; oldest first"),
+        Doc("year, and the weight of the texts up to it; oldest first"),
     ] = ()
-    unread: Annotated[tuple[Unchecked, ...], Says("pages of the web that could not be read")] = ()
-    excluded: Annotated[tuple[Exclusion, ...], Says("pages of the web not used, and why")] = ()
+    unread: Annotated[tuple[Unchecked, ...], Doc("pages of the web that could not be read")] = ()
+    excluded: Annotated[tuple[Exclusion, ...], Doc("pages of the web not used, and why")] = ()
 
     @property
     @written
@@ -78,8 +78,8 @@ class Check:
 
     statement: str
     results: tuple[ReadingResult, ...] = field(metadata=named("readings"))
-    interpreted_by: Annotated[str, Says("rules, user, or the model")]
-    failures: Annotated[tuple[Failed, ...], Says("of the interpretation")] = ()
+    interpreted_by: Annotated[str, Doc("rules, user, or the model")]
+    failures: Annotated[tuple[Failed, ...], Doc("of the interpretation")] = ()
 
     @property
     @written
@@ -100,12 +100,12 @@ class CheckReport(codec.JsonReport):
 
     schema_version: Literal["2"] = "2"
     checks: tuple[Check, ...]
-    n_statements: Annotated[int, Says("larger than the number of checks if the run was stopped")]
+    n_statements: Annotated[int, Doc("larger than the number of checks if the run was stopped")]
     usage: Usage
     warnings_coded: tuple[Note, ...]
     settings: Mapping[str, str | float | int | bool | None]
-    versions: Annotated[Mapping[str, str], Says("of pincite, judge, encoder, corpus, prompts")]
-    created: Annotated[str, Says("ISO timestamp, UTC")]
+    versions: Annotated[Mapping[str, str], Doc("of pincite, judge, encoder, corpus, prompts")]
+    created: Annotated[str, Doc("ISO timestamp, UTC")]
 
     @property
     @written

@@ -136,7 +136,7 @@ class Run:
         sentences = find_uncited(article)
         found = []
         for sentence in sentences:
-            found.append(self.pipeline.supplied(sentence, article.timestamp))
+            found.append(self.pipeline.with_sources(sentence, article.timestamp))
             progress(len(found), len(sentences))
         return tuple(found)
 

@@ -59,16 +59,16 @@ class CitedCopies:
         """
         own = self.own(citation)
         if isinstance(own, Document):
-            return self._noted(CitedSource(own, Copy(CopyKind.OWN, own.url)))
-        found = self._noted(self._of_others(citation, written))
+            return self._report_read(CitedSource(own, Copy(CopyKind.OWN, own.url)))
+        found = self._report_read(self._find_copy(citation, written))
         return CitedSource(own) if own and isinstance(found.source, Unchecked) else found
 
-    def _noted(self, found: CitedSource) -> CitedSource:
+    def _report_read(self, found: CitedSource) -> CitedSource:
         if isinstance(found.source, Document):
             self.on_read(found.source)
         return found
 
-    def _of_others(self, citation: Citation, written: str | None) -> CitedSource:
+    def _find_copy(self, citation: Citation, written: str | None) -> CitedSource:
         ordered = _ordered(citation)
         if not ordered:
             detail = citation.title or citation.text or citation.template or "no address is given"
@@ -94,7 +94,7 @@ class CitedCopies:
         found = self._at(citation.archive_url, citation) if citation.archive_url else None
         if found is None or isinstance(found.source, Unchecked):
             found = self._nearest(citation, written)
-        return self._noted(found) if found else None
+        return self._report_read(found) if found else None
 
     def prepare(self, article: Article) -> None:
         """Fetch the pages that will be needed, many hosts at once, then copies of failed ones."""
@@ -102,24 +102,24 @@ class CitedCopies:
             return
         every = (c for claim in article.claims for c in claim.citations)
         citations = [c for c in every if c.url or c.archive_url]
-        firsts = {c.citation_id: self.asked_first(c) for c in citations}
+        firsts = {c.citation_id: self.first_address(c) for c in citations}
         wanted = list(dict.fromkeys(filter(None, firsts.values())))
         came = dict(zip(wanted, self.web.fetch(wanted), strict=True))
         copies = (
-            self._asked(c.archive_url, c)
+            self._fetch_address(c.archive_url, c)
             for c in citations
             if c.archive_url and came.get(firsts.get(c.citation_id) or "") is False
         )
         self.web.fetch([url for url in dict.fromkeys(copies) if url not in came])
 
-    def at_hand(self, citation: Citation) -> Document | Unchecked:
+    def stored_copy(self, citation: Citation) -> Document | Unchecked:
         """Return the stored copy without fetching anything, else NOT_SUPPLIED."""
         if isinstance(own := self.own(citation), Document):
             return own
         here = [self._stored(url).source for url in addresses(citation)]
         return min(here, key=lambda found: (isinstance(found, Unchecked), is_wanted(found)))
 
-    def asked_first(self, citation: Citation) -> str | None:
+    def first_address(self, citation: Citation) -> str | None:
         """Return the first address to fetch; None if nothing needs to be or may be fetched."""
         address = _ordered(citation)[0]
         if isinstance(self.own(citation), Document):
@@ -127,9 +127,9 @@ class CitedCopies:
         if address == citation.url and citation.url_status in OTHER_HANDS:
             return None
         here = [self._stored(url).source for url in (citation.url, address) if url]
-        return self._asked(address, citation) if all(map(is_wanted, here)) else None
+        return self._fetch_address(address, citation) if all(map(is_wanted, here)) else None
 
-    def _asked(self, address: str, citation: Citation) -> str:
+    def _fetch_address(self, address: str, citation: Citation) -> str:
         """Return the address to fetch: for an archived copy, the raw page without the frame."""
         snapshot = snapshot_at(address, self._hosts)
         return _raw(snapshot, citation) if snapshot else address

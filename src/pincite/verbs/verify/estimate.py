@@ -65,13 +65,13 @@ def estimate_article(
     citations = [citation for claim in article.claims for citation in claim.citations]
     uses = Counter(urls[0] for citation in citations if (urls := addresses(citation)))
     cited = {urls[0]: citation for citation in citations if (urls := addresses(citation))}
-    found = {url: copies.at_hand(citation) for url, citation in cited.items()}
+    found = {url: copies.stored_copy(citation) for url, citation in cited.items()}
     wanted = [url for url, copy in found.items() if is_wanted(copy)]
     readable = {url for url, copy in found.items() if isinstance(copy, Document)}
     to_fetch: dict[str, str] = {}  # the host of each
     if copies.web:
         for url in wanted:
-            address = copies.asked_first(cited[url])
+            address = copies.first_address(cited[url])
             if address and copies.web.sources.is_cached(address):
                 readable.add(url)
             elif address and (host := copies.web.sources.host_of(address)):

@@ -82,17 +82,17 @@ class ReadSource(NamedTuple):
     def source(self) -> Document | Unchecked:
         return self.cited.source
 
-    def failing(self, why: Failed | Unchecked) -> "ReadSource":
+    def as_failed(self, why: Failed | Unchecked) -> "ReadSource":
         if isinstance(why, Failed):
             why = containment.unchecked(self.citation.url or "", why)
         return ReadSource(self.citation, self.cited._replace(source=why))
 
-    def judged(self, claim: Claim, evidence: Sequence[Evidence]) -> "ReadSource":
+    def with_evidence(self, claim: Claim, evidence: Sequence[Evidence]) -> "ReadSource":
         """Add the evidence; marks the source as failed if no passage could be judged."""
         judged = [each for each in evidence if not containment.failure(each)]
         failures = [why for each in evidence if (why := containment.failure(each))]
         if failures and not judged:
-            return self.failing(failures[0])
+            return self.as_failed(failures[0])
         text = self.source.text if isinstance(self.source, Document) else ""
         return self._replace(
             evidence=[aggregation.discard_rebutted(claim.text, each, text) for each in judged],
@@ -141,9 +141,9 @@ class VerifyPipeline:
             if language in self.languages:
                 yield self.finding(claim, article.timestamp)
                 continue
-            sources = [self._obtained(each, article.timestamp) for each in claim.citations]
+            sources = [self._obtain(each, article.timestamp) for each in claim.citations]
             unread = [
-                each.failing(Unchecked(each.source.url, Reason.LANGUAGE, detail))
+                each.as_failed(Unchecked(each.source.url, Reason.LANGUAGE, detail))
                 if isinstance(each.source, Document)
                 else each
                 for each in sources
@@ -157,8 +157,8 @@ class VerifyPipeline:
         )
 
     def _finding(self, claim: Claim, written: str | None) -> Finding:
-        sources = [self._obtained(citation, written) for citation in claim.citations]
-        checked = self._checked(claim, sources)
+        sources = [self._obtain(citation, written) for citation in claim.citations]
+        checked = self._check_all(claim, sources)
         found = self._group(claim, checked)
         if found.label is not Label.SUPPORTED:
             as_cited = self._as_cited(claim, checked, written)
@@ -172,7 +172,7 @@ class VerifyPipeline:
             )
         return only_quotes(found)
 
-    def supplied(self, uncited: Uncited, written: str | None = None) -> Uncited:
+    def with_sources(self, uncited: Uncited, written: str | None = None) -> Uncited:
         """Add sources that could be cited for a sentence."""
         if not (self.search or self.online) or "en" not in self.languages:
             return uncited
@@ -187,10 +187,10 @@ class VerifyPipeline:
 
     # ── Its sources ──────────────────────────────────────────────────────────────────────────────
 
-    def _obtained(self, citation: Citation, written: str | None) -> ReadSource:
+    def _obtain(self, citation: Citation, written: str | None) -> ReadSource:
         nothing = ReadSource(citation, CitedSource(Unchecked(citation.url or "", Reason.EMPTY)))
         return containment.attempted(
-            lambda: self._cut(citation, self.copies.read(citation, written)), nothing.failing
+            lambda: self._cut(citation, self.copies.read(citation, written)), nothing.as_failed
         )
 
     def _cut(self, citation: Citation, found: CitedSource) -> ReadSource:
@@ -206,18 +206,19 @@ class VerifyPipeline:
             citation, found, pinpoint.aim_of(citation, source), cited_passages(source)
         )
 
-    def _verified(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
+    def _verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
         return containment.verified(self.verifier.verify, pairs)
 
-    def _judged_sources(self, claim: Claim, sources: Sequence[ReadSource]) -> list[ReadSource]:
+    def _judge_sources(self, claim: Claim, sources: Sequence[ReadSource]) -> list[ReadSource]:
         """Judge each source. If the verdict stays open, read everything worth reading."""
         pages = [
             cascade.Page(claim, each.passages, each.aim.spans if each.aim else ())
             for each in sources
         ]
-        found = cascade.read(pages, self._verified, self._is_open, self.read)
+        found = cascade.read(pages, self._verify, self._is_open, self.read)
         return [
-            source.judged(claim, evidence) for source, evidence in zip(sources, found, strict=True)
+            source.with_evidence(claim, evidence)
+            for source, evidence in zip(sources, found, strict=True)
         ]
 
     def _is_open(self, evidence: Sequence[Evidence]) -> bool:
@@ -256,9 +257,9 @@ class VerifyPipeline:
         In "It opened in 1911[1] after a year of work.[2]", the second source is cited for its own
         words only, and the first one has the year.
         """
-        obtained = [self._obtained(citation, written) for citation in claim.earlier]
+        obtained = [self._obtain(citation, written) for citation in claim.earlier]
         judged = containment.each(
-            partial(self._judged_sources, claim), obtained, lambda source, why: source.failing(why)
+            partial(self._judge_sources, claim), obtained, lambda source, why: source.as_failed(why)
         )
         before = [read.evidence for read in judged]
         own_evidence = [each.read.evidence for each in checked if each.read.evidence]
@@ -281,13 +282,13 @@ class VerifyPipeline:
             score=aggregation.group_score(results, together),
         )
 
-    def _checked(self, claim: Claim, sources: Sequence[ReadSource]) -> list[_Checked]:
+    def _check_all(self, claim: Claim, sources: Sequence[ReadSource]) -> list[_Checked]:
         def checked(some: Sequence[ReadSource]) -> list[_Checked]:
-            read = self._judged_sources(claim, some)
+            read = self._judge_sources(claim, some)
             return list(map(partial(self._check, claim), read, self._clauses(claim, read)))
 
         return containment.each(
-            checked, sources, lambda source, why: self._check(claim, source.failing(why))
+            checked, sources, lambda source, why: self._check(claim, source.as_failed(why))
         )
 
     def _check(self, claim: Claim, read: ReadSource, judged: Sequence[Part] = ()) -> _Checked:
@@ -297,7 +298,7 @@ class VerifyPipeline:
         label = aggregation.label_of(outcome, self.threshold, judged, atoms)
         if read.unjudged and label not in (Label.SUPPORTED, Label.PARTLY_SUPPORTED):
             # The passages that could not be judged may be the ones that support the claim.
-            return self._check(claim, read.failing(read.unjudged))
+            return self._check(claim, read.as_failed(read.unjudged))
         if label is Label.NOT_SUPPORTED and isinstance(outcome, Evidence):
             unrelated = shared(claim.text, outcome.quoted) < LEAST_SHARED
             if unrelated and not aggregation.is_near(outcome, self.threshold):
@@ -335,7 +336,7 @@ class VerifyPipeline:
             if _may_have_changed(each.result)
             and (archived := self._archived(each.result.citation, written))
         }
-        judged = self._checked(claim, list(older.values()))
+        judged = self._check_all(claim, list(older.values()))
         for number, then in zip(older, judged, strict=True):
             if changed := _changed(checked[number], then):
                 as_cited[number] = then._replace(result=replace(then.result, changed=changed))
@@ -395,7 +396,7 @@ class VerifyPipeline:
                 asked = replace(claim, text=clause.text, own=None)
                 pages.append(cascade.Page(asked, [each.passage for each in best]))
                 places.append((of_source, clause))
-        judged = cascade.read(pages, self._verified, self._fails, first=1)
+        judged = cascade.read(pages, self._verify, self._fails, first=1)
         for (of_source, clause), evidence in zip(places, judged, strict=True):
             if strongest := aggregation.best(evidence):
                 supported = strongest.prob_supported >= self.threshold
@@ -416,7 +417,7 @@ class VerifyPipeline:
         fields = [(p.text, p.title, p.about, p.page or p.text) for p in chosen]
         text, title, about, page = map("\n".join, zip(*fields, strict=True))
         joint = Passage("", "", title, text, Span(0, len(text)), about, page)
-        (judged,) = self._verified([(claim, joint)])
+        (judged,) = self._verify([(claim, joint)])
         return None if containment.failure(judged) else judged
 
     # ── Better ones ──────────────────────────────────────────────────────────────────────────────
@@ -425,9 +426,9 @@ class VerifyPipeline:
         claim, failing = found.claim, found.label is not Label.SUPPORTED
         hits, excluded = self._candidates(claim, written)
         passages = [hit.passage for hit in hits[: self.judged]]
-        judged = self._verified([(claim, each) for each in passages[:CANDIDATES_AT_FIRST]])
+        judged = self._verify([(claim, each) for each in passages[:CANDIDATES_AT_FIRST]])
         if not aggregation.is_sure(judged, self.threshold):
-            judged += self._verified([(claim, each) for each in passages[CANDIDATES_AT_FIRST:]])
+            judged += self._verify([(claim, each) for each in passages[CANDIDATES_AT_FIRST:]])
         shares_of = _best_shares(hits)
         if self.online and failing:
             searched = self.online.of(claim, _cited_addresses(claim), self.exclusions)
@@ -435,7 +436,7 @@ class VerifyPipeline:
                 claim, searched.hits, (), self.online.get, written
             )
             more = without_copies(allowed)
-            judged += self._verified([(claim, hit.passage) for hit in more])
+            judged += self._verify([(claim, hit.passage) for hit in more])
             shares_of |= _best_shares(more)
             excluded = (*excluded, *searched.excluded, *copies)
         if failing:
@@ -459,7 +460,7 @@ class VerifyPipeline:
         alone = replace(evidence.passage, text=evidence.quoted, page="")
         if not aggregation.missing_atoms(claim.text, [alone]) and aggregation.atoms(claim.text):
             return True
-        (read,) = self._verified([(claim, alone)])
+        (read,) = self._verify([(claim, alone)])
         return read.prob_supported >= aggregation.SUGGESTED_FROM
 
     def _candidates(
@@ -492,7 +493,7 @@ class VerifyPipeline:
             for hit, document in zip(hits, self.documents([hit.url for hit in hits]), strict=True)
             if document
         ]
-        found = cascade.read(pages, self._verified, self._is_open, first=WIDER_AT_FIRST)
+        found = cascade.read(pages, self._verify, self._is_open, first=WIDER_AT_FIRST)
         return list({each.passage.passage_id: each for page in found for each in page}.values())
 
     def _from_stored_text(self, suggested: Sequence[Suggestion]) -> list[Suggestion]:
@@ -541,7 +542,7 @@ class SecondOpinion:
         found = list(findings)
         for n, opinion in zip(chosen, opinions, strict=True):
             opinion = opinion or Failed("stopped", "the run was stopped")
-            found[n] = fusion.fused(findings[n], opinion, self.threshold)
+            found[n] = fusion.fuse(findings[n], opinion, self.threshold)
         return found
 
     def _opinion(self, finding: Finding, written: str | None) -> Opinion | Failed:

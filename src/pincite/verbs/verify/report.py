@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pincite import codec, containment
 from pincite.codec import Probability
 from pincite.notes import Note, texts
-from pincite.types import Finding, Label, Reason, Says, Unchecked, Uncited, written
+from pincite.types import Doc, Finding, Label, Reason, Unchecked, Uncited, written
 from pincite.verbs.verify import wording
 from pincite.verbs.verify.coverage import Coverage
 from pincite.wiki.uncited import is_read
@@ -39,23 +39,23 @@ class Report(codec.JsonReport):
     title: str
     language: str
     revision_id: str | None
-    url: Annotated[str | None, Says("of this very revision, if it came from a wiki")] = None
+    url: Annotated[str | None, Doc("of this very revision, if it came from a wiki")] = None
     findings: tuple[Finding, ...]  # ranked: `pincite.judgement.aggregation.ranked`
-    n_claims: Annotated[int, Says("of the article; more than findings if the run was stopped")]
+    n_claims: Annotated[int, Doc("of the article; more than findings if the run was stopped")]
     n_references: int
     coverage: Coverage
     flag_precision: Annotated[
         tuple[tuple[Probability, Probability], ...],
-        Says("share of citations that fail, share of flags that were then right in tests"),
+        Doc("share of citations that fail, share of flags that were then right in tests"),
     ] = ()
     uncited: Annotated[
-        tuple[Uncited, ...] | None, Says("tagged ones first; null: they were not looked for")
+        tuple[Uncited, ...] | None, Doc("tagged ones first; null: they were not looked for")
     ] = None
-    stopped: Annotated[bool, Says("by Ctrl-C")] = False
+    stopped: Annotated[bool, Doc("by Ctrl-C")] = False
     warnings_coded: tuple[Note, ...]
     settings: Mapping[str, str | float | int | bool | None]
-    versions: Annotated[Mapping[str, str], Says("of pincite, verifier, encoder, corpus")]
-    created: Annotated[str, Says("ISO timestamp, UTC")]
+    versions: Annotated[Mapping[str, str], Doc("of pincite, verifier, encoder, corpus")]
+    created: Annotated[str, Doc("ISO timestamp, UTC")]
 
     @property
     @written

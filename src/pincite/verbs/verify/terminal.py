@@ -131,7 +131,7 @@ def _table(findings: Sequence[tuple[int, Finding]]) -> Table:
     return table
 
 
-def in_passing(finding: Finding) -> Text | None:
+def progress_line(finding: Finding) -> Text | None:
     """Return the progress line of a claim; None if an editor has nothing to do."""
     if finding.label not in (*FLAGS, Label.PARTLY_SUPPORTED):
         return None
@@ -275,7 +275,7 @@ def _uncited_table(uncited: Sequence[Uncited]) -> Table:
     return _list(title.append(f"\n{about}", style="not bold dim"), 5, rows)
 
 
-def listed(found: Sequence[tuple[str, Listing]]) -> Text:
+def rating_lines(found: Sequence[tuple[str, Listing]]) -> Text:
     """Show each address with its label, entry and discussion in a reliability list."""
     shown = Text()
     for url, listing in found:
