@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -207,18 +206,6 @@ def test_kill_at_any_moment(tmp_path: Path) -> None:
     assert files(tmp_path) == {kept.sha256 for kept in store.all()} >= {last.sha256}
 
 
-def test_threads(tmp_path: Path) -> None:
-    store = OwnCopies(tmp_path)
-
-    def attach(number: int) -> None:
-        data = str(number).encode()
-        store.attach(copy(data, f"k{number}"), data)
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(attach, range(20)))
-    assert len(store.all()) == 20
-
-
 ISBN = "978-0-306-40615-7"
 PAGES = [
     ["The ferry of Varde was slow.", "Passengers waited for hours at the quay."],
@@ -348,28 +335,6 @@ def test_refusals_say_why(tmp_path: Path) -> None:
             attach(store, source, path)
 
 
-@pytest.mark.parametrize(
-    ("name", "data"),
-    [
-        ("a.txt", b"The bridge opened in 1911."),
-        ("a.md", b"# Bridge\n\nThe bridge opened in 1911."),
-        ("a.html", b"<html><body><p>The bridge opened in 1911.</p></body></html>"),
-        ("no ending", b"The bridge opened in 1911."),
-        ("..", b""),
-    ],
-)
-def test_other_kinds_of_files(tmp_path: Path, name: str, data: bytes) -> None:
-    if name == "..":
-        with pytest.raises(InputError):
-            attach(OwnCopies(tmp_path / "own"), private_copies.named(ISBN), tmp_path / name)
-        return
-    kept = attached(tmp_path, ISBN, data, name=name)
-    assert kept.n_words >= 5
-    document = held(tmp_path, isbn=ISBN)
-    assert isinstance(document, Document)
-    assert "The bridge opened in 1911." in document.text
-
-
 def test_pages_of_an_excerpt(tmp_path: Path) -> None:
     attached(tmp_path, ISBN, book(), "120-123")
     (result,) = found(tmp_path, citation(isbn=ISBN, pages="121")).citations
@@ -428,14 +393,6 @@ def test_own_copies_come_first_and_never_hide_the_web(tmp_path: Path) -> None:
     (alone,) = found(tmp_path, citation(url=page.url)).citations
     assert isinstance(alone.outcome, Unchecked)
     assert "attach it again" in alone.outcome.detail
-
-
-def test_another_language_is_told(tmp_path: Path) -> None:
-    german = "Die Brücke über den Fluss wurde im Jahre 1911 eröffnet und der Verkehr nahm zu. " * 5
-    attached(tmp_path, ISBN, german.encode(), name="buch.txt")
-    (result,) = found(tmp_path, citation(isbn=ISBN)).citations
-    assert isinstance(result.outcome, Unchecked)
-    assert result.outcome.reason is Reason.LANGUAGE
 
 
 def test_cited_pages_are_read_and_others_are_found(tmp_path: Path) -> None:

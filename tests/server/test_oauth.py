@@ -256,11 +256,3 @@ def test_incomplete_providers_stop_the_start(tmp_path: Path, text: str) -> None:
 def test_providers_need_the_servers_own_address() -> None:
     with pytest.raises(ConfigError, match=r"server\.address"):
         ServerSettings(mode="server", oauth="x.toml")
-
-
-def test_wikimedias_addresses_are_known() -> None:
-    assert oauth.Provider(kind="mediawiki").endpoints == (
-        "https://meta.wikimedia.org/w/rest.php/oauth2/authorize",
-        "https://meta.wikimedia.org/w/rest.php/oauth2/access_token",
-        "https://meta.wikimedia.org/w/rest.php/oauth2/resource/profile",
-    )

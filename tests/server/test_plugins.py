@@ -29,7 +29,7 @@ paints = sa.Table(
     metadata,
     sa.Column("owner", sa.String(22), nullable=False),
     sa.Column("colour", sa.Text, nullable=False),
-    sa.Column("recipe", sa.Text, nullable=False, info={"secret": True}),
+    sa.Column("recipe", sa.Text, nullable=False),
 )
 
 

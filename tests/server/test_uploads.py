@@ -211,34 +211,6 @@ def wait_for(is_so: Callable[[], bool], seconds: float = 300) -> None:
         time.sleep(0.05)
 
 
-def test_readers_go_on_while_another_process_writes(
-    client: TestClient, site: Site, corpus_id: str, tiny_encoder: Path
-) -> None:
-    send(client, corpus_id, ("bridge.txt", BRIDGE))
-    run_next(site)
-    here = f"{C}/{corpus_id}"
-    assert len(client.get(f"{here}/search", params={"q": "old"}).json()["hits"]) == 1
-    folder = site.corpora.folder_of(corpus_id)
-    code = (
-        "import sys, pathlib; from pincite.corpus.embedded import EmbeddedCorpus as C;"
-        "from pincite.models.session import OnnxEncoder as E; from pincite.types import Document;"
-        "c = C.open(pathlib.Path(sys.argv[1]), E(pathlib.Path(sys.argv[2])), write=True);"
-        "[(c.add([Document(f'https://e.example/{n}', '', f'The old town {n}.')]),"
-        " print(n, flush=True), sys.stdin.readline()) for n in range(3)]"
-    )
-    command = [sys.executable, "-c", code, str(folder), str(tiny_encoder)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
-        assert writer.stdin
-        assert writer.stdout
-        for number in range(3):
-            writer.stdout.readline()
-            hits = client.get(f"{here}/search", params={"q": "old"}).json()["hits"]
-            assert len(hits) == 2 + number
-            assert client.get(here).json()["n_documents"] == 2 + number
-            writer.stdin.write(b"\n")
-            writer.stdin.flush()
-
-
 def test_deleting_while_a_job_writes_leaves_nothing(
     client: TestClient, site: Site, corpus_id: str
 ) -> None:

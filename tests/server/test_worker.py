@@ -145,16 +145,6 @@ def test_a_job_may_not_take_longer_or_more_memory_than_it_may(
         assert job.attempts == 1, "it would only fail again"
 
 
-def test_a_worker_that_is_stopped_puts_its_job_back(site: Site) -> None:
-    job_id = submit(site, LONG)
-    with working(site):
-        until(site, job_id, lambda job: job.status is Status.RUNNING)
-    job = site.jobs.get(job_id)
-    assert job
-    assert (job.status, job.attempts) == (Status.QUEUED, 0)
-    assert runners() == []
-
-
 def test_a_process_that_does_not_listen_is_ended_by_force(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
