@@ -20,7 +20,7 @@ from server.test_routes import (
 )
 from study_samples import study
 
-from pincite.server import accounts, plugins
+from pincite.server import plugins
 from pincite.server.database import Database, DatabaseError
 from pincite.server.identity import Role, allowed
 from pincite.server.site import Site
@@ -64,22 +64,15 @@ def test_every_page_links_to_the_studies(client: TestClient) -> None:
     assert 'href="/studies"' in client.get("/help").text
 
 
-def test_an_accounts_studies_are_exported_and_deleted_with_it(site: Site) -> None:
+def test_studies_are_deleted_with_their_account(site: Site) -> None:
     who = somebody(site, Role.EDITOR)
     store = StudyStore(site.database)
     made = study(store, owner=who.account.account_id)
     other = study(store, owner="another")
-    assert accounts.personal_columns()["studies"].table.name == "studies"
     done = who.client.request("DELETE", "/api/v1/me", json={"password": PASSWORD})
     assert done.status_code == 204
     assert store.get(made.study_id) is None
     assert store.get(other.study_id)
-
-
-def test_what_is_secret_is_left_out_of_exports() -> None:
-    columns = [column for table in metadata.tables.values() for column in table.c]
-    secret = {column.name for column in columns if column.info.get("secret")}
-    assert secret == {"token", "salt", "key_hash", "account_hash"}
 
 
 def test_tables_of_another_version_are_left_alone(

@@ -176,7 +176,7 @@ class Accounts:
         kept = hash_password(password, name) if password is not None else None
         try:
             with self._db.writing() as db:
-                return _added(db, new_id(), name, role, password=kept)
+                return _added(db, new_id(), name, role, kept)
         except sa.exc.IntegrityError as error:
             raise AccountExists(f"There is already an account called {name!r}.") from error
 
@@ -203,14 +203,11 @@ class Accounts:
         if not verify_password(kept, password):
             return None
         assert kept
-        again = hash_password(password) if _HASHER.check_needs_rehash(kept) else kept
-        with self._db.writing() as db:
+        if _HASHER.check_needs_rehash(kept):
             this = (accounts.c.account_id == account_id) & (accounts.c.password == kept)
-            enabled = this & accounts.c.disabled.is_(False)
-            changed = {"password": again, "last_login": now()}
-            if db.execute(accounts.update().where(enabled).values(changed)).rowcount != 1:
-                return None
-            return _first(db, accounts.c.account_id == account_id)
+            self._db.write(accounts.update().where(this).values(password=hash_password(password)))
+        account = self.get(account_id)
+        return account if account and not account.disabled else None
 
     def change(
         self,
@@ -250,18 +247,13 @@ class Accounts:
                 db.execute(api_keys.delete().where(api_keys.c.account_id == account_id))
             return _first(db, accounts.c.account_id == account_id)
 
-    # ── Logins by a provider: a person there opens the account that is linked with them ──────────
+    # ── Logins through a provider ────────────────────────────────────────────────────────────────
 
     def by_login(self, provider: str, subject: str) -> Account | None:
-        with self._db.writing() as db:
-            account_id = db.execute(_login(provider, subject)).scalar()
-            enabled = (accounts.c.account_id == account_id) & accounts.c.disabled.is_(False)
-            db.execute(accounts.update().where(enabled).values(last_login=now()))
-            return _first(db, enabled)
-
-    def has_login(self, provider: str, subject: str) -> bool:
-        """Whether a provider's user has an account, even a disabled one."""
-        return self._db.first(_login(provider, subject)) is not None
+        """The account that a provider's user is linked to."""
+        this = (logins.c.provider == provider) & (logins.c.subject == subject)
+        account_id = self._db.scalar(sa.select(logins.c.account_id).where(this))
+        return self.get(account_id) if account_id else None
 
     def add_by_login(self, provider: str, subject: str, name: str, role: Role) -> Account:
         """Create an account for a provider's user, with the same name if it is free.
@@ -274,7 +266,7 @@ class Accounts:
         try:
             with self._db.writing() as db:
                 chosen = _free_name(db, name, provider, account_id)
-                account = _added(db, account_id, chosen, role, last_login=now())
+                account = _added(db, account_id, chosen, role)
                 _link(db, provider, subject, account_id, name)
                 return account
         except sa.exc.IntegrityError as error:
@@ -312,11 +304,6 @@ class Accounts:
             return gone.rowcount > 0
 
 
-def _login(provider: str, subject: str) -> sa.Select[tuple[str]]:
-    this = (logins.c.provider == provider) & (logins.c.subject == subject)
-    return sa.select(logins.c.account_id).where(this)
-
-
 def _link(db: sa.Connection, provider: str, subject: str, account_id: str, name: str) -> None:
     row = {"provider": provider, "subject": subject, "account_id": account_id}
     db.execute(logins.insert().values(**row, name=name[:200], created=now()))
@@ -334,18 +321,12 @@ def _free_name(db: sa.Connection, name: str, provider: str, account_id: str) -> 
 
 
 def _added(
-    db: sa.Connection, account_id: str, name: str, role: Role, **more: str | float | None
+    db: sa.Connection, account_id: str, name: str, role: Role, password: str | None = None
 ) -> Account:
-    values = {
-        "account_id": account_id,
-        "name": name,
-        "name_key": name_key(name),
-        "role": role.value,
-    }
-    db.execute(accounts.insert().values(**values, disabled=False, created=now(), **more))
-    found = _first(db, accounts.c.account_id == account_id)
-    assert found
-    return found
+    account = Account(account_id, name, role, False, password is not None, now(), None)
+    row = {"account_id": account_id, "name": name, "name_key": name_key(name), "role": role.value}
+    db.execute(accounts.insert().values(**row, password=password, created=account.created))
+    return account
 
 
 def _spare_last_admin(db: sa.Connection, account_id: str) -> None:

@@ -144,6 +144,8 @@ class Sessions:
         with self._db.writing() as db:
             db.execute(sessions.delete().where(sessions.c.token_hash == hash_secret(earlier)))
             db.execute(sessions.insert().values(row))
+            this = accounts.c.account_id == account_id
+            db.execute(accounts.update().where(this).values(last_login=at))
         return token
 
     def identity(self, token: str) -> Identity | None:

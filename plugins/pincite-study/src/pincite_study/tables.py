@@ -9,7 +9,6 @@ import sqlalchemy as sa
 from pincite.server.tables import HASH, ID, OWNER
 
 metadata = sa.MetaData()
-SECRET = {"secret": True}  # left out of the export of an account
 
 studies = sa.Table(
     "studies",
@@ -25,8 +24,8 @@ studies = sa.Table(
     # Citations of which no two passages could be compared: no text at hand, or no other passage.
     sa.Column("n_without_text", sa.Integer, nullable=False, server_default="0"),
     sa.Column("n_one_passage", sa.Integer, nullable=False, server_default="0"),
-    sa.Column("token", ID, unique=True, info=SECRET),  # of the invitation link; null: there is none
-    sa.Column("salt", HASH, info=SECRET),  # of the hashes of accounts; null: the study is closed
+    sa.Column("token", ID, unique=True),  # of the invitation link; null: there is none
+    sa.Column("salt", HASH),  # of the hashes of accounts; null: the study is closed
     sa.Column("created", sa.Double, nullable=False),
     sa.Column("closed", sa.Double),
     sa.Index("ix_studies_owner_created", "owner", "created", "study_id"),
@@ -48,10 +47,8 @@ study_raters = sa.Table(
         "study_id", ID, sa.ForeignKey("studies.study_id", ondelete="CASCADE"), nullable=False
     ),
     sa.Column("number", sa.Integer, nullable=False),  # what reports and exports call them
-    sa.Column(
-        "key_hash", HASH, unique=True, info=SECRET
-    ),  # null: imported, nobody can go on as this one
-    sa.Column("account_hash", HASH, info=SECRET),
+    sa.Column("key_hash", HASH, unique=True),  # null: imported, nobody can go on as this one
+    sa.Column("account_hash", HASH),
     sa.Column("agreed", sa.Double, nullable=False),  # when they agreed to take part
     sa.Column("finished", sa.Double),  # from then on nothing is changed, and the sides are told
     sa.UniqueConstraint("study_id", "number"),

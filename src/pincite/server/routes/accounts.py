@@ -394,9 +394,9 @@ def finish_provider_login(
 def _account_of(site: Site, name: str, provider: Provider, person: Person) -> str:
     accounts = site.people.accounts
     account = accounts.by_login(name, person.subject)
-    if account is None and provider.role and not accounts.has_login(name, person.subject):
+    if account is None and provider.role:
         account = accounts.add_by_login(name, person.subject, person.name, Role(provider.role))
-    if account is None:
+    if account is None or account.disabled:
         detail = "No account is linked with this login. Ask the operator of this server."
         raise Problem(403, "login_refused", detail)
     return account.account_id
