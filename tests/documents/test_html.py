@@ -15,12 +15,12 @@ from pincite.documents.html import (
     Statements,
     addresses_in,
     author_of,
-    filled,
     headline_of,
-    parsed,
+    parse_page,
     published_of,
     read_html,
-    visible,
+    restore_blocks,
+    visible_text,
 )
 from pincite.documents.outcome import TEASER_WORDS
 from pincite.documents.read import read_bytes
@@ -115,9 +115,11 @@ def test_a_row_below_column_headers_keeps_its_cells() -> None:
 
 
 def test_visible_text_keeps_blocks_apart_and_words_together() -> None:
-    page = parsed("<body><h1>A b<b>o</b>ld title</h1><p>one<br>two</p><p>three\n four</p></body>")
+    page = parse_page(
+        "<body><h1>A b<b>o</b>ld title</h1><p>one<br>two</p><p>three\n four</p></body>"
+    )
     assert page is not None
-    text, _, _ = visible(page, 0)
+    text, _, _ = visible_text(page, 0)
     assert text.split() == "A bold title one two three four".split()
     assert "three four" in text
 
@@ -381,14 +383,16 @@ HEADLINE = Block("Crane sold", headline=True)
     ],
 )  # fmt: skip
 def test_restored_blocks(blocks: list[Block], expected: str) -> None:
-    assert filled(EXTRACTED, blocks, "The sale of the crane | Lindvik Post") == expected
+    assert restore_blocks(EXTRACTED, blocks, "The sale of the crane | Lindvik Post") == expected
 
 
 def test_blocks_between_distant_lines_are_not_restored() -> None:
     blocks = [Block(FIRST), Block(LEFT_OUT), Block(NEXT), Block(MIDDLE)]
-    assert filled(f"{FIRST}\n{MIDDLE}\n{NEXT}", blocks, "") == f"{FIRST}\n{MIDDLE}\n{NEXT}"
+    assert restore_blocks(f"{FIRST}\n{MIDDLE}\n{NEXT}", blocks, "") == f"{FIRST}\n{MIDDLE}\n{NEXT}"
     texts = ["委员会星期二开会讨论港口。", "起重机在秋天被卖掉了。", "没有人为工程师说话。"]
-    assert filled(f"{texts[0]}\n{texts[2]}", list(map(Block, texts)), "").split("\n") == texts
+    assert (
+        restore_blocks(f"{texts[0]}\n{texts[2]}", list(map(Block, texts)), "").split("\n") == texts
+    )
 
 
 def linked_data(*things: object) -> Statements:
@@ -536,6 +540,6 @@ def test_anchors_locate_the_following_words() -> None:
 
 def test_limits() -> None:
     names = [(f"n{i}", "one two three") for i in range(2 * html_page.MAX_ANCHORS)]
-    assert len(html_page.located(names, "one two three")) == html_page.MAX_ANCHORS
-    assert html_page.located(names, "one two three " * 200_000) == {}
-    assert html_page.located([("a", ""), ("b", "not there at all")], "one two") == {}
+    assert len(html_page.locate_anchors(names, "one two three")) == html_page.MAX_ANCHORS
+    assert html_page.locate_anchors(names, "one two three " * 200_000) == {}
+    assert html_page.locate_anchors([("a", ""), ("b", "not there at all")], "one two") == {}

@@ -7,7 +7,7 @@ import pytest
 from web.zoo import reply, zoo_server
 
 from pincite.errors import FetchError, NoSuchHost, UnsafeAddress
-from pincite.web.addresses import system_resolver, target_of
+from pincite.web.addresses import parse_target, system_resolver
 from pincite.web.fetch import WebClient, WebRules
 
 # Hosts as they may stand in an address; the C library takes most of them for inner ones.
@@ -176,4 +176,4 @@ def test_nothing_is_fetched_by_default(attempts: list[object]) -> None:
     ],
 )
 def test_addresses_in_the_form_they_are_sent(url: str, sent: str) -> None:
-    assert target_of(url).url == sent
+    assert parse_target(url).url == sent

@@ -95,7 +95,7 @@ Piece = tuple[str, str]  # text, which may begin with a line break, and its cont
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A parsed page; `cut_short` if the parser hit its limit of depth or size."""
+    """A parse_page page; `cut_short` if the parser hit its limit of depth or size."""
 
     tree: Any
     source: str
@@ -125,7 +125,7 @@ class Statements:
     dates: Sequence[str] = ()
 
 
-def parsed(source: str) -> Page | None:
+def parse_page(source: str) -> Page | None:
     """Parse a page; None if it has no elements."""
     parser = lxml_html.HTMLParser(
         huge_tree=False, no_network=True, remove_comments=True, remove_pis=True, encoding="utf-8"
@@ -151,7 +151,7 @@ def declared_charset(data: bytes) -> str | None:
     return match[1].decode("ascii", "replace") if match else None
 
 
-def visible(page: Page, most_names: int) -> tuple[str, list[tuple[str, str]], list[Piece]]:
+def visible_text(page: Page, most_names: int) -> tuple[str, list[tuple[str, str]], list[Piece]]:
     """Render visible text without navigation and footer: one line per block, cells joined by bars.
 
     Returns the text, at most `most_names` anchors in order (an `id` or `<a name>`, and the words
@@ -236,7 +236,7 @@ def language_declared(page: Page) -> str | None:
 
 def addresses_in(source: str) -> list[str]:
     """The addresses a saved page states: canonical link, `og:url`, then the browser's comment."""
-    page = parsed(source)
+    page = parse_page(source)
     if page is None:
         return []
     found = page.tree.xpath("//link[contains(concat(' ', @rel, ' '), ' canonical ')]/@href")
@@ -439,12 +439,12 @@ def read_html(body: Body) -> Document | Unchecked:
     source = decoded(body.data, body.charset, declared_charset(body.data))
     if source is None:
         return Unchecked(body.url, Reason.UNDECODABLE, "the bytes are not text in any encoding")
-    page = parsed(source)
+    page = parse_page(source)
     if page is None:
         return Unchecked(body.url, Reason.EMPTY, "the page has no text")
     drop_camouflaged(page)
     join_terms(page)
-    seen, names, pieces = visible(page, MAX_ANCHORS)
+    seen, names, pieces = visible_text(page, MAX_ANCHORS)
     signs = markup_of(page, title_of(page), seen)
     declared = language_declared(page)
     stated = statements_of(page)
@@ -456,7 +456,7 @@ def read_html(body: Body) -> Document | Unchecked:
     n_article, n_visible = n_words(running), n_words(seen)
     text = seen
     if running and (n_article > FULL_TEXT_WORDS or n_article >= MIN_SHARE * n_visible):
-        text = cleaned(filled(running, blocks_of(pieces), signs.title))
+        text = cleaned(restore_blocks(running, blocks_of(pieces), signs.title))
     return outcome.of_page(body.url, text, running, signs) or Document(
         url=body.url,
         title=headline_of(stated) or signs.title or one_line(article.title if article else ""),
@@ -466,7 +466,7 @@ def read_html(body: Body) -> Document | Unchecked:
         fetched=body.fetched,
         language=code_of(declared),
         meta=_meta(article, stated),
-        anchors=located(names, text),
+        anchors=locate_anchors(names, text),
     )
 
 
@@ -508,7 +508,7 @@ def _meta(article: Any, stated: Statements) -> dict[str, str]:
     return {name: value for name, value in fields.items() if value}
 
 
-def located(names: Sequence[tuple[str, str]], text: str) -> dict[str, int]:
+def locate_anchors(names: Sequence[tuple[str, str]], text: str) -> dict[str, int]:
     """Return the offset in `text` of each anchor (`#History`).
 
     The extraction drops anchors, so each is located by the words that follow it in the visible
@@ -555,13 +555,13 @@ _WORD = re.compile("[\u3040-\u30ff\u3400-\u9fff]|[^\\W\u3040-\u30ff\u3400-\u9fff
 Places = dict[tuple[str, ...], int]
 
 
-def filled(article: str, blocks: Sequence[Block], title: str) -> str:
+def restore_blocks(article: str, blocks: Sequence[Block], title: str) -> str:
     r"""Restore blocks that `article` lacks between adjacent lines.
 
     `blocks` are all blocks in page order; a block equal to `title` counts as the headline.
 
     >>> texts = "The old mill burnt down.", "Its owner was in Rome.", "Not a man was harmed."
-    >>> filled(f"{texts[0]}\n{texts[2]}", [Block(text) for text in texts], "").split("\n")[1]
+    >>> restore_blocks(f"{texts[0]}\n{texts[2]}", list(map(Block, texts)), "").split("\n")[1]
     'Its owner was in Rome.'
     """
     lines = article.split("\n")

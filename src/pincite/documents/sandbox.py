@@ -28,7 +28,7 @@ from pincite.types import Document, Reason, Unchecked
 Found = Document | Unchecked
 LIMITED = importlib.util.find_spec("resource") is not None  # not on Windows
 # Exit code of a worker that ran out of time: from the system's timer, or ended by the parent.
-_SPENT = -signal.SIGPROF if LIMITED else 1
+_TIMED_OUT = -signal.SIGPROF if LIMITED else 1
 _READERS = {
     Format.HTML: ("html", "read_html"),
     Format.PDF: ("pdf", "read_pdf"),
@@ -40,7 +40,7 @@ _READERS = {
 }
 UNCOUNTED = 4  # elapsed seconds per processor second, where the latter is not measured
 _ENDING_SECONDS = 5.0  # a worker that closed its pipes needs milliseconds to exit
-_TOGETHER, _TOGETHER_BYTES = 64, 1 << 20
+_BATCH, _BATCH_BYTES = 64, 1 << 20
 _LENGTH = struct.Struct(">Q")
 # More threads of a numerical library would only use up address space, which is limited.
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -71,7 +71,7 @@ def read_many(reader: str, items: Iterable[Body | Found]) -> Iterator[Found]:
     for item in items:
         group.append(item)
         n_bytes += len(item.data) if isinstance(item, Body) else 0
-        if n_bytes > _TOGETHER_BYTES or len(group) == _TOGETHER:
+        if n_bytes > _BATCH_BYTES or len(group) == _BATCH:
             yield from _read_group(reader, group)
             group, n_bytes = [], 0
     yield from _read_group(reader, group)
@@ -184,7 +184,7 @@ class _Pool:
             process = self._idle.pop() if self._idle else _Process()
         seconds = bodies[0].limits.seconds * len(bodies)
         reply = self._reply(process, frames, seconds)
-        broke = "memory" in reply or reply.get("died", _SPENT) != _SPENT
+        broke = "memory" in reply or reply.get("died", _TIMED_OUT) != _TIMED_OUT
         if retry and broke and process.n_read > 1:
             reply = self._reply(_Process(), frames, seconds)
         return reply
@@ -195,7 +195,7 @@ class _Pool:
         for process in idle:
             process.end()
 
-    def forget(self) -> None:
+    def abandon(self) -> None:
         """After a fork, leave the workers to the parent process."""
         self._idle, self._lock = [], threading.Lock()
 
@@ -216,7 +216,7 @@ class _Pool:
 _POOL = _Pool()
 atexit.register(_POOL.end)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_POOL.forget)
+    os.register_at_fork(after_in_child=_POOL.abandon)
 
 
 def _found(reply: Mapping[str, Any]) -> Found:
@@ -232,7 +232,7 @@ def _refusal(reply: Mapping[str, Any], body: Body) -> Unchecked:
         detail = f"reading it took more than {limits.memory / 1e9:g} GB of memory"
     elif "failed" in reply:
         detail = f"the reader failed: {reply['failed']}"
-    elif (code := reply["died"]) == _SPENT:
+    elif (code := reply["died"]) == _TIMED_OUT:
         reason = Reason.TIMED_OUT
         detail = f"reading it took more than {limits.seconds:g} s of processor time"
     else:
@@ -244,7 +244,7 @@ def _refusal(reply: Mapping[str, Any], body: Body) -> Unchecked:
 # ── In the worker ─────────────────────────────────────────────────────────────────────────────────
 
 # Freed memory seldom returns to the system, so a worker this large is replaced.
-FAT = 600_000_000
+MAX_BYTES_HELD = 600_000_000
 
 resource: Any = import_module("resource") if LIMITED else None
 
@@ -263,7 +263,7 @@ def main() -> None:
         if None in bodies:
             return
         reply = _read_bodies(request, cast(list[bytes], bodies))
-        last = "memory" in reply or _bytes_held() > FAT
+        last = "memory" in reply or _bytes_held() > MAX_BYTES_HELD
         write_frame(output, json.dumps(reply | {"last": last}).encode())
 
 

@@ -321,7 +321,7 @@ def code_of(declared: str | None) -> str | None:
     return match[1].lower() if match else None
 
 
-def make_ready() -> None:
+def preload_language_model() -> None:
     """Load the model in a thread: most of its 0.7 seconds are decompression, without the GIL."""
     Thread(target=_identifier, name="pincite-language", daemon=True).start()
 

@@ -2,7 +2,7 @@
 
 It follows no redirects and ignores proxies in the environment, so text goes only to the configured
 address. httpx's timeouts apply to single reads, so sockets are shut down when a request times out
-or its call is stopped. `web.wire` is the web fetcher's transport, which pins addresses.
+or its call is stopped. `web.connection` is the web fetcher's transport, which pins addresses.
 """
 
 import contextlib

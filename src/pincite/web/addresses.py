@@ -2,7 +2,7 @@
 
 Addresses in articles are untrusted: none may lead into the user's own network, however it is
 spelled. A name is resolved once, every result is checked, and the connection goes to a checked
-result (`web.wire`), so DNS rebinding does not work.
+result (`web.connection`), so DNS rebinding does not work.
 """
 
 import ipaddress
@@ -73,14 +73,14 @@ class Response(NamedTuple):
     redirected: bool = False
 
 
-def target_of(url: str, ports: Collection[int] = PORTS) -> Target:
+def parse_target(url: str, ports: Collection[int] = PORTS) -> Target:
     """Parse a web address.
 
     Raises:
         UnsafeAddress: another scheme or port, a password, or a host that is missing or unusually
             spelled.
 
-    >>> target_of("HTTPS://Example.org:443/ä?q=1#top").url
+    >>> parse_target("HTTPS://Example.org:443/ä?q=1#top").url
     'https://example.org/%C3%A4?q=1'
     """
     url = url.replace("&amp;", "&")  # wikitext may escape it
@@ -129,15 +129,15 @@ def safe_addresses(
         UnsafeAddress: at least one address is not public.
         NoSuchHost: there is no address, or no answer in time.
     """
-    answers = _answers(target, resolve, seconds)
+    results = _resolved(target, resolve, seconds)
     found = []
-    for answer in dict.fromkeys(answers):
+    for result in dict.fromkeys(results):
         try:
-            address = ipaddress.ip_address(answer)
+            address = ipaddress.ip_address(result)
         except ValueError as error:
-            raise UnsafeAddress(f"{target.host} resolves to {answer!r}.", target.url) from error
+            raise UnsafeAddress(f"{target.host} resolves to {result!r}.", target.url) from error
         if str(address) not in allow and not is_public(address):
-            what = f"{target.host} ({address})" if answer != target.host else target.host
+            what = f"{target.host} ({address})" if result != target.host else target.host
             raise UnsafeAddress(f"{what} is not an address of the public web.", target.url)
         found.append(str(address))
     if not found:
@@ -150,26 +150,26 @@ def system_resolver(host: str, port: int) -> list[str]:
     return [str(entry[4][0]) for entry in found]
 
 
-def _answers(target: Target, resolve: Resolve, seconds: float) -> list[str]:
+def _resolved(target: Target, resolve: Resolve, seconds: float) -> list[str]:
     """Call `resolve` in a thread, because the C library's call has no timeout."""
     if _literal(target.host):
         return [target.host]
-    answers: list[list[str] | Exception] = []
+    results: list[list[str] | Exception] = []
 
-    def ask() -> None:
+    def look_up() -> None:
         try:
-            answers.append(resolve(target.host, target.port))
+            results.append(resolve(target.host, target.port))
         except Exception as error:  # from any resolver: passed to the waiting thread
-            answers.append(error)
+            results.append(error)
 
-    thread = threading.Thread(target=ask, name="resolve", daemon=True)
+    thread = threading.Thread(target=look_up, name="resolve", daemon=True)
     thread.start()
     thread.join(seconds)
-    answer = answers[0] if answers else None
-    if isinstance(answer, list):
-        return answer
-    why = f"no address ({answer})" if answer else f"not resolved within {seconds:g} s"
-    raise NoSuchHost(f"{target.host}: {why}.", target.url, of_host=True) from answer
+    result = results[0] if results else None
+    if isinstance(result, list):
+        return result
+    why = f"no address ({result})" if result else f"not resolved within {seconds:g} s"
+    raise NoSuchHost(f"{target.host}: {why}.", target.url, of_host=True) from result
 
 
 def _host(host: str, shown: str, url: str) -> str:

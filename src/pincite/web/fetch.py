@@ -35,20 +35,20 @@ from pincite.web.addresses import (
     Response,
     Target,
     WebRules,
+    parse_target,
     proxy_of,
     safe_addresses,
     system_resolver,
-    target_of,
 )
 
 if TYPE_CHECKING:
-    from pincite.web.wire import Wire
+    from pincite.web.connection import Connection
 
 __all__ = ["DEFAULT_RULES", "Response", "WebClient", "WebRules"]
 
 TOO_MANY = 429  # HTTP status: too many requests
 REDIRECTS = (301, 302, 303, 307, 308)
-PASSING = (429, 500, 502, 503, 504, 520, 521, 522, 523, 524)  # 52x: a CDN cannot reach its host
+TRANSIENT = (429, 500, 502, 503, 504, 520, 521, 522, 523, 524)  # 52x: a CDN cannot reach its host
 HOST_FAILURE_SECONDS = 600.0  # how long an unreachable host is not tried again
 # Other headers may be secrets of the original host, so redirects to other hosts drop them.
 _CARRIED = ("accept", "accept-language")
@@ -56,10 +56,10 @@ Check = Callable[[Target], None]
 
 
 @dataclass(slots=True, eq=False)
-class _Lane:
+class _HostState:
     """State of one host; the lock's holder may use its connection, after the pause."""
 
-    wire: "Wire"
+    connection: "Connection"
     lock: threading.Lock = field(default_factory=threading.Lock)
     free_at: float = 0.0
     pause: float = 0.0
@@ -81,7 +81,7 @@ class WebClient:
         """`allow` has non-public addresses; no setting passes them to the client of cited pages."""
         self.rules, self._resolve, self._allow = rules, resolve, frozenset(allow)
         self._trust = trust
-        self._lanes: dict[str, _Lane] = {}
+        self._hosts: dict[str, _HostState] = {}
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self.user_agent = user_agent(rules.contact)
@@ -107,43 +107,42 @@ class WebClient:
         if not self.rules.online:
             what = f"{url} is not fetched: nothing leaves this machine unless you allow it."
             raise FetchingIsOff(f"{what} Use --online, or set web.online.", url)
-        target = target_of(url, self.rules.ports)
+        target = parse_target(url, self.rules.ports)
         sent = {"accept": accept} | {name.lower(): v for name, v in (headers or {}).items()}
-        passed: list[str] = []
+        visited: list[str] = []
         while True:
             if check:
                 check(target)
-            reply = self._persistently(target, sent, pause)
-            following = self._following(target, reply)
-            if not following:
-                return reply._replace(redirected=bool(passed))
-            passed.append(target.url)
-            if following.url in passed:
+            reply = self._get_with_retries(target, sent, pause)
+            redirect = self._redirect_target(target, reply)
+            if not redirect:
+                return reply._replace(redirected=bool(visited))
+            visited.append(target.url)
+            if redirect.url in visited:
                 raise RedirectedTooOften(
-                    f"{url} redirects in a circle, through {following.url}.", url
+                    f"{url} redirects in a circle, through {redirect.url}.", url
                 )
-            if len(passed) > (limit := self.rules.redirects):
+            if len(visited) > (limit := self.rules.redirects):
                 raise RedirectedTooOften(f"{url} redirects more than {limit} times.", url)
-            if following.host != target.host:
+            if redirect.host != target.host:
                 sent = {name: value for name, value in sent.items() if name in _CARRIED}
-            target = following
+            target = redirect
 
     def set_pause(self, host: str, seconds: float) -> None:
         """Set the minimum seconds between requests to a host, up to the rules' limit."""
         seconds = min(seconds, self.rules.longest_crawl_delay)
-        lane = self._lane(host)
-        lane.pause = max(self.rules.pause, seconds)
+        self._host_state(host).pause = max(self.rules.pause, seconds)
 
     def stop(self) -> None:
         """Abort all requests in all threads, and refuse new ones."""
         self._stopped.set()
-        for lane in list(self._lanes.values()):
-            lane.wire.shut()
+        for host in list(self._hosts.values()):
+            host.connection.abort()
 
     def close(self) -> None:
-        for lane in list(self._lanes.values()):
-            with lane.lock:
-                lane.wire.close()
+        for host in list(self._hosts.values()):
+            with host.lock:
+                host.connection.close()
 
     def __enter__(self) -> Self:
         return self
@@ -153,7 +152,7 @@ class WebClient:
             self.stop()
         self.close()
 
-    def _following(self, target: Target, reply: Response) -> Target | None:
+    def _redirect_target(self, target: Target, reply: Response) -> Target | None:
         location = reply.headers.get("location")
         if reply.status not in REDIRECTS or not location:
             return None
@@ -161,49 +160,51 @@ class WebClient:
         location = location.encode("latin-1", "replace").decode("utf-8", "replace").strip()
         try:
             joined = urljoin(target.url, location.replace(" ", "%20"))
-            return target_of(joined, self.rules.ports)
+            return parse_target(joined, self.rules.ports)
         except ValueError as error:
             raise UnsafeAddress(f"{target.url} redirects to {location!r}.", target.url) from error
 
-    def _persistently(self, target: Target, headers: dict[str, str], pause: bool) -> Response:
+    def _get_with_retries(self, target: Target, headers: dict[str, str], pause: bool) -> Response:
         wait = self.rules.first_wait
         for attempt in range(1, self.rules.attempts + 1):
             last = attempt == self.rules.attempts
-            lane = self._lane(target.host)
+            host = self._host_state(target.host)
             try:
-                reply = self._once(lane, target, headers, pause)
+                reply = self._get_once(host, target, headers, pause)
             except (HostUnreachable, BodyCut) as error:
                 if last or isinstance(error, UntrustedHost):
-                    _remember(lane, error)
+                    _remember(host, error)
                     raise
-                lane.free_at = max(lane.free_at, time.monotonic() + wait)
+                host.free_at = max(host.free_at, time.monotonic() + wait)
             except FetchError as error:
-                _remember(lane, error)
+                _remember(host, error)
                 raise
             else:
-                if reply.status not in PASSING:
+                if reply.status not in TRANSIENT:
                     return reply
                 seconds = seconds_to_wait(reply.headers.get("retry-after", ""))
                 if seconds and seconds > self.rules.longest_wait:
                     what = f"{target.host} answers {reply.status}; retry after {seconds:.0f} s."
                     busy = HostBusy(what, target.url, reply.status, of_host=True)
-                    _remember(lane, busy, seconds)
+                    _remember(host, busy, seconds)
                     raise busy
                 if last:
                     if reply.status == TOO_MANY:
                         what = f"{target.host} answered {TOO_MANY} to another page."
-                        _remember(lane, HostBusy(what, target.url, TOO_MANY, of_host=True))
+                        _remember(host, HostBusy(what, target.url, TOO_MANY, of_host=True))
                     return reply
-                lane.free_at = max(lane.free_at, time.monotonic() + max(seconds or 0.0, wait))
+                host.free_at = max(host.free_at, time.monotonic() + max(seconds or 0.0, wait))
             wait = min(2 * wait, self.rules.longest_wait)
         raise AssertionError("the last attempt returns or raises")
 
-    def _once(self, lane: _Lane, target: Target, headers: dict[str, str], pause: bool) -> Response:
-        with lane.lock:
-            if lane.failure and time.monotonic() < lane.failed_until:
-                first = lane.failure
+    def _get_once(
+        self, host: _HostState, target: Target, headers: dict[str, str], pause: bool
+    ) -> Response:
+        with host.lock:
+            if host.failure and time.monotonic() < host.failed_until:
+                first = host.failure
                 raise type(first)(str(first), target.url, first.status)
-            if self._stopped.wait(max(0.0, lane.free_at - time.monotonic())):
+            if self._stopped.wait(max(0.0, host.free_at - time.monotonic())):
                 raise FetchStopped("The run was stopped.", target.url)
             # A proxy resolves names; numeric addresses are checked here.
             addresses = list[str]()
@@ -212,18 +213,18 @@ class WebClient:
                 addresses = safe_addresses(target, self._resolve, self._allow, seconds)
             whole = {"host": target.authority, "user-agent": self.user_agent} | headers
             try:
-                return lane.wire.exchange(target, addresses, whole)
+                return host.connection.get(target, addresses, whole)
             finally:
-                lane.free_at = time.monotonic() + (lane.pause if pause else 0.0)
+                host.free_at = time.monotonic() + (host.pause if pause else 0.0)
 
-    def _lane(self, host: str) -> _Lane:
+    def _host_state(self, name: str) -> _HostState:
         with self._lock:
-            if host not in self._lanes:
-                from pincite.web.wire import Wire
+            if name not in self._hosts:
+                from pincite.web.connection import Connection
 
-                wire = Wire(self.rules, self._stopped, self._trust)
-                self._lanes[host] = _Lane(wire, pause=self.rules.pause)
-            return self._lanes[host]
+                connection = Connection(self.rules, self._stopped, self._trust)
+                self._hosts[name] = _HostState(connection, pause=self.rules.pause)
+            return self._hosts[name]
 
 
 def user_agent(contact: str) -> str:
@@ -236,6 +237,6 @@ def user_agent(contact: str) -> str:
     return f"Pincite/{version('pincite')} (citation checker; {address}) httpcore2"
 
 
-def _remember(lane: _Lane, error: FetchError, seconds: float = HOST_FAILURE_SECONDS) -> None:
+def _remember(host: _HostState, error: FetchError, seconds: float = HOST_FAILURE_SECONDS) -> None:
     if error.of_host:
-        lane.failure, lane.failed_until = error, time.monotonic() + seconds
+        host.failure, host.failed_until = error, time.monotonic() + seconds

@@ -24,8 +24,8 @@ from pincite.web.addresses import (
     WAYBACK_PAUSE,
     Resolve,
     WebRules,
+    parse_target,
     system_resolver,
-    target_of,
 )
 from pincite.web.cache import DAY, CachedPage, FetchCache
 from pincite.web.fetch import WebClient
@@ -198,7 +198,7 @@ class Wayback:
     def _request(self, key: str, page: str) -> Snapshot | None:
         rules, refusal = self._client.rules, ""
         try:
-            target_of(page, rules.ports)
+            parse_target(page, rules.ports)
         except FetchError:  # do not reveal addresses that are never opened
             return None
         self._on_request(page)

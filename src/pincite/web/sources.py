@@ -33,7 +33,7 @@ from pincite.errors import (
 )
 from pincite.text.hosts import original_of
 from pincite.types import Document, Fetched, Reason, Unchecked
-from pincite.web.addresses import Response, Target, WebRules, target_of
+from pincite.web.addresses import Response, Target, WebRules, parse_target
 from pincite.web.cache import DAY, CachedPage, FetchCache
 from pincite.web.fetch import TOO_MANY, WebClient
 from pincite.web.search import Wayback
@@ -55,7 +55,7 @@ REASONS: dict[type[FetchError], Reason] = {
     RobotsForbid: Reason.ROBOTS,
 }
 # Transient: cached for an hour at most.
-PASSING = frozenset({Reason.REFUSED, Reason.UNREACHABLE, Reason.TIMED_OUT, Reason.TRUNCATED})
+TRANSIENT = frozenset({Reason.REFUSED, Reason.UNREACHABLE, Reason.TIMED_OUT, Reason.TRUNCATED})
 
 _FRONT = re.compile(r"/?|/(index|default|home)(\.\w{2,5})?/?|/[a-z]{2}([-_][a-z]{2})?/?", re.I)
 _LOGIN_PLACE = re.compile(
@@ -175,7 +175,7 @@ class WebSources:
                 done(key, _outcome(key, cached), "cached")
                 continue
             try:
-                host = target_of(key, self.rules.ports).host
+                host = parse_target(key, self.rules.ports).host
             except FetchError as error:
                 done(key, of_error(key, error), "failed")
             else:
@@ -208,7 +208,7 @@ class WebSources:
     def host_of(self, url: str) -> str | None:
         """The host to be contacted for an address; None if it would not be opened."""
         try:
-            return target_of(_key(url), self._client.rules.ports).host
+            return parse_target(_key(url), self._client.rules.ports).host
         except FetchError:
             return None
 
@@ -237,7 +237,7 @@ class WebSources:
         seconds = self._client.rules.keep_failures_days * DAY
         reason, detail = failed.reason.value, failed.detail
         cached = CachedPage(failed.url, final_url, status, reason=reason, detail=detail)
-        return cached.lasting(min(seconds, HOUR) if failed.reason in PASSING else seconds)
+        return cached.lasting(min(seconds, HOUR) if failed.reason in TRANSIENT else seconds)
 
     def _check_robots(self, target: Target) -> None:
         """Raise RobotsForbid if robots.txt disallows the page, or cannot be read now."""

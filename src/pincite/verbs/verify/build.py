@@ -165,7 +165,7 @@ def verifying(
         own_copies: whether to read the user's own copies of sources; measurements must not.
         fetching: called with each fetching step, if fetching is enabled.
     """
-    document_text.make_ready()
+    document_text.preload_language_model()
     with ExitStack() as stack:
         verifier = runtime.verifier(settings.models, keep=keep)
         stack.callback(verifier.close)

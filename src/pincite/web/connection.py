@@ -37,7 +37,7 @@ _BROKEN = httpcore2.NetworkError, httpcore2.RemoteProtocolError
 ADDRESSES = 4  # tried per host, in order
 
 
-class Wire:
+class Connection:
     """A persistent connection to one host; not thread-safe."""
 
     def __init__(
@@ -48,9 +48,7 @@ class Wire:
         self._pool: httpcore2.ConnectionPool | None = None
         self._proxy: str | None = None  # the proxy used by the pool
 
-    def exchange(
-        self, target: Target, addresses: Sequence[str], headers: dict[str, str]
-    ) -> Response:
+    def get(self, target: Target, addresses: Sequence[str], headers: dict[str, str]) -> Response:
         """Send a GET request and read the whole reply.
 
         Raises:
@@ -59,7 +57,7 @@ class Wire:
         self._network.begin(addresses)
         with _typed(target, self._rules, self._network):
             try:
-                return self._exchange(self._opened(target), target, headers)
+                return self._get(self._open_pool(target), target, headers)
             except BaseException:
                 self.close()
                 raise
@@ -70,13 +68,13 @@ class Wire:
         self._pool = None
         self._network.sockets.clear()
 
-    def shut(self) -> None:
+    def abort(self) -> None:
         """Abort a request in another thread."""
         for each in list(self._network.sockets):
             with contextlib.suppress(OSError):  # closed already
                 each.shutdown(socket.SHUT_RDWR)
 
-    def _opened(self, target: Target) -> httpcore2.ConnectionPool:
+    def _open_pool(self, target: Target) -> httpcore2.ConnectionPool:
         proxy = proxy_of(target, self._rules)
         if self._pool and proxy == self._proxy:
             return self._pool
@@ -94,7 +92,7 @@ class Wire:
             self._pool = httpcore2.ConnectionPool(**options)
         return self._pool
 
-    def _exchange(
+    def _get(
         self, pool: httpcore2.ConnectionPool, target: Target, headers: dict[str, str]
     ) -> Response:
         url = httpcore2.URL(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from web.zoo import bomb
 
 from pincite.errors import BadEncoding, BodyCut, BodyTooLarge
-from pincite.web.wire import unpacked
+from pincite.web.connection import unpacked
 
 LIMIT = 1_000_000
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
