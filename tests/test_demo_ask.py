@@ -41,7 +41,7 @@ def test_every_record_but_one_has_an_abstract_and_its_metadata() -> None:
         assert set(one.meta) >= {"authors", "journal", "mesh", "keywords", "publication_type"}
 
 
-def test_what_became_of_papers_is_told() -> None:
+def test_retraction_status_of_papers() -> None:
     status = {
         pmid: str(Reference(1, pmid, one).retraction)
         for pmid, one in documents().items()

@@ -195,7 +195,7 @@ def test_a_retracted_paper_is_left_out_and_listed(
     assert all("free of migraine" not in c.sentence.text for c in answer.sentences)
 
 
-def test_where_all_was_retracted_nothing_is_answered(
+def test_only_retracted_papers_give_no_answer(
     corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
 ) -> None:
     only = Filters(where=(condition("retracted == yes"),))
@@ -206,7 +206,7 @@ def test_where_all_was_retracted_nothing_is_answered(
     assert [r.ref_id for r in answer.left_out] == ["13"]
 
 
-def test_a_retracted_paper_that_is_asked_for_is_marked(
+def test_an_included_retracted_paper_is_marked(
     corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
 ) -> None:
     plan = pipeline(corpus, verifier, least_relevance=-4.0)
@@ -219,7 +219,7 @@ def test_a_retracted_paper_that_is_asked_for_is_marked(
     assert f"reference {retracted[0]} was retracted" in notes
 
 
-def test_marks_of_a_paper_are_text_in_a_copy(verifier: CrossEncoderVerifier) -> None:
+def test_citation_marks_inside_a_quote_are_text(verifier: CrossEncoderVerifier) -> None:
     said = "As Holm et al. [3] saw, velorin reduced the number of migraine days [2, 55] (12)."
     given = numbered([FoundDocument(paper(n, "Velorin", said), (), 6.0) for n in (21, 22, 23)])
 
@@ -249,7 +249,7 @@ def test_nothing_relevant_is_no_answer(
     assert answer.searched.n_documents == len(PAPERS)
 
 
-def test_what_an_abstract_says_is_supported_and_its_contrary_is_not(
+def test_an_abstract_supports_its_statement_and_not_the_contrary(
     verifier: CrossEncoderVerifier,
 ) -> None:
     right, wrong = check(
@@ -265,7 +265,7 @@ def test_what_an_abstract_says_is_supported_and_its_contrary_is_not(
     assert "3.1" in evidence.quoted
 
 
-def test_a_made_up_reference_is_a_finding_and_no_error(verifier: CrossEncoderVerifier) -> None:
+def test_a_fabricated_reference_is_a_finding(verifier: CrossEncoderVerifier) -> None:
     alone, beside = check(
         verifier,
         "Velorin reduced migraine days in adults (PUBMED:999). "
@@ -278,7 +278,7 @@ def test_a_made_up_reference_is_a_finding_and_no_error(verifier: CrossEncoderVer
     assert "there is no reference 7" in beside.notes
 
 
-def test_an_uncited_sentence_says_so_or_takes_a_neighbours_reference(
+def test_an_uncited_sentence_may_inherit_a_neighbours_reference(
     verifier: CrossEncoderVerifier,
 ) -> None:
     text = (
@@ -317,7 +317,7 @@ def test_the_same_sentence_twice_is_judged_once_and_shown_twice(
     assert found[0].sentence.span != found[1].sentence.span
 
 
-def test_sentences_are_told_of_once_and_before_the_end(
+def test_each_sentence_is_reported_once_while_the_answer_streams(
     corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
 ) -> None:
     told: list[tuple[str, int]] = []
@@ -370,7 +370,7 @@ def test_ctrl_c_while_an_answer_is_written_ends_the_run(
     assert len(answer.sentences) == 1
 
 
-def test_repair_strikes_out_and_drops_in_sight(
+def test_repair_lists_what_it_strikes_out_and_drops(
     corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
 ) -> None:
     writer = Scripted(
@@ -391,7 +391,7 @@ def test_repair_strikes_out_and_drops_in_sight(
     assert [s.standing for s in answer.sentences] == [Standing.SUPPORTED]
 
 
-def test_a_model_that_copies_a_papers_marks_names_none_of_ours(
+def test_citation_marks_copied_from_a_paper_cite_nothing(
     corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
 ) -> None:
     paper_ = paper(16, "Velorin", "As others saw, velorin halved the number of bad days [1, 7].")
@@ -408,7 +408,7 @@ def test_a_model_that_copies_a_papers_marks_names_none_of_ours(
     assert (cited.sentence.ids, cited.standing) == (("1",), Standing.SUPPORTED)
 
 
-def test_phrases_and_whole_questions_come_before_likeness(
+def test_exact_matches_rank_first(
     corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier, tmp_path: Path
 ) -> None:
     finder = replace(finder_of(corpus, verifier), include_retracted=True)

@@ -95,7 +95,7 @@ def test_a_reference_that_cannot_be_judged_is_not_checked() -> None:
     assert second.verdicts[0].why_coded[0].values == {"error": "OverflowError"}
 
 
-def test_a_question_that_cannot_be_searched_for_costs_itself() -> None:
+def test_a_failing_search_affects_only_its_question() -> None:
     class BadSearch:
         def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
             raise ZeroDivisionError
@@ -131,7 +131,7 @@ RENDERERS: list[Callable[[AnswerReport], str]] = [
 
 @pytest.mark.parametrize("to_format", RENDERERS)
 @pytest.mark.parametrize("damage", [{"title": None}, {"text": None}, {"meta": None}])
-def test_a_reference_that_cannot_be_shown_costs_itself(
+def test_a_reference_that_cannot_be_rendered_affects_only_itself(
     to_format: Callable[[AnswerReport], str], damage: dict[str, Any]
 ) -> None:
     answer = pipeline(writer=Said()).ask(QUESTION)
@@ -172,7 +172,7 @@ def test_hostile_texts(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
             assert SOUND.removesuffix(".") in to_format(report(answer))
 
 
-def test_a_question_in_two_parts_is_asked_in_one_where_it_finds_nothing() -> None:
+def test_a_question_without_results_is_simplified_and_repeated() -> None:
     asked = list[str]()
 
     class Picky(OnePassageEach):

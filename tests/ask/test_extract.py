@@ -21,7 +21,7 @@ NAUSEA = "Nausea was rare among all patients seen."
 BIRDS = "Birds sang in the park every morning."
 
 
-def test_the_most_answering_comes_first_and_what_answers_little_not_at_all() -> None:
+def test_sentences_are_ranked_and_poor_ones_left_out() -> None:
     given = [quotable(PAIN, 1.0, source=1), quotable(NAUSEA, 2.0, place=3), quotable(BIRDS, -4.0)]
     for order in permutations(given):
         assert [each.text for each in choose(order, 5)] == [NAUSEA, PAIN]
@@ -33,7 +33,7 @@ def test_an_answer_is_not_padded() -> None:
     assert choose([quotable(BIRDS, LEAST_ANSWER - 0.1)], 5) == []
 
 
-def test_at_most_so_many() -> None:
+def test_the_number_of_sentences_is_limited() -> None:
     words = ("pain", "nausea", "fever", "sleep")
     seen = [quotable(f"Much less {w} was seen.", 1.0 + n / 10) for n, w in enumerate(words)]
     assert [each.text for each in choose(seen, 2)] == [seen[3].text, seen[2].text]
@@ -45,7 +45,7 @@ def test_a_sentence_that_repeats_another_is_left_out() -> None:
     assert choose([other, one], 5) == [one]
 
 
-def test_of_equals_the_one_that_says_something_new_comes_first() -> None:
+def test_new_information_ranks_before_repetition() -> None:
     first = quotable("Pain fell in women treated with tea.", 2.0)
     same = quotable("Pain fell in women treated with tea by 12% after a year.", 1.5)
     new = quotable("Nausea was rare among all patients seen.", 1.4)
@@ -53,20 +53,20 @@ def test_of_equals_the_one_that_says_something_new_comes_first() -> None:
 
 
 @pytest.mark.parametrize("name", ["relevance", "likeness", "of_document", "depth"])
-def test_each_signal_speaks_for_a_sentence(name: str) -> None:
+def test_each_signal_raises_the_score(name: str) -> None:
     given: dict[str, Any] = dict.fromkeys(("relevance", "likeness", "of_document", "depth"), 0.5)
     more = given | {name: 0.9}
     assert Quotable(PAIN, 0, 0, **more).answers > Quotable(PAIN, 0, 0, **given).answers
 
 
-def test_conclusions_before_methods_and_findings_before_wishes() -> None:
+def test_conclusions_rank_before_methods_and_findings_before_wishes() -> None:
     concludes, does = (Quotable(PAIN, 0, 0, 1.0, part=p) for p in (Part.CONCLUSION, Part.METHOD))
     assert concludes.answers > does.answers
     wish = Quotable("Further studies of pain in the treated group are needed.", 0, 0, 1.0)
     assert wish.answers < Quotable(PAIN, 0, 0, 1.0).answers
 
 
-def test_a_source_that_does_not_name_what_is_asked_of_is_hardly_quoted() -> None:
+def test_a_source_without_the_questions_subject_scores_low() -> None:
     question = "Does coffee cause pain in adults?"
     named = extract.lacks(question, "Coffee and pain: three cups were given to adults each day.")
     other = extract.lacks(question, "Fibroblasts and their effect on the pain of adults.")
@@ -77,7 +77,7 @@ def test_a_source_that_does_not_name_what_is_asked_of_is_hardly_quoted() -> None
     assert answers.answers - elsewhere.answers > 1
 
 
-def test_parts_need_no_labels_and_no_place() -> None:
+def test_parts_are_found_without_labels() -> None:
     assert list(
         parts(["Forty adults were enrolled in two towns.", PAIN, "Thus tea may help."])
     ) == [
@@ -89,12 +89,12 @@ def test_parts_need_no_labels_and_no_place() -> None:
     assert extract.depth(0, 10) < extract.depth(5, 10) <= extract.depth(9, 10)
 
 
-def test_contradictions_are_no_repetitions() -> None:
+def test_contradictions_are_not_repetitions() -> None:
     assert not repeats("Pain fell by 12% in women.", "Pain fell by 21% in women.")
     assert not repeats("Pain fell in treated women.", "Pain never fell in treated women.")
 
 
-def test_what_points_back_or_is_no_sentence_cannot_stand_alone() -> None:
+def test_fragments_and_back_references_cannot_stand_alone() -> None:
     assert not can_stand_alone("This was seen in all of the treated groups.")
     assert not can_stand_alone("Methods and materials of the present trial")
     assert not can_stand_alone("")
@@ -105,7 +105,7 @@ def test_what_points_back_or_is_no_sentence_cannot_stand_alone() -> None:
     assert can_stand_alone("These findings suggest that pain falls in treated adults.")
 
 
-def test_what_a_study_set_out_to_do_answers_nothing() -> None:
+def test_aims_cannot_stand_alone() -> None:
     for text in (
         "The aim of this study was to evaluate safety in adults.",
         "Our primary objective was to compare both doses in adults.",

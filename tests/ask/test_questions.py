@@ -20,11 +20,11 @@ READ = (
         "Is LDL associated with migraines?",
     ],
 )
-def test_what_asks_is_no_subject_and_other_forms_are_there(question: str) -> None:
+def test_question_words_and_inflected_forms_are_not_absent(question: str) -> None:
     assert unanswered_terms(question, READ) == []
 
 
-def test_what_is_not_there_is_named_as_it_was_written() -> None:
+def test_absent_terms_are_listed_as_written() -> None:
     found = unanswered_terms("Does vaccination of Danish women prevent Measles or measles?", READ)
     assert found == ["vaccination", "Danish", "prevent", "Measles", "measles"]
     assert unanswered_terms("Do migrants have mentors?", READ) == ["migrants", "mentors"]

@@ -80,7 +80,7 @@ def writer(server: Server, tokens: int) -> ModelWriter:
     return ModelWriter(calls, Templates.load("en", "en"), tokens)
 
 
-def test_the_budget_holds_on_the_wire(
+def test_prompts_stay_within_the_token_budget(
     library: list[Document], server: Server, count: Tokenizer
 ) -> None:
     assert len(library) == 40
@@ -105,7 +105,7 @@ def by_url(library: list[Document], urls: Sequence[str]) -> list[Document | None
     return [next(d for d in library if d.url == url) for url in urls]
 
 
-def test_where_nothing_has_room_nothing_is_sent(server: Server) -> None:
+def test_nothing_is_sent_if_no_reference_fits(server: Server) -> None:
     (piece,) = writer(server, 120).write(QUESTION, references(SAID))
     assert "ask.prompt_tokens = 120 leaves no room" in str(piece)
     assert server.asked == []
@@ -113,7 +113,7 @@ def test_where_nothing_has_room_nothing_is_sent(server: Server) -> None:
 
 @settings(max_examples=40)
 @given(st.lists(st.integers(0, 90), min_size=1, max_size=6), st.integers(0, 1_500), st.booleans())
-def test_what_is_given_is_never_more(sizes: list[int], tokens: int, in_lines: bool) -> None:
+def test_excerpts_never_exceed_the_budget(sizes: list[int], tokens: int, in_lines: bool) -> None:
     join = "\n" if in_lines else " "
     texts = [join.join(f"Adult {n} had {k} attacks [3]." for n in range(k)) for k in sizes]
     found = references(*texts)
@@ -126,7 +126,7 @@ def test_what_is_given_is_never_more(sizes: list[int], tokens: int, in_lines: bo
         assert shown == whole
 
 
-def test_an_excerpt_is_in_the_order_of_the_text_and_shows_its_gaps() -> None:
+def test_an_excerpt_keeps_text_order_and_shows_gaps() -> None:
     text = "\n".join([SAID, *[FILLER] * 40, "Velorin helped women."])
     (found,) = references(text)
     cut = passages(found.document)

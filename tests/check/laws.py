@@ -20,15 +20,7 @@ class FakeJudge:
     fingerprint = "fake"
 
     def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Evidence | Failed]:
-        """The share for the reading and none for its negation; a reading without words fails.
-
-        >>> from pincite.judgement.confirmation import StatementType
-        >>> from pincite.types import Span
-        >>> reading = Reading("r1", "A mill stands", StatementType.DESCRIPTIVE)
-        >>> passage = Passage("d", "u", "", "A mill fell", Span(0, 11))
-        >>> FakeJudge().judge([(reading, passage)])[0].prob_supported
-        0.67
-        """
+        """The share for the reading and none for its negation; a reading without words fails."""
         return [self._one(reading, passage) for reading, passage in pairs]
 
     def _one(self, reading: Reading, passage: Passage) -> Evidence | Failed:

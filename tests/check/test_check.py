@@ -44,7 +44,7 @@ def pipeline(corpus: EmbeddedCorpus, **parts: Any) -> CheckPipeline:
     return replace(CheckPipeline(finder, cast(VerifierJudge, FakeJudge())), **parts)
 
 
-def test_a_text_that_two_pages_carry_is_found_once_with_both_addresses(
+def test_a_text_on_two_pages_is_found_once_with_both_addresses(
     corpus: EmbeddedCorpus,
 ) -> None:
     (result,) = pipeline(corpus).check(READING.text).results
@@ -56,14 +56,14 @@ def test_a_text_that_two_pages_carry_is_found_once_with_both_addresses(
     assert len([f for f in found if "granite" in f.passage.text]) == 2
 
 
-def test_where_a_passage_comes_from_is_kept(corpus: EmbeddedCorpus) -> None:
+def test_the_source_of_a_passage_is_kept(corpus: EmbeddedCorpus) -> None:
     (result,) = pipeline(corpus).check("The mill closed long ago.").results
     item = next(item for item in result.items if item.passage.title == "Mill")
     assert (item.published, dict(item.meta)) == (None, {"author": "Holm"})
     assert result.weight.outcome is Outcome.CONFIRMATION
 
 
-def test_a_page_in_a_language_that_the_judge_does_not_read(corpus: EmbeddedCorpus) -> None:
+def test_a_page_in_an_unsupported_language_is_not_judged(corpus: EmbeddedCorpus) -> None:
     only = pipeline(corpus, languages=frozenset({"en"}))
     (result,) = only.check(READING.text).results
     (failed,) = [item.outcome for item in result.items if isinstance(item.outcome, Failed)]
@@ -71,7 +71,7 @@ def test_a_page_in_a_language_that_the_judge_does_not_read(corpus: EmbeddedCorpu
     assert result.weight.n_failed == 0, "what cannot be read makes no run incomplete"
 
 
-def test_a_passage_that_is_not_in_the_stored_text_is_no_evidence() -> None:
+def test_a_passage_missing_from_the_stored_text_is_not_evidence() -> None:
     document = DOCUMENTS[0]
     said = "The harbour bridge was built of steel."
     passage = Passage(document.doc_id, document.url, "", said, Span(0, len(said)))
@@ -107,7 +107,7 @@ def test_overlapping_windows_count_once(corpus: EmbeddedCorpus) -> None:
     assert once.weight.n_texts < 6
 
 
-def test_a_person_may_change_the_readings(corpus: EmbeddedCorpus) -> None:
+def test_a_user_may_change_the_readings(corpus: EmbeddedCorpus) -> None:
     ready = pipeline(corpus)
     found = ready.interpretation("The bridge should stand.")
     assert [str(r.kind) for r in found.readings] == ["normative"]

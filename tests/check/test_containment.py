@@ -77,7 +77,9 @@ def failures(check: Check) -> list[str]:
         (VerifierJudge(WordVerifier(), BadReader()), "OverflowError"),
     ],
 )
-def test_a_passage_that_cannot_be_judged_costs_itself(judge: VerifierJudge, error: str) -> None:
+def test_a_passage_that_cannot_be_judged_affects_only_itself(
+    judge: VerifierJudge, error: str
+) -> None:
     check = pipeline(judge=judge).check(STATEMENT)
     assert failures(check) == ["", error]
     assert check.results[0].weight.n_failed == 1
@@ -85,14 +87,14 @@ def test_a_passage_that_cannot_be_judged_costs_itself(judge: VerifierJudge, erro
     assert not check.complete
 
 
-def test_a_statement_that_rules_cannot_read_is_read_as_it_stands() -> None:
+def test_a_statement_that_cannot_be_interpreted_is_its_own_reading() -> None:
     check = pipeline(interpreter=BadInterpreter()).check(f" {STATEMENT} ")
     (result,) = check.results
     assert (result.reading.text, result.weight.n_texts) == (STATEMENT, 2)
     assert check.failures == (Failed("internal", "RuntimeError"),)
 
 
-def test_a_reading_that_cannot_be_searched_for_costs_itself() -> None:
+def test_a_failing_search_affects_only_its_reading() -> None:
     statement = f"The mill of Varde closed in 1934 and the {BAD} tram was sold in 1935."
     check = pipeline(finder=FoundTexts(bad=BAD)).check(statement)
     by_text = {BAD in result.reading.text: result.weight for result in check.results}
@@ -102,7 +104,7 @@ def test_a_reading_that_cannot_be_searched_for_costs_itself() -> None:
     assert {failure.detail for failure in check.failures} == {"KeyError"}
 
 
-def test_what_raises_beside_the_parts_costs_the_statement() -> None:
+def test_an_error_outside_the_parts_affects_only_its_statement() -> None:
     def record(_: Any) -> None:
         raise TypeError
 
@@ -142,7 +144,7 @@ RENDERERS: list[Callable[[CheckReport], str]] = [
 
 @pytest.mark.parametrize("to_format", RENDERERS)
 @pytest.mark.parametrize("damage", [{"text": None}, {"title": None}, {"span": None}, {"url": 7}])
-def test_a_passage_that_cannot_be_shown_costs_itself(
+def test_a_passage_that_cannot_be_rendered_affects_only_itself(
     to_format: Callable[[CheckReport], str], damage: dict[str, Any]
 ) -> None:
     sound, other = pipeline().check(STATEMENT), pipeline().check("The tram was sold in 1935.")

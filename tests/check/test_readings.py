@@ -34,7 +34,7 @@ def test_a_plain_statement_is_its_own_reading() -> None:
         "“the harbour was built in 1911”, said the mayor.",
     ],
 )
-def test_what_somebody_says_is_read_apart_from_who_says_it(statement: str) -> None:
+def test_ascribed_content_is_a_reading(statement: str) -> None:
     assert found(statement) == [
         ("ascriptive", statement),
         ("descriptive", "the harbour was built in 1911"),
@@ -53,7 +53,7 @@ def test_what_somebody_says_is_read_apart_from_who_says_it(statement: str) -> No
         ("The mayor said “the mill burnt down”.", "ascriptive descriptive"),
     ],
 )
-def test_a_saying_verb_alone_ascribes_nothing(statement: str, kinds: str) -> None:
+def test_a_verb_of_saying_alone_is_not_an_ascription(statement: str, kinds: str) -> None:
     assert [kind for kind, _ in found(statement)] == kinds.split()
 
 
@@ -102,9 +102,7 @@ def test_two_sentences_joined_by_and(statement: str, parts: list[str]) -> None:
         ("Die Mühle schloss 1934 und sollte stehen.", "de", "Die Mühle schloss 1934"),
     ],
 )
-def test_a_fact_is_read_apart_from_the_demand_behind_it(
-    statement: str, language: str, fact: str
-) -> None:
+def test_a_fact_is_separated_from_a_demand(statement: str, language: str, fact: str) -> None:
     assert found(statement, language) == [("normative", statement), ("descriptive", fact)]
 
 
@@ -146,7 +144,7 @@ def test_german(statement: str, kind: str) -> None:
     assert reading.negation == f"Es trifft nicht zu: {statement}"
 
 
-def test_of_other_languages_the_statement_alone() -> None:
+def test_other_languages_have_only_the_statement() -> None:
     (reading,) = readings("Le pont a été ouvert en 1911.", "fr")
     assert (reading.kind, reading.negation) == ("descriptive", "")
 
@@ -208,7 +206,7 @@ def test_negation(text: str, denied: str) -> None:
     assert negation(text) == denied
 
 
-def test_a_reading_of_a_person() -> None:
+def test_a_reading_by_the_user() -> None:
     reading = user_reading("  The mill  is closed. ")
     assert (reading.text, reading.origin) == ("The mill is closed.", "user")
     assert reading.negation == "The mill is not closed."
@@ -245,7 +243,7 @@ def test_any_text_can_be_read(text: str, language: str) -> None:
         "It is important for the cell.",
     ],
 )
-def test_words_that_value_also_describe(statement: str) -> None:
+def test_evaluative_words_may_describe(statement: str) -> None:
     assert kind_of(statement) == "descriptive"
 
 
@@ -270,7 +268,7 @@ def test_words_that_value_also_describe(statement: str) -> None:
         "The fine is unjust.",
     ],
 )
-def test_what_values_is_an_opinion(statement: str) -> None:
+def test_evaluations_are_opinions(statement: str) -> None:
     assert kind_of(statement) == "normative"
 
 
@@ -284,5 +282,5 @@ def test_what_values_is_an_opinion(statement: str) -> None:
         ("Die Linse ist zu klein, um die Monde zu zeigen.", "descriptive"),
     ],
 )
-def test_german_words_that_value_also_describe(statement: str, kind: str) -> None:
+def test_german_evaluative_words_may_describe(statement: str, kind: str) -> None:
     assert kind_of(statement, "de") == kind

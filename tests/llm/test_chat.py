@@ -74,7 +74,7 @@ def test_the_laws_of_a_generator(server: Server) -> None:
     check_generator(ChatClient(server.url, "tiny", KEY, FAST), [Prompt(t) for t in "abcdef"])
 
 
-def test_what_a_model_thinks_is_no_reply(server: Server) -> None:
+def test_thoughts_are_not_part_of_the_reply(server: Server) -> None:
     server.answers = [good("<think>Hm,\na bridge?</think>\nA mill")]
     assert ask(server) == Completion("A mill", True, 7, 2)
     server.answers = [good("<think>too long</think>", finish_reason="length")]
@@ -87,13 +87,13 @@ def test_too_many_requests_then_a_good_reply(server: Server) -> None:
     assert server.times[1] - server.times[0] >= 0.3
 
 
-def test_a_server_that_asks_for_too_much_patience_is_not_waited_for(server: Server) -> None:
+def test_a_long_retry_after_is_not_awaited(server: Server) -> None:
     server.answers = [Answer(429, headers={"Retry-After": "3600"})]
     assert "answered 429" in failed(server, ServerBusy)
     assert len(server.asked) == 1
 
 
-def test_a_failing_server_is_asked_so_many_times(server: Server) -> None:
+def test_a_failing_server_gets_a_limited_number_of_attempts(server: Server) -> None:
     server.answers = [refusal(500, "out of memory")]
     assert "answered 500 (out of memory). Send less" in failed(server, ServerBusy)
     assert len(server.asked) == FAST.attempts
@@ -120,7 +120,7 @@ def test_a_refusal_says_what_to_do_and_is_not_repeated(
     assert len(server.asked) == 1
 
 
-def test_after_a_lasting_refusal_the_rest_is_not_sent(server: Server) -> None:
+def test_a_permanent_refusal_stops_the_remaining_requests(server: Server) -> None:
     server.answers = [refusal(401)]
     limits = Limits(at_once=1)
     replies = ChatClient(server.url, "tiny", "", limits).generate([ASKED] * 5)
@@ -135,7 +135,7 @@ def test_a_refused_prompt_does_not_stop_the_others(server: Server) -> None:
     assert [getattr(reply, "text", "") for reply in replies] == ["a", "", "c"]
 
 
-def test_fields_that_a_model_does_not_take_are_left_out(server: Server) -> None:
+def test_rejected_fields_are_omitted(server: Server) -> None:
     def picky(request: dict[str, Any]) -> Answer:
         wrong = [field for field in ("max_tokens", "temperature") if field in request]
         return refusal(400, "unsupported", param=wrong[0]) if wrong else good()
@@ -155,7 +155,7 @@ def test_fields_that_a_model_does_not_take_are_left_out(server: Server) -> None:
         b'{"choices": [{"message": {"content": "  "}}]}', b"\xff\xfe",
     ],
 )  # fmt: skip
-def test_what_is_no_chat_completion(server: Server, body: bytes) -> None:
+def test_replies_that_are_not_chat_completions(server: Server, body: bytes) -> None:
     server.answers = [Answer(body=body)]
     assert "The reply" in failed(server, BadReply)
     assert len(server.asked) == 1
@@ -166,7 +166,7 @@ def test_a_reply_that_is_too_large(server: Server) -> None:
     assert "more than 10,000 bytes" in failed(server, BadReply)
 
 
-def test_a_reply_in_another_encoding_is_not_unpacked(server: Server) -> None:
+def test_a_compressed_reply_is_not_decompressed(server: Server) -> None:
     import gzip
 
     packed = gzip.compress(good().body)
@@ -184,7 +184,7 @@ def test_a_reply_in_another_encoding_is_not_unpacked(server: Server) -> None:
     ],
     ids=["silent", "slow body", "slow body of unknown length", "slow headers"],
 )
-def test_a_reply_has_its_time_and_no_more(server: Server, answer: Answer) -> None:
+def test_a_slow_reply_times_out(server: Server, answer: Answer) -> None:
     server.answers = [answer]
     began = time.monotonic()
     assert "no complete reply within 0.4 s" in failed(
@@ -194,7 +194,7 @@ def test_a_reply_has_its_time_and_no_more(server: Server, answer: Answer) -> Non
     assert len(server.asked) == 1
 
 
-def test_not_more_requests_at_once_than_allowed(server: Server) -> None:
+def test_concurrent_requests_are_limited(server: Server) -> None:
     def slow(text: str) -> Answer:
         return Answer(body=good(text).body, pause=0.05)
 
@@ -233,20 +233,20 @@ def test_the_key_comes_from_the_environment_and_is_never_shown(
         "http://me:secret@a.example/v1", "http://a.example/v1?key=secret",
     ],
 )  # fmt: skip
-def test_addresses_that_are_refused(url: str) -> None:
+def test_invalid_addresses(url: str) -> None:
     with pytest.raises(ConfigError, match=r"chat\.url") as raised:
         ChatClient(url, "tiny")
     assert "secret" not in str(raised.value)
 
 
-def test_a_key_or_model_that_cannot_be_one() -> None:
+def test_invalid_keys_and_models() -> None:
     with pytest.raises(ConfigError, match=r"chat\.model is empty"):
         ChatClient("http://a.example/v1", "")
     with pytest.raises(ConfigError, match="characters that are not valid in a key"):
         ChatClient("http://a.example/v1", "tiny", "a\nb")
 
 
-def test_ctrl_c_ends_all_waiting_at_once(server: Server) -> None:
+def test_ctrl_c_ends_all_waiting(server: Server) -> None:
     server.answers = [Answer(body=b"{}", pause=20)]
     client = ChatClient(server.url, "tiny", "", Limits(seconds=30))
     began = time.monotonic()
@@ -306,7 +306,7 @@ def test_log_probabilities_include_the_chosen_token(server: Server, layout: dict
         {"content": [{"token": "B", "top_logprobs": [{"token": "B", "logprob": "NaN"}]}]},
     ],
 )
-def test_what_cannot_be_read_is_not_there(server: Server, broken: object) -> None:
+def test_unreadable_log_probabilities_are_dropped(server: Server, broken: object) -> None:
     server.answers = [good("B", logprobs=broken)]
     reply = asked(server, Prompt("A or B?", top_logprobs=5))
     assert (reply.text, reply.tokens) == ("B", ())
@@ -329,14 +329,14 @@ def test_what_cannot_be_read_is_not_there(server: Server, broken: object) -> Non
         ("vllm", "regex", {"guided_regex": "[AB]", "structured_outputs": {"regex": "[AB]"}}),
     ],
 )
-def test_guidance_as_each_server_wants_it(
+def test_guidance_fields_of_each_server(
     server: Server, dialect: Dialect, kind: str, fields: dict[str, Any]
 ) -> None:
     asked(server, Prompt("A or B?", guidance=RULES[kind]), dialect)
     assert {name: server.asked[0].get(name) for name in fields} == fields
 
 
-def test_what_a_server_cannot_enforce_is_said_at_once() -> None:
+def test_unenforced_guidance_is_a_configuration_error() -> None:
     with pytest.raises(ConfigError, match=r"'regex'.*'openai'.*one of: json, prompted"):
         guidance_fields(RULES["regex"], "openai")
     assert guidance_fields(None, "openai") == {}
@@ -454,7 +454,7 @@ def test_other_ends_of_a_stream(
         (streamed(piece("A"), b"data: " + b"x" * 20_000), BadReply, "more than 10,000 bytes"),
     ],
 )
-def test_what_came_before_an_error_stays(
+def test_pieces_before_an_error_are_kept(
     server: Server, answer: Answer, kind: type[ServerError], said: str
 ) -> None:
     server.answers = [answer]
@@ -484,14 +484,14 @@ def test_an_error_without_a_piece(
     assert said in str(error)
 
 
-def test_before_the_first_piece_it_is_asked_again(server: Server) -> None:
+def test_a_stream_is_retried_before_its_first_piece(server: Server) -> None:
     busy = streamed(event({"error": {"message": "loading", "code": 503}}))
     server.answers = [refusal(503), busy, streamed(piece("A"), END, DONE)]
     assert got(server) == (["A"], Completion("A"))
     assert len(server.asked) == 3
 
 
-def test_the_whole_reply_has_one_limit_of_time(server: Server) -> None:
+def test_a_stream_has_one_time_limit(server: Server) -> None:
     server.answers = [streamed(*[piece("A ")] * 50, pieces=50, pause=0.05)]
     pieces, error = got(server, Limits(seconds=0.5))
     assert isinstance(error, ServerUnreachable)
@@ -524,7 +524,9 @@ def test_closing_it_ends_the_request(server: Server) -> None:
     st.booleans(),
     st.lists(st.integers(1, 9), min_size=1, max_size=8),
 )
-def test_wherever_it_is_cut(before: str, text: str, has_key: bool, sizes: list[int]) -> None:
+def test_chunk_boundaries_do_not_matter(
+    before: str, text: str, has_key: bool, sizes: list[int]
+) -> None:
     """The pieces together are the reply without thoughts and key, in any cut."""
     sent = before + (text + KEY + text if has_key else text)
     whole, cut, at, n = Streamed(KEY), "", 0, 0

@@ -61,7 +61,7 @@ def test_laws(server: Server) -> None:
     check_encoder(encoder(server))
 
 
-def test_what_is_sent_and_in_which_order_it_comes_back(server: Server) -> None:
+def test_requests_and_order_of_vectors(server: Server) -> None:
     found = encoder(server, prefixes=("query: ", "passage: "), batch=3).encode(TEXTS, "passage")
     assert sorted(len(request["input"]) for request in server.asked) == [1, 3, 3]
     assert {request["model"] for request in server.asked} == {"e5"}
@@ -83,7 +83,7 @@ def test_tei(server: Server) -> None:
     assert "authorization" not in server.headers[0]
 
 
-def test_the_fingerprint_names_the_model_and_no_address(server: Server) -> None:
+def test_the_fingerprint_has_the_model_without_its_address(server: Server) -> None:
     plain = encoder(server)
     assert plain.fingerprint == "e5@server"
     assert ServedEncoder("e5", "http://other.example/v1").fingerprint == plain.fingerprint
@@ -117,7 +117,7 @@ def test_bad_replies(server: Server, answer: Callable[[dict[str, Any]], Answer],
     assert len(server.asked) == 1, "a bad reply would be one again"
 
 
-def test_vectors_of_other_lengths(server: Server) -> None:
+def test_vectors_of_different_lengths(server: Server) -> None:
     mixed = [{"index": n, "embedding": [1.0] * (n + 1)} for n in range(2)]
     server.by_request = replying(*mixed)
     with pytest.raises(BadReply, match="of 1 and of 2 numbers"):
@@ -130,7 +130,7 @@ def test_vectors_of_other_lengths(server: Server) -> None:
         of_two.encode(["two"], "query")
 
 
-def test_a_busy_server_is_asked_again_and_a_refusal_is_not(server: Server) -> None:
+def test_a_busy_server_is_retried_and_a_refusal_is_not(server: Server) -> None:
     busy = iter([refusal(429), refusal(503)])
     server.by_request = lambda request: next(busy, None) or openai(request)
     assert encoder(server).encode(["one"], "query").shape == (1, 8)
@@ -141,7 +141,7 @@ def test_a_busy_server_is_asked_again_and_a_refusal_is_not(server: Server) -> No
     assert len(server.asked) == 4
 
 
-def test_what_is_too_large_for_the_server_is_sent_in_halves(server: Server) -> None:
+def test_rejected_batches_are_halved(server: Server) -> None:
     """Too many texts in a batch; then a text that is too long, which loses its end."""
 
     def small(request: dict[str, Any]) -> Answer:
@@ -245,11 +245,3 @@ def test_a_corpus_from_the_command_line(server: Server, run: Callable[..., Resul
     assert checked.exit_code == 0, checked.output
     assert readings(json.loads(checked.stdout))[0]["evidence"]
     assert KEY not in checked.output
-
-
-def test_a_server_that_goes_away(server: Server, run: Callable[..., Result]) -> None:
-    assert run("corpus", "add", "kb", "kb.jsonl").exit_code == 0
-    server.end()
-    failed = run("check", "Bridge 2 is in Varde.", "--corpus", "kb", "-q")
-    assert isinstance(failed.exception, ServerUnreachable)
-    assert "Is the server running there?" in str(failed.exception)

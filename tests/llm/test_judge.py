@@ -46,7 +46,7 @@ def judge(answer: Any, **more: Any) -> tuple[Judge, Scripted]:
     return Judge(calls, Templates.load("en", "en"), **more), model
 
 
-def test_it_is_shown_the_claim_in_its_place_and_the_whole_source() -> None:
+def test_the_prompt_has_the_claim_in_context_and_the_whole_source() -> None:
     asks, model = judge(GOOD)
     opinion = asks.opinion(CLAIM, [SOURCE])
     assert opinion == Opinion(
@@ -67,7 +67,7 @@ def test_it_is_shown_the_claim_in_its_place_and_the_whole_source() -> None:
         '{"verdict": null, "quotes": null}',
     ],
 )  # fmt: skip
-def test_an_unreadable_reply_is_a_failure_after_three(reply: str) -> None:
+def test_an_unreadable_reply_fails_after_three_attempts(reply: str) -> None:
     asks, model = judge(lambda prompt: reply)
     opinion = asks.opinion(CLAIM, [SOURCE])
     assert isinstance(opinion, Failed)
@@ -82,14 +82,14 @@ def test_an_unreadable_reply_is_a_failure_after_three(reply: str) -> None:
         {"why": None}, {"missing": [[]]}, {"quotes": ["x" * 100_000]}, {"unknown": 1},
     ],
 )  # fmt: skip
-def test_odd_fields_of_a_readable_reply_are_left_out(more: dict[str, Any]) -> None:
+def test_invalid_fields_of_a_reply_are_ignored(more: dict[str, Any]) -> None:
     asks, _ = judge({"verdict": "not_supported", "quotes": [], "missing": [], "why": "", **more})
     opinion = asks.opinion(CLAIM, [SOURCE])
     assert isinstance(opinion, Opinion)
     assert (opinion.verdict, opinion.quotes, opinion.missing) == (Verdict.NOT_SUPPORTED, (), ())
 
 
-def test_quotes_that_no_source_has_and_words_that_the_claim_has_not_go() -> None:
+def test_invented_quotes_and_words_are_dropped() -> None:
     asks, _ = judge({
         **GOOD,
         "quotes": ["“It is red.”", "It was closed in 1911.", "it"],
@@ -102,7 +102,7 @@ def test_quotes_that_no_source_has_and_words_that_the_claim_has_not_go() -> None
     assert opinion.missing == ("1911",)
 
 
-def test_contradicted_needs_a_quote_that_is_there() -> None:
+def test_a_contradiction_needs_a_real_quote() -> None:
     for quotes, verdict in (
         (["It is red."], Verdict.CONTRADICTED),
         (["It opened in 1950."], Verdict.NOT_SUPPORTED),
@@ -151,7 +151,7 @@ def obeys_what_is_outside(prompt: Prompt) -> str:
     return json.dumps({**GOOD, "quotes": [], "verdict": "supported" if told else "not_supported"})
 
 
-def test_no_page_of_two_hundred_gets_a_word_out_of_its_fence() -> None:
+def test_instructions_in_pages_stay_fenced() -> None:
     asks, model = judge(obeys_what_is_outside)
     for n in range(200):
         order = ORDERS[n % len(ORDERS)]
@@ -164,7 +164,7 @@ def test_no_page_of_two_hundred_gets_a_word_out_of_its_fence() -> None:
     assert len(model.asked) == 200
 
 
-def test_what_was_answered_is_not_asked_again_even_by_another_run(tmp_path: Path) -> None:
+def test_replies_are_cached_across_runs(tmp_path: Path) -> None:
     for n_asked in (1, 0):
         kept = ReplyCache(tmp_path / "replies.sqlite")
         asks, model = judge(GOOD, memory=kept, record=kept.record)

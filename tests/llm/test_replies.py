@@ -58,7 +58,7 @@ def test_a_choice_is_understood(reply: str) -> None:
         '{"ans',
     ],
 )
-def test_what_is_no_choice_is_none(reply: str) -> None:
+def test_replies_without_a_choice(reply: str) -> None:
     assert parse_label(reply, ABC) is None
 
 
@@ -123,18 +123,18 @@ def tokens(*texts: str, at: int, top: Sequence[tuple[str, float]]) -> Completion
         tokens("<think>A? B?</think>", "B", at=1, top=[("B", 0.7), ("A", 0.2), ("C", 0.1)]),
     ],
 )
-def test_probabilities_however_it_is_written(reply: Completion) -> None:
+def test_label_probabilities(reply: Completion) -> None:
     found = label_probabilities(reply, ABC)
     assert found is not None
     assert {label: round(p, 6) for label, p in found.items()} == {"A": 0.2, "B": 0.7, "C": 0.1}
 
 
-def test_a_label_that_is_no_alternative_has_none() -> None:
+def test_a_label_missing_from_the_alternatives_has_probability_zero() -> None:
     reply = tokens("B", at=0, top=[("B", 0.9), ("The", 0.1)])
     assert label_probabilities(reply, ABC) == pytest.approx({"A": 0.0, "B": 0.9, "C": 0.0})
 
 
-def test_what_has_no_readable_probabilities_is_none_never_zero() -> None:
+def test_unreadable_probabilities_are_none_not_zero() -> None:
     assert label_probabilities(Completion("B"), ABC) is None, "the server sent none"
     assert label_probabilities(tokens("I", " pass", at=0, top=[("I", 0.9)]), ABC) is None
     unsure = tokens("B", at=0, top=[("B", 0.2), ("The", 0.7)])

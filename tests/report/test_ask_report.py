@@ -97,14 +97,14 @@ def test_a_stopped_run_says_so() -> None:
 # ── HTML ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_links_within_a_page_lead_somewhere_and_each_place_is_one() -> None:
+def test_anchors_resolve_and_are_unique() -> None:
     page = Page(ask_render.to_html(samples.everything()))
     ids = page.all("id")
     assert len(ids) == len(set(ids))
     assert {link[1:] for link in page.all("href") if link.startswith("#")} <= set(ids)
 
 
-def test_each_sentence_leads_to_its_evidence_though_it_stands_there_twice() -> None:
+def test_each_sentence_links_to_its_evidence() -> None:
     report = samples.answer_report(samples.every_standing())
     page = Page(ask_render.to_html(report))
     assert page.all("href").count("#a1-s1") == 2
@@ -119,7 +119,7 @@ def test_the_closest_sentence_is_marked_exactly() -> None:
 
 
 @pytest.mark.parametrize("quote", [Span(5, 5), Span(5, 3), Span(10, 9999), None])
-def test_a_quote_that_cannot_be_is_not_marked(quote: Span | None) -> None:
+def test_an_invalid_quote_is_not_marked(quote: Span | None) -> None:
     answer = moved(samples.extract(), 0, quote=quote)
     page = Page(ask_render.to_html(samples.answer_report(answer)))
     assert page.marked == []
@@ -127,7 +127,7 @@ def test_a_quote_that_cannot_be_is_not_marked(quote: Span | None) -> None:
     assert wording.quote_of(answer.sentences[0].verdicts[0]) == ""
 
 
-def test_a_passage_that_is_not_where_it_says_is_shown_by_itself() -> None:
+def test_a_misplaced_passage_is_shown_alone() -> None:
     page = Page(ask_render.to_html(samples.answer_report(moved(samples.extract(), 3))))
     assert page.marked == [samples.FINDING]
 
@@ -150,7 +150,7 @@ def test_a_report_without_settings_or_answers() -> None:
     assert ask_render.to_markdown(report) == ""
 
 
-def test_only_what_is_borne_out_is_closed() -> None:
+def test_only_supported_sentences_are_collapsed() -> None:
     page = Page(ask_render.to_html(samples.answer_report(samples.extract())))
     assert page.all("open") == []
     page = Page(ask_render.to_html(samples.answer_report(samples.every_standing())))
@@ -193,7 +193,7 @@ def test_snapshots(snapshot: SnapshotAssertion) -> None:
 # ── What was copied, and what was left out ───────────────────────────────────────────────────────
 
 
-def test_only_copies_have_the_advice_of_copies() -> None:
+def test_extracts_have_their_own_advice() -> None:
     both = samples.answer_report(samples.extract(), samples.every_standing())
     alone = samples.answer_report(samples.extract(), samples.abstained())
     assert wording.advice(both.answers) == wording.ADVICE
@@ -201,7 +201,7 @@ def test_only_copies_have_the_advice_of_copies() -> None:
     assert wording.advice([samples.abstained()]) == wording.ADVICE
 
 
-def test_a_format_that_cannot_be_made_costs_itself(tmp_path: Path) -> None:
+def test_a_format_that_fails_affects_only_itself(tmp_path: Path) -> None:
     """Without versions there is no page; the JSON does not need them."""
     bare = replace(samples.everything(), versions=None)  # type: ignore[arg-type]
     paths: dict[str, Path | None] = {name: tmp_path / name for name in ("html", "json")}

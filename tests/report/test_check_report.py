@@ -50,7 +50,7 @@ def test_a_page_shows_both_sides_and_what_failed() -> None:
     assert "stopped after 1 of 2 statements" in page.text
 
 
-def test_a_page_can_be_read_aloud() -> None:
+def test_a_page_is_accessible() -> None:
     """In English around quotes of any language, its headings without gaps, no colour alone."""
     page = render.to_html(check_report())
     assert '<html lang="en">' in page
@@ -111,7 +111,7 @@ def test_a_template_that_prints_a_table_prints_no_markup(tmp_path: Path, name: s
         "{{ claims.append(1) }}",
     ],
 )
-def test_a_template_that_may_not(tmp_path: Path, text: str) -> None:
+def test_unsafe_and_broken_templates(tmp_path: Path, text: str) -> None:
     (tmp_path / "bad.md.j2").write_text(text)
     with pytest.raises(ConfigError, match=r"bad.md.j2 cannot be filled in"):
         render.to_markdown(check_report(), tmp_path / "bad.md.j2")
@@ -166,27 +166,6 @@ def test_claimreview(text: str, url: str) -> None:
     assert works[0]["datePublished"] == "2010-05-14"
 
 
-# schema.org's names: https://schema.org/ClaimReview, Claim, Rating, CreativeWork, Organization.
-SCHEMA_ORG = {
-    "ClaimReview": "claimReviewed itemReviewed reviewRating reviewBody citation author url "
-    "datePublished inLanguage",
-    "Claim": "name",
-    "Rating": "ratingValue worstRating bestRating alternateName ratingExplanation",
-    "CreativeWork": "name url datePublished",
-    "Organization": "name url",
-}
-
-
-def typed(value: object) -> list[dict[str, object]]:
-    """Every object inside of a JSON value that has a type."""
-    if isinstance(value, list):
-        return [one for each in value for one in typed(each)]
-    if not isinstance(value, dict):
-        return []
-    own = [value] if "@type" in value else []
-    return own + [one for each in value.values() for one in typed(each)]
-
-
 def test_claimreview_can_be_published() -> None:
     report = check_report()
     names = ("author", "author_url", "url")
@@ -194,8 +173,6 @@ def test_claimreview_can_be_published() -> None:
     mine = {f"claimreview.{n}": value for n, value in zip(names, values, strict=True)}
     report = replace(report, settings={**report.settings, **mine})
     reviews = json.loads(render.to_claimreview(report))["@graph"]
-    for one in typed(reviews):
-        assert set(one) - {"@type"} <= set(SCHEMA_ORG[str(one["@type"])].split())
     for review in reviews:
         assert review["author"] == {"@type": "Organization", "name": values[0], "url": values[1]}
         assert review["inLanguage"] == "en"
@@ -208,7 +185,7 @@ def test_claimreview_can_be_published() -> None:
     assert render.lacking(report) == ""
 
 
-def test_claimreview_makes_no_publisher_up() -> None:
+def test_claimreview_invents_no_publisher() -> None:
     (first, *_) = json.loads(render.to_claimreview(check_report()))["@graph"]
     assert not {"author", "url"} & set(first)
     assert "claimreview.author, claimreview.author_url" in render.lacking(check_report())
