@@ -30,7 +30,7 @@ _INVISIBLE = re.compile(
     "\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff]"
 )
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_SPACES = re.compile("[ \t\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]+")
+_ODD_SPACE = re.compile("[\t\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _LIGATURES = dict(enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"), start=0xFB00))
 _LIGATURE = re.compile("[\ufb00-\ufb06]")
 # Unicode's stream-safe format (UAX #15, section 13). Without it, normalising takes quadratic time:
@@ -49,7 +49,7 @@ def cleaned(text: str) -> str:
     if not is_plain:  # true for most text, and four times faster
         text = _normalized(text)
     if "  " in text:
-        text = _SPACES.sub(" ", text)
+        text = re.sub("  +", " ", text)
     text = text.replace(" \n", "\n").replace("\n ", "\n")
     if "\n\n\n" in text:
         text = re.sub(r"\n{3,}", "\n\n", text)
@@ -63,7 +63,7 @@ def _normalized(text: str) -> str:
     text = _LIGATURE.sub(lambda match: _LIGATURES[ord(match[0])], text)
     if _NO_WESTERN_LETTER.search(text):
         text = _stacked_marks().sub(lambda match: match[0][:MAX_MARKS], text)
-    return _SPACES.sub(" ", unicodedata.normalize("NFC", text))
+    return _ODD_SPACE.sub(" ", unicodedata.normalize("NFC", text))
 
 
 def one_line(text: str | None) -> str:
