@@ -118,21 +118,14 @@ def test_a_bucket_fills_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("client", "forwarded", "address"),
+    ("client", "address"),
     [
-        ("192.0.2.1", "", "192.0.2.1"),
-        ("192.0.2.1", "198.51.100.1", "192.0.2.1"),  # nobody's word but a proxy's
-        ("10.0.0.1", "198.51.100.1", "198.51.100.1"),
-        ("10.0.0.1", "made-up, 198.51.100.1, 10.0.0.2", "198.51.100.1"),
-        ("10.0.0.1", "", "10.0.0.1"),
-        ("10.0.0.1", ",,", "10.0.0.1"),
-        ("10.0.0.1", "x" * 100, "x" * 50),
-        ("::ffff:192.0.2.1", "", "192.0.2.1"),
-        ("2001:db8::1:2", "", "2001:db8::/64"),
-        ("::1", "", "::/64"),
+        ("192.0.2.1", "192.0.2.1"),
+        ("x" * 100, "x" * 50),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("2001:db8::1:2", "2001:db8::/64"),
+        ("::1", "::/64"),
     ],
 )
-def test_who_asks_is_what_the_connection_says(client: str, forwarded: str, address: str) -> None:
-    headers = [(b"x-forwarded-for", forwarded.encode())] if forwarded else []
-    scope = {"client": (client, 1), "headers": headers}
-    assert address_of(scope, {"10.0.0.1", "10.0.0.2"}) == address
+def test_an_ipv6_network_counts_as_one_address(client: str, address: str) -> None:
+    assert address_of({"client": (client, 1)}) == address

@@ -105,7 +105,7 @@ def of_citation(citation: Citation, place: str) -> Named:
     if not keys:
         raise InputError(
             f"{citation.citation_id} of {place} ({what or 'no title'}) has no address, DOI, PMID, "
-            "ISBN, nor title with author, by which the source could be recognised."
+            "ISBN, nor title with author, that would identify the source."
         )
     return Named(f"{what} ({citation.citation_id} of {place})", keys)
 

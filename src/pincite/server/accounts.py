@@ -97,14 +97,14 @@ def hash_password(password: str, name: str = "") -> str:
         return _HASHER.hash(_bytes(password))
 
 
-def verify_password(kept: str | None, password: str) -> bool:
+def verify_password(stored: str | None, password: str) -> bool:
     """Check a password; takes the same time if the account has none."""
     with _SLOTS:
         try:
-            _HASHER.verify(kept or _no_password(), _bytes(password[: MAX_LENGTH + 1]))
+            _HASHER.verify(stored or _no_password(), _bytes(password[: MAX_LENGTH + 1]))
         except (VerificationError, InvalidHashError):
             return False
-    return kept is not None
+    return stored is not None
 
 
 @cache
@@ -173,10 +173,10 @@ class Accounts:
             AccountExists
         """
         name = valid_name(name)
-        kept = hash_password(password, name) if password is not None else None
+        stored = hash_password(password, name) if password is not None else None
         try:
             with self._db.writing() as db:
-                return _added(db, new_id(), name, role, kept)
+                return _added(db, new_id(), name, role, stored)
         except sa.exc.IntegrityError as error:
             raise AccountExists(f"There is already an account called {name!r}.") from error
 
@@ -199,12 +199,12 @@ class Accounts:
         """Log in: return the enabled account with this name and password, or None."""
         named = accounts.c.name_key == name_key(name)
         wanted = sa.select(accounts.c.account_id, accounts.c.password).where(named)
-        account_id, kept = self._db.first(wanted) or ("", None)
-        if not verify_password(kept, password):
+        account_id, stored = self._db.first(wanted) or ("", None)
+        if not verify_password(stored, password):
             return None
-        assert kept
-        if _HASHER.check_needs_rehash(kept):
-            this = (accounts.c.account_id == account_id) & (accounts.c.password == kept)
+        assert stored
+        if _HASHER.check_needs_rehash(stored):
+            this = (accounts.c.account_id == account_id) & (accounts.c.password == stored)
             self._db.write(accounts.update().where(this).values(password=hash_password(password)))
         account = self.get(account_id)
         return account if account and not account.disabled else None

@@ -17,6 +17,7 @@ from typing import Any
 import h11
 import uvicorn
 from fastapi import Depends, FastAPI
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pincite import codec
@@ -123,6 +124,8 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
     )
     if server.wikis:
         app.add_middleware(Wikis, origins=server.wikis)
+    if server.proxies:
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=[*server.proxies])
     return app
 
 
@@ -206,11 +209,11 @@ OWING = (h11.IDLE, h11.SEND_BODY)  # states in which the client has to send some
 
 
 def serve(
-    given: Mapping[str, object], config: Path | None, say: Say, *, demo: bool = False
+    options: Mapping[str, object], config: Path | None, say: Say, *, demo: bool = False
 ) -> None:
     """Serve until Ctrl-C or SIGTERM.
 
-    `given` has settings from the command line, and `config` is a TOML file with other settings.
+    `options` has settings from the command line, and `config` is a TOML file with other settings.
     `demo` adds the bundled documents as corpora; without a data folder, everything is then stored
     in a temporary one.
 
@@ -219,10 +222,10 @@ def serve(
         InUse: a backup is being restored.
     """
     with contextlib.ExitStack() as stack:
-        if demo and not given.get("data"):
+        if demo and not options.get("data"):
             temporary = tempfile.TemporaryDirectory(prefix="pincite-demo-")
-            given = {**given, "data": stack.enter_context(temporary)}
-        server = load(given, config)
+            options = {**options, "data": stack.enter_context(temporary)}
+        server = load(options, config)
         stack.enter_context(using(server.folder))
         if demo:  # keeps fictional sources out of the user's copies; job processes inherit it
             os.environ["PINCITE_LIBRARY_OWN_COPIES"] = str(server.folder / "demo-copies")
@@ -253,14 +256,14 @@ def serve(
             site.close()
 
 
-def work(given: Mapping[str, object], config: Path | None, say: Say) -> None:
+def work(options: Mapping[str, object], config: Path | None, say: Say) -> None:
     """Run jobs until Ctrl-C or SIGTERM.
 
     Raises:
         ConfigError: a setting is invalid.
         InUse: a backup is being restored.
     """
-    server = load(given, config)
+    server = load(options, config)
     with using(server.folder):
         site = opened(server, pipeline_settings.load({}, config))
         slots = max(1, server.jobs_at_once)
@@ -316,7 +319,7 @@ def _configured(app: FastAPI) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # read by `middleware.address_of`
+        proxy_headers=False,  # read by the middleware of `create_app`
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         h11_max_incomplete_event_size=64_000,

@@ -33,7 +33,7 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 DATABASE = "database.sqlite"
 LOCKED = ("corpora", "uploads")  # folders whose subfolders are protected by a writer's lock
-KEPT = (*LOCKED, OF_ACCOUNTS)  # subfolders of the data folder
+FOLDERS = (*LOCKED, OF_ACCOUNTS)  # subfolders of the data folder
 IN_USE = "in-use"
 
 
@@ -136,17 +136,17 @@ def restore(settings: ServerSettings, path: Path, *, replace: bool = False) -> C
             raise ConfigError(f"{path} holds {holds}, and server.database is {database.shown}.")
         target = Path(database.url.database or "")
         present = [target] if database.is_sqlite and target.exists() else []
-        present += [folder / kept for kept in KEPT if any((folder / kept).glob("*"))]
+        present += [folder / name for name in FOLDERS if any((folder / name).glob("*"))]
         if present and not replace:
             raise InputError(f"{present[0]} exists. Add --force to replace it.")
         if database.is_sqlite:
             for suffix in ("-wal", "-shm"):  # of the replaced database
                 target.with_name(target.name + suffix).unlink(missing_ok=True)
             (unpacked / DATABASE).replace(target)
-        for kept in KEPT:
-            old, new = folder / kept, unpacked / "files" / kept
+        for name in FOLDERS:
+            old, new = folder / name, unpacked / "files" / name
             if old.exists():
-                old.rename(unpacked / f"old-{kept}")  # removed with the temporary folder
+                old.rename(unpacked / f"old-{name}")  # removed with the temporary folder
             if new.exists():
                 new.rename(old)
     return contents

@@ -164,10 +164,10 @@ _HIDDEN = (
 )
 
 
-def link(register: CorpusRegister, owner: str, given: Sequence[str]) -> list[CorpusEntry]:
+def link(register: CorpusRegister, owner: str, addresses: Sequence[str]) -> list[CorpusEntry]:
     """Replace the linked corpora in the register with these; return their entries.
 
-    New entries belong to `owner`. `given` has folders or addresses, optionally as NAME=….
+    New entries belong to `owner`. `addresses` are of folders or engines, optionally as NAME=….
 
     Raises ConfigError: no engine opens an address, or a name is used twice.
     """
@@ -177,7 +177,7 @@ def link(register: CorpusRegister, owner: str, given: Sequence[str]) -> list[Cor
 
     wanted = dict[str, Address]()
     try:
-        for name, place in runtime.name_corpora(given).items() if given else ():
+        for name, place in runtime.name_corpora(addresses).items() if addresses else ():
             engines.engine(str(place))  # raises ConfigError if there is none
             address = engines.address(str(place))
             if isinstance(address, Path):

@@ -189,10 +189,14 @@ class ApiKeys:
     ) -> tuple[ApiKey, str]:
         """Create a key; return it and its secret, which is not stored."""
         text, at = KEY_MARK + secrets.token_urlsafe(32), now()
-        prefix, said = text[: len(KEY_MARK) + 6], tuple(map(str, scopes))
-        key = ApiKey(new_id(), name, prefix, said, at, at + days * DAY, None)
+        prefix, granted = text[: len(KEY_MARK) + 6], tuple(map(str, scopes))
+        key = ApiKey(new_id(), name, prefix, granted, at, at + days * DAY, None)
         row = {field: getattr(key, field) for field in ApiKey.__slots__}
-        row |= {"account_id": account_id, "key_hash": hash_secret(text), "scopes": list(said)}
+        row |= {
+            "account_id": account_id,
+            "key_hash": hash_secret(text),
+            "scopes": list(granted),
+        }
         self._db.write(api_keys.insert().values(row))
         return key, text
 

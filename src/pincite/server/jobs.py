@@ -486,9 +486,9 @@ class FeedbackStore:
         self._db = database
 
     def add(self, owner: str, job_id: str, verdict: Verdict, opinion: Opinion) -> Feedback:
-        kept = Feedback(new_id(), owner, job_id, verdict, opinion, now())
-        self._db.write(feedback.insert().values(asdict(kept)))
-        return kept
+        entry = Feedback(new_id(), owner, job_id, verdict, opinion, now())
+        self._db.write(feedback.insert().values(asdict(entry)))
+        return entry
 
     def get(self, feedback_id: str) -> Feedback | None:
         row = self._db.first(sa.select(feedback).where(feedback.c.feedback_id == feedback_id))

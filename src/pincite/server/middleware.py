@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from contextvars import ContextVar
 from datetime import UTC, datetime
 
@@ -125,8 +125,8 @@ class SecurityMiddleware:
             _log(scope, status, time.perf_counter() - begin)
 
     def _refused(self, request: Request) -> Problem | None:
-        given = request.headers.getlist("host")
-        host = _name(given[0]) if len(given) == 1 else ""
+        hosts = request.headers.getlist("host")
+        host = _name(hosts[0]) if len(hosts) == 1 else ""
         if host not in self._hosts:
             return Problem(421, "unknown_host", "This server does not answer to this name.")
         if wait := self._limits.of_address(request.scope):
@@ -266,7 +266,6 @@ class Limits:
 
     def __init__(self, settings: ServerSettings) -> None:
         on = settings.mode == "server"
-        self._proxies = frozenset(settings.proxies)
         self._addresses = Buckets(on * settings.requests_a_minute, MINUTE)
         # The limit per name is higher, so that an attacker cannot easily lock its owner out.
         self._names = Buckets(NAME_TRIES * settings.login_tries, QUARTER)
@@ -274,7 +273,7 @@ class Limits:
 
     def of_address(self, scope: Scope) -> int:
         """Count a request; return 0, or the seconds to wait if there were too many."""
-        return self._addresses.take(address_of(scope, self._proxies))
+        return self._addresses.take(address_of(scope))
 
     def try_login(self, request: Request, name: str) -> Callable[[], None]:
         """Count a login attempt for a name; call the returned function if the password was right.
@@ -282,7 +281,7 @@ class Limits:
         Raises Problem: 429, whether the name exists or not.
         """
         attempts = (
-            (self._logins, address_of(request.scope, self._proxies)),
+            (self._logins, address_of(request.scope)),
             (self._names, name_key(name)),
         )
         for buckets, key in attempts:
@@ -301,31 +300,21 @@ def too_many(what: str, seconds: int) -> Problem:
     return Problem(429, "too_many_requests", detail, headers={"Retry-After": str(seconds)})
 
 
-def address_of(scope: Mapping[str, object], proxies: Collection[str]) -> str:
-    """The client's address, from the connection or from our own proxy.
+def address_of(scope: Scope) -> str:
+    """The client's address; an IPv6 address without its host part.
 
-    Only the last address in `X-Forwarded-For` that is not one of our proxies counts, because
-    clients can forge earlier ones. IPv6 addresses are reduced to their /64 network, which is what
-    one customer gets.
+    A customer gets a /64 network of IPv6 addresses. uvicorn replaces the address of a proxy.
     """
     client = scope.get("client")
-    address = str(client[0]) if isinstance(client, tuple) else ""
-    if address in proxies:
-        headers = scope["headers"]
-        assert isinstance(headers, list)
-        forwarded = b",".join(value for name, value in headers if name == b"x-forwarded-for")
-        hops = [hop.strip() for hop in forwarded.decode("latin-1").split(",") if hop.strip()]
-        address = next((hop for hop in reversed(hops) if hop not in proxies), address)
+    address = str(client[0]) if client else ""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
         return address[:50]
-    if isinstance(parsed, ipaddress.IPv6Address):
-        mapped = parsed.ipv4_mapped
-        if mapped:
-            return str(mapped)
-        return str(ipaddress.IPv6Network((int(parsed), 64), strict=False))
-    return str(parsed)
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return str(parsed)
+    mapped = parsed.ipv4_mapped
+    return str(mapped or ipaddress.IPv6Network((int(parsed), 64), strict=False))
 
 
 # ── Logs ─────────────────────────────────────────────────────────────────────────────────────────

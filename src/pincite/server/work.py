@@ -356,14 +356,14 @@ def _readings(body: CheckRequest, settings: Settings) -> Interpretation | None:
     """The readings that the user chose or wrote; None if there are none."""
     if body.readings is None:
         return None
-    given = []
+    parsed = []
     for each in body.readings:
         kind = StatementType(each.kind) if each.kind else None
         reading = readings.user_reading(each.text, settings.language, kind)
         if each.negation:
             reading = dataclasses.replace(reading, negation=each.negation)
-        given.append(reading)
-    return Interpretation(tuple(readings.numbered(given)), "user")
+        parsed.append(reading)
+    return Interpretation(tuple(readings.numbered(parsed)), "user")
 
 
 # ── ask ──────────────────────────────────────────────────────────────────────────────────────────
