@@ -239,16 +239,6 @@ def test_filters_say_which_pages_may_be_found(home: Path) -> None:
     said = run("corpus", "search", "web", "tram", "--by", "words", "--to-date", "2020").stderr
     assert "without a known date are left out; --undated" in said
     assert "2019-05" in run("corpus", "search", "web", "x", "--from-date", "May", code=2).stderr
-    report = json.loads(
-        run(
-            *"verify article.wiki --corpus web --from-date 2020 --domain a.example".split(),
-            *"--not-domain b.a.example --json -".split(),
-        ).stdout
-    )
-    assert report["settings"]["filters.published_from"] == "2020"
-    assert report["settings"]["filters.domains"] == "a.example"
-    assert any("without a known date" in warning for warning in report["warnings"])
-    assert {finding["n_candidates"] for finding in report["findings"]} == {0}
 
 
 def test_corpus_verified_and_optimized(home: Path) -> None:

@@ -264,11 +264,6 @@ def test_other_files_are_refused_without_quoting_a_key(
     assert PLANTED not in str(caught.value)
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot be read"):
-        imported([tmp_path / "none.yaml"])
-
-
 def test_every_option_has_one_place() -> None:
     """Of those that a user of EvidenceSeeker can set, none is forgotten and none stands twice."""
     tables = evidenceseeker.TABLES

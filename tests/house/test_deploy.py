@@ -15,7 +15,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-import try_wheel
 import yaml
 
 ROOT = Path(__file__).parents[2]
@@ -149,21 +148,3 @@ def test_systemd_understands_the_unit() -> None:
     )
     said = [line for line in done.stderr.splitlines() if UNIT.name in line]
     assert [line for line in said if "is not executable" not in line] == []
-
-
-def test_every_version_that_the_package_names_is_tried() -> None:
-    said = (each.rpartition(":: ")[2] for each in PROJECT["classifiers"] if "Python :: 3." in each)
-    assert tuple(said) == try_wheel.VERSIONS
-    assert PROJECT["requires-python"] == f">={try_wheel.VERSIONS[0]}"
-
-
-def test_the_citation_is_of_this_package() -> None:
-    """Its form was looked at with `cffconvert --validate`."""
-    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    for key in ("title", "version", "license", "abstract"):
-        ours = {"title": "name", "abstract": "description"}.get(key, key)
-        assert cited[key].casefold() == PROJECT[ours].casefold()
-    assert cited["authors"] == PROJECT["authors"]
-    assert cited["url"] == PROJECT["urls"]["Homepage"]
-    assert set(cited["keywords"]) <= set(PROJECT["keywords"])
-    assert all(each["authors"] and each["title"] for each in cited["references"])

@@ -22,18 +22,12 @@ OutFolder = click.Path(path_type=Path, file_okay=False)
 Command = Callable[..., Any]
 
 
-class _Address(click.ParamType[Path | str]):
-    """A path, or an address such as `milvus://host:19530/name` or `s3://bucket/pages/`."""
-
-    name = "address"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Path | str:
-        return value if isinstance(value, Path) or "://" in value else Path(value)
+def address(value: Path | str) -> Path | str:
+    """Return a path, or an address such as `milvus://host:19530/name` or `s3://bucket/pages/`."""
+    return value if isinstance(value, Path) or "://" in value else Path(value)
 
 
-Address = _Address()
+Address = click.types.FuncParamType(address)
 
 config_option = click.option("--config", type=FilePath, help="A TOML file with settings.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

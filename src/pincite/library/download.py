@@ -17,7 +17,6 @@ from pincite.errors import ConfigError, InputError
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://.", re.IGNORECASE)
 _SECRET = re.compile(r"//[^/@:]*:[^/@]*@")  # abfs://container@account/ has no secret
-_MB = 1_000_000
 _LIST = ".downloads.json"  # of a copy: its files and their states
 # The fields by which stores report that a file has changed; size alone is not enough.
 _STATES = (
@@ -43,14 +42,10 @@ class Inputs(NamedTuple):
         return url
 
 
-def is_address(given: Path | str) -> bool:
-    return _ADDRESS.match(str(given)) is not None
-
-
 def local(given: Sequence[Path | str], folder: Path, tell: Tell = lambda *told: None) -> Inputs:
     """Return paths unchanged, and for each address an up-to-date copy below `folder`.
 
-    `tell` is called with the number of files copied, and with the megabytes of the current one.
+    `tell` is called with the number of files copied.
 
     Raises:
         ConfigError: No installed package opens such addresses.
@@ -58,7 +53,7 @@ def local(given: Sequence[Path | str], folder: Path, tell: Tell = lambda *told: 
     """
     found = Inputs([], {})
     for each in given:
-        if not is_address(each):
+        if not _ADDRESS.match(str(each)):
             found.paths.append(Path(each))
             continue
         address = str(each)
@@ -101,11 +96,6 @@ def _copied(address: str, target: Path, tell: Tell) -> Path:
 
 def _bring(store: Any, files: Mapping[str, str], target: Path, tell: Tell) -> None:
     """Copy what is new or changed, and remove what is gone; each file is replaced atomically."""
-    from fsspec.callbacks import Callback
-
-    def in_megabytes(size: int | None, value: int, **_: Any) -> None:
-        tell("megabytes", value // _MB, size and size // _MB, "megabytes of it")
-
     target.mkdir(parents=True, exist_ok=True)
     noted = target / _LIST
     known: dict[str, str] = json.loads(noted.read_text()) if noted.exists() else {}
@@ -121,7 +111,7 @@ def _bring(store: Any, files: Mapping[str, str], target: Path, tell: Tell) -> No
             if not state or known.get(name) != state or not path.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with replacing(path) as part:
-                    store.get_file(place, str(part), callback=Callback(hooks={"": in_megabytes}))
+                    store.get_file(place, str(part))
             known[name] = state
     finally:
         noted.write_text(json.dumps(known))

@@ -9,8 +9,8 @@ A copy into another corpus, of any engine, skips what that one already has, so a
 command can be repeated. Nothing is deleted from the target.
 """
 
-import hashlib
 import os
+import shutil
 import struct
 import zipfile
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 from pincite import codec
 from pincite.corpus.durable import Tell, checksum, replacing, silent
@@ -89,7 +89,7 @@ def unpack(file: Path, folder: Path, tell: Tell = silent) -> Package:
     _check_empty(folder)
     with _made(folder) as made:
         (made / "g1").mkdir(parents=True)
-        about = _extracted(file, made / "g1" / STORE, tell)
+        about = _extract(file, made / "g1" / STORE)
         try:
             _check(made, about, tell)
             with closing(Generation(made / "g1", write=True)) as generation:
@@ -122,18 +122,20 @@ def _about(store: Store) -> Package:
     )
 
 
-def _extracted(file: Path, target: Path, tell: Tell) -> Package:
+def _extract(file: Path, target: Path) -> Package:
     try:
         with zipfile.ZipFile(file) as archive:
             about, store = _members(file, archive)
-            with archive.open(store) as found:
-                digest = _written_to(found, target, about.n_bytes, tell)
+            with archive.open(store) as found, target.open("xb") as copy:
+                shutil.copyfileobj(found, copy, _CHUNK)
+                copy.flush()
+                os.fsync(copy.fileno())
     except _NO_ARCHIVE as error:
         raise _bad(file, f"{error}; it may be cut") from error
     except OSError as error:
         what = f"{file} cannot be unpacked: {error.strerror or error}. Is it there, and the disk "
         raise InputError(f"{what}not full?") from error
-    if digest != about.sha256:
+    if checksum(target) != about.sha256:
         raise _bad(file, "its store is not what was packed: the checksum differs")
     return about
 
@@ -163,18 +165,6 @@ def _members(file: Path, archive: zipfile.ZipFile) -> tuple[Package, zipfile.Zip
     if found[STORE].file_size != about.n_bytes:
         raise _bad(file, "its store has another size than its manifest says")
     return about, found[STORE]
-
-
-def _written_to(found: IO[bytes], target: Path, n_bytes: int, tell: Tell) -> str:
-    digest, n_done = hashlib.sha256(), 0
-    with target.open("xb") as file:
-        while chunk := found.read(_CHUNK):
-            digest.update(chunk)
-            n_done += file.write(chunk)
-            tell("unpacking (bytes)", n_done, n_bytes)
-        file.flush()
-        os.fsync(file.fileno())
-    return digest.hexdigest()
 
 
 def _check(made: Path, about: Package, tell: Tell) -> None:
