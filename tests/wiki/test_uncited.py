@@ -4,7 +4,7 @@ import pytest
 
 from pincite.wiki.article import parse_article
 from pincite.wiki.claims import NEEDED
-from pincite.wiki.uncited import Exempt, Sentence, Sourced, prose, uncited
+from pincite.wiki.uncited import Exempt, Sentence, Sourced, find_uncited, prose
 
 SAID = "Holm wrote in 1911 that it was “the finest bridge that was ever built here”."
 PLAIN = "The bridge carries a road over the river."
@@ -16,7 +16,7 @@ def article_of(wikitext: str) -> list[Sentence]:
 
 
 def found(wikitext: str, title: str = "Varde Bridge") -> list[str]:
-    return [each.claim.text for each in uncited(parse_article(wikitext, title))]
+    return [each.claim.text for each in find_uncited(parse_article(wikitext, title))]
 
 
 def body(text: str, heading: str = "History") -> str:
@@ -25,7 +25,7 @@ def body(text: str, heading: str = "History") -> str:
 
 def test_a_sentence_that_quotes_needs_a_citation_and_a_plain_one_does_not() -> None:
     source = body(f"{PLAIN} {SAID}")
-    (each,) = uncited(parse_article(source, "Varde Bridge"))
+    (each,) = find_uncited(parse_article(source, "Varde Bridge"))
     assert each.claim.span
     assert each.claim.text == each.claim.span.of(source) == SAID
     assert (each.claim.section, each.claim.before) == (("History",), PLAIN)
@@ -97,7 +97,7 @@ def test_a_lead_needs_none_where_the_body_cites_but_for_quotations() -> None:
 
 
 def test_tagged_sentences_come_first_whatever_they_say() -> None:
-    each, other = uncited(parse_article(body(f"{SAID} {PLAIN}{{{{cn}}}}"), "Varde Bridge"))
+    each, other = find_uncited(parse_article(body(f"{SAID} {PLAIN}{{{{cn}}}}"), "Varde Bridge"))
     assert (each.claim.text, each.claim.tags) == (PLAIN, (NEEDED,))
     assert [note.code for note in each.reasons_coded] == ["need_tagged"]
     assert other.claim.text == SAID
@@ -112,7 +112,7 @@ def test_no_sentence_of_a_page_that_lists_meanings() -> None:
 def test_living_people_need_more() -> None:
     text = body("He believed that the council was wrong about the old bridge.")
     dead, alive = (
-        uncited(parse_article(text + f"\n{SAID}\n[[Category:{category}]]", "Ida Holm"))
+        find_uncited(parse_article(text + f"\n{SAID}\n[[Category:{category}]]", "Ida Holm"))
         for category in ("1880 births", "Living people")
     )
     assert min(each.probability for each in alive) > 0

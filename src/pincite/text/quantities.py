@@ -304,6 +304,11 @@ _ROMANS = {"I": 1, "V": 5, "X": 10}
 # A number within a name: "Apollo 11", "Boeing 747", "Route 66", "Article 5", "X-15".
 _NAMED = re.compile(r"(?:^|[\s(“\"])(?P<word>[A-Z][\w’']*|No\.|no\.|[A-Z]{1,4})(?:-|\s)\Z")
 _SMALL = re.compile(r"\d{1,3}")
+_GROUPING = re.compile(r"[,\u00a0\u202f ]")
+_AGE = re.compile(
+    r"\b(?:aged|age of|at age|ages|turned|lived to(?: be)?(?: only)?(?: about)?)\s\Z", re.IGNORECASE
+)
+_AGE_AT = re.compile(r"\swhen (?:he|she|they) (?:died|was|were|retired|married|left|became)\b")
 _PEOPLE = re.compile(r"\d+ (?:people|persons|men|women|children|soldiers|workers|passengers)\b")
 _NOT_NAMES = frozenset(
     "monday tuesday wednesday thursday friday saturday sunday population total age aged "
@@ -410,12 +415,6 @@ def _parts_of_wholes(text: str) -> Iterator[Value]:
             yield Value(Span(*match.span()), share - 0.5, share + 0.5, "share", "%", weak=True)
 
 
-_AGE = re.compile(
-    r"\b(?:aged|age of|at age|ages|turned|lived to(?: be)?(?: only)?(?: about)?)\s\Z", re.IGNORECASE
-)
-_AGE_AT = re.compile(r"\swhen (?:he|she|they) (?:died|was|were|retired|married|left|became)\b")
-
-
 def _numbers(text: str) -> Iterator[Value]:
     for match in _NUMBER.finditer(text):
         number = match["digits"] or match["place"] or match["words"]
@@ -480,9 +479,6 @@ def _width(match: re.Match[str], value: float) -> float:
     if zeros >= 2 and len(plain) >= 4:
         return min(0.5 * 10.0**zeros, _LAST_DIGIT * abs(value))
     return 0.0
-
-
-_GROUPING = re.compile(r"[,\u00a0\u202f ]")
 
 
 def _is_named(text: str, start: int) -> bool:

@@ -97,7 +97,7 @@ class Sentence:
     opens: bool  # whether it opens its paragraph
 
 
-def uncited(article: Article) -> list[Uncited]:
+def find_uncited(article: Article) -> list[Uncited]:
     """Return the sentences that probably need a citation and have none, the likeliest first.
 
     Sentences tagged "citation needed" are always included, and come first.

@@ -39,8 +39,7 @@ from pincite.verbs.verify.pipeline import SecondOpinion, VerifyPipeline
 from pincite.verbs.verify.report import Report
 from pincite.web.sources import FetchStep
 from pincite.wiki.article import PageText, parse_page
-from pincite.wiki.uncited import is_read
-from pincite.wiki.uncited import uncited as find_uncited
+from pincite.wiki.uncited import find_uncited, is_read
 
 # Settings that change how fast or where the work is done, but never the results.
 WITHOUT_EFFECT = POLITENESS | {

@@ -18,7 +18,7 @@ from pincite.types import Article, Claim, Document, Passage, Span, written
 from pincite.verbs.verify.cited_copies import CitedCopies, is_wanted
 from pincite.verbs.verify.coverage import addresses
 from pincite.web.addresses import WebRules
-from pincite.wiki.uncited import is_read, uncited
+from pincite.wiki.uncited import find_uncited, is_read
 
 Seconds = tuple[float, float]  # lower and upper estimate
 # Per request: as measured by research/scripts/bench_fetch.py, and for a slow site.
@@ -79,7 +79,7 @@ def estimate_article(
     hosts = dict(Counter(to_fetch.values()).most_common())
     n_claims = len(article.claims)
     if settings.verify.uncited and is_read(article.language):
-        n_claims += len(uncited(article))
+        n_claims += len(find_uncited(article))
     least = sum(uses[url] for url in readable) * settings.retrieval.read
     most = least + sum(uses[url] for url in to_fetch) * settings.retrieval.read
     most += n_claims * candidates
