@@ -17,7 +17,7 @@ from pincite import codec
 from pincite.errors import InputError
 from pincite.server.jobs import JobStore
 from pincite.server.tables import whole
-from pincite.text.passages import apart
+from pincite.text.passages import PASSAGE_WORDS, WIDE_WORDS, windows
 from pincite.types import Document, Evidence, Finding, Passage, Span, own_digest
 from pincite.verbs.verify.report import Report
 from pincite_study.preferences import PAIRS, Compared, Comparison
@@ -206,7 +206,8 @@ def _passages(
     document = document_of(passage.doc_id)
     if document is None or passage.span.of(document.text) != passage.text:
         return Gathered(n_without_text=1)
-    others = apart(document, passage.span)
+    size = PASSAGE_WORDS if len(passage.text.split()) <= PASSAGE_WORDS else WIDE_WORDS
+    others = [each for each in windows(document, size) if not each.span.overlaps(passage.span)]
     if not others:
         return Gathered(n_one_passage=1)
     drawn = random.Random(f"{seed} {finding.claim.claim_id} {passage.passage_id}")  # noqa: S311
