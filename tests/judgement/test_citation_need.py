@@ -32,13 +32,6 @@ def test_titles_and_terms_in_quotation_marks_are_no_quotations() -> None:
         assert not need(text, Place()).quotes
 
 
-def test_reasons_are_few_and_short() -> None:
-    text = "Critics said in 1911 that “" + "so very much " * 30 + "was the largest study of crime”."
-    found = need(text, Place(("Reception",), living=True))
-    assert 1 <= len(found.reasons) <= 3
-    assert all(len(str(reason)) < 300 for reason in found.reasons)
-
-
 def test_the_weights_are_those_of_cues_that_exist() -> None:
     weights = tomllib.loads(WEIGHTS.read_text(encoding="utf-8"))["weights"]
     texts = [PLAIN, "We may, for example, let x = 12 % be “the thing that he said in 1911”."]

@@ -30,8 +30,6 @@ DENIED = [
      "enabled", "disabled"),
     ("The Skov is the widest canal of the county.",
      "The Skov is one of the widest canals of the county.", "the widest", "one of the widest"),
-    ("The Skov is the widest canal of the county.",
-     "The Skov is the third-widest canal of the county.", "the widest", "third-widest"),
     ("All barns of the estate burnt down.", "Almost all barns of the estate burnt down.",
      "All barns", "Almost all barns"),
     ("Ada Reed is the editor of the Gram Post.", "Ada Reed is the deputy editor of the Gram Post.",
@@ -77,10 +75,6 @@ NOT_DENIED = [
     ("Its use is linked to cancer.", "No link of its use to 8 of the 10 kinds of cancer."),
     ("Kings and Dogs are not both rock bands.", "Kings is a rock band."),
     (
-        "Neither 20 mg nor 40 mg of tansyl was better than rest.",
-        "They took tansyl 20 mg or 40 mg, or rested.",
-    ),
-    (
         "The mark was seen in 12 moths and in no control with wing rot.",
         "The mark was seen in 12 moths and in none of 30 controls with wing rot.",
     ),
@@ -89,10 +83,6 @@ NOT_DENIED = [
     (
         "Relapses of mill fever were lower with tansyl than with rest.",
         "There were no relapses of mill fever with tansyl and seven with rest.",
-    ),
-    (
-        "The contrast of hills and coast was marked.",
-        "The contrast of hills and coast could not be more marked.",
     ),
     (
         "Most visitors have light symptoms or no symptoms.",
@@ -109,7 +99,6 @@ NOT_DENIED = [
     ("The choir of Gram shrank after 1911.", "The choir of Gram grew until 1911."),
     ("Holm won the race of 1911.", "Holm lost the race of 1909."),
     ("Sales of salt rose in June.", "Sales of salt fell in March."),
-    ("Ada Holm died in 1930.", "Ada Holm, photographed in 1911"),
     ("Ada Holm, a miller, died in Gram in 1930.", "Ada Holm, the miller of Gram, 1911"),
     ("The tower of Gram was painted in 1911.", "The tower of Gram was built in 1877."),
     # The same in other words.
@@ -117,8 +106,6 @@ NOT_DENIED = [
     ("The dam of Gram was not built until 1991.", "The dam of Gram was built in 1991."),
     ("The coldest night of Gram had −31 °C.", "The coldest night of Gram had –31 °C."),
     ("The mast of Gram is between 70 and 90 metres high.", "The mast of Gram is 82 metres high."),
-    ("Between 300 and 500 guests came to the fair.", "To the fair came 420 guests."),
-    ("The mast of Gram was built between 1870 and 1880.", "The mast of Gram was built in 1875."),
     ("The mast of Gram is 82 metres high.", "The mast of Gram is 70 to 90 metres high."),
     ("Sales of salt rose by 5 %.", "Sales of salt rose by 7 percentage points."),
     ("Reed was sued by Carver.", "Carver sued Reed."),
@@ -148,7 +135,6 @@ NOT_DENIED = [
         "Ida Hadley voted to reject the plan.",
         "They rejected the plan. Ida Hadley voted against it.",
     ),
-    ("Per Korrin voted against the fare.", "The board voted for the fare."),
 ]
 
 

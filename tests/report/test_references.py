@@ -2,16 +2,13 @@
 
 import json
 import re
-from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 from ask_samples import (
-    document,
     everything,
     hostile,
-    reference,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -173,22 +170,6 @@ def test_names(stated: str, names: list[CslName] | str) -> None:
 )
 def test_capitals_are_protected(title: str, written: str) -> None:
     assert bibliography.protected(title) == written
-
-
-def test_keys_differ_whatever_their_titles() -> None:
-    def source(title: str, author: str) -> Reference:
-        return reference(1, replace(document(1, authors=author, groups=""), title=title))
-
-    given = [
-        source("Trama in towns", "Holm, I"),
-        source("Tram in towns", "Holm, I"),
-        source("TRAM in towns", "Hølm, I"),
-        source("The 王", "王"),
-        source("The 王", "王"),
-    ]
-    keys = [entry.text("id") for entry in bibliography.entries(given)]
-    first = "Holm2019Trama"
-    assert keys == [first, "Holm2019Tramb", "Holm2019Tramc", "Anon2019a", "Anon2019b"]
 
 
 def test_kinds() -> None:

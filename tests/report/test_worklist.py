@@ -69,14 +69,8 @@ def test_hostile_titles(text: str, url: str) -> None:
 
 def test_sentences_without_a_citation_are_counted_where_they_were_looked_for() -> None:
     found = worklist.worklist([row(), row(uncited=None)], 2)
-    assert [each["n_uncited"] for each in json.loads(worklist.to_json(found))["articles"]] == [
-        2,
-        None,
-    ]
-    assert [line["n_uncited"] for line in csv.DictReader(io.StringIO(worklist.to_csv(found)))] == [
-        "2",
-        "",
-    ]
+    counts = [each["n_uncited"] for each in json.loads(worklist.to_json(found))["articles"]]
+    assert counts == [2, None]
     assert "Without a citation" in worklist.to_html(found)
     assert "uncited" in on_terminal(found)
     none = worklist.worklist([row(uncited=None)], 1)

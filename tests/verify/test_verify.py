@@ -155,23 +155,6 @@ def test_a_source_that_bears_a_part_out_names_the_other() -> None:
     ]
 
 
-def test_clauses_are_judged_for_cited_sources_only_and_in_few_passages() -> None:
-    pages = " ".join(
-        f"The bridge opened in {year}, they said on day {year}." * 9 for year in range(1900, 1990)
-    )
-    long = Document(BRIDGE.url, "Bridge", pages)
-    verifier = WordVerifier()
-    pipeline(BETTER, verifier=verifier, source_of=lambda url: long).finding(
-        claim(BRIDGE.url, text=HALF)
-    )
-    asked = [text for text, _ in verifier.asked]
-    assert asked.count("The bridge closed in 1950") == 3
-    assert BETTER.text not in [p for text, p in verifier.asked if text != HALF]
-    one_clause = WordVerifier()
-    pipeline(verifier=one_clause).finding(claim(BRIDGE.url))
-    assert len(one_clause.asked) == 1
-
-
 def test_a_supported_claim_still_names_what_no_passage_states() -> None:
     class Trusting(WordVerifier):
         def _evidence(self, claim: Claim, passage: Passage) -> Evidence:
