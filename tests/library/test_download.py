@@ -99,7 +99,7 @@ def test_a_corpus_is_filled_from_addresses(
 
 @pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "a/../../b", ".", ""])
 def test_a_name_outside_is_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is no name of a file below"):
+    with pytest.raises(InputError, match="is not the name of a file below"):
         download._inside(tmp_path / "copy", name)
 
 

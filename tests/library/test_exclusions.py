@@ -51,14 +51,14 @@ def hits(*pages: tuple[str, str]) -> list[Hit]:
     ],
 )
 def test_sites(url: str, bar: Bar | None) -> None:
-    kept, excluded = RULES.sifted(claim(), hits((url, OTHER)), (), None, None)
+    kept, excluded = RULES.split(claim(), hits((url, OTHER)), (), None, None)
     assert [e.bar for e in excluded] == ([bar] if bar else [])
     assert len(kept) == (0 if bar else 1)
 
 
 def test_reasons_of_what_an_index_left_out_already() -> None:
     seen = hits(("https://bad.example.org/1", OTHER), ("https://x.example/", OTHER))
-    kept, excluded = RULES.sifted(claim(), hits(("https://x.example/", OTHER)), seen, None, None)
+    kept, excluded = RULES.split(claim(), hits(("https://x.example/", OTHER)), seen, None, None)
     assert [hit.passage.url for hit in kept] == ["https://x.example/"]
     assert [(e.url, e.detail) for e in excluded] == [
         ("https://bad.example.org/1", "Bad News: deprecated")
@@ -77,7 +77,7 @@ def copied(
         return [Document(u, "Copy", page, published=published) for u in urls]
 
     given = hits((url, page), ("https://x.example/", OTHER))
-    kept, excluded = WITHOUT_LIST.sifted(claim(access_date), given, (), documents, written)
+    kept, excluded = WITHOUT_LIST.split(claim(access_date), given, (), documents, written)
     assert [hit.rank for hit in kept] == list(range(1, len(kept) + 1))
     assert [e.bar for e in excluded] == [Bar.COPY] * (2 - len(kept))
     return bool(excluded)
@@ -112,13 +112,13 @@ def test_a_copy_may_be_changed_and_cut_but_a_source_tells_it_in_its_own_words() 
 def test_a_copy_in_two_passages_of_its_page() -> None:
     url = "https://copy.example/"
     given = hits((url, BEFORE + " It was"), (url, TEXT))
-    _, excluded = WITHOUT_LIST.sifted(claim(), given, (), None, None)
+    _, excluded = WITHOUT_LIST.split(claim(), given, (), None, None)
     assert [e.url for e in excluded] == [url]
 
 
 def test_a_short_paragraph_says_nothing() -> None:
     given = hits(("https://copy.example/", TEXT))
-    assert WITHOUT_LIST.sifted(claim(before=""), given, (), None, None)[1] == ()
+    assert WITHOUT_LIST.split(claim(before=""), given, (), None, None)[1] == ()
 
 
 def test_labels_of_citations() -> None:

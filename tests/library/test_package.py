@@ -86,7 +86,7 @@ def with_sql(tmp_path: Path, *statements: str) -> Callable[[bytes], bytes]:
 def refused(file: Path, said: str, folder: Path) -> None:
     with pytest.raises(InputError, match=said) as raised:
         unpack(file, folder)
-    assert "pincite corpus pack" in str(raised.value), "it says what was expected"
+    assert "pack CORPUS FILE" in str(raised.value), "it says what was expected"
     assert not folder.exists()
     assert not list(folder.parent.glob(f".{folder.name}-*")), "nothing is left beside it"
 
@@ -132,7 +132,7 @@ def test_a_cut_file_is_refused(share: float, packed: Path) -> None:
     content = packed.read_bytes()
     cut = packed.with_name("cut")
     cut.write_bytes(content[: int(share * len(content))])
-    refused(cut, "no sound package", packed.with_name("of-cut"))
+    refused(cut, "not a valid package", packed.with_name("of-cut"))
 
 
 @given(place=st.floats(0, 0.999), bit=st.integers(0, 7))

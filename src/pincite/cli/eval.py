@@ -80,7 +80,7 @@ def _searched(
 
     encoder = runtime.encoder(settings)
     file, seconds = collection.corpus_file, 0.0
-    where = corpus or _kept(file, encoder.fingerprint)
+    where = corpus or _cached_corpus(file, encoder.fingerprint)
     if file:
         seconds = _index(where, file, encoder, tell)[0]
     with (
@@ -145,7 +145,7 @@ def beir(
     collection = beir_.open_collection(folder, split)
     encoder = runtime.encoder(settings) if chosen != ["lexical"] else None
     made_by = f"beir {encoder.fingerprint if encoder else 'words'}"
-    where = corpus or _kept(collection.corpus_file, made_by)
+    where = corpus or _cached_corpus(collection.corpus_file, made_by)
     with options.progress(quiet) as display:
         seconds, intake = _index(
             where, collection.corpus_file, encoder, display, read=beir_.documents
@@ -372,7 +372,7 @@ def judge(
     from pincite.documents.jsonl import read_labelled
     from pincite.evaluation import claims as claims_
     from pincite.evaluation import judges, tables
-    from pincite.library import judges as kept
+    from pincite.library import judges as stored
     from pincite.verbs.verify import build
 
     settings = options.load_settings(given)
@@ -406,9 +406,9 @@ def judge(
         ]
     if not rows:
         raise click.ClickException("None of the rows has a verdict: nothing was measured.")
-    where = kept.file_of(settings.library.judges)
+    where = stored.file_of(settings.library.judges)
     names = tuple(file.name for file in files)
-    measured = kept.keep(where, settings.judge.model, rows, settings.verify.threshold, names)
+    measured = stored.keep(where, settings.judge.model, rows, settings.verify.threshold, names)
     if as_json:
         options.print_json(measured)
         return
@@ -416,7 +416,7 @@ def judge(
     options.say(f"kept in {where}", quiet)
 
 
-def _kept(corpus_file: Path, fingerprint: str) -> Path:
+def _cached_corpus(corpus_file: Path, fingerprint: str) -> Path:
     from pincite.models import weights
     from pincite.text.passages import PASSAGE_RULE
 

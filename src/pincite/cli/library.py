@@ -126,12 +126,12 @@ def attach(ref: str, file: Path, pages: str | None, **given: Any) -> None:
 
     source, copies = _source(ref, **given)
     printed = private_copies.parse_pages(pages) if pages else None
-    kept = private_copies.attach(copies, source, file, printed)
-    if isinstance(kept, Unchecked):
-        why = one_line(kept.detail) or REASONS[kept.reason]
-        step = STEPS[kept.reason]
+    attached = private_copies.attach(copies, source, file, printed)
+    if isinstance(attached, Unchecked):
+        why = one_line(attached.detail) or REASONS[attached.reason]
+        step = STEPS[attached.reason]
         raise InputError(f"{file} was not attached: {why}. {step[0].upper()}{step[1:]}.")
-    options.say(f"attached to {one_line(kept.ref)}: {_found(kept)}")
+    options.say(f"attached to {one_line(attached.ref)}: {_describe(attached)}")
 
 
 @source.command("list")
@@ -221,10 +221,10 @@ def _print_copy(copy: Any, as_json: bool) -> None:
 def _line_of(copy: Any) -> str:
     from pincite.report.cells import one_line
 
-    return f"{copy.sha256[:12]}  {one_line(copy.ref)}: {one_line(copy.name)}, {_found(copy)}"
+    return f"{copy.sha256[:12]}  {one_line(copy.ref)}: {one_line(copy.name)}, {_describe(copy)}"
 
 
-def _found(copy: Any) -> str:
+def _describe(copy: Any) -> str:
     """Describe what was read: "31 pages (pp. 120–150), 12,420 words, English"."""
     pages = f"{copy.n_pages} page{'s' * (copy.n_pages != 1)}" if copy.n_pages else ""
     if copy.pages:
@@ -287,8 +287,10 @@ def add(
         raise click.UsageError("Expected one of --up, --down and --label LABEL.")
     found = read_result(result)
     item = found.chosen(item_id, passage=label in LABELS) if item_id else None
-    with _opened(config) as kept:
-        kept.add(opinion(result.read_bytes(), found, given or label or "", item, Words(**words)))
+    with _open_opinions(config) as opinions:
+        opinions.add(
+            opinion(result.read_bytes(), found, given or label or "", item, Words(**words))
+        )
     options.say(f"kept: {given or label} for {item.item_id if item else result}")
 
 
@@ -300,8 +302,8 @@ def list_opinions(as_json: bool, config: Path | None) -> None:
     from pincite.library.feedback import plain
     from pincite.report.cells import one_line, shortened
 
-    with _opened(config) as kept:
-        found = kept.all()
+    with _open_opinions(config) as opinions:
+        found = opinions.all()
     for each in found:
         if as_json:
             options.print_json(plain(each), line=True)
@@ -334,15 +336,15 @@ def export(form: str, output: Path, config: Path | None) -> None:
     """
     from pincite.library import feedback
 
-    with _opened(config) as kept:
-        found = kept.all()
+    with _open_opinions(config) as opinions:
+        found = opinions.all()
     convert = {"claims": feedback.claims, "answers": feedback.answers}
     rows = convert.get(form, feedback.statements)(found)
     options.write("".join(codec.to_json(row, None) for row in rows), output)
     options.say(f"{len(rows)} rows from {len(found)} opinions.")
 
 
-def _opened(config: Path | None) -> "Opinions":
+def _open_opinions(config: Path | None) -> "Opinions":
     from pincite.library.feedback import Opinions, file_of
 
     return Opinions(file_of(options.load_settings({"config": config}).library.feedback_file))

@@ -75,7 +75,7 @@ def verifier(recipe: Path, quiet: bool, files: tuple[Path, ...], **given: Any) -
     from pincite.training.verifier import train_verifier
 
     run = Run(recipe=wanted, extra=files, **given)
-    _train(lambda *told: train_verifier(run, *told), run.folder, quiet, EXPORT)
+    _train(lambda *callbacks: train_verifier(run, *callbacks), run.folder, quiet, EXPORT)
 
 
 @command.command("encoder")
@@ -87,7 +87,7 @@ def encoder(recipe: Path, quiet: bool, **given: Any) -> None:
     from pincite.training.encoder import train_encoder
 
     run = Run(recipe=wanted, **given)
-    _train(lambda *told: train_encoder(run, *told), run.folder, quiet, EXPORT)
+    _train(lambda *callbacks: train_encoder(run, *callbacks), run.folder, quiet, EXPORT)
 
 
 @command.command("answerer")
@@ -103,7 +103,9 @@ def answerer(recipe: Path, quiet: bool, qlora: bool, **given: Any) -> None:
     from pincite.training.answerer import train_answerer
 
     run = Run(recipe=replace(wanted, precision="nf4") if qlora else wanted, **given)
-    _train(lambda *told: train_answerer(run, *told), run.folder, quiet, f"{EXPORT} --merge")
+    _train(
+        lambda *callbacks: train_answerer(run, *callbacks), run.folder, quiet, f"{EXPORT} --merge"
+    )
 
 
 @command.command("rows")

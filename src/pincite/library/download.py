@@ -25,7 +25,7 @@ _STATES = (
 )
 
 # Task, amount done, total if known, description.
-Tell = Callable[[str, int, int | None, str], None]
+Progress = Callable[[str, int, int | None, str], None]
 
 
 class Inputs(NamedTuple):
@@ -42,10 +42,12 @@ class Inputs(NamedTuple):
         return url
 
 
-def local(given: Sequence[Path | str], folder: Path, tell: Tell = lambda *told: None) -> Inputs:
+def local(
+    given: Sequence[Path | str], folder: Path, progress: Progress = lambda *_: None
+) -> Inputs:
     """Return paths unchanged, and for each address an up-to-date copy below `folder`.
 
-    `tell` is called with the number of files copied.
+    `progress` is called with the number of files copied.
 
     Raises:
         ConfigError: No installed package opens such addresses.
@@ -58,14 +60,14 @@ def local(given: Sequence[Path | str], folder: Path, tell: Tell = lambda *told: 
             continue
         address = str(each)
         target = folder / hashlib.sha256(address.encode()).hexdigest()[:16]
-        path = _copied(address, target, tell)
+        path = _copied(address, target, progress)
         end = "" if path != target else "/"
         found.paths.append(path)
         found.called[path.resolve().as_uri() + end] = address.rstrip("/") + end
     return found
 
 
-def _copied(address: str, target: Path, tell: Tell) -> Path:
+def _copied(address: str, target: Path, progress: Progress) -> Path:
     import fsspec
 
     if _SECRET.search(address):
@@ -83,18 +85,18 @@ def _copied(address: str, target: Path, tell: Tell) -> Path:
         base = root.rstrip("/") + "/"
         names = {PurePosixPath(root).name: root} if is_file else {}
         files = names or {name.removeprefix(base): name for name in store.find(root)}
-        _bring(store, files, target, tell)
+        _bring(store, files, target, progress)
     except InputError:
         raise
     except Exception as error:  # each store has its own errors
-        said = str(error) or type(error).__name__
-        raise InputError(f"{address} could not be read: {said}") from error
+        message = str(error) or type(error).__name__
+        raise InputError(f"{address} could not be read: {message}") from error
     if not files:
         raise InputError(f"{address} holds no file; expected a file or a folder to add.")
     return target / next(iter(files)) if is_file else target
 
 
-def _bring(store: Any, files: Mapping[str, str], target: Path, tell: Tell) -> None:
+def _bring(store: Any, files: Mapping[str, str], target: Path, progress: Progress) -> None:
     """Copy what is new or changed, and remove what is gone; each file is replaced atomically."""
     target.mkdir(parents=True, exist_ok=True)
     noted = target / _LIST
@@ -104,7 +106,7 @@ def _bring(store: Any, files: Mapping[str, str], target: Path, tell: Tell) -> No
         del known[name]
     try:
         for n, (name, place) in enumerate(files.items()):
-            tell("copying files", n, len(files), f"copying {name}")
+            progress("copying files", n, len(files), f"copying {name}")
             path, info = _inside(target, name), store.info(place)
             fields = [str(info[key]) for key in _STATES if info.get(key)]
             state = " ".join([*fields, str(info.get("size"))]) if fields else ""
@@ -121,5 +123,5 @@ def _inside(target: Path, name: str) -> Path:
     """Return a path below `target`: the names in a bucket are not trusted."""
     path = target / name
     if not path.resolve().is_relative_to(target.resolve()) or path.resolve() == target.resolve():
-        raise InputError(f"{name!r} is no name of a file below the address that was given.")
+        raise InputError(f"{name!r} is not the name of a file below the given address.")
     return path

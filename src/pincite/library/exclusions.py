@@ -34,7 +34,7 @@ from pincite.wiki.reliability import ListFile, read_list
 # A shorter paragraph may be equal by chance, or because both quote one agency. The value is not
 # fitted: 25 words are about a sentence and a half.
 MIN_WORDS = 25
-TOLD = 10  # excluded pages listed per finding
+MAX_LISTED = 10  # excluded pages listed per finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Exclusions:
         detail = f"{listing.name}: {LABELS[listing.reliability]}"
         return Exclusion(url, title, Bar.BLACKLISTED if blacklisted else Bar.DEPRECATED, detail)
 
-    def sifted(
+    def split(
         self,
         claim: Claim,
         hits: Sequence[Hit],
@@ -92,7 +92,7 @@ class Exclusions:
             if why_copy := _copied(url, document, latest):
                 found[url] = why_copy
         allowed = kept(hits, lambda hit: hit.passage.url not in found)
-        return allowed, tuple(list(found.values())[:TOLD])
+        return allowed, tuple(list(found.values())[:MAX_LISTED])
 
 
 WITHOUT_LIST = Exclusions()  # Wikipedia and its mirrors, and copies of the article

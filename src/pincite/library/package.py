@@ -205,8 +205,8 @@ def _size(path: Path) -> int:
 
 def _bad(file: Path, why: str) -> InputError:
     return InputError(
-        f"{file} is no sound package of a corpus: {why}. Expected a file from: pincite corpus pack "
-        "CORPUS FILE. Nothing was unpacked; get the file again."
+        f"{file} is not a valid package of a corpus: {why}. Expected a file from: pincite corpus "
+        "pack CORPUS FILE. Nothing was unpacked; get the file again."
     )
 
 

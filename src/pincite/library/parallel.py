@@ -101,45 +101,45 @@ class OnRay(Parallel):
         )(_parts)
 
     def map(self, function: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
-        under_way = deque[Any]()
-        with self._failures(), self._ended(under_way):
+        running = deque[Any]()
+        with self._translated_errors(), self._cancelling(running):
             shared = self._ray.put(function)
             for item in items:
-                under_way.append(self._call.remote(shared, item))
-                if len(under_way) >= self._most:
-                    yield self._ray.get(under_way.popleft())
-            while under_way:
-                yield self._ray.get(under_way.popleft())
+                running.append(self._call.remote(shared, item))
+                if len(running) >= self._most:
+                    yield self._ray.get(running.popleft())
+            while running:
+                yield self._ray.get(running.popleft())
 
     def streams(
         self, function: Callable[[Item], Iterable[T]], items: Iterable[Item]
     ) -> Generator[tuple[Item, Iterator[T]], None, None]:
-        under_way, order = deque[Any](), deque[Item]()
-        with self._failures(), self._ended(under_way):
+        running, order = deque[Any](), deque[Item]()
+        with self._translated_errors(), self._cancelling(running):
             shared = self._ray.put(function)
             for item in items:
                 order.append(item)
-                under_way.append(self._stream.remote(shared, item))
-                if len(under_way) >= self._most_streams:
-                    yield order.popleft(), self._found(under_way.popleft())
-            while under_way:
-                yield order.popleft(), self._found(under_way.popleft())
+                running.append(self._stream.remote(shared, item))
+                if len(running) >= self._most_streams:
+                    yield order.popleft(), self._results(running.popleft())
+            while running:
+                yield order.popleft(), self._results(running.popleft())
 
-    def _found(self, stream: Any) -> Iterator[Any]:
-        with self._failures():
+    def _results(self, stream: Any) -> Iterator[Any]:
+        with self._translated_errors():
             for part in stream:
                 yield from self._ray.get(part)
 
     @contextmanager
-    def _ended(self, under_way: deque[Any]) -> Iterator[None]:
+    def _cancelling(self, running: deque[Any]) -> Iterator[None]:
         try:
             yield
         finally:
-            for reference in under_way:
+            for reference in running:
                 self._ray.cancel(reference)
 
     @contextmanager
-    def _failures(self) -> Iterator[None]:
+    def _translated_errors(self) -> Iterator[None]:
         """Re-raise a function's exceptions unchanged, and Ray's errors as ours."""
         errors = self._ray.exceptions
         try:
@@ -163,15 +163,15 @@ def _lost(error: Exception) -> PinciteError:
 # ── In the workers ───────────────────────────────────────────────────────────────────────────────
 
 _OPEN = ExitStack()
-_MADE: dict[str, Any] = {}  # cached models and the like, by key
+_CACHE: dict[str, Any] = {}  # cached models and the like, by key
 atexit.register(_OPEN.close)
 
 
 def once(key: str, make: Callable[[], AbstractContextManager[T]]) -> T:
     """Return the result of `make`, created once per process and closed at exit."""
-    if key not in _MADE:
-        _MADE[key] = _OPEN.enter_context(make())
-    found: T = _MADE[key]
+    if key not in _CACHE:
+        _CACHE[key] = _OPEN.enter_context(make())
+    found: T = _CACHE[key]
     return found
 
 

@@ -66,7 +66,7 @@ class Result:
             return cited[0]
         if len(found) == 1:
             return found[0]
-        what = "begins several items" if found else "is no item"
+        what = "begins several items" if found else "is not an item"
         known = ", ".join(item.item_id for item in (found or self.items)[:20])
         raise InputError(f"{item_id!r} {what} of this result; expected one of: {known}.")
 
@@ -85,7 +85,7 @@ def result_in(data: bytes, name: str) -> Result:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{name} is no JSON: {error}") from error
+        raise InputError(f"{name} is not JSON: {error}") from error
     for key, (kind, items) in _KINDS.items():
         if isinstance(value, dict) and key in value:
             try:
@@ -93,10 +93,10 @@ def result_in(data: bytes, name: str) -> Result:
                 return codec.from_values(Result, {"kind": kind, "items": [*items(value)], **about})
             except (InputError, LookupError, TypeError, AttributeError) as error:
                 raise InputError(
-                    f"{name} is no result of this version of Pincite: "
+                    f"{name} is not a result of this version of Pincite: "
                     f"{type(error).__name__}: {error}"
                 ) from error
-    raise InputError(f"{name} is no result of `pincite verify`, `check` or `ask` with --json.")
+    raise InputError(f"{name} is not a result of `pincite verify`, `check` or `ask` with --json.")
 
 
 _Values = Mapping[str, Any]
@@ -218,8 +218,8 @@ def _git(folder: Path, *arguments: str) -> str:
             command, capture_output=True, encoding="utf-8", timeout=GIT_SECONDS, check=True
         )
     except subprocess.CalledProcessError as error:
-        said = (error.stderr or error.stdout).strip()[-300:]
-        raise ConfigError(f"results.git: git {arguments[0]} failed: {said}") from error
+        message = (error.stderr or error.stdout).strip()[-300:]
+        raise ConfigError(f"results.git: git {arguments[0]} failed: {message}") from error
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ConfigError(f"results.git: git {arguments[0]} failed: {error}") from error
     return done.stdout.strip()

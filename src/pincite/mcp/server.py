@@ -55,8 +55,8 @@ class Worker:
         await worker._send(served.to_json())
         return worker
 
-    async def answer(self, request: dict[str, Any], tell: Any) -> dict[str, Any]:
-        """Send a request; pass progress to `tell` and return the final message.
+    async def answer(self, request: dict[str, Any], report: Any) -> dict[str, Any]:
+        """Send a request; pass progress to `report` and return the final message.
 
         Raises:
             PinciteError: the process was killed.
@@ -67,7 +67,7 @@ class Worker:
             message: dict[str, Any] = json.loads(line)
             if "progress" not in message:
                 return message
-            await tell(*message["progress"])
+            await report(*message["progress"])
         raise PinciteError("The work was killed: too little memory? Try a smaller request.")
 
     async def _send(self, line: str) -> None:
@@ -96,12 +96,12 @@ class Workers:
         self._served, self._turns = served, asyncio.Semaphore(at_once)
         self._idle: list[Worker] = []
 
-    async def call(self, tool: str, arguments: dict[str, Any], tell: Any) -> Any:
+    async def call(self, tool: str, arguments: dict[str, Any], report: Any) -> Any:
         """Run a tool in a worker and return its result as plain values; raises PinciteError."""
         async with self._turns:
             worker = self._idle.pop() if self._idle else await Worker.started(self._served)
             try:
-                found = await worker.answer({"tool": tool, "arguments": arguments}, tell)
+                found = await worker.answer({"tool": tool, "arguments": arguments}, report)
             except BaseException:
                 worker.end()
                 raise
@@ -126,11 +126,11 @@ def _tool(run: Callable[..., Any], workers: Workers) -> Callable[..., Any]:
     async def call(context: Context, **given: Any) -> Any:
         steps = count(1)  # MCP wants one increasing number; a call has several tasks
 
-        async def tell(what: str, done: int, total: int | None) -> None:
+        async def report(what: str, done: int, total: int | None) -> None:
             await context.report_progress(next(steps), None, f"{what} {done}/{total or '?'}")
 
         try:
-            found = await workers.call(run.__name__, given, tell)
+            found = await workers.call(run.__name__, given, report)
         except PinciteError as error:
             raise ToolError(str(error)) from error
         return codec.from_values(kind, found)

@@ -432,7 +432,7 @@ class VerifyPipeline:
         shares_of = _best_shares(hits)
         if self.online and failing:
             searched = self.online.of(claim, _cited_addresses(claim), self.exclusions)
-            allowed, copies = self.exclusions.sifted(
+            allowed, copies = self.exclusions.split(
                 claim, searched.hits, (), self.online.get, written
             )
             more = without_copies(allowed)
@@ -475,7 +475,7 @@ class VerifyPipeline:
         seen = self.unfiltered.retrieve([query], self.depth)[0] if self.unfiltered else []
         cited = _cited_addresses(claim)
         others = kept(found, lambda hit: hit.passage.url not in cited)
-        allowed, excluded = self.exclusions.sifted(claim, others, seen, self.documents_of, written)
+        allowed, excluded = self.exclusions.split(claim, others, seen, self.documents_of, written)
         return without_copies(allowed), excluded
 
     def documents(self, urls: Sequence[str]) -> list[Document | None]:
