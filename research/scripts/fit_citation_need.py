@@ -24,7 +24,7 @@ from pincite.evaluation.measures import auroc_interval, binary_measures
 from pincite.judgement import citation_need
 from pincite.types import Uncited
 from pincite.wiki.article import read_articles
-from pincite.wiki.uncited import Sourced, about_living, place_of, prose, find_uncited
+from pincite.wiki.uncited import Sourced, about_living, find_uncited, place_of, prose
 
 C = 0.1  # inverse strength of the penalty: from 0.01 to 1 nothing changes by more than 0.01
 MOST = 80  # sentences that an article counts as, at most: some have five hundred

@@ -88,6 +88,7 @@ def test_any_text_has_values_in_order_that_do_not_overlap(text: str) -> None:
         ("Five films were shown.", "They showed five thirty-second films."),
         ("The two terms ended.", "Two five-year terms ended."),
         ("The book has 150 pages.", "It is a one hundred fifty-page book."),
+        ("A hymn was sung by the army on the march.", "The army sang a hymn."),
     ],
 )
 def test_values_in_other_forms(claim: str, source: str) -> None:
@@ -100,6 +101,7 @@ def test_values_in_other_forms(claim: str, source: str) -> None:
         ("It took 80 minutes.", "The journey took an hour and ten minutes."),
         ("The fire began at 15:30.", "It began about half past three in the morning."),
         ("It weighed 18,000 pounds.", "It weighed 18,000 kg."),
+        ("It was sung in March.", "It was sung in May."),
         ("She was 75 when she died.", "She was born in 1901 and died in 1966."),
         ("The fare rose by 14%.", "The fare rose by 13 percent."),  # they touch at 13.5
         ("It holds 500 cubic metres.", "It holds 500 square metres."),
@@ -154,16 +156,3 @@ def test_hostile_texts_take_linear_time(unit: str) -> None:
     quantities.unstated(text[:5_000], text)
     names.missing(text[:5_000], text)
     assert time.process_time() - started < 10
-
-
-def test_marching_is_no_month() -> None:
-    claim = "A hymn was sung by the army on the march."
-    assert not quantities.unstated(claim, "The army sang a hymn before battle.")
-    assert quantities.unstated("It was sung in March.", "It was sung in May.")
-
-
-@pytest.mark.parametrize("value", ["12 November", "12 Nov. 1911", "3 pm", "3 p.m."])
-def test_a_value_leaves_out_the_full_stop_of_its_sentence(value: str) -> None:
-    text = f"The mill opened on {value}."
-    (found,) = values_of(text)
-    assert found.span.of(text) == value

@@ -66,7 +66,7 @@ _SHORT_NAMES = {full: short for short, full in SHORT.items()}
 HEADINGS: Mapping[str, tuple[str, ...]] = {
     "Output": (),
     "Sources": ("filters.", "retrieval."),
-    "Web": ("web.", "library.", "verify.wiki", "verify.article_markup"),
+    "Web": ("web.", "library.", "verify.wiki"),
     "Results": ("verify.", "check.", "ask."),
     "Language model": ("chat.", "judge.", "budget."),
     "Models on this machine": ("models.",),
