@@ -1,9 +1,8 @@
 """List a corpus's documents in pages, and compute the set of passages that a filter accepts.
 
-A page starts after the last row of the page before it, so page 1,000 costs the same as page 1 apart
-from the sorting. An accepted set has one bit per passage key, in FAISS's format: one megabyte for
-eight million passages. Document rows never change and keys are never reused, so a cached set only
-needs the documents added since. A deleted passage keeps its bit; `ranking` drops it.
+An accepted set has one bit per passage key, in FAISS's format. Document rows never change and keys
+are never reused, so a cached set only needs the documents added since. A deleted passage keeps its
+bit; `ranking` drops it.
 """
 
 import json

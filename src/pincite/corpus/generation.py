@@ -1,9 +1,8 @@
 """One complete build of a corpus: a store with its two derived indexes, in one folder.
 
 A corpus folder holds a pointer to its current generation. Rebuilding or compacting writes the next
-generation beside it and then moves the pointer with one rename; until then the old one serves. A
-generation that `optimize` is filling is marked, since it holds nothing that the current one lacks;
-an unfinished rebuild may hold hours of encoding and is kept.
+one beside it and then moves the pointer with one rename. What `optimize` is filling is marked and
+can be removed; an unfinished rebuild may hold hours of encoding and is kept.
 """
 
 import platform

@@ -37,10 +37,7 @@ class Origins:
     def __init__(self, corpus: Path | None, *, write: bool = True) -> None:
         """Open or create the file in the corpus folder; without `write`, work on a copy.
 
-        Without a folder, nothing is kept.
-
-        Raises:
-            CorpusError: It cannot be opened, or is not such a file.
+        Raises CorpusError if it cannot be opened.
         """
         self._path = corpus / NAME if corpus else Path(":memory:")
         with self._reported():

@@ -97,12 +97,9 @@ class Corpus(ABC):
     def add(self, documents: Sequence[Document]) -> int:
         """Commit the documents; returns how many were new or changed.
 
-        A document at the address of a stored one replaces it; an identical one is skipped. The next
-        search finds what was committed. Add a large collection in batches: a kill costs at most
-        one.
-
-        Raises:
-            CorpusError: It was opened read-only or without its encoder, or it cannot be written.
+        A document at the address of a stored one replaces it; an identical one is skipped. A kill
+        costs at most one call: add a large collection in batches. Raises CorpusError if it was
+        opened read-only or without its encoder, or cannot be written.
         """
         return self.add_with(documents, {})
 

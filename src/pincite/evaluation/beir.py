@@ -1,9 +1,8 @@
 """A BEIR collection (Thakur et al. 2021): is the relevant document among the first?
 
-A folder holds `corpus.jsonl`, `queries.jsonl` (each plain or .gz) and `qrels/SPLIT.tsv`. The corpus
-is indexed like `pincite corpus add` does, but under the documents' ids, which the judgements use. A
-document's rank is that of its best passage. As in BEIR's evaluation, a document with the id of the
-query is left out (ArguAna's queries are documents of its corpus).
+The corpus is indexed like `pincite corpus add` does, but under the documents' ids. A document's
+rank is that of its best passage. As in BEIR's evaluation, a document with the id of the query is
+left out.
 """
 
 import time

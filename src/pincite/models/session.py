@@ -1,9 +1,8 @@
 """Transformers on ONNX Runtime: texts or text pairs in, raw outputs or vectors out.
 
-Each row runs alone. There is no padding, a row's logits do not depend on the rest of its batch
-(int8 activations are scaled per batch), and on CPUs it is as fast as batches of 4, which beat
-larger ones. Each core runs one row at a time, the longest first. Scores do not depend on the
-processor: if its fast int8 kernels are inexact, slower ones are used.
+Each row runs alone, without padding, so its logits do not depend on its batch; each core runs one
+row at a time, the longest first. Scores do not depend on the processor: if its fast int8 kernels
+are inexact, slower ones are used.
 """
 
 import os

@@ -188,10 +188,9 @@ class CrossEncoderVerifier:
     def log_odds(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
         """Return the network's output as (n_pairs, 2): of support, and of refuted against neutral.
 
-        For a network with one logit, this is (logit, 0). The claim comes first, without its
-        context: on the dev pages of the WAFER-like collection, P@1 of a supporting passage was 0.88
-        with the bare claim, the same with its article's title, and 0.65 with the preceding
-        sentence.
+        For a network with one logit, (logit, 0). The claim comes without its context: on the
+        WAFER-like dev pages, P@1 of a supporting passage was 0.88 with the bare claim, the same
+        with its article's title, and 0.65 with the preceding sentence.
         """
         return self._odds(self._logits(pairs))
 

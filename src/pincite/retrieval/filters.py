@@ -43,13 +43,11 @@ class Facts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Compares a field with a value, or with several for `in` and `not in`.
+    """Compares a field of `Facts` or of its metadata with values, as numbers if both sides are.
 
-    The field is one of `Facts` or a key of its metadata. Values are compared as numbers if both
-    are, otherwise as texts. A document without the field fails, except for `!=` and `not in`.
-
-    Metadata may hold several values with "; " between them. `==` and `in` then hold if one of them,
-    or the whole text, is equal; `!=` and `not in` if none is. The others compare the whole text.
+    A document without the field fails, except for `!=` and `not in`. Of several values in one
+    metadata field ("; "), `==` and `in` need one of them, or the whole text, to be equal; `!=` and
+    `not in` none. The others compare the whole text.
     """
 
     field: str

@@ -43,11 +43,8 @@ PLAIN = (
 def train_answerer(run: Run[AnswererRecipe], tell: Tell, warn: Warn, progress: Progress) -> Path:
     """Prepare, train and write the adapter, resuming where a run stopped; returns its folder.
 
-    Raises:
-        ConfigError: The folder holds another run, or the device or a layer does not exist.
-        InputError: The data cannot be used.
-        MissingExtra: The recipe uses 4 bits, and bitsandbytes is not installed.
-        MissingModel: The base cannot be found, or is not causal.
+    Raises ConfigError, InputError and MissingModel as `verifier.train_verifier`, and MissingExtra
+    if the recipe uses 4 bits and bitsandbytes is not installed.
     """
     device, recipe = begun(run), run.recipe
     model, tokenizer = load_base(run.base, recipe.precision, device)

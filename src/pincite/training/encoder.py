@@ -38,10 +38,7 @@ Pair = dict[str, str]  # anchor, positive, negative
 def train_encoder(run: Run[EncoderRecipe], tell: Tell, warn: Warn, progress: Progress) -> Path:
     """Prepare, train and write the encoder, resuming where a run stopped; returns its folder.
 
-    Raises:
-        ConfigError: The folder holds another run, or there is no such device.
-        InputError: The data cannot be used.
-        MissingModel: The base cannot be found.
+    Raises ConfigError, InputError and MissingModel as `verifier.train_verifier`.
     """
     device, recipe = begun(run), run.recipe
     body = run.folder / BASE

@@ -42,8 +42,7 @@ def train_verifier(run: Run[Recipe], tell: Tell, warn: Warn, progress: Progress)
     """Prepare, train and write the model, resuming where a run stopped; returns its folder.
 
     Raises:
-        ConfigError: The folder holds another run, or there is no such device.
-        InputError: The data cannot be used, or the saved state does not match.
+        ConfigError, InputError: Run, data or saved state do not fit.
         MissingModel: The base, teacher or encoder cannot be found.
     """
     # Before the run is recorded, so that a bad file can be fixed and the command repeated.
