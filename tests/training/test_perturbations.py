@@ -17,21 +17,12 @@ def swapped(
     return {swap.text for swap in found if swap}
 
 
-def test_a_number_moves_and_the_rest_stays() -> None:
+def test_a_number_changes_and_the_rest_stays() -> None:
     texts = swapped("number", "The ferry carried 340 goats.")
     assert len(texts) > 3
     assert "The ferry carried 341 goats." in texts
-    for text in texts:
-        assert text.startswith("The ferry carried ")
-        assert text.endswith(" goats.")
-
-
-def test_a_small_number_never_comes_back_as_itself() -> None:
-    # |5 − 10| = 5: the sign is dropped, and what was drawn would change nothing.
+    # |5 − 10| = 5: the sign is dropped, so that nothing would change.
     assert "It has 5 doors." not in swapped("number", "It has 5 doors.", n=300)
-
-
-def test_a_year_is_no_number_and_a_number_no_date() -> None:
     assert swapped("number", "It was built in 1811.") == set()
     assert swapped("date", "The ferry carried 34 goats.") == set()
 
@@ -65,11 +56,8 @@ def test_a_name_gives_way_to_one_that_the_claim_lacks() -> None:
         ("There is no ferry.", "There is ferry."),
     ],
 )
-def test_negation_comes_and_goes(claim: str, denied: str) -> None:
+def test_negation_is_added_or_removed(claim: str, denied: str) -> None:
     assert swapped("negation", claim) == {denied}
-
-
-def test_what_has_no_verb_to_deny_is_left() -> None:
     assert negated("The old ferry crossing") is None
 
 
