@@ -50,7 +50,7 @@ def test_rows_with_levels_types_and_dates(tmp_path: Path) -> None:
     ("line", "said"),
     [
         ("{", "line 1: not valid JSON"),
-        ("[]", "an object was expected"),
+        ("[]", "expected an object"),
         ('{"statement": 3, "label": "confirmed"}', "expected an object with texts"),
         ('{"label": "confirmed"}', "there is no statement"),
         ('{"statement": "a"}', "label is ''"),
