@@ -47,11 +47,11 @@ def api_error(code: str, info: str = "no", *, after: str = "") -> Canned:
 
 @dataclass
 class Wiki:
-    """What the server knows, what it is to answer first, and what it was asked."""
+    """The pages of a wiki, canned replies to send first, and the requests received."""
 
     pages: list[WikiPage] = field(default_factory=list)
     category: dict[str, list[str]] = field(default_factory=dict)
-    first: list[Canned] = field(default_factory=list)  # used up before the wiki itself answers
+    first: list[Canned] = field(default_factory=list)  # sent before the wiki's own replies
     asked: list[dict[str, str]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     sites: dict[str, bytes] = field(default_factory=dict)  # pages that articles cite, by path
@@ -177,7 +177,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         try:
             self.wfile.write(body)
-        except OSError:  # whoever asked did not wait
+        except OSError:  # the client has gone
             self.close_connection = True
 
     def log_message(self, *_: object) -> None:
@@ -209,7 +209,7 @@ class Got:
 
 @dataclass
 class PlainWeb:
-    """The least that `wiki.api.Web` asks for; the real one is `web.fetch`."""
+    """A minimal `wiki.api.Web`; the real one is `web.fetch`."""
 
     seconds: float = 5.0
 

@@ -189,7 +189,7 @@ def test_other_forms_of_letters_and_digits_are_read_as_the_usual_ones(
         ("It closed on 31 February 1790.", "It closed in the year 0."),
     ],
 )
-def test_values_beyond_all_measure_state_nothing(claim: str, source: str) -> None:
+def test_huge_values_state_nothing(claim: str, source: str) -> None:
     assert quantities.unstated(claim, source)
     assert contradictions.contradiction(claim, source) is None
 

@@ -55,7 +55,7 @@ def test_lists_ranges_and_variants_are_spelt_out(mark: str, ids: str) -> None:
     assert found.ids == tuple(ids.split())
 
 
-def test_years_intervals_and_figures_in_brackets_are_no_references() -> None:
+def test_years_intervals_and_figures_in_brackets_are_not_references() -> None:
     assert marks("from [1990-2000], (2019), (95% CI 1.2-3.4), (n = 12), [sic], [2.5]") == []
 
 
@@ -151,7 +151,7 @@ def test_only_middle_sentences_inherit_and_only_own_marks(given_: str, expected:
 
 
 @given(st.lists(st.tuples(st.text(min_size=1), st.integers(1, 99)), max_size=6))
-def test_marks_within_what_was_copied_are_text(copied: list[tuple[str, int]]) -> None:
+def test_marks_in_copied_sentences_are_text(copied: list[tuple[str, int]]) -> None:
     told = [
         (f"{said} as Holm et al. [3] and others [55, 7-9] (12) saw (PMID 5).", n)
         for said, n in copied
@@ -165,7 +165,7 @@ def test_marks_within_what_was_copied_are_text(copied: list[tuple[str, int]]) ->
 
 
 @given(st.text(alphabet="[]() ,-12PMID:", max_size=30))
-def test_what_was_made_text_has_no_marks_and_keeps_its_length(text: str) -> None:
+def test_neutralised_text_has_no_marks_and_keeps_its_length(text: str) -> None:
     assert marks(as_text(text)) == []
     assert len(as_text(text)) == len(text)
 
@@ -185,7 +185,7 @@ def test_a_mark_that_was_copied_with_its_words_is_text() -> None:
 
 
 @given(st.integers(0, len(PAPER)))
-def test_copies_are_text_while_they_are_written_too(n: int) -> None:
+def test_copied_marks_are_text_in_a_streamed_answer_too(n: int) -> None:
     given = [(frozenset({"2"}), PAPER)]
     written = without_open_mark(PAPER[:n])
     assert without_copied(PAPER, given).startswith(without_copied(written, given))

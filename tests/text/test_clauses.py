@@ -112,7 +112,7 @@ def test_cut(claim: str, texts: list[str]) -> None:
 
 
 @pytest.mark.parametrize("claim", WHOLE)
-def test_what_is_not_sure_stays_whole(claim: str) -> None:
+def test_uncertain_sentences_stay_whole(claim: str) -> None:
     (found,) = clauses(claim)
     assert found.text == found.span.of(claim) == claim
 

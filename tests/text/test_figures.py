@@ -43,7 +43,7 @@ def test_percent_is_another_kind_than_a_number() -> None:
     assert missing("12 percent of 40", "12% (of forty)") == []
 
 
-def test_what_the_source_says_instead() -> None:
+def test_rival_figures_of_the_source() -> None:
     claim, source = "It opened in 1913.", "It opened in 1911 with 3 spans."
     (wrong,) = missing(claim, source)
     assert [r.value for r in rivals(wrong, claim, source)] == [1911]

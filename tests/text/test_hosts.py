@@ -26,7 +26,7 @@ RAW = f"https://web.archive.org/web/{TIME}id_/{PAGE}"
         f" https://web.archive.org/web/{TIME}/{PAGE} ",
     ],
 )
-def test_a_copy_is_asked_for_as_it_was(url: str) -> None:
+def test_a_copy_is_requested_in_its_raw_form(url: str) -> None:
     found = snapshot_at(url)
     assert found
     assert found.raw().lower() == RAW
@@ -70,7 +70,7 @@ def test_other_archives_have_no_raw_form(time: str) -> None:
         "",
     ],
 )
-def test_what_is_no_copy(url: str) -> None:
+def test_other_addresses_are_not_copies(url: str) -> None:
     assert snapshot_at(url) is None
     assert original_of(url) == url
 
@@ -113,11 +113,11 @@ def in_tokyo() -> Iterator[None]:
     ],
 )
 @pytest.mark.usefixtures("in_tokyo")
-def test_what_a_server_asks_for(value: str, seconds: float | None) -> None:
+def test_retry_after(value: str, seconds: float | None) -> None:
     assert seconds_to_wait(value, NOW.timestamp()) == seconds
 
 
 @given(st.text())
-def test_any_text_is_a_wait_or_none(text: str) -> None:
+def test_retry_after_of_any_text(text: str) -> None:
     seconds = seconds_to_wait(text, 0.0)
     assert seconds is None or seconds >= 0

@@ -49,7 +49,7 @@ def test_any_texts(claim: str, source: str) -> None:
 
 
 @given(st.integers(3000, 10**6), st.sampled_from(["people", "boats", "trees"]))
-def test_what_was_written_alike_is_stated(number: int, things: str) -> None:
+def test_rewritten_values_are_stated(number: int, things: str) -> None:
     source = f"There were {number:,} {things} in all."
     claim = f"In all there were {number} {things}."
     assert f"{number:,}" in in_source_words(source, claim)
@@ -67,7 +67,7 @@ def test_what_was_written_alike_is_stated(number: int, things: str) -> None:
         "Does tea lower the pressure?",
     ],
 )
-def test_what_only_asks_is_not_read(asking: str) -> None:
+def test_questions_are_dropped(asking: str) -> None:
     said = "Tea had no effect on the pressure."
     assert without_questions(f"{asking} {said}", "Tea lowers the pressure.") == said
     assert without_questions(asking, "Tea lowers the pressure.") == asking  # something must be read
@@ -84,7 +84,7 @@ def test_what_only_asks_is_not_read(asking: str) -> None:
         "The council voted on whether to close it.",
     ],
 )
-def test_what_asserts_something_is_read(said: str) -> None:
+def test_assertions_are_kept(said: str) -> None:
     text = f"{said} It rained."
     assert without_questions(text, "Tea lowers the pressure.") == text
 

@@ -18,7 +18,7 @@ FLOOR = 0.95  # of the open half, on which the rules were written; the sealed ha
 
 
 @pytest.mark.parametrize("equal", [True, False])
-def test_most_pairs_are_told(equal: bool) -> None:
+def test_most_pairs_are_classified_correctly(equal: bool) -> None:
     rows = map(json.loads, PAIRS.read_text(encoding="utf-8").splitlines())
     told = [
         gate_values.says_same(row["claim"], row["value"], row["source"]) is equal
@@ -48,7 +48,7 @@ def test_a_value_states_itself(words: str) -> None:
 
 
 @given(NUMBERS, NUMBERS)
-def test_what_states_a_value_does_not_conflict_with_it(one: str, other: str) -> None:
+def test_a_stated_value_is_not_a_conflict(one: str, other: str) -> None:
     (a,), (b,) = values_of(f"There were {one}."), values_of(f"There were {other}.")
     assert not (quantities.states(a, b) and quantities.conflict(a, b))
 
@@ -121,7 +121,7 @@ def test_other_values_are_not_stated(claim: str, source: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["Apollo 11 flew.", "He flew the X-15.", "They took Route 66."])
-def test_the_number_of_a_name_is_no_value(text: str) -> None:
+def test_numbers_in_names_are_not_values(text: str) -> None:
     assert values_of(text) == ()
 
 

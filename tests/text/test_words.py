@@ -36,7 +36,7 @@ def quote(claim: str, passage: str) -> str:
 BODY = "The Skeld dam is a wall of concrete. It holds much water. The dam was completed in 1963."
 
 
-def test_a_heading_is_no_quote() -> None:
+def test_headings_are_not_quoted() -> None:
     passage = f"The completed Skeld dam\n\n{BODY}"
     assert quote("The Skeld dam was completed.", passage) != "The completed Skeld dam"
     assert "heading" not in quote("The dam has a heading.", f"A dam with a heading\n\n{BODY}")
@@ -92,7 +92,7 @@ def test_every_quote_is_a_span_of_the_passage(claim: str, passage: str) -> None:
         "Last modified on Sun 20 Dec 1998 04.15 EDT",
     ],
 )
-def test_a_dateline_says_when_and_not_what(line: str) -> None:
+def test_datelines_are_not_quoted(line: str) -> None:
     passage = f"{line}\nThe engineer of the dam has died."
     found = words.quoted_sentence("The engineer died on 20 December 1998.", passage)
     assert found

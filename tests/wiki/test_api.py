@@ -119,7 +119,7 @@ def test_a_disambiguation_lists_its_pages(api: ActionApi) -> None:
     assert str(found).endswith("It lists: Mercury (planet); Mercury (god).")
 
 
-def test_a_missing_page_names_the_nearest(api: ActionApi, wiki: Wiki) -> None:
+def test_a_missing_page_lists_similar_titles(api: ActionApi, wiki: Wiki) -> None:
     found = error(api, "Varda Bridge")
     assert (found.code, str(found)[-29:]) == ("missing", "Similar titles: Varde Bridge.")
     assert error(api, f"{wiki.url}/?curid=99").code == "missing"
@@ -139,7 +139,7 @@ def test_other_refusals(api: ActionApi, typed: str, code: str) -> None:
     assert error(api, typed).code == code
 
 
-def test_lag_is_waited_for(wiki: Wiki, waited: list[float]) -> None:
+def test_lag_is_retried(wiki: Wiki, waited: list[float]) -> None:
     messages: list[str] = []
     api = ActionApi(Site(wiki.url), PlainWeb(), waited.append, messages.append)
     wiki.first = [api_error("maxlag", "Waiting for db1: 6 seconds lagged", after="7")]
@@ -171,9 +171,7 @@ def test_lag_is_waited_for(wiki: Wiki, waited: list[float]) -> None:
         (Canned(200, b'{"query": {"pages": [{"title": "A"}]}}'), "not_mediawiki", "no text"),
     ],
 )
-def test_what_is_wrong_with_the_wiki(
-    api: ActionApi, wiki: Wiki, canned: Canned, code: str, says: str
-) -> None:
+def test_errors_of_a_wiki(api: ActionApi, wiki: Wiki, canned: Canned, code: str, says: str) -> None:
     wiki.first = [canned] * ATTEMPTS
     found = error(api, "Varde Bridge")
     assert found.code == code
@@ -240,7 +238,7 @@ JSON = st.recursive(
 
 @settings(max_examples=200)
 @given(JSON)
-def test_no_reply_breaks_it(reply: object) -> None:
+def test_malformed_replies_are_wiki_errors(reply: object) -> None:
     class Says:
         def get(self, *_: object, **__: object) -> Got:
             return Got(200, {}, json.dumps({"query": reply}).encode())

@@ -124,7 +124,7 @@ def test_missing_empty_large_and_foreign_files(
         list(read_articles(path))
 
 
-def test_a_deleted_revision_is_told_from_an_empty_page(tmp_path: Path) -> None:
+def test_a_deleted_revision_is_not_an_empty_page(tmp_path: Path) -> None:
     gone = page("Gone").replace(f">{TEXT}</text>", ' deleted="deleted" />')
     path = tmp_path / "dump.xml"
     path.write_bytes(DUMP.replace(b"</mediawiki>", gone.encode() + b"</mediawiki>"))
@@ -133,7 +133,7 @@ def test_a_deleted_revision_is_told_from_an_empty_page(tmp_path: Path) -> None:
         list(read_articles(path, title="Gone"))
 
 
-def test_a_page_of_a_dump_that_is_too_long_costs_itself(tmp_path: Path) -> None:
+def test_a_page_that_is_too_long_costs_only_itself(tmp_path: Path) -> None:
     path = tmp_path / "dump.xml"
     long = "x" * (files.MAX_PAGE + 70_000)  # more than libxml2 and `MAX_PAGE` take
     path.write_bytes(DUMP.replace(TEXT.encode(), long.encode(), 1))
@@ -149,7 +149,7 @@ def test_a_dump_that_nests_too_deeply_is_an_input_error(tmp_path: Path) -> None:
         list(read_articles(path))
 
 
-def test_a_file_of_comments_is_told_in_one_pass(tmp_path: Path) -> None:
+def test_a_file_of_comments_is_recognised_in_one_pass(tmp_path: Path) -> None:
     path = tmp_path / "page"
     path.write_text("<!---->" * 500 + "It is old.<ref>x</ref>")  # 2 ** 500 ways to read it
     (article,) = read_articles(path)

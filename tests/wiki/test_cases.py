@@ -94,7 +94,7 @@ def test_fragments_of_one_clause_are_one_claim_with_all_their_citations() -> Non
 
 
 @pytest.mark.parametrize("language", ["de", "xx"])
-def test_no_clause_is_looked_for_in_other_languages(language: str) -> None:
+def test_other_languages_are_not_split_into_clauses(language: str) -> None:
     source = "Die Mühle brannte 1840 ab<ref>x</ref> und wurde verkauft.<ref>y</ref>"
     claims = parse_article(source, "Beispiel", language=language).claims
     assert [claim.text for claim in claims] == ["Die Mühle brannte 1840 ab", "und wurde verkauft."]
@@ -129,7 +129,7 @@ def test_a_mark_is_for_the_words_since_the_mark_before() -> None:
         ("Italy sold the bridge in 1911.", ""),
     ],
 )
-def test_a_general_subject_is_told_by_the_title(text: str, about: str) -> None:
+def test_general_subjects_get_the_title(text: str, about: str) -> None:
     (claim,) = parse_article(f"{text}<ref>x</ref>", "Varde Bridge (Norway)").claims
     assert claim.about == about
 

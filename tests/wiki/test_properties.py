@@ -96,7 +96,7 @@ def test_any_wikitext_gives_an_article(source: str) -> None:
 
 
 @given(foreign, st.sampled_from(["de", "fr", "it", "ja", "zh"]))
-def test_so_does_any_wikitext_of_another_wikipedia(source: str, language: str) -> None:
+def test_any_wikitext_of_another_wikipedia_gives_an_article(source: str, language: str) -> None:
     check_article(parse_article(source, "T", language=language))
 
 

@@ -43,7 +43,7 @@ def check(text: str, name: str, keys: set[str]) -> None:
 
 
 @given(hostile, hostile, hostile, hostile)
-def test_whatever_goes_in_is_one_template(title: str, quote: str, path: str, date: str) -> None:
+def test_any_parameters_give_one_template(title: str, quote: str, path: str, date: str) -> None:
     url = "http://a.example/" + path
     text = template("cite web", url=url, title="t" + title, access_date="1" + date, quote=quote)
     quoted = {"quote"} if quote else set()
@@ -58,7 +58,7 @@ def test_a_reader_sees_the_text(text: str) -> None:
 
 
 @given(hostile)
-def test_our_own_parser_reads_it_back(title: str) -> None:
+def test_our_own_parser_reads_the_title_back(title: str) -> None:
     source = (
         f"It is old.<ref>{template('cite web', url='http://a.example/', title='t' + title)}</ref>"
     )

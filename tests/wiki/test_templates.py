@@ -72,7 +72,7 @@ def test_portuguese_citations_state_the_time_of_the_copy() -> None:
     assert citation.archive_url == "https://web.archive.org/web/20110812000000/http://a.example"
 
 
-def test_more_people_than_we_count_do_no_harm() -> None:
+def test_the_number_of_authors_is_limited() -> None:
     people = ", ".join(f"A{n}" for n in range(2 * MAX_PEOPLE))
     authors = cited(f"{{{{Literatur|Autor={people}|Titel=T}}}}", "de").authors
     assert authors[:2] == ("A0", "A1")
@@ -167,9 +167,7 @@ def page(wikitext: str, attribute: str = "") -> str:
         ("Kurz.", "en"),
     ],
 )
-def test_the_language_is_what_the_file_or_its_words_say(
-    tmp_path: Path, content: str, language: str
-) -> None:
+def test_the_language_is_stated_or_detected(tmp_path: Path, content: str, language: str) -> None:
     path = tmp_path / "a"
     path.write_text(content, encoding="utf-8")
     assert [article.language for article in read_articles(path)] == [language]
@@ -178,7 +176,7 @@ def test_the_language_is_what_the_file_or_its_words_say(
         assert next(read_articles(path, otherwise="de")).language == "de"
 
 
-def test_two_languages_in_one_text_are_none() -> None:
+def test_two_languages_in_one_text_give_the_default() -> None:
     french = "Le moulin du marché a été acheté par la ville en mil huit cent " * 10
     both = f"{GERMAN * 3}\n\n{french}"
     assert parse_page(PageText(both, "T"), "it").language == "it"

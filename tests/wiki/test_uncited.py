@@ -47,7 +47,7 @@ def test_a_sentence_that_quotes_needs_a_citation_and_a_plain_one_does_not() -> N
         f"{SAID[:-1]} [https://varde.example/ on its page].",
     ],
 )
-def test_a_reference_may_stand_elsewhere(text: str) -> None:
+def test_references_elsewhere_cover_a_sentence(text: str) -> None:
     sentence = next(each for each in article_of(body(text)) if each.claim.text.startswith("Holm"))
     assert sentence.sourced is not Sourced.UNCITED
     assert sentence.claim.text not in found(body(text))
@@ -62,7 +62,7 @@ def test_a_reference_may_stand_elsewhere(text: str) -> None:
         f"{SAID[:-1]} (May 1911).",
     ],
 )
-def test_a_reference_of_something_else_does_not_count(text: str) -> None:
+def test_references_of_other_sentences_do_not_count(text: str) -> None:
     assert [each[:10] for each in found(body(text))] == [SAID[:10]]
 
 
@@ -84,7 +84,7 @@ def test_sections_that_need_none(heading: str) -> None:
         ("* the 12 largest bridges of 1911", Exempt.NOT_PROSE),
     ],
 )
-def test_what_is_exempt_wherever_it_stands(text: str, exempt: Exempt) -> None:
+def test_exemptions(text: str, exempt: Exempt) -> None:
     assert exempt in {each.exempt for each in article_of(body(text))}
     assert found(body(text)) == []
 
@@ -96,7 +96,7 @@ def test_a_lead_needs_none_where_the_body_cites_but_for_quotations() -> None:
     assert found(f"{figures} {SAID}") != []  # a stub is all lead
 
 
-def test_tagged_sentences_come_first_whatever_they_say() -> None:
+def test_tagged_sentences_come_first() -> None:
     each, other = find_uncited(parse_article(body(f"{SAID} {PLAIN}{{{{cn}}}}"), "Varde Bridge"))
     assert (each.claim.text, each.claim.tags) == (PLAIN, (NEEDED,))
     assert [note.code for note in each.reasons_coded] == ["need_tagged"]
@@ -104,7 +104,7 @@ def test_tagged_sentences_come_first_whatever_they_say() -> None:
     assert each.probability < other.probability
 
 
-def test_no_sentence_of_a_page_that_lists_meanings() -> None:
+def test_disambiguation_pages_have_no_sentences() -> None:
     assert found(f"'''Varde''' may refer to:\n* {SAID}") == []
     assert found(body(SAID), "Varde (disambiguation)") == []
 

@@ -285,7 +285,7 @@ def test_pages_are_aligned_in_passages_and_written_once(tmp_path: Path) -> None:
     assert (counts["pages"], counts["without_page"]) == (1, 1)
 
 
-def test_nothing_is_there_until_all_is_there(tmp_path: Path) -> None:
+def test_the_folder_appears_only_when_complete(tmp_path: Path) -> None:
     def stopped() -> Iterator[Article]:
         yield article_of("A", "http://a.example/")
         raise KeyboardInterrupt
