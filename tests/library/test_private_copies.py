@@ -1,4 +1,4 @@
-"""The user's own copies of sources: how they are kept, named, chosen and read."""
+"""The user's own copies of sources: storing, naming, choosing and reading them."""
 
 import hashlib
 import json
@@ -282,13 +282,13 @@ def test_a_source_is_known_by_any_of_its_names(
 
 
 @pytest.mark.parametrize("ref", ["978-0-306-40615-8", "ISBN 12", "0306406153"])
-def test_a_mistyped_isbn_is_told(ref: str) -> None:
+def test_a_mistyped_isbn_is_an_error(ref: str) -> None:
     with pytest.raises(InputError, match="check digit"):
         private_copies.named(ref)
 
 
 @pytest.mark.parametrize("ref", ["", "The Harbour", "r7", "7", "ftp://a.example/", "10.1/x y z"])
-def test_what_names_no_source(ref: str) -> None:
+def test_invalid_names_of_sources(ref: str) -> None:
     with pytest.raises(InputError, match="names no source"):
         private_copies.named(ref)
 

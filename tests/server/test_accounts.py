@@ -52,7 +52,7 @@ def where(account: Somebody) -> str:
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
-def test_names_that_nobody_could_read_or_type_are_none(site: Site, name: str) -> None:
+def test_invisible_or_ambiguous_names_are_refused(site: Site, name: str) -> None:
     with pytest.raises(ConfigError):
         valid_name(name)
 
@@ -175,7 +175,7 @@ def test_share_links_expire_and_go_with_their_job(database: Database) -> None:
     assert links.job_of(long) is None
 
 
-def test_what_has_not_ended_is_not_shared(site: Site) -> None:
+def test_an_unfinished_job_is_not_shared(site: Site) -> None:
     ada = somebody(site, Role.EDITOR)
     job = site.jobs.submit(ada.account.account_id, "verify", "t", {"example": "article"})
     assert ada.client.post(f"/jobs/{job.job_id}/links", data={"days": "1"}).status_code == 404
@@ -197,7 +197,7 @@ def of_everything(site: Site, who: Somebody) -> tuple[str, Path]:
 
 
 @pytest.mark.parametrize("by", ["themselves", "an admin"])
-def test_who_leaves_leaves_nothing_but_what_others_use(
+def test_deleting_an_account_keeps_only_shared_corpora(
     site: Site, admin: Somebody, by: str
 ) -> None:
     ada, grace = somebody(site, Role.EDITOR, "Ada"), somebody(site, Role.EDITOR, "Grace")

@@ -15,14 +15,14 @@ from pincite.server.site import opened
 from pincite.settings import Settings
 
 
-def test_a_port_that_is_taken_is_said() -> None:
+def test_a_taken_port_is_an_error() -> None:
     with _listening(ServerSettings(port=0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ConfigError, match=str(port)):
             _listening(ServerSettings(port=port))
 
 
-def test_what_everybody_may_do_is_offered_to_this_machine_only() -> None:
+def test_local_mode_listens_on_loopback_only() -> None:
     with pytest.raises(ConfigError):
         ServerSettings(host="0.0.0.0")
     with pytest.raises(ConfigError, match=r"server\.log is 'xml'"):

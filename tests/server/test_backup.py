@@ -98,7 +98,7 @@ def test_with_postgresql_it_holds_the_folder_only(tmp_path: Path, postgres_url: 
         restore(ServerSettings(data=str(tmp_path / "new")), file)
 
 
-def test_nothing_is_replaced_unless_told(settings: ServerSettings, tmp_path: Path) -> None:
+def test_nothing_is_replaced_without_force(settings: ServerSettings, tmp_path: Path) -> None:
     fill(settings)
     file = tmp_path / "copy.pincite"
     backup(settings, file)
@@ -140,7 +140,7 @@ def test_several_may_use_a_folder_but_none_while_it_is_restored(tmp_path: Path) 
             pass
 
 
-def test_a_damaged_copy_is_told_and_changes_nothing(tmp_path: Path) -> None:
+def test_a_damaged_backup_is_refused_and_changes_nothing(tmp_path: Path) -> None:
     settings = ServerSettings(data=str(tmp_path / "data"))
     fill(settings)
     file = tmp_path / "copy.pincite"
@@ -212,7 +212,7 @@ def test_a_corpus_that_is_being_written_is_not_copied_half(tmp_path: Path) -> No
         backup(settings, tmp_path / "copy")
 
 
-def test_what_is_not_well_is_said(settings: ServerSettings) -> None:
+def test_check_reports_faulty_parts(settings: ServerSettings) -> None:
     _, corpus_id = fill(settings)
     assert [part.well for part in examine(settings)] == [True] * 4
     with open_site(settings) as site:

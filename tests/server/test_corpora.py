@@ -1,4 +1,4 @@
-"""Corpora over HTTP: made, filled, read, searched, shared and deleted."""
+"""Corpora over HTTP: create, fill, read, search, share and delete."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""Coming in: passwords, sessions and their cookies, CSRF, keys, and how often one may try."""
+"""Authentication: passwords, sessions and their cookies, CSRF, keys, and rate limits."""
 
 import runpy
 import threading
@@ -141,7 +141,7 @@ def test_sessions_end_when_unused_and_at_last_anyway(
 @pytest.mark.parametrize(
     "change", [{"role": "reader"}, {"disabled": "true"}, {"password": "x" * 12}]
 )
-def test_what_an_admin_changes_ends_all_sessions_of_the_account(
+def test_a_change_by_an_admin_ends_all_sessions_of_the_account(
     site: Site, change: dict[str, str]
 ) -> None:
     admin, ada = somebody(site, Role.ADMIN), somebody(site, Role.EDITOR)
@@ -188,7 +188,7 @@ def test_a_password_is_the_same_on_every_keyboard_and_rehashed_when_care_grows(s
     assert site.people.accounts.get(account.account_id)
 
 
-def test_hashing_costs_what_rfc_9106_asks_for() -> None:
+def test_hashing_has_the_parameters_of_rfc_9106() -> None:
     hasher = runpy.run_path(__file__)["_HASHER"]  # the tests' own is cheaper
     assert (hasher.type.name, hasher.memory_cost, hasher.time_cost) == ("ID", 65536, 3)
     assert hasher.parallelism == 4
@@ -210,7 +210,7 @@ def test_a_cookie_alone_changes_nothing(site: Site) -> None:
     assert accepted.status_code == 202
 
 
-def test_the_token_of_another_session_is_none(site: Site) -> None:
+def test_the_token_of_another_session_is_refused(site: Site) -> None:
     ada, grace = somebody(site, Role.EDITOR), somebody(site, Role.EDITOR, "Grace")
     ada.client.headers["X-CSRF-Token"] = grace.client.headers["X-CSRF-Token"]
     assert ada.client.post("/api/v1/verify", json=EXAMPLE).status_code == 403
@@ -223,7 +223,7 @@ def test_the_token_changes_at_each_login(site: Site) -> None:
     assert ada.client.headers["X-CSRF-Token"] != before
 
 
-def test_who_logs_in_with_a_cookie_that_ended_needs_no_token(site: Site) -> None:
+def test_login_with_an_expired_cookie_needs_no_token(site: Site) -> None:
     ada = somebody(site, Role.EDITOR)
     site.people.sessions.end(ada.client.cookies[COOKIE])
     del ada.client.headers["X-CSRF-Token"]
@@ -261,7 +261,7 @@ def test_a_key_allows_nothing_beyond_its_owners_role(site: Site) -> None:
     assert (reply.status_code, reply.json()["code"]) == (422, "beyond_role")
 
 
-def test_a_key_loses_what_its_owner_loses(site: Site) -> None:
+def test_a_key_loses_the_permissions_that_its_owner_loses(site: Site) -> None:
     ada = somebody(site, Role.EDITOR)
     script = program(site, ada.account, [Permission.RUN, Permission.READ])
     assert script.post("/api/v1/verify", json=EXAMPLE).status_code == 202
@@ -345,7 +345,7 @@ def test_many_guesses_at_once_are_no_more_than_one_after_the_other(make_site: Ma
     assert sorted(codes) == [401] * 3 + [429] * 5
 
 
-def test_requests_are_limited_by_address_also_of_nobody(make_site: MakeSite) -> None:
+def test_anonymous_requests_are_limited_by_address(make_site: MakeSite) -> None:
     site = make_site(**SERVER, requests_a_minute=3, proxies=("testclient", "10.0.0.1"))
     client = browser(site)
 

@@ -1,4 +1,4 @@
-"""The queue: who gets which job, what becomes of abandoned ones, on both databases."""
+"""The queue: the order of jobs, leases and limits, on both databases."""
 
 import threading
 from collections.abc import Callable
@@ -71,7 +71,7 @@ def test_a_text_that_was_sent_is_kept_apart(store: JobStore) -> None:
     assert store.full_request(job) == {"title": "x", "text": "a long one\ud800"}
 
 
-def test_only_who_holds_a_job_may_tell_and_end_it(store: JobStore) -> None:
+def test_only_the_worker_that_holds_a_job_changes_it(store: JobStore) -> None:
     job_id = submit(store)
     store.take("w")
     store.add_events(job_id, "another", [("judged", {})])

@@ -1,4 +1,4 @@
-"""kill -9, SIGTERM and long pauses, at any moment: what was accepted ends, and nothing is lost."""
+"""kill -9, SIGTERM and long pauses at any moment: accepted jobs end, and nothing is lost."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Corpora that whoever runs the server keeps elsewhere: in folders, or with another engine."""
+"""Linked corpora, in folders or in another engine."""
 
 import contextlib
 import json
@@ -128,7 +128,7 @@ def test_a_folder_is_read_searched_and_asked(client: TestClient, site: Site, kep
     assert (job["status"], answer["searched"]["found"]) == ("done", [URL])
 
 
-def test_a_folder_that_is_gone_is_told_without_its_place(
+def test_a_missing_folder_is_reported_without_its_path(
     client: TestClient, site: Site, tmp_path: Path
 ) -> None:
     (entry,) = link(site.corpora, LOCAL, [f"Bridges={tmp_path / 'gone'}"])
@@ -231,7 +231,7 @@ def test_a_wrong_setting_is_named(client: TestClient, site: Site, given: list[st
     assert "secret" not in str(raised.value)
 
 
-def test_a_server_takes_up_the_setting_and_says_what_is_not_there(
+def test_serve_links_the_corpora_and_reports_missing_ones(
     tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PINCITE_SERVER_CORPORA", f"Bridges={kept}, {tmp_path / 'gone'}")

@@ -1,4 +1,4 @@
-"""What every request passes first: names, origins, and how far a reply may travel."""
+"""Checks of Host and Origin, security headers, and rate limits."""
 
 from collections.abc import Callable
 
@@ -35,7 +35,7 @@ def test_other_names_are_not(site: Site, host: str) -> None:
     assert (reply.status_code, reply.json()["code"]) == (421, "unknown_host")
 
 
-def test_two_names_are_none(site: Site) -> None:
+def test_two_host_headers_are_refused(site: Site) -> None:
     headers = [("Host", "127.0.0.1"), ("Host", "evil.example")]
     assert client_of(site).get("/healthz", headers=headers).status_code == 421
 
@@ -71,7 +71,7 @@ def test_only_our_own_pages_and_programs_start_jobs(
     assert bool(site.jobs.listed(None, 9)) is allowed
 
 
-def test_two_origins_are_none(site: Site) -> None:
+def test_two_origin_headers_are_refused(site: Site) -> None:
     headers = [*BROWSER.items(), ("Origin", LOCAL), ("Origin", "http://evil.example")]
     reply = client_of(site).post("/api/v1/verify", json={"example": "article"}, headers=headers)
     assert reply.status_code == 403
@@ -88,7 +88,7 @@ def test_where_cookies_need_https_pages_do_too(
     assert ("secure_cookies" in reply.json()["detail"]) == (origin == "http")
 
 
-def test_people_may_follow_links_to_us_but_nobody_embeds_us(site: Site) -> None:
+def test_other_sites_may_link_to_pages_but_not_embed_them(site: Site) -> None:
     client = client_of(site)
     followed = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
     document = followed | {"Sec-Fetch-Dest": "document"}

@@ -1,4 +1,4 @@
-"""Logging in by way of a provider: the whole dance, against one that is strict, on loopback."""
+"""Login through a provider, against a strict one on loopback."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -54,7 +54,7 @@ def back(client: TestClient, url: str) -> int:
     return client.get(url, headers=WAY_BACK).status_code
 
 
-def test_somebody_new_gets_an_account_where_the_provider_may_send_them(
+def test_a_new_user_gets_an_account_if_the_provider_has_a_role(
     make: Callable[..., Site], provider: Provider
 ) -> None:
     site = make("editor")
@@ -73,7 +73,7 @@ def test_somebody_new_gets_an_account_where_the_provider_may_send_them(
     assert agents == {oauth.AGENT}
 
 
-def test_nobody_new_comes_in_without_the_setting(
+def test_without_a_role_a_new_user_gets_no_account(
     make: Callable[..., Site], provider: Provider
 ) -> None:
     site = make()
@@ -83,7 +83,7 @@ def test_nobody_new_comes_in_without_the_setting(
     assert site.people.accounts.listed(10) == []
 
 
-def test_the_same_name_does_not_open_somebodys_account(
+def test_an_equal_name_does_not_open_an_account(
     make: Callable[..., Site], provider: Provider
 ) -> None:
     site = make("reader")
@@ -110,9 +110,7 @@ def test_names_of_the_provider_that_will_not_do_become_others(
     assert 1 <= len(called) <= 60
 
 
-def test_an_account_is_linked_by_whoever_is_logged_in_with_it(
-    make: Callable[..., Site], provider: Provider
-) -> None:
+def test_a_logged_in_user_links_a_login(make: Callable[..., Site], provider: Provider) -> None:
     site = make()
     ada = somebody(site, Role.EDITOR)
     url = away(ada.client, "?link=true&next=/account")
@@ -169,9 +167,7 @@ def test_other_sites_cannot_send_a_browser_away(make: Callable[..., Site]) -> No
     assert (reply.status_code, reply.json()["code"]) == (403, "foreign_origin")
 
 
-def test_who_does_not_allow_it_is_not_logged_in(
-    make: Callable[..., Site], provider: Provider
-) -> None:
+def test_a_refused_authorization_is_no_login(make: Callable[..., Site], provider: Provider) -> None:
     client = browser(make("reader"))
     [state] = parse_qs(urlsplit(away(client)).query)["state"]
     assert back(client, f"{HERE}/callback?error=access_denied&state={state}") == 403
@@ -181,7 +177,7 @@ def test_who_does_not_allow_it_is_not_logged_in(
 @pytest.mark.parametrize(
     "broken", ["<html>", "[]", "{}", '{"access_token": 5}', '{"error": "server_error"}', "null"]
 )
-def test_a_provider_that_answers_nonsense_lets_nobody_in(
+def test_an_invalid_reply_of_the_provider_is_no_login(
     make: Callable[..., Site], provider: Provider, broken: str
 ) -> None:
     client = browser(make("reader"))
@@ -194,7 +190,7 @@ def test_a_provider_that_answers_nonsense_lets_nobody_in(
     "profile",
     [{}, {"sub": ""}, {"sub": None}, {"sub": True}, {"sub": ["x"]}, {"sub": "x" * 201}, []],
 )
-def test_a_profile_that_tells_nobody_apart_lets_nobody_in(
+def test_a_profile_without_an_id_is_no_login(
     make: Callable[..., Site], provider: Provider, profile: object
 ) -> None:
     client = browser(make("reader"))
@@ -202,7 +198,7 @@ def test_a_profile_that_tells_nobody_apart_lets_nobody_in(
     assert back(client, provider.allow(away(client))) == 403
 
 
-def test_who_is_blocked_at_the_wiki_or_disabled_here_stays_out(
+def test_blocked_or_disabled_users_cannot_log_in(
     make: Callable[..., Site], provider: Provider
 ) -> None:
     site = make("reader")
@@ -225,7 +221,7 @@ def test_a_wrong_client_secret_is_the_servers_fault_and_no_login(
 
 
 @pytest.mark.parametrize("then", ["//evil.example", "https://evil.example", "/\\evil.example"])
-def test_nobody_is_sent_to_another_site_at_last(
+def test_a_login_never_redirects_to_another_site(
     make: Callable[..., Site], provider: Provider, then: str
 ) -> None:
     client = browser(make("reader"))

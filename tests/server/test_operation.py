@@ -1,4 +1,4 @@
-"""Numbers and log lines for whoever runs the server: what they count, and what is not in them."""
+"""Log lines and readiness, and what they must not contain."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""A plugin adds pages, files, translations, permissions and tables; without it nothing is there."""
+"""A plugin adds pages, files, translations, permissions and tables."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -91,7 +91,7 @@ def test_without_the_plugin_nothing_is_there(make_site: Callable[..., Site]) -> 
         assert "paints" not in sa.inspect(connection).get_table_names()
 
 
-def test_who_has_the_permission(plugin: Plugin, make_site: Callable[..., Site]) -> None:
+def test_roles_with_the_permission(plugin: Plugin, make_site: Callable[..., Site]) -> None:
     site = make_site(**SERVER)
     app = create_app(site)
     for role in Role:

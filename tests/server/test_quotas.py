@@ -1,4 +1,4 @@
-"""What one account may take of a server, and what a disk that is nearly full refuses."""
+"""Quotas of accounts, and a disk that is nearly full."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -65,7 +65,7 @@ def test_one_account_cannot_fill_the_queue(
     assert verify(other).status_code == 202
 
 
-def test_who_is_alone_has_the_whole_queue(make_site: Callable[..., Site]) -> None:
+def test_local_mode_has_no_limit_per_account(make_site: Callable[..., Site]) -> None:
     with client_of(make_site(queue_each=1)) as client:
         assert [verify(client).status_code for _ in range(3)] == [202] * 3
 

@@ -1,4 +1,4 @@
-"""Files that strangers send: none leads out of the folder, and nothing unpacks without bounds."""
+"""Untrusted uploads: no file escapes the folder, and zip files are unpacked under limits."""
 
 import io
 import stat
@@ -98,9 +98,7 @@ def test_links_locks_and_zips_in_zips_are_named(tmp_path: Path) -> None:
     ]
 
 
-def test_what_packs_too_well_is_not_unpacked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_zip_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "SMALL", 1_000)
     bomb = zipped(("bomb.html", b"\0" * 3_000_000), ("fine.html", b"fine"))
     found, unused = laid(tmp_path, ("bomb.zip", bomb))
@@ -130,7 +128,7 @@ def test_files_have_a_limit_and_names_count_once(
     ]
 
 
-def test_a_long_list_of_files_is_refused_before_it_is_read(
+def test_a_zip_with_too_many_entries_is_refused_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packed = zipped(*((f"{n}.html", b"x") for n in range(50)))

@@ -1,4 +1,4 @@
-"""A file that names no address becomes the copy of the citation that it fits, and of no other."""
+"""Uploaded files are matched with citations."""
 
 import json
 from pathlib import Path
@@ -82,7 +82,9 @@ def test_a_file_is_found_under_its_citations_address(
         ("photo.jpg", "\x00\x01", Why.UNREADABLE),
     ],
 )
-def test_what_fits_no_citation_is_said(tmp_path: Path, name: str, text: str, why: Why) -> None:
+def test_a_file_that_matches_no_citation_is_reported(
+    tmp_path: Path, name: str, text: str, why: Why
+) -> None:
     put(tmp_path, name, text)
     outcome = sent(tmp_path)
     assert [(each.file, each.why) for each in outcome.unused] == [(name, why)]
@@ -90,7 +92,7 @@ def test_what_fits_no_citation_is_said(tmp_path: Path, name: str, text: str, why
     assert len(open_sources(tmp_path)) == 0
 
 
-def test_what_fits_two_sources_fits_none(tmp_path: Path) -> None:
+def test_a_file_that_matches_two_sources_is_unused(tmp_path: Path) -> None:
     text = "{{cite web |url=https://%s.example/annual-review.pdf |title=The annual review here}}"
     refs = "".join(f"It is {word}.<ref>{text % word}</ref>\n" for word in ("old", "new"))
     put(tmp_path, "annual-review.txt")

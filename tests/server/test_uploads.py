@@ -1,4 +1,4 @@
-"""Files on their way into a corpus: hostile names, limits, crashes, and two writers."""
+"""Uploads for a corpus: hostile names, limits, crashes, and two writers."""
 
 import io
 import json
@@ -82,7 +82,7 @@ def test_a_name_is_a_text_and_never_a_path(
     assert not any(name in shown for name in stored)
 
 
-def test_a_file_sent_again_replaces_what_was_there(
+def test_a_file_uploaded_again_replaces_the_first(
     client: TestClient, site: Site, corpus_id: str
 ) -> None:
     here = f"{C}/{corpus_id}"
@@ -105,7 +105,7 @@ def test_of_two_files_of_one_name_the_first_is_read(
     assert "same name" in result["problems"][0]["detail"]
 
 
-def test_what_is_no_upload_leaves_nothing(client: TestClient, site: Site, corpus_id: str) -> None:
+def test_an_invalid_upload_leaves_nothing(client: TestClient, site: Site, corpus_id: str) -> None:
     url = f"{C}/{corpus_id}/documents"
     kind = {"content-type": "multipart/form-data; boundary=x"}
     part = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'
@@ -160,7 +160,7 @@ def test_too_many_files_and_fields(tmp_path: Path) -> None:
             read(head, n)
 
 
-def test_a_full_disk_is_said_and_nothing_is_kept(
+def test_a_full_disk_is_an_error_and_nothing_is_stored(
     client: TestClient, site: Site, corpus_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(self: Path, *args: object, **more: object) -> io.BytesIO:
@@ -242,7 +242,7 @@ def test_a_corpus_deleted_under_a_running_job_does_not_come_back(
     assert uploads(site) == []
 
 
-def test_a_start_finishes_what_a_kill_left(
+def test_a_start_finishes_interrupted_deletions(
     site: Site, client: TestClient, corpus_id: str, tiny_encoder: Path
 ) -> None:
     """Killed after the entry was marked, and while files came in; strangers' folders stay."""

@@ -1,4 +1,4 @@
-"""What a job stores with a report: the article with its claims; verdicts at another threshold."""
+"""The view stored with a report, and labels at another threshold."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Jobs that really run, in processes of their own, and what ends them early."""
+"""Jobs in their own processes, and early ends."""
 
 import json
 import os
@@ -86,7 +86,7 @@ def the_runner() -> int:
     return found[0]
 
 
-def test_jobs_run_one_after_the_other_and_leave_what_their_pages_show(site: Site) -> None:
+def test_jobs_run_in_turn_and_store_their_results(site: Site) -> None:
     first, second = submit(site, SHORT), submit(site, SHORT)
     broken = submit(site, {"article": "https://en.wikipedia.org/wiki/X"})  # and nothing is online
     with working(site):
@@ -131,7 +131,7 @@ def test_a_cancelled_job_keeps_what_it_found_and_a_killed_one_runs_again(
     assert job.attempts in (1, 2)
 
 
-def test_a_job_may_not_take_longer_or_more_memory_than_it_may(
+def test_a_job_that_exceeds_a_limit_fails(
     make_site: Callable[..., Site],
 ) -> None:
     for given, code in (({"job_seconds": 1}, "job_too_long"), ({}, "job_too_large")):
@@ -213,7 +213,7 @@ def test_a_job_whose_end_cannot_be_written_is_given_up_at_last(
     submit(site, SHORT)
 
 
-def test_of_progress_that_nobody_has_read_only_the_newest_is_kept(store: JobStore) -> None:
+def test_of_unwritten_progress_only_the_newest_is_written(store: JobStore) -> None:
     job = store.submit("local", "verify", "t", SHORT)
     store.take("w")
     tell = Progress(store, job, "w")
