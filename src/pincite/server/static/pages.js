@@ -1,32 +1,32 @@
-// What the pages can do more where scripts run. Everything here has a way without them.
+// Enhancements of the pages. Everything here also works without scripts.
 "use strict";
 
-const said = (text) => { document.getElementById("said").textContent = text; };
+const announce = (text) => { document.getElementById("said").textContent = text; };
 
-// A job's page fetches its progress again after each event; if the connection breaks, the browser
-// comes back by itself with the last event's id. Where there are no events, it asks every 3 seconds.
+// Fetch a job's progress again after each event, and every 3 seconds in case events do not arrive.
+// If the connection breaks, the browser reconnects and resumes after the last event.
 function follow(job) {
-  const moved = () => {
+  const refresh = () => {
     const progress = document.getElementById("progress");
-    if (progress) htmx.trigger(progress, "job-moved");
+    if (progress) htmx.trigger(progress, "job-refresh");
   };
-  let last = 0, late;
-  const soon = () => {  // at most three times a second, and always for the last one
-    clearTimeout(late);
+  let last = 0, timer;
+  const schedule = () => {  // at most three times a second, and always after the last event
+    clearTimeout(timer);
     const wait = Math.max(0, 350 - (Date.now() - last));
-    late = setTimeout(() => { last = Date.now(); moved(); }, wait);
+    timer = setTimeout(() => { last = Date.now(); refresh(); }, wait);
   };
   const events = new EventSource(job.dataset.events);
   for (const kind of ["queued", "started", "article", "fetching", "judged", "asking", "readings", "sentence", "draft", "reading", "unread", "waiting", "note", "message"])
-    events.addEventListener(kind, soon);
+    events.addEventListener(kind, schedule);
   events.addEventListener("ended", () => { events.close(); location.reload(); });
-  setInterval(moved, 3000);
+  setInterval(refresh, 3000);
 }
 
 async function copy(button) {
   try {
     await navigator.clipboard.writeText(button.dataset.copy);
-    said(button.dataset.copied || "✓");
+    announce(button.dataset.copied || "✓");
     const before = button.textContent;
     button.textContent = "✓ " + before;
     setTimeout(() => { button.textContent = before; }, 1500);
@@ -36,10 +36,10 @@ async function copy(button) {
   }
 }
 
-// On narrow screens the findings come first: the boxes about all of them are folded.
+// On narrow screens, fold the boxes above the findings.
 const narrow = matchMedia("(max-width: 40rem)");
 
-function enliven(root) {
+function enhance(root) {
   if (narrow.matches) for (const box of root.querySelectorAll(".above > details")) box.open = false;
   for (const button of root.querySelectorAll("button.copy[hidden]")) button.hidden = false;
   for (const each of root.querySelectorAll("[data-script=only]")) each.hidden = false;
@@ -50,15 +50,15 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest("button.copy");
   if (button) copy(button);
 });
-// The source beside a finding opens at the marked quote; the page itself does not move.
-function atTheQuote(root) {
+// Scroll the text of a source to the marked quote, but not the page.
+function scrollToQuote(root) {
   for (const box of root.querySelectorAll(".text[tabindex]")) {
     const mark = box.querySelector("mark, .near");
     if (mark) box.scrollTop = mark.offsetTop - box.clientHeight / 3;
   }
 }
 
-// List and article show which finding is open; the list scrolls to it.
+// Mark the open finding in the list and in the article, and scroll the list to it.
 function mark(claim) {
   for (const link of document.querySelectorAll("a[data-claim]"))
     if (link.dataset.claim === claim) link.setAttribute("aria-current", "true");
@@ -77,17 +77,17 @@ function opened(finding) {
   const claim = finding.dataset.claim, field = openClaim();
   mark(claim);
   if (field) field.value = claim;
-  atTheQuote(finding);
+  scrollToQuote(finding);
 }
 
-// Who opens a finding while the board is on its way at another threshold gets that finding all the
-// same: the board that comes shows the one that was open when it was asked for.
+// A board that was requested at another threshold may arrive after another finding was opened: then
+// open that finding again.
 document.addEventListener("click", (event) => {
   const link = event.target.closest("#board a[data-claim]"), field = openClaim();
   if (link && field) field.value = link.dataset.claim;
 });
 
-function overtaken(board) {
+function reopen(board) {
   const wanted = openClaim()?.value, shown = board.querySelector("#finding")?.dataset.claim;
   if (!wanted || wanted === shown) return false;
   const link = board.querySelector(`.worst a[data-claim="${CSS.escape(wanted)}"]`);
@@ -95,11 +95,11 @@ function overtaken(board) {
   return link !== null;
 }
 
-// Who goes on before a finding has settled has marked the next one already.
-function outrun(finding) {
+// If the reader has moved on before a finding arrived, the next one is already marked.
+function isOutdated(finding) {
   const wanted = openClaim()?.value;
   if (!wanted || wanted === finding.dataset.claim) return false;
-  atTheQuote(finding);
+  scrollToQuote(finding);
   return true;
 }
 
@@ -110,7 +110,7 @@ function step(by) {
   if (!next || next === links[at]) return;
   mark(next.dataset.claim);  // at once: the next key may come before the server's answer
   next.click();
-  said(next.textContent.replace(/\s+/g, " ").trim());
+  announce(next.textContent.replace(/\s+/g, " ").trim());
   const claim = document.querySelector(`.article a[data-claim="${CSS.escape(next.dataset.claim)}"]`);
   if (claim) claim.scrollIntoView({ block: "center" });
 }
@@ -139,20 +139,20 @@ document.addEventListener("change", (event) => {
 document.addEventListener("input", (event) => {
   if (event.target.id === "threshold") event.target.nextElementSibling.value = `${Math.round(100 * event.target.value)} %`;
 });
-// A reference's text opens while one points at it; Escape closes it until one points elsewhere.
+// A reference's text is shown on hover or focus; Escape hides it until the next one.
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") document.body.classList.add("hush");
 });
 for (const kind of ["focusin", "pointerover"]) document.addEventListener(kind, (event) => {
   if (!event.target.closest(".cited")) document.body.classList.remove("hush");
 });
-document.addEventListener("htmx:load", (event) => enliven(event.detail.elt.parentElement || event.detail.elt));
+document.addEventListener("htmx:load", (event) => enhance(event.detail.elt.parentElement || event.detail.elt));
 document.addEventListener("htmx:afterSettle", (event) => {
   const finding = document.getElementById("finding"), swapped = event.detail.elt;
   if (!finding || !swapped.matches("#finding, #board")) return;
-  if (swapped.id === "board" ? !overtaken(swapped) : !outrun(finding)) opened(finding);
+  if (swapped.id === "board" ? !reopen(swapped) : !isOutdated(finding)) opened(finding);
 });
-enliven(document);
+enhance(document);
 const shown = document.getElementById("finding");
 if (shown) opened(shown);
 const on = document.getElementById("keys-on");
@@ -162,9 +162,9 @@ if (job && !job.dataset.ended) follow(job);
 
 // Sources can be dropped on their box: files, zip files and whole folders. A browser gives a form no
 // folders, so what was dropped is kept here with its paths, and sent along with the form.
-function takesDrops(form) {
-  const box = form.querySelector(".drop"), told = box.querySelector("[data-dropped]");
-  const count = told.querySelector("[data-count]"), list = told.querySelector("ul");
+function acceptDrops(form) {
+  const box = form.querySelector(".drop"), summary = box.querySelector("[data-dropped]");
+  const count = summary.querySelector("[data-count]"), list = summary.querySelector("ul");
   const SHOWN = 8, MOST = 1000;  // names in the list; files that the server takes at once
   let dropped = [];
 
@@ -175,15 +175,15 @@ function takesDrops(form) {
     return bytes / 1e6;
   };
   const show = () => {
-    told.hidden = !dropped.length;
+    summary.hidden = !dropped.length;
     count.textContent = dropped.length === 1 ? count.dataset.one : count.dataset.many.replace("{n}", dropped.length);
     const names = dropped.slice(0, SHOWN).map((each) => each.path);
     if (dropped.length > SHOWN) names.push("…");
     list.replaceChildren(...names.map((name) => Object.assign(document.createElement("li"), { textContent: name })));
     box.querySelector("[data-too-large]").hidden = megabytes() <= Number(form.dataset.most);
-    if (dropped.length) said(count.textContent);
+    if (dropped.length) announce(count.textContent);
   };
-  const walked = async (entry) => {
+  const readEntry = async (entry) => {
     if (entry.isFile) {
       const file = await new Promise((found, failed) => entry.file(found, failed));
       return [{ file, path: entry.fullPath.replace(/^\//, "") }];
@@ -192,7 +192,7 @@ function takesDrops(form) {
     for (;;) {  // a reader gives a folder's entries in batches
       const batch = await new Promise((read, failed) => reader.readEntries(read, failed));
       if (!batch.length || found.length > MOST) return found;
-      for (const each of batch) found.push(...await walked(each));
+      for (const each of batch) found.push(...await readEntry(each));
     }
   };
   for (const kind of ["dragenter", "dragover"]) box.addEventListener(kind, (event) => {
@@ -208,14 +208,14 @@ function takesDrops(form) {
     // Entries must be asked for before anything is waited for: then the items are gone.
     const found = items.map((item) => item.webkitGetAsEntry?.() || item.getAsFile());
     for (const each of found.filter(Boolean))
-      dropped.push(...(each instanceof File ? [{ file: each, path: each.name }] : await walked(each)));
+      dropped.push(...(each instanceof File ? [{ file: each, path: each.name }] : await readEntry(each)));
     show();
   });
   form.addEventListener("change", show);
-  told.querySelector("[data-forget]").addEventListener("click", () => { dropped = []; show(); });
+  summary.querySelector("[data-forget]").addEventListener("click", () => { dropped = []; show(); });
   form.addEventListener("formdata", (event) => {
     for (const { file, path } of dropped) event.formData.append(form.dataset.drop, file, path);
   });
 }
 const drop = document.querySelector("form[data-drop]");
-if (drop) takesDrops(drop);
+if (drop) acceptDrops(drop);
