@@ -57,10 +57,7 @@ def to_json(value: object, indent: int | None = 1) -> str:
 
 
 def values_of(value: Any, digits: int | None = None) -> Any:
-    """Convert a dataclass to the dictionaries, lists and scalars of its JSON.
-
-    `digits`: decimals of its numbers; those in mappings, such as settings, are not rounded.
-    """
+    """Convert a dataclass to its JSON values; `digits`: decimals, except in mappings."""
     if isinstance(value, float):
         if not math.isfinite(value):
             return None
@@ -150,11 +147,7 @@ def content_of(path: Path, most: int = MAX_BYTES) -> bytes:
 
 
 def from_json(kind: type[T], data: bytes | str, name: str = "the report") -> T:
-    """Read a record from JSON, which messages call `name`.
-
-    Raises:
-        InputError: not JSON, or not such a record; the message names the first invalid place.
-    """
+    """Read a record from JSON; raises InputError, which names the first invalid place."""
     try:
         values = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -261,11 +254,7 @@ class JsonReport:
 
     @classmethod
     def from_json(cls, data: bytes | str) -> Self:
-        """Read what `to_json` wrote; numbers are rounded.
-
-        Raises:
-            InputError: not such a report; the message names the first invalid place.
-        """
+        """Read a record from JSON; raises InputError, which names the first invalid place."""
         return from_json(cls, data).as_read()
 
     @classmethod

@@ -96,10 +96,7 @@ class Document:
 
 
 def about(title: str, published: str | None, meta: Mapping[str, str]) -> str:
-    """Return title, author, site and year of a page: "Bridge opens · I. Holm · 1911".
-
-    Month and day would be figures that the text does not state.
-    """
+    """Return title, author, site and year of a page: "Bridge opens · I. Holm · 1911"."""
     known = (title, meta.get("author"), meta.get("site"), (published or "")[:4])
     return " · ".join(part for part in known if part)
 

@@ -184,12 +184,6 @@ def missing(label: Label, clauses: Sequence[Part], atoms: Sequence[Part]) -> tup
 
     Partly supported: contradicted words, unsupported clauses, and missing atoms of the other
     clauses. Supported: missing atoms. Otherwise nothing is named.
-
-    Args:
-        label: the verdict.
-        clauses: all clauses of the claim, judged.
-        atoms: figures, names and quotations that no passage of the source states, and the words
-            that it contradicts.
     """
     if label not in (Label.SUPPORTED, Label.PARTLY_SUPPORTED):
         return ()

@@ -201,14 +201,10 @@ def standing(supports: Iterable[Support]) -> Standing:
         return Standing.UNCITED
     if found == {Support.NO_SUCH_REFERENCE}:
         return Standing.FABRICATED
-    if {Support.SUPPORTS, Support.CONTRADICTS} <= found and Support.VERBATIM not in found:
-        return Standing.MIXED
-    for support, result in (
-        (Support.VERBATIM, Standing.VERBATIM),
-        (Support.SUPPORTS, Standing.SUPPORTED),
-        (Support.CONTRADICTS, Standing.CONTRADICTED),
-        (Support.NO_EVIDENCE, Standing.NO_EVIDENCE),
-    ):
-        if support in found:
-            return result
-    return Standing.NOT_CHECKED
+    if Support.VERBATIM in found:
+        return Standing.VERBATIM
+    if Support.SUPPORTS in found:
+        return Standing.MIXED if Support.CONTRADICTS in found else Standing.SUPPORTED
+    if Support.CONTRADICTS in found:
+        return Standing.CONTRADICTED
+    return Standing.NO_EVIDENCE if Support.NO_EVIDENCE in found else Standing.NOT_CHECKED

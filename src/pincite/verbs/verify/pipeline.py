@@ -118,7 +118,6 @@ class VerifyPipeline:
     languages: frozenset[str] = frozenset({"en"})  # that the verifier reads
     depth: int = 100  # hits per retriever
     judged: int = JUDGED
-
     read: int = cascade.READ
     k: int = 3
     threshold: float = aggregation.THRESHOLD
