@@ -12,7 +12,6 @@ from pincite import settings
 from pincite.cli import cli
 from pincite.errors import ConfigError
 from pincite.llm.templates import Templates
-from pincite.settings import evidenceseeker
 from pincite.settings.evidenceseeker import imported
 
 PLANTED = "sk-planted-1234567890abcdef"
@@ -262,15 +261,6 @@ def test_other_files_are_refused_without_quoting_a_key(
     with pytest.raises(ConfigError, match=said) as caught:
         imported([tmp_path / "x.yaml"])
     assert PLANTED not in str(caught.value)
-
-
-def test_every_option_has_one_place() -> None:
-    """Of those that a user of EvidenceSeeker can set, none is forgotten and none stands twice."""
-    tables = evidenceseeker.TABLES
-    assert not tables["values"].keys() & tables["notes"].keys()
-    known = set(settings.SHORT.values())
-    for table in ("values", "model", "steps"):
-        assert set(tables[table].values()) <= known
 
 
 def test_options_of_the_demo_application_are_named_or_imported(tmp_path: Path) -> None:

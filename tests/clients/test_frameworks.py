@@ -1,6 +1,5 @@
 """Data frames of reports, and Pincite's parts in the shapes of other libraries."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -71,8 +70,3 @@ def test_a_corpus_is_a_retriever_of_langchain(corpus: Corpus) -> None:
     start, end = found.metadata["span"]
     assert end - start == len(found.page_content)
     assert [len(each) for each in retriever.batch(["bridge", "market"])] == [1, 1]
-
-
-def test_a_retriever_is_a_step_of_a_chain(corpus: Corpus) -> None:
-    chain = CorpusRetriever(corpus=corpus) | (lambda found: json.dumps([d.id for d in found]))
-    assert len(json.loads(chain.invoke("bridge"))) == 2
