@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pincite import containment
 from pincite.errors import InputError
-from pincite.types import Citation, Claim, Evidence, Failed, Label, Passage, Reason, Span, Unchecked
+from pincite.types import Claim, Evidence, Failed, Passage, Span
 
 
 def doubled(numbers: Sequence[int]) -> list[int]:
@@ -53,10 +53,3 @@ def test_a_pair_that_cannot_be_judged_is_told_apart_from_a_neutral_one() -> None
     found = containment.verified(verify, [(claim, good), (claim, bad), (claim, good)])
     assert [e.passage for e in found] == [good, bad, good]
     assert [containment.failure(e) for e in found] == [None, Failed("internal", "KeyError"), None]
-
-
-def test_a_bare_finding_accuses_nothing() -> None:
-    claim = Claim("c", "x", citations=(Citation("r1", Span(0, 1), Span(0, 1), url="u"),))
-    found = containment.bare(claim, Failed("internal", "KeyError"))
-    assert (found.label, found.score) == (Label.UNCHECKED, None)
-    assert found.citations[0].outcome == Unchecked("u", Reason.INTERNAL_ERROR, "KeyError")

@@ -119,15 +119,6 @@ def test_the_worst_come_first_after_disputed_ones() -> None:
     assert [f.score for f in aggregation.ranked(findings)] == [3.0, -2.0, -1.0, -4.0, None, 0.5]
 
 
-@given(st.lists(st.sampled_from([-1.0, 0.0]), max_size=8))
-def test_ties_keep_the_order_of_the_article(scores: list[float]) -> None:
-    findings = [finding(Label.NOT_SUPPORTED, s, f"{n}") for n, s in enumerate(scores)]
-    ranked = aggregation.ranked(findings)
-    assert [f.claim.text for f in ranked] == [
-        f.claim.text for s in (-1.0, 0.0) for f in findings if f.score == s
-    ]
-
-
 def test_suggestions_outrank_support_and_come_from_different_pages() -> None:
     candidates = [
         evidence(2.0, url="https://x.example/1"),

@@ -231,13 +231,6 @@ def test_a_reason_is_left_out_that_names_what_is_named_as_missing() -> None:
         assert str(told[1]) in written
 
 
-def test_flagged_means_the_same_in_every_format() -> None:
-    found = of([labelled(Label.NOT_SUPPORTED), labelled(Label.PARTLY_SUPPORTED)])
-    assert [",flagged," in line for line in render.to_csv(found).splitlines()[1:]] == [True, False]
-    advised = [wording.READ_FIRST in line for line in render.to_csv(found).splitlines()[1:]]
-    assert advised == [True, False]
-
-
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_wikitext_holds_exactly_the_templates_that_were_meant(text: str, url: str) -> None:
     written = render.to_wikitext(report(text, url), TODAY)

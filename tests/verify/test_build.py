@@ -12,8 +12,3 @@ def test_precision_of_flags_by_base_rate() -> None:
     found = build.flag_precision(MEASURED, 0.55)
     assert [base_rate for base_rate, _ in found] == [0.02, 0.05, 0.20]
     assert [value for _, value in found] == pytest.approx([0.1404, 0.2963, 0.6667], abs=1e-4)
-
-
-def test_no_rates_no_precision() -> None:
-    assert build.flag_precision(MEASURED, 0.2) == ()
-    assert build.flag_precision(Calibration(support=(), refute=()), 0.55) == ()
