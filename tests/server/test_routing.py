@@ -165,12 +165,17 @@ def test_body_that_ends_too_early_is_a_problem(site: Site, key: tuple[bytes, byt
     assert (status, problem["code"]) == (400, "incomplete")
 
 
-def test_permission_is_asked_for_once_a_request(site: Site, key: tuple[bytes, bytes]) -> None:
+def test_sender_is_identified_once(site: Site, key: tuple[bytes, bytes]) -> None:
     app = app_of(site)
-    seen = []
-    app.state.spend = lambda _request, who: seen.append(who.account_id)
+    identify, requests = app.state.identify, []
+
+    def counted(request: Any) -> Any:
+        requests.append(request)
+        return identify(request)
+
+    app.state.identify = counted
     status, _, _ = answered(app, "/api/v1/verify", [key, JSON], [b'{"example": "article"}'])
-    assert (status, len(seen)) == (202, 1)
+    assert (status, len(requests)) == (202, 1)
 
 
 @pytest.fixture
