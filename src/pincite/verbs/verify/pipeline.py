@@ -298,14 +298,14 @@ class VerifyPipeline:
         if read.unjudged and label not in (Label.SUPPORTED, Label.PARTLY_SUPPORTED):
             # The passages that could not be judged may be the ones that support the claim.
             return self._check(claim, read.as_failed(read.unjudged))
-        if label is Label.NOT_SUPPORTED and isinstance(outcome, Evidence):
-            unrelated = shared(claim.text, outcome.quoted) < LEAST_SHARED
-            if unrelated and not aggregation.is_near(outcome, self.threshold):
-                outcome = replace(outcome, quote=None)
-        source, citation = read.source, read.citation
-        place = None
+        source, citation, place = read.source, read.citation, None
         if isinstance(outcome, Evidence) and isinstance(source, Document):
-            place = pinpoint.place_of(outcome, source, read.aim)
+            unrelated = shared(claim.text, outcome.quoted) < LEAST_SHARED
+            far = label is Label.NOT_SUPPORTED and not aggregation.is_near(outcome, self.threshold)
+            if outcome.quote and unrelated and far:
+                outcome = replace(outcome, quote=None)
+            else:
+                place = pinpoint.place_of(outcome, source, read.aim)
         result = CitationResult(
             citation=citation,
             outcome=references.with_retraction(outcome, source),
