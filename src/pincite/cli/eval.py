@@ -156,7 +156,10 @@ def beir(
     for one in intake.unread:
         options.say(f"not indexed: {one.url}: {one.reason} {one.detail}", quiet)
     if run_out:
-        _write_runs(run_out, split, runs, collection.qrels)
+        run_out.mkdir(parents=True, exist_ok=True)
+        beir_.write_qrels(run_out / f"{split}.qrels", collection.qrels)
+        for name, run in runs.items():
+            beir_.write_run(run_out / f"{name}.run", run, f"pincite-{name}")
     result |= {
         "collection": folder.resolve().name,
         "split": split,
@@ -437,12 +440,3 @@ def _index(
     with engines.open_or_create(where, encoder) as corpus:
         intake = ingest(corpus, [corpus_file], lambda i: tell("indexing", i.n_found, None), **how)
     return round(time.perf_counter() - started, 1), intake
-
-
-def _write_runs(folder: Path, split: str, runs: Any, qrels: Any) -> None:
-    from pincite.evaluation import beir as beir_
-
-    folder.mkdir(parents=True, exist_ok=True)
-    beir_.write_qrels(folder / f"{split}.qrels", qrels)
-    for name, run in runs.items():
-        beir_.write_run(folder / f"{name}.run", run, f"pincite-{name}")

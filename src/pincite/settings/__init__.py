@@ -30,7 +30,7 @@ from pincite.retrieval.filters import Filters, condition
 from pincite.retrieval.fusion import DENSE_SHARE, JUDGED, Mode
 from pincite.settings import schema
 from pincite.settings.schema import Range, Share
-from pincite.text.hosts import WIKIPEDIA_AND_MIRRORS, host_of
+from pincite.text.hosts import host_of
 from pincite.web.addresses import PORTS, WAYBACK_API, WAYBACK_PAUSE, WebRules
 
 # Personal addresses and local paths: never in a report, which others may read.
@@ -123,11 +123,6 @@ class FilterSettings:
 
     def __post_init__(self) -> None:
         _ = self.chosen
-
-    @property
-    def excluded(self) -> Texts:
-        """All hosts excluded from suggestions, including Wikipedia and its mirrors."""
-        return (*WIKIPEDIA_AND_MIRRORS, *self.exclude_hosts)
 
     @property
     def chosen(self) -> Filters:
