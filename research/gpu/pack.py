@@ -168,7 +168,9 @@ def main() -> None:
     parser.add_argument("--looks", type=int, default=4, help="passages of a row to evaluate")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    n = write(args.out / "rows.jsonl.xz", training_rows(args.claims / "train", args.share, args.held_back))
+    n = write(
+        args.out / "rows.jsonl.xz", training_rows(args.claims / "train", args.share, args.held_back)
+    )
     n_dev = write(
         args.out / "dev.jsonl.xz",
         (

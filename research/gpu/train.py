@@ -225,20 +225,19 @@ def read(file: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines]
 
 
-def decide(rows: Sequence[dict[str, Any]], network: Network) -> list[tuple[str, str]]:
-    """Each row's claim with the passage that the network finds most telling (the E step of hard EM).
+def decide(rows: Sequence[dict[str, Any]], network: Network) -> npt.NDArray[np.int64]:
+    """The passage of each row that the network finds most telling (the E step of hard EM): indices, (n,).
 
     Of a refuted row the one most likely refuted, else the one most likely supported.
     """
-    several = [row for row in rows if len(row["passages"]) > 1]
-    pairs = [(row["claim"], passage) for row in several for passage in row["passages"]]
+    several = [i for i, row in enumerate(rows) if len(row["passages"]) > 1]
+    pairs = [(rows[i]["claim"], passage) for i in several for passage in rows[i]["passages"]]
     scores = iter(network.predict(network.encode(pairs)))
-    chosen = {}
-    for row in several:
-        column = REFUTED if row["label"] == "refute" else SUPPORTED
-        of_row = [next(scores)[column] for _ in row["passages"]]
-        chosen[id(row)] = row["passages"][int(np.argmax(of_row))]
-    return [(row["claim"], chosen.get(id(row), row["passages"][0])) for row in rows]
+    chosen = np.zeros(len(rows), np.int64)
+    for i in several:
+        column = REFUTED if rows[i]["label"] == "refute" else SUPPORTED
+        chosen[i] = np.argmax([next(scores)[column] for _ in rows[i]["passages"]])
+    return chosen
 
 
 def loss_of_labels(log_p: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
@@ -444,7 +443,15 @@ def run(args: argparse.Namespace) -> None:
         random.Random(3).shuffle(dev)
         held, dev = held[: args.rows], dev[: args.rows]
     past = shipped(args.kit / "pincite-verifier")
-    pairs = decide(rows, past)
+    prepared = (
+        args.out / "prepared.npz"
+    )  # the first stage, so that a run that begins again skips it
+    if prepared.exists():
+        arrays = np.load(prepared)
+        chosen, said = arrays["chosen"], arrays["said"]
+    else:
+        chosen, said = decide(rows, past), np.zeros((len(rows), 3), np.float32)
+    pairs = [(row["claim"], row["passages"][i]) for row, i in zip(rows, chosen, strict=True)]
     learnt = Rows(
         pairs,
         [row["label"] for row in rows],
@@ -453,7 +460,11 @@ def run(args: argparse.Namespace) -> None:
     )
     log(f"{len(learnt)} rows, {len(held)} held back, {len(dev)} dev rows")
     before = past.state()
-    said = past.predict(past.encode(pairs))
+    if not prepared.exists():  # of old rows only: nothing else is held to it
+        old = [pair for pair, is_old in zip(pairs, learnt.old, strict=True) if is_old]
+        said[learnt.old] = past.predict(past.encode(old))
+        np.savez(prepared, chosen=chosen, said=said)
+        log("passages are chosen, and the shipped network has answered the old rows")
     report: dict[str, Any] = {"arguments": {k: str(v) for k, v in vars(args).items()}}
 
     def evaluate(name: str, network: Network) -> None:
