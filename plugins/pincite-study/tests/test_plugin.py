@@ -15,8 +15,8 @@ from server.people_of_tests import PASSWORD, SERVER, somebody
 from server.test_routes import (
     Entry,
     portal,
-    test_every_route_refuses_whom_it_declares_to_refuse,
-    test_what_is_somebody_elses_is_not_there,
+    test_every_route_enforces_its_declared_permission,
+    test_objects_of_others_look_missing,
 )
 from study_samples import study
 
@@ -27,8 +27,8 @@ from pincite.server.site import Site
 
 __all__ = [
     "portal",
-    "test_every_route_refuses_whom_it_declares_to_refuse",
-    "test_what_is_somebody_elses_is_not_there",
+    "test_every_route_enforces_its_declared_permission",
+    "test_objects_of_others_look_missing",
 ]
 
 
