@@ -28,6 +28,22 @@ def logged() -> Iterator[None]:
     logging.getLogger("pincite.requests").setLevel(logging.NOTSET)
 
 
+def test_metrics_count_requests_and_jobs_without_text(site: Site, client: TestClient) -> None:
+    job = site.jobs.submit("local", "verify", SECRET, {"text": SECRET})
+    client.get(f"/api/v1/jobs/{job.job_id}")
+    client.get(f"/{SECRET}")
+    text = client.get("/metrics").text
+    for line in (
+        'pincite_jobs{status="queued"} 1.0',
+        'pincite_jobs{status="done"} 0.0',
+        'pincite_request_seconds_count{route="/api/v1/jobs/{job_id}",status="200"} 1.0',
+        'pincite_request_seconds_count{route="(none)",status="404"} 1.0',
+    ):
+        assert line in text.splitlines()
+    assert SECRET not in text
+    assert job.job_id not in text
+
+
 def test_a_line_for_each_request_with_its_id_and_no_address(
     site: Site, client: TestClient, logged: None, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -209,7 +209,7 @@ def _prepare_streams() -> None:
 # dependencies.
 LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "server": (
-        *("argon2", "authlib", "fastapi", "psycopg"),
+        *("argon2", "authlib", "fastapi", "prometheus_client", "psycopg"),
         *("python_multipart", "sqlalchemy", "starlette", "uvicorn"),
     ),
     "mcp": ("mcp",),

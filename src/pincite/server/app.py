@@ -36,6 +36,7 @@ from pincite.server.middleware import (
     SecurityMiddleware,
     configure_logs,
 )
+from pincite.server.operation import Metrics
 from pincite.server.problems import MEDIA_TYPE, ProblemBody
 from pincite.server.routes import (
     accounts,
@@ -96,6 +97,7 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
     )
     app.state.site = site
     app.state.worker = worker
+    app.state.metrics = metrics = Metrics()
     app.state.limits = limits = Limits(server)
     app.state.identify = _identify(site)
     app.state.examples = {
@@ -121,6 +123,7 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
         schemes=("https",) if https_only else ("http", "https"),
         body_bytes=body_bytes,
         limits=limits,
+        observe=metrics.observe,
     )
     if server.wikis:
         app.add_middleware(Wikis, origins=server.wikis)

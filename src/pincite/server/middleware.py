@@ -61,6 +61,7 @@ LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
 # Extra fields of log lines about requests.
 EXTRA = ("method", "route", "status", "seconds", "account", "action", "target")
+Observe = Callable[[str, int, float], None]  # route, status, seconds
 LOG = logging.getLogger("pincite.server")
 REQUESTS = logging.getLogger("pincite.requests")
 AUDIT = logging.getLogger("pincite.audit")
@@ -77,11 +78,12 @@ class SecurityMiddleware:
         schemes: Collection[str] = ("http", "https"),
         body_bytes: Callable[[str], int],
         limits: "Limits",
+        observe: Observe,
     ) -> None:
         """`body_bytes` gives the size limit of a path."""
         self._app, self._hosts = app, frozenset(host.lower() for host in hosts)
         self._schemes, self._limits = frozenset(schemes), limits
-        self._body_bytes = body_bytes
+        self._body_bytes, self._observe = body_bytes, observe
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -122,7 +124,9 @@ class SecurityMiddleware:
                 detail = "An error in the program; the server's log has it under this request's id."
                 await response(request, Problem(500, "internal", detail))(scope, receive, sent)
         finally:
-            _log(scope, status, time.perf_counter() - begin)
+            seconds = time.perf_counter() - begin
+            self._observe(_pattern(scope), status, seconds)
+            _log(scope, status, seconds)
 
     def _refused(self, request: Request) -> Problem | None:
         hosts = request.headers.getlist("host")
@@ -164,20 +168,23 @@ class SecurityMiddleware:
         return len(origins) == 1 and origins[0].lower() in ours
 
 
+def _pattern(scope: Scope) -> str:
+    return getattr(scope.get("route"), "path", "(none)")
+
+
 def _log(scope: Scope, status: int, seconds: float) -> None:
     """Log a request and, if it changed something, the account, action and ids; never any text."""
-    route = scope.get("route")
-    pattern = getattr(route, "path", "(none)")
-    fields = {"method": scope["method"], "route": pattern, "status": status}
+    fields = {"method": scope["method"], "route": _pattern(scope), "status": status}
     message = "%s %s %d in %.0f ms"
     extra = fields | {"seconds": round(seconds, 4)}
     REQUESTS.info(message, *fields.values(), seconds * 1000, extra=extra)
     user = scope["state"].get("identity")
     if user is None or user.account_id == LOCAL or scope["method"] in SAFE or status >= 400:
         return
+    route = scope["route"]
     fields = {
         "account": user.account_id,
-        "action": getattr(route, "operation_id", None) or getattr(route, "name", ""),
+        "action": getattr(route, "operation_id", None) or route.name,
         "target": ",".join(map(str, scope["path_params"].values())),
     }
     AUDIT.info("account %s: %s %s", *fields.values(), extra=fields)

@@ -1,9 +1,11 @@
-"""Health checks of a server (`pincite server check`, `/readyz`)."""
+"""Health checks of a server (`pincite server check`, `/readyz`) and its `/metrics`."""
 
 import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_latest
 
 from pincite.errors import PinciteError
 from pincite.server.corpora import CorpusRegister, fault
@@ -69,3 +71,30 @@ def _corpora(register: CorpusRegister) -> Part:
     if faults := list(filter(None, (fault(each) for each in every if register.is_linked(each)))):
         return Part("corpora", False, "; ".join(faults))
     return Part("corpora", True, f"{len(every)}; `pincite corpus verify FOLDER` examines one")
+
+
+# ── Metrics ──────────────────────────────────────────────────────────────────────────────────────
+
+
+class Metrics:
+    """Prometheus metrics of this process's requests and of the queue."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._seconds = Histogram(
+            "pincite_request_seconds",
+            "Seconds to answer, by route and status.",
+            ("route", "status"),
+            registry=self._registry,
+        )
+        what = "Stored jobs by state."
+        self._jobs = Gauge("pincite_jobs", what, ("status",), registry=self._registry)
+
+    def observe(self, route: str, status: int, seconds: float) -> None:
+        """`route` is the route's pattern, never the URL."""
+        self._seconds.labels(route, str(status)).observe(seconds)
+
+    def text(self, jobs: JobStore) -> bytes:
+        for status, n in jobs.counts().items():
+            self._jobs.labels(status.value).set(n)
+        return generate_latest(self._registry)

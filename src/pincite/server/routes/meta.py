@@ -1,14 +1,16 @@
-"""Health and version for operators; language and help for visitors."""
+"""Health, version and metrics for operators; language and help for visitors."""
 
 from importlib.metadata import version
 
-from fastapi import Request
+from fastapi import Depends, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
+from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel
 
 from pincite.server import forms, operation, rendering
 from pincite.server.forms import Form
-from pincite.server.identity import PUBLIC, Guest
+from pincite.server.identity import PUBLIC, Guest, Permission, needs
+from pincite.server.operation import Metrics
 from pincite.server.problems import Problem
 from pincite.server.rendering import page
 from pincite.server.routing import Router
@@ -70,6 +72,19 @@ def readyz(request: Request, site: Stores) -> Ready:
 def get_version() -> Version:
     """The version of Pincite."""
     return Version(pincite=version("pincite"))
+
+
+@api.get(
+    "/metrics",
+    operation_id="metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {}}}},
+    dependencies=[Depends(needs(Permission.ADMIN))],
+)
+def get_metrics(request: Request, site: Stores) -> Response:
+    """Prometheus metrics: requests by route and status, and jobs by state; no text of users."""
+    metrics: Metrics = request.app.state.metrics
+    return Response(metrics.text(site.jobs), media_type=CONTENT_TYPE_LATEST)
 
 
 @pages.post("/preferences", dependencies=[PUBLIC])
