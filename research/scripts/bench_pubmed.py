@@ -1,7 +1,6 @@
 """How fast PubMed files are read, on one core: records a second, reading and nothing else.
 
-python tests/support/make_pubmed.py /tmp/pubmed26n0001.xml.gz --records 30000
-python research/scripts/bench_pubmed.py /tmp/pubmed26n0001.xml.gz
+python research/scripts/bench_pubmed.py pubmed26n0001.xml.gz  # of https://ftp.ncbi.nlm.nih.gov/pubmed
 """
 
 import argparse

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import random
 import re
 from collections.abc import Callable
 from dataclasses import asdict
@@ -11,7 +12,6 @@ from typing import Any
 import pytest
 from lxml import etree
 from support.found import document, refusal
-from support.make_pubmed import lines
 from syrupy.assertion import SnapshotAssertion
 
 from pincite.documents import xml_records
@@ -124,8 +124,10 @@ def test_records_across_the_pieces_in_which_a_file_is_read(
 
 @pytest.mark.parametrize("keep", [0.3, 0.7, 0.99])
 def test_a_packed_file_that_is_cut_off_gives_what_is_whole(read: Read, keep: float) -> None:
-    content = "".join(lines(40)).encode()
-    packed = gzip.compress(content)
+    chance = random.Random(13)
+    texts = (" ".join(f"{chance.randrange(10**9):x}" for _ in range(200)) for _ in range(40))
+    content = file_of(*(record(n, text) for n, text in enumerate(texts, 1)))
+    packed = gzip.compress(content.encode())
     found = read(packed[: int(len(packed) * keep)], "pubmed26n0001.xml.gz.part")
     last = refusal(found[-1])
     assert last.url.startswith("file:")

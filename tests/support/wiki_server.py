@@ -1,18 +1,15 @@
-"""A wiki on this machine that answers as MediaWiki does, and a small client for it."""
+"""A wiki on this machine that answers as MediaWiki does."""
 
 import gzip
 import json
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
-
-from pincite.errors import FetchTimedOut, HostUnreachable
 
 PER_REPLY = 2  # members of a category: a listing of five goes on twice
 
@@ -145,6 +142,7 @@ class Wiki:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     wiki: Wiki
 
     def do_GET(self) -> None:
@@ -198,41 +196,3 @@ def serving(wiki: Wiki) -> Iterator[Wiki]:
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-@dataclass
-class Got:
-    status: int
-    headers: dict[str, str]
-    body: bytes
-
-
-@dataclass
-class PlainWeb:
-    """A minimal `wiki.api.Web`; the real one is `web.fetch`."""
-
-    seconds: float = 5.0
-
-    def get(
-        self, url: str, *, accept: str = "*/*", headers: Mapping[str, str] | None = None
-    ) -> Got:
-        parts = urlsplit(url)
-        connection = HTTPConnection(parts.hostname or "", parts.port, timeout=self.seconds)
-        try:
-            path = f"{parts.path}?{parts.query}"
-            connection.request(
-                "GET",
-                path,
-                headers={"Accept": accept, "Accept-Encoding": "gzip", **(headers or {})},
-            )
-            reply = connection.getresponse()
-            body, names = reply.read(), {k.lower(): v for k, v in reply.getheaders()}
-        except TimeoutError as error:
-            raise FetchTimedOut(f"{url} took too long", url) from error
-        except (OSError, HTTPException) as error:
-            raise HostUnreachable(f"{url}: {error}", url) from error
-        finally:
-            connection.close()
-        if names.get("content-encoding") == "gzip":
-            body = gzip.decompress(body)
-        return Got(reply.status, names, body)
