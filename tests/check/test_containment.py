@@ -74,7 +74,7 @@ def failures(check: Check) -> list[str]:
     ("judge", "error"),
     [
         (VerifierJudge(BadVerifier()), "ZeroDivisionError"),
-        (VerifierJudge(WordVerifier(), BadReader()), "OverflowError"),
+        (VerifierJudge(WordVerifier(), cast(Any, BadReader())), "OverflowError"),
     ],
 )
 def test_a_passage_that_cannot_be_judged_affects_only_itself(

@@ -297,7 +297,6 @@ def test_what_is_wrong_with_recorded_verdicts_is_said(run: Callable[..., Result]
     )
     Path("verdicts.jsonl").write_text('{"id": "a", "verdict": "yes"}')
     arguments = ("calibrate", "judge", "--claims", "rows.jsonl", "--judge-model", "qwen3")
-    arguments += ("--judge-verdicts", "verdicts.jsonl")
-    result = CliRunner().invoke(cli, arguments)
+    result = CliRunner().invoke(cli, [*arguments, "--judge-verdicts", "verdicts.jsonl"])
     assert "line 1" in str(result.exception)
     assert "expected a row's id and one of supported" in str(result.exception)
