@@ -1,12 +1,14 @@
-"""Jobs on a disk that is really full: started by test_full_disk.py in a mount namespace of its own.
+"""Jobs on a full disk, started by test_full_disk.py.
 
-Mounts a small disk at FOLDER, and for each job and each number of free bytes makes a corpus there,
-fills the disk up, does the job, and looks at everything: while the disk is full and afterwards. A
-line a case says what became of the job; what must not be ends the process with its traceback.
+FOLDER: mounts a small disk there, and for each job and each number of free bytes makes a corpus on
+it, fills the disk up, does the job, and looks at everything: while the disk is full and afterwards.
+A line a case says what became of the job; what must not be ends the process with its traceback.
+FOLDER JOB LIMIT: does one job on a corpus whose files may not grow beyond LIMIT bytes.
 """
 
 import errno
 import itertools
+import resource
 import shutil
 import subprocess
 import sys
@@ -124,6 +126,12 @@ def case(folder: Path, job: Callable[[Path], None], n_free: int) -> str:
 
 
 def main() -> None:
+    if len(sys.argv) > 2:
+        folder, name, limit = sys.argv[1:]
+        (job,) = (job for job in AFTER if job.__name__ == name)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
+        sys.stdout.write(attempt(name, lambda: job(Path(folder))))
+        return
     mount = Path(sys.argv[1])
     command = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(mount)]
     if subprocess.run(command, capture_output=True, check=False).returncode:

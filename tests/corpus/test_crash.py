@@ -3,7 +3,6 @@
 A process kill only; a power cut is SQLite's business (synchronous=FULL).
 """
 
-import importlib.util
 import os
 import random
 import signal
@@ -15,19 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from corpus import kill_writer
 
 from pincite.corpus import dense
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.corpus.generation import passage_text
+from pincite.corpus.generation import current_name, passage_text
 from pincite.corpus.maintenance import verify
 from pincite.text.passages import passages
-
-_SCRIPT = Path(__file__).with_name("kill_writer.py")
-_spec = importlib.util.spec_from_file_location("kill_writer", _SCRIPT)
-assert _spec is not None
-assert _spec.loader is not None
-kill_writer = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(kill_writer)
 
 State = dict[int, int]  # version by number of the document
 
@@ -37,7 +30,10 @@ class Nursery:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, str(_SCRIPT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, kill_writer.__file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
     def kill_after(self, seconds: float, job: str, log: Path | None = None) -> None:
@@ -114,7 +110,7 @@ def check(folder: Path, expected: list[State], chance: random.Random) -> State:
             [by_meaning] = corpus.dense().retrieve([passage_text(passage)], 1)
             assert by_meaning[0].passage == passage
             assert by_meaning[0].score == pytest.approx(1.0, abs=2e-3)
-    [path] = [p for p in folder.glob("g*/store.sqlite") if p.parent.name == current(folder)]
+    [path] = [p for p in folder.glob("g*/store.sqlite") if p.parent.name == current_name(folder)]
     connection = sqlite3.connect(path)
     assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     missing = "SELECT COUNT(*) FROM passages WHERE key NOT IN (SELECT passage FROM vectors)"
@@ -122,12 +118,6 @@ def check(folder: Path, expected: list[State], chance: random.Random) -> State:
     connection.close()
     assert [f for f in verify(folder) if f.counts] == []
     return state
-
-
-def current(folder: Path) -> str:
-    from pincite.corpus.generation import current_name
-
-    return current_name(folder)
 
 
 def run(folder: Path, nursery: Nursery, jobs: list[str], seed: int) -> int:

@@ -11,78 +11,32 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.laws import FakeEncoder
+from corpus import disk_filler
 
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.maintenance import verify
-from pincite.types import Document
 
-SCRIPT = Path(__file__).with_name("disk_filler.py")
-CANNOT_MOUNT = 77
-DOCUMENTS = [
-    Document(f"u:{i}", f"Page {i}", f"Words of page{i}, " * 60 + "end.") for i in range(60)
-]
-ADD = """
-from pincite.types import Document
-words = "Novelty of page, " * 60 + "end."
-with EmbeddedCorpus.open(folder, FakeEncoder(64), write=True) as corpus:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-    corpus.add([Document(f"n:{i}", f"New {i}", words) for i in range(60)])
-"""
-DELETE = """
-with EmbeddedCorpus.open(folder, FakeEncoder(64), write=True) as corpus:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-    corpus.delete([f"u:{i}" for i in range(0, 60, 2)])
-"""
-REBUILD = """
-from pincite.corpus.maintenance import rebuild
-resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-rebuild(folder, FakeEncoder(96))
-"""
-OPTIMIZE = """
-from pincite.corpus.maintenance import optimize
-resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-optimize(folder)
-"""
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("full") / "corpus"
-    with EmbeddedCorpus.create(folder, FakeEncoder(64)) as corpus:
-        corpus.add(DOCUMENTS)
-    return folder
+SCRIPT = Path(disk_filler.__file__)
 
 
 @pytest.mark.parametrize("limit", [1_000, 20_000, 60_000])
-@pytest.mark.parametrize(
-    "job", [ADD, DELETE, REBUILD, OPTIMIZE], ids=["add", "delete", "rebuild", "optimize"]
-)
-def test_files_that_may_not_grow(made: Path, tmp_path: Path, job: str, limit: int) -> None:
-    folder = Path(shutil.copytree(made, tmp_path / "corpus"))
-    code = (
-        "import resource, sys; from pathlib import Path\n"
-        "from pincite.errors import CorpusError\n"
-        "from pincite.corpus.embedded import EmbeddedCorpus\n"
-        "from support.laws import FakeEncoder\n"
-        "folder, limit = Path(sys.argv[1]), int(sys.argv[2])\n"
-        "try:\n    " + job.strip().replace("\n", "\n    ") + "\n    print('done')\n"
-        "except CorpusError as error: print('refused:', error)\n"
-    )
-    command = [sys.executable, "-c", code, str(folder), str(limit)]
+@pytest.mark.parametrize("job", disk_filler.AFTER, ids=lambda job: job.__name__)
+def test_files_that_may_not_grow(tmp_path: Path, job: Callable[[Path], None], limit: int) -> None:
+    folder = tmp_path / "corpus"
+    with EmbeddedCorpus.create(folder, disk_filler.ENCODER) as corpus:
+        corpus.add(disk_filler.OLD)
+    command = [sys.executable, str(SCRIPT), str(folder), job.__name__, str(limit)]
     result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert result.stdout.startswith(("refused:", "done")), result.stderr
-    assert result.stdout == "done\n" or "disk" in result.stdout
-    with EmbeddedCorpus.open(folder, None, write=True) as corpus:
-        n_left = corpus.status().n_documents
-        found = corpus.get([d.url for d in DOCUMENTS])
-        [hits] = corpus.lexical().retrieve(["page7"], 3)
-    assert {hit.passage.url for hit in hits} == {"u:7"}
-    assert n_left in {ADD: (60, 120), DELETE: (60, 30)}.get(job, (60,))
-    assert [d for d in found if d] == (DOCUMENTS[1::2] if n_left == 30 else DOCUMENTS)
+    assert result.stdout in ("done", "refused"), result.stderr
+    EmbeddedCorpus.open(folder, None, write=True).close()
+    after = [disk_filler.AFTER[job]]
+    assert disk_filler.stored(folder) in (
+        after if result.stdout == "done" else [disk_filler.BEFORE, *after]
+    )
     assert [finding for finding in verify(folder) if finding.counts] == []
 
 
@@ -91,7 +45,7 @@ def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
         pytest.skip("needs unshare (Linux) for a disk of its own")
     command = ["unshare", "--mount", "--map-root-user", sys.executable, str(SCRIPT), str(tmp_path)]
     result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    if result.returncode == CANNOT_MOUNT or result.stderr.startswith("unshare:"):
+    if result.returncode == disk_filler.CANNOT_MOUNT or result.stderr.startswith("unshare:"):
         pytest.skip("this system lets no test mount a disk")
     assert result.returncode == 0, result.stdout + result.stderr
     cases = [line.split() for line in result.stdout.splitlines()]

@@ -154,7 +154,10 @@ def check_corpus(
     assert documents[0].url not in _found(corpus, "topic0"), "a deleted passage came back"
     _check_odd(corpus)
     _check_ties(corpus)
-    _check_filters(corpus)
+    some = [filtered(number) for number in range(60)]
+    corpus.add(some)
+    check_filters(corpus, some)
+    assert corpus.delete([one.url for one in some]) == 60, "delete should count what was"
     _check_looking_up(corpus, documents[2:])
     _check_readers(corpus)
 
@@ -302,6 +305,7 @@ def _check_ties(corpus: Corpus) -> None:
     assert corpus.delete(urls) == 40, "delete should count what was"
 
 
+_GANNETS = "gannets here"
 _FILTERS = (
     Filters(published_from="2015", published_to="2016-06"),
     Filters(published_from="2019", undated=True),
@@ -320,7 +324,8 @@ _FILTERS = (
 )
 
 
-def _filtered(number: int) -> Document:
+def filtered(number: int) -> Document:
+    """A document with every field that filters ask for."""
     host = ("a.example", "sub.a.example", "b.example", "nota.example")[number % 4]
     dates = ("2014", "2015-07-01", "2016-06", "2019-12-31", None, "soon")
     meta = {"pages": str(number), "name": f"n{number}", "subjects": "Bridges; Rivers"}
@@ -332,32 +337,32 @@ def _filtered(number: int) -> Document:
     return Document(f"https://{host}/{number}", "", text, kind, date, None, language, meta)
 
 
-def _check_filters(corpus: Corpus) -> None:
-    """A filtered search gives what a search of everything gives, without what is left out."""
-    documents = {one.url: one for one in map(_filtered, range(60))}
-    corpus.add(list(documents.values()))
+def check_filters(corpus: Corpus, given: Sequence[Document], *, scores: bool = False) -> None:
+    """A filtered search gives what a search of everything gives, without what is left out.
+
+    Not its scores, unless asked: an engine may count words in what is left.
+    """
+    documents = {one.url: one for one in given}
     for filters in _FILTERS:
         for way in (corpus.lexical, corpus.dense):
-            every = way().retrieve(["gannets here"], 1_000)[0]
-            left = {
-                hit.passage.passage_id
-                for hit in every
-                if hit.passage.url in documents and filters.accepts(_facts(documents, hit))
-            }
+            every = _kept(way(), documents)
+            left = [hit for hit in every if filters.accepts(_facts(documents, hit))]
             found = _kept(way((), filters), documents)
-            # Not their scores: a word may be rarer among what is left, as an engine counts.
-            assert {h.passage.passage_id for h in found} == left, f"{way.__name__}: {filters}"
+            assert {h.passage for h in found} == {h.passage for h in left}, f"{way}: {filters}"
             assert len(found) == len(left), f"a passage came twice: {filters}"
-            first = _kept(way((), filters), documents, 3)
-            assert first == found[:3], f"the cut moves hits: {filters}"
+            if scores:
+                pairs = [[(h.passage, h.score) for h in hits] for hits in (found, left)]
+                assert pairs[0] == pairs[1], f"{way}: {filters}"
+            for k in (1, 3, 20) if scores else (3,):
+                first = _kept(way((), filters), documents, k)
+                assert first == found[:k], f"the cut moves hits: {filters}"
     hits = _kept(corpus.lexical(("a.example",)), documents)
     hosts = {hit.passage.url.split("/")[2] for hit in hits}
     assert hosts == {"b.example", "nota.example"}, f"a site that was excluded is found: {hosts}"
-    assert corpus.delete(list(documents)) == 60, "delete should count what was"
 
 
 def _kept(retriever: Retriever, documents: Mapping[str, Document], k: int = 1_000) -> list[Hit]:
-    (hits,) = retriever.retrieve(["gannets here"], k)
+    (hits,) = retriever.retrieve([_GANNETS], k)
     return [hit for hit in hits if hit.passage.url in documents]
 
 
