@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ T5 = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4, "vo
 DEBERTA = {**SMALL, "relative_attention": True, "position_buckets": 16, "pos_att_type": "p2c|c2p",
            "norm_rel_ebd": "layer_norm", "share_att_key": True, "position_biased_input": False,
            "type_vocab_size": 0, "max_relative_positions": -1}  # fmt: skip
+DEBERTAS = "DebertaV2ForSequenceClassification"
 NLI = {0: "contradiction", 1: "entailment", 2: "neutral"}
 
 
@@ -57,12 +57,32 @@ def write_tokenizer(folder: Path, like: str) -> None:
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, **named).save_pretrained(folder)
 
 
-def network(folder: Path, kind: str, like: str, config: Any) -> Path:
+INFERENCE = {**DEBERTA, "id2label": NLI, "label2id": {label: i for i, label in NLI.items()}}
+TWO = {"num_labels": 2, "pad_token_id": 0}
+MODERN = {"global_attn_every_n_layers": 2, "local_attention": 16}
+# By the name on the hub: class of the network, its tokenizer, and its configuration.
+NETWORKS: dict[str, tuple[str, str, str, dict[str, Any]]] = {
+    "MiniCheck-Flan-T5-Large": ("T5ForConditionalGeneration", "t5", "T5Config", T5),
+    "MiniCheck-RoBERTa-Large": (
+        "RobertaForSequenceClassification", "roberta", "RobertaConfig", {**SMALL, **TWO},
+    ),
+    "MiniCheck-DeBERTa-v3-Large": (DEBERTAS, "bert", "DebertaV2Config", DEBERTA),
+    "FactCG-DeBERTa-v3-Large": (DEBERTAS, "bert", "DebertaV2Config", DEBERTA),
+    "nli-deberta-v3-base": (DEBERTAS, "bert", "DebertaV2Config", INFERENCE),
+    "mDeBERTa-v3-base-mnli-xnli": (DEBERTAS, "bert", "DebertaV2Config", INFERENCE),
+    "lettucedect-base-modernbert-en-v1": (
+        "ModernBertForTokenClassification", "bert", "ModernBertConfig", {**SMALL, **TWO, **MODERN},
+    ),
+}  # fmt: skip
+HHEM = "hallucination_evaluation_model"
+
+
+def write_network(folder: Path, kind: str, like: str, config: str, sizes: dict[str, Any]) -> Path:
     import torch
     import transformers
 
     torch.manual_seed(13)
-    model = getattr(transformers, kind)(config)
+    model = getattr(transformers, kind)(getattr(transformers, config)(**sizes))
     for weight in model.parameters():  # so that a network of two layers tells texts apart
         torch.nn.init.normal_(weight, 0, 0.5)
     model.save_pretrained(folder)
@@ -70,36 +90,14 @@ def network(folder: Path, kind: str, like: str, config: Any) -> Path:
     return folder
 
 
-def minicheck_t5(folder: Path) -> Path:
-    from transformers import T5Config
-
-    return network(folder, "T5ForConditionalGeneration", "t5", T5Config(**T5))
-
-
-def minicheck_roberta(folder: Path) -> Path:
-    from transformers import RobertaConfig
-
-    config = RobertaConfig(**SMALL, num_labels=2, pad_token_id=0)
-    return network(folder, "RobertaForSequenceClassification", "roberta", config)
-
-
-def deberta(folder: Path, **more: Any) -> Path:
-    from transformers import DebertaV2Config
-
-    config = DebertaV2Config(**DEBERTA, **more)
-    return network(folder, "DebertaV2ForSequenceClassification", "bert", config)
-
-
-def inference(folder: Path) -> Path:
-    return deberta(folder, id2label=NLI, label2id={v: k for k, v in NLI.items()})
-
-
-def hhem(folder: Path) -> Path:
-    """As Vectara's: the weights below "t5.", configuration and tokenizer elsewhere."""
+def write_hub_model(parent: Path, name: str) -> Path:
+    """The files of a repository; of HHEM the weights below "t5.", all else elsewhere."""
+    if name != HHEM:
+        return write_network(parent / name, *NETWORKS[name])
     from safetensors.torch import load_file, save_file
-    from transformers import T5Config
 
-    network(folder / "foundation", "T5ForTokenClassification", "t5", T5Config(**T5, num_labels=2))
+    folder, sizes = parent / name, {**T5, "num_labels": 2}
+    write_network(folder / "foundation", "T5ForTokenClassification", "t5", "T5Config", sizes)
     stored = load_file(folder / "foundation" / "model.safetensors")
     stored.pop("transformer.encoder.embed_tokens.weight", None)
     save_file({f"t5.{name}": value for name, value in stored.items()}, folder / "model.safetensors")
@@ -110,30 +108,9 @@ def hhem(folder: Path) -> Path:
     return folder
 
 
-def lettucedetect(folder: Path) -> Path:
-    from transformers import ModernBertConfig
-
-    config = ModernBertConfig(
-        **SMALL, num_labels=2, pad_token_id=0, global_attn_every_n_layers=2, local_attention=16
-    )
-    return network(folder, "ModernBertForTokenClassification", "bert", config)
-
-
-MAKE: dict[str, Callable[[Path], Path]] = {
-    "MiniCheck-Flan-T5-Large": minicheck_t5,
-    "MiniCheck-RoBERTa-Large": minicheck_roberta,
-    "MiniCheck-DeBERTa-v3-Large": deberta,
-    "FactCG-DeBERTa-v3-Large": deberta,
-    "hallucination_evaluation_model": hhem,
-    "nli-deberta-v3-base": inference,
-    "mDeBERTa-v3-base-mnli-xnli": inference,
-    "lettucedect-base-modernbert-en-v1": lettucedetect,
-}
-
-
-@pytest.fixture(scope="module", params=MAKE)
+@pytest.fixture(scope="module", params=[*NETWORKS, HHEM])
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return MAKE[request.param](tmp_path_factory.mktemp("hub") / request.param)
+    return write_hub_model(tmp_path_factory.mktemp("hub"), request.param)
 
 
 def passage(text: str) -> Passage:
@@ -216,12 +193,10 @@ def log_odds_by_hand(folder: Path, document: str, claim: str) -> float:
     if folder.name.startswith("MiniCheck-Flan"):
         no, yes = logits[0, [3, 209]]
         return float(yes - no)
-    if folder.name.startswith("hall"):
-        no, yes = logits[0]
-        return float(yes - no)
     if folder.name.startswith("lettuce"):
         of_claim = logits[-len(claim.split()) - 1 : -1]
         return -float((of_claim[:, 1] - of_claim[:, 0]).max())
+    logits = logits[0] if folder.name == HHEM else logits
     others = torch.cat([logits[:1], logits[2:]])  # of two labels, and of NLI's three, 1 is support
     return float(logits[1] - others.logsumexp(0))
 
@@ -270,7 +245,9 @@ def test_a_source_cannot_end_itself_and_write_the_claim(folder: Path) -> None:
 def test_the_words_that_lettucedetect_marks_are_a_reason(tmp_path: Path) -> None:
     import torch
 
-    verifier = CrossEncoderVerifier(lettucedetect(tmp_path / "lettucedect-base-en-v1"), threads=1)
+    verifier = CrossEncoderVerifier(
+        write_hub_model(tmp_path, "lettucedect-base-modernbert-en-v1"), threads=1
+    )
     backend: Any = verifier._network._backend  # type: ignore[union-attr]
 
     def marks(**given: torch.Tensor) -> Any:
@@ -292,23 +269,22 @@ def test_the_words_that_lettucedetect_marks_are_a_reason(tmp_path: Path) -> None
 
 def test_a_network_without_its_head_is_refused(tmp_path: Path) -> None:
     """Made up at random, it would judge."""
-    from transformers import RobertaConfig
-
-    config = RobertaConfig(**SMALL, pad_token_id=0)
-    bare = network(tmp_path / "MiniCheck-RoBERTa-Large", "RobertaModel", "roberta", config)
+    folder = tmp_path / "MiniCheck-RoBERTa-Large"
+    sizes = {**SMALL, "pad_token_id": 0}
+    bare = write_network(folder, "RobertaModel", "roberta", "RobertaConfig", sizes)
     with pytest.raises(MissingModel, match="lacks the weights classifier"):
         CrossEncoderVerifier(bare)
 
 
 def test_hhem_without_what_it_was_made_of_says_what_to_do(tmp_path: Path) -> None:
-    folder = hhem(tmp_path / "hallucination_evaluation_model")
+    folder = write_hub_model(tmp_path, HHEM)
     shutil.rmtree(folder / "foundation")
     with pytest.raises(MissingModel, match=r"google/flan-t5-base.*pincite models fetch"):
         CrossEncoderVerifier(folder)
 
 
 def test_code_of_a_folder_is_never_run(tmp_path: Path) -> None:
-    folder = inference(tmp_path / "nli-deberta-v3-base")
+    folder = write_hub_model(tmp_path, "nli-deberta-v3-base")
     config = json.loads((folder / "config.json").read_text())
     config["auto_map"] = {"AutoModelForSequenceClassification": "evil.Evil"}
     (folder / "config.json").write_text(json.dumps(config))
@@ -317,7 +293,7 @@ def test_code_of_a_folder_is_never_run(tmp_path: Path) -> None:
 
 
 def test_a_pickle_is_not_read(tmp_path: Path) -> None:
-    folder = minicheck_roberta(tmp_path / "MiniCheck-RoBERTa-Large")
+    folder = write_hub_model(tmp_path, "MiniCheck-RoBERTa-Large")
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with pytest.raises(MissingModel, match=r"docs/verifiers\.md"):
         weights.locate(str(folder))

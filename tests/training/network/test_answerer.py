@@ -1,7 +1,6 @@
 """`pincite train answerer` from rows to an adapter and to merged weights, with tiny networks."""
 
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,6 @@ import pytest
 torch = pytest.importorskip("torch", reason="training needs the extra: pincite[train]")
 pytest.importorskip("trl", reason="training needs the extra: pincite[train]")
 
-from pincite.cli import main  # noqa: E402
 from pincite.errors import ConfigError, InputError, MissingExtra, MissingModel  # noqa: E402
 from pincite.training import answerer  # noqa: E402
 from pincite.training.answer_rows import Lesson  # noqa: E402
@@ -255,23 +253,15 @@ def test_gpt2_has_layers_of_another_kind_and_bfloat16_is_half_the_memory(
 
 def test_the_command_and_what_it_says(
     run: Run[AnswererRecipe], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    pincite: Callable[..., str],
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     (tmp_path / "r.toml").write_text("steps = 2\nmax_tokens = 400\nrank = 4\n")
-
-    def call(*given: object, code: int = 0) -> str:
-        monkeypatch.setattr(sys, "argv", ["pincite", "train", *map(str, given)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        message = capsys.readouterr().err
-        assert (ended.value.code or 0) == code, message
-        return message
-
-    given = ["answerer", "rows.jsonl", "--recipe", "r.toml", "--base", run.base, "--run", "mine"]
-    message = call(*given, "--threads", 1, "--device", "cpu")
+    given = ["train", "answerer", "rows.jsonl", "--recipe", "r.toml", "--base", run.base]
+    given += ["--run", "mine"]
+    message = pincite(*given, "--threads", 1, "--device", "cpu")
     assert "6 of 7 rows are used" in message
     assert "pincite train export mine/model OUT --merge" in message
     assert (tmp_path / "mine" / answerer.LESSONS).exists()
-    assert "recipe.precision was 'float32', is 'nf4'" in call(*given, "--qlora", code=2)
-    assert "how to serve it" in call("export", "mine/model", "whole", "--merge")
+    assert "recipe.precision was 'float32', is 'nf4'" in pincite(*given, "--qlora", code=2)
+    assert "how to serve it" in pincite("train", "export", "mine/model", "whole", "--merge")

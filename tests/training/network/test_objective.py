@@ -10,37 +10,28 @@ torch = pytest.importorskip("torch", reason="training needs the extra: pincite[t
 from dataclasses import replace  # noqa: E402
 
 from pincite.training import objective  # noqa: E402
-from pincite.training.recipe import Recipe  # noqa: E402
+from pincite.training.recipe import Recipe, Strategy  # noqa: E402
 
 PLAIN = Recipe(sets=())
 
 NO, YES = False, True
 
 
-def side_soft_em(scores: Any, positive: Any) -> Any:
-    """What SIDE's released code does: other scores are multiplied by 0, and stay as e⁰."""
-    return torch.softmax(scores * positive, dim=-1)
-
-
-def test_a_masked_passage_has_no_mass_and_had_nearly_all_of_it_in_the_released_code() -> None:
-    # Two passages of the cited page at −4 and −5, one place that is padding (or another positive).
-    scores = torch.tensor([[-4.0, -5.0, -3.0]])
-    positive = torch.tensor([[YES, YES, NO]])
-    wrong = side_soft_em(scores, positive)
-    # e⁻⁴ = 0.0183, e⁻⁵ = 0.0067, e⁰ = 1: the masked one gets 1 / 1.025 = 0.9756.
-    assert wrong[0, 2].item() == pytest.approx(1 / (1 + math.exp(-4) + math.exp(-5)))
-    assert wrong[0, 2] > 0.97
-    ours = objective.responsibilities(scores, positive, "soft_em")
-    # σ(1) = 0.7311: only the difference of the two positives counts.
-    assert ours[0].tolist() == pytest.approx([0.7311, 0.2689, 0.0], abs=1e-4)
-    assert ours[0, 2].item() == 0.0
-
-
-def test_hard_em_chooses_among_the_positives_although_padding_scores_higher() -> None:
-    scores = torch.tensor([[-4.0, -2.0, 0.0]])
-    positive = torch.tensor([[YES, YES, NO]])
-    assert (scores * positive).argmax().item() == 2  # the released way: 0 beats every score < 0
-    assert objective.responsibilities(scores, positive, "hard_em").tolist() == [[0.0, 1.0, 0.0]]
+@pytest.mark.parametrize(
+    ("strategy", "shares"),
+    [
+        # σ(1): only the difference of the two positives counts. SIDE's released code multiplies the
+        # other scores by 0, so that the first passage would get 1 / (1 + e⁻⁴ + e⁻⁵) = 0.976.
+        ("soft_em", [0.0, 0.2689, 0.7311]),
+        ("hard_em", [0.0, 0.0, 1.0]),
+        ("first", [0.0, 1.0, 0.0]),
+        ("uniform", [0.0, 0.5, 0.5]),
+    ],
+)
+def test_only_positives_have_a_share(strategy: Strategy, shares: list[float]) -> None:
+    scores, positive = torch.tensor([[0.0, -5.0, -4.0]]), torch.tensor([[NO, YES, YES]])
+    found = objective.responsibilities(scores, positive, strategy)
+    assert found[0].tolist() == pytest.approx(shares, abs=1e-4)
 
 
 def test_the_masks_and_scores_that_were_given_are_left_as_they_were() -> None:
@@ -53,16 +44,6 @@ def test_the_masks_and_scores_that_were_given_are_left_as_they_were() -> None:
         assert not shares.requires_grad
     assert positive.tolist() == [[YES, NO, YES]]
     assert scores.tolist() == [[-1.0, 2.0, 3.0]]
-
-
-def test_first_and_uniform() -> None:
-    scores = torch.tensor([[9.0, -1.0, 5.0], [9.0, 8.0, 7.0]])
-    positive = torch.tensor([[NO, YES, YES], [YES, YES, YES]])
-    first = objective.responsibilities(scores, positive, "first")
-    assert first.tolist() == [[0, 1, 0], [1, 0, 0]]
-    uniform = objective.responsibilities(scores, positive, "uniform")
-    assert uniform[0].tolist() == [0, 0.5, 0.5]
-    assert uniform[1].tolist() == pytest.approx([1 / 3] * 3)
 
 
 def test_random_follows_its_generator_and_reaches_every_positive() -> None:
@@ -81,14 +62,10 @@ def test_random_follows_its_generator_and_reaches_every_positive() -> None:
 
 def test_soft_em_becomes_sharper_with_the_temperature() -> None:
     scores, positive = torch.tensor([[0.0, 2.0]]), torch.tensor([[YES, YES]])
-    assert objective.responsibilities(scores, positive, "soft_em", 0.0).tolist() == [[0.5, 0.5]]
-    # σ(2 · 0.5) and σ(2 · 1)
-    assert objective.responsibilities(scores, positive, "soft_em", 0.5)[
-        0, 1
-    ].item() == pytest.approx(0.7311, abs=1e-4)
-    assert objective.responsibilities(scores, positive, "soft_em", 1.0)[
-        0, 1
-    ].item() == pytest.approx(0.8808, abs=1e-4)
+    # σ(2 · 0), σ(2 · 0.5) and σ(2 · 1)
+    for temperature, share in ((0.0, 0.5), (0.5, 0.7311), (1.0, 0.8808)):
+        found = objective.responsibilities(scores, positive, "soft_em", temperature)
+        assert found[0, 1].item() == pytest.approx(share, abs=1e-4)
 
 
 @pytest.mark.parametrize(("step", "expected"), [(0, 0.1), (500, 0.55), (1000, 1.0), (9999, 1.0)])
@@ -122,9 +99,6 @@ def test_another_positive_is_neither_target_nor_negative() -> None:
 
     assert loss(-50.0) == loss(0.0) == loss(50.0)
     assert loss(0.0) == pytest.approx(math.log(1 + math.exp(3)))
-    # With the other positive at e⁰, as released, a third of nothing would be asked for:
-    released = -3.0 - math.log(math.exp(-3) + 1 + 1)
-    assert loss(0.0) < -released
 
 
 def test_ranking_mixes_positives_by_their_weights() -> None:
