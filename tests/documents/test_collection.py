@@ -1,19 +1,18 @@
 """Addresses, manifests, and folders of stored pages."""
 
-import gzip
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.found import document
+from support.files import write_jsonl
+from support.found import document, refusal
 
 from pincite.documents.collection import exact_key, loose_key, open_sources
 from pincite.documents.read import read_path
 from pincite.errors import InputError
-from pincite.types import Document, Reason, Unchecked
+from pincite.types import Reason, Unchecked
 
 SAME = """
 http://example.org/a https://example.org/a
@@ -72,6 +71,7 @@ def test_any_string_has_keys(url: str) -> None:
 
 # ── Stored copies of cited pages ─────────────────────────────────────────────────────────────────
 
+MANIFEST = "manifest.jsonl"
 PAGE = "<html><head>{head}<title>{title}</title></head><body><p>{text}</p></body></html>"
 
 
@@ -79,36 +79,21 @@ def page(title: str, text: str = "Opened in 1931.", head: str = "") -> bytes:
     return PAGE.format(title=title, text=text, head=head).encode()
 
 
-def manifest(folder: Path, *lines: object) -> None:
-    text = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
-    (folder / "manifest.jsonl").write_text(text)
-
-
-def title(found: Document | Unchecked) -> str:
-    assert isinstance(found, Document), found
-    return found.title
-
-
-def reason(found: Document | Unchecked) -> Reason:
-    assert isinstance(found, Unchecked), found
-    return found.reason
-
-
 def test_a_manifest(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(page("A"))
-    manifest(
-        tmp_path,
+    write_jsonl(
+        tmp_path / MANIFEST,
         {"url": "https://e.org/a", "file": "a.bin", "content_type": "text/html", "fetched": "2020"},
         {"url": "https://e.org/gone", "status": 404},
         {"url": "https://e.org/no", "file": "a.bin", "status": 503},
     )
     sources = open_sources(tmp_path)
     found = sources.get("http://E.org/a/?utm_medium=mail#top")
-    assert title(found) == "A"
+    assert document(found).title == "A"
     assert (document(found).url, document(found).fetched) == ("https://e.org/a", "2020")
     assert sources.get("https://e.org/a") is found
-    assert reason(sources.get("https://e.org/gone")) is Reason.DEAD
-    assert reason(sources.get("https://e.org/no")) is Reason.REFUSED
+    assert refusal(sources.get("https://e.org/gone")).reason is Reason.DEAD
+    assert refusal(sources.get("https://e.org/no")).reason is Reason.REFUSED
     assert len(sources) == 3
     assert sources.warnings == ()
 
@@ -127,11 +112,14 @@ def test_a_missing_source_states_what_to_do(tmp_path: Path, name: str) -> None:
 def test_bad_lines_are_warnings(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_bytes(page("A"))
     bad = ["{", {"file": "a.html"}, {"url": "u"}, {"url": "u", "status": "x"}, {"url": ["u"]}, "[]"]
-    manifest(
-        tmp_path, *bad, {"url": "https://e.org/a", "file": "a.html"}, {"url": "u", "status": 200}
+    write_jsonl(
+        tmp_path / MANIFEST,
+        *bad,
+        {"url": "https://e.org/a", "file": "a.html"},
+        {"url": "u", "status": 200},
     )
     sources = open_sources(tmp_path)
-    assert title(sources.get("https://e.org/a")) == "A"
+    assert document(sources.get("https://e.org/a")).title == "A"
     assert [(w.file, w.line) for w in sources.warnings] == [
         ("manifest.jsonl", line) for line in (1, 2, 3, 4, 5, 6, 8)
     ]
@@ -146,12 +134,11 @@ def test_a_file_outside_the_folder_is_never_opened(tmp_path: Path, name: str) ->
     (folder / "inner").mkdir(parents=True)
     (tmp_path / "secret.html").write_bytes(page("Secret"))
     (folder / "link.html").symlink_to(tmp_path / "secret.html")
-    manifest(folder, {"url": "https://e.org/s", "file": name})
+    write_jsonl(folder / MANIFEST, {"url": "https://e.org/s", "file": name})
     sources = open_sources(folder)
     found = sources.get("https://e.org/s")
-    assert reason(found) is Reason.NOT_SUPPLIED
-    assert isinstance(found, Unchecked)
-    assert "outside" in found.detail
+    assert refusal(found).reason is Reason.NOT_SUPPLIED
+    assert "outside" in refusal(found).detail
     assert [(p.file, p.line) for p in sources.warnings] == [("link.html", 0), ("manifest.jsonl", 1)]
 
 
@@ -160,13 +147,13 @@ def test_a_copy_removed_after_indexing(tmp_path: Path) -> None:
     path.write_text('{"url": "https://e.org/a", "text": "Opened in 1931."}')
     sources = open_sources(tmp_path)
     path.unlink()
-    assert reason(sources.get("https://e.org/a")) is Reason.UNDECODABLE
+    assert refusal(sources.get("https://e.org/a")).reason is Reason.UNDECODABLE
 
 
 def test_a_file_that_is_missing(tmp_path: Path) -> None:
-    manifest(tmp_path, {"url": "https://e.org/s", "file": "none.html"})
+    write_jsonl(tmp_path / MANIFEST, {"url": "https://e.org/s", "file": "none.html"})
     sources = open_sources(tmp_path)
-    assert reason(sources.get("https://e.org/s")) is Reason.NOT_SUPPLIED
+    assert refusal(sources.get("https://e.org/s")).reason is Reason.NOT_SUPPLIED
     assert "not there" in sources.warnings[0].message
 
 
@@ -184,8 +171,7 @@ def test_every_kind_of_file_in_nested_folders(
     records = [
         {"url": f"https://e.org/{n}", "title": str(n), "text": "Some words."} for n in range(9)
     ]
-    lines = "\n".join(map(json.dumps, records)) + "\nno json"
-    (tmp_path / "many.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+    write_jsonl(tmp_path / "many.jsonl.gz", *records, "no json")
     (tmp_path / "crawl.warc.gz").write_bytes(
         make_record("https://e.org/archived", b"Not today", http="500 Oops")
         + make_record("https://e.org/archived", page("Archived"))
@@ -193,11 +179,11 @@ def test_every_kind_of_file_in_nested_folders(
         + make_record("https://e.org/round", b"", http="302 Found", Location="/round")
     )
     sources = open_sources(tmp_path)
-    assert title(sources.get("https://e.org/saved")) == "Saved"
-    assert [title(sources.get(f"https://e.org/{n}")) for n in (7, 2, 5)] == ["7", "2", "5"]
-    assert title(sources.get("https://e.org/archived")) == "Archived"
-    assert title(sources.get("https://e.org/old")) == "Archived"
-    assert reason(sources.get("https://e.org/round")) is Reason.NOT_SUPPLIED
+    assert document(sources.get("https://e.org/saved")).title == "Saved"
+    assert [document(sources.get(f"https://e.org/{n}")).title for n in (7, 2, 5)] == ["7", "2", "5"]
+    assert document(sources.get("https://e.org/archived")).title == "Archived"
+    assert document(sources.get("https://e.org/old")).title == "Archived"
+    assert refusal(sources.get("https://e.org/round")).reason is Reason.NOT_SUPPLIED
     assert {(w.file, w.line) for w in sources.warnings} == {
         ("unknown.html", 0),
         *((f"unknown.{ending}", 0) for ending in ("pdf", "docx", "txt")),
@@ -205,58 +191,53 @@ def test_every_kind_of_file_in_nested_folders(
     }
 
 
-def text(found: Document | Unchecked) -> str:
-    assert isinstance(found, Document), found
-    return found.text
-
-
-def lines(path: Path, *records: object) -> None:
-    content = "\n".join(r if isinstance(r, str) else json.dumps(r) for r in records).encode()
-    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
-
-
 def test_sources_find_the_documents_that_corpus_add_reads(tmp_path: Path) -> None:
     records = [{"url": f"https://{n}.org/", "text": f"Word {n}."} for n in range(3)]
-    lines(tmp_path / "a.jsonl", *records, {"id": "https://3.org/", "text": "Three."}, {"url": "u"})
-    lines(tmp_path / "queries.jsonl", {"_id": "q1", "text": "when did trams run"})
+    write_jsonl(
+        tmp_path / "a.jsonl", *records, {"id": "https://3.org/", "text": "Three."}, {"url": "u"}
+    )
+    write_jsonl(tmp_path / "queries.jsonl", {"_id": "q1", "text": "when did trams run"})
     sources = open_sources(tmp_path)
     (queries,) = sources.warnings
     assert "queries of a BEIR collection" in queries.message
     for page in read_path(tmp_path / "a.jsonl"):
         assert sources.get(page.url) == page
     (tmp_path / "a.jsonl").write_text("")
-    assert reason(open_sources(tmp_path).get("https://1.org/")) is Reason.NOT_SUPPLIED
+    assert refusal(open_sources(tmp_path).get("https://1.org/")).reason is Reason.NOT_SUPPLIED
 
 
 def test_archives_and_www_are_a_fallback(tmp_path: Path) -> None:
     for name in ("plain", "www", "snapshot"):
         (tmp_path / f"{name}.html").write_bytes(page(name))
-    manifest(
-        tmp_path,
+    write_jsonl(
+        tmp_path / MANIFEST,
         {"url": "https://e.org/a", "file": "plain.html"},
         {"url": "https://www.e.org/a", "file": "www.html"},
         {"url": "https://web.archive.org/web/2013/http://e.org/b", "file": "snapshot.html"},
     )
     sources = open_sources(tmp_path)
-    assert title(sources.get("http://www.e.org/a")) == "www"
-    assert title(sources.get("http://e.org/a")) == "plain"
-    assert title(sources.get("https://web.archive.org/web/2015/http://www.e.org/a")) == "plain"
-    assert title(sources.get("http://e.org/b")) == "snapshot"
+    assert document(sources.get("http://www.e.org/a")).title == "www"
+    assert document(sources.get("http://e.org/a")).title == "plain"
+    assert (
+        document(sources.get("https://web.archive.org/web/2015/http://www.e.org/a")).title
+        == "plain"
+    )
+    assert document(sources.get("http://e.org/b")).title == "snapshot"
 
 
 def test_a_body_is_read_on_demand(tmp_path: Path) -> None:
     path = tmp_path / "a.html"
     path.write_bytes(page("Before"))
-    manifest(tmp_path, {"url": "https://e.org/a", "file": "a.html"})
+    write_jsonl(tmp_path / MANIFEST, {"url": "https://e.org/a", "file": "a.html"})
     sources = open_sources(tmp_path)
     path.write_bytes(page("After"))
-    assert title(sources.get("https://e.org/a")) == "After"
+    assert document(sources.get("https://e.org/a")).title == "After"
     path.unlink()
-    assert title(sources.get("https://e.org/a")) == "After"
+    assert document(sources.get("https://e.org/a")).title == "After"
     path.write_bytes(page("Again"))
     fresh = open_sources(tmp_path)
     path.unlink()
-    assert reason(fresh.get("https://e.org/a")) is Reason.NOT_SUPPLIED
+    assert refusal(fresh.get("https://e.org/a")).reason is Reason.NOT_SUPPLIED
 
 
 def test_no_folder(tmp_path: Path) -> None:

@@ -23,7 +23,6 @@ from pincite.documents.html import (
     visible_text,
 )
 from pincite.documents.outcome import TEASER_WORDS
-from pincite.documents.read import read_bytes
 from pincite.documents.text import with_language
 from pincite.types import Document, Reason, Unchecked
 
@@ -135,21 +134,16 @@ def test_encodings(encoding: str, meta: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("head", "body", "reason"),
+    ("head", "more"),
     [
-        (
-            '<script type="application/ld+json">{"isAccessibleForFree": false}</script>',
-            f"<article><p>{PARAGRAPHS[0]}</p></article>",
-            Reason.PAYWALL,
-        ),
-        ("", f"<p>{PARAGRAPHS[0]}</p><p>Subscribe to continue reading</p>", Reason.PAYWALL),
-        ("", f'<p>{PARAGRAPHS[0]}</p><div class="c-paywall__box">More</div>', Reason.PAYWALL),
-        ("", '<div id="root">Loading</div><script src="app.js"></script>', Reason.EMPTY),
+        ('<script type="application/ld+json">{"isAccessibleForFree": false}</script>', ""),
+        ("", '<div class="c-paywall__box">More</div>'),
     ],
 )
-def test_pages_that_are_not_sources(head: str, body: str, reason: Reason) -> None:
+def test_signs_of_a_paywall_in_the_markup(head: str, more: str) -> None:
+    body = f"<p>{PARAGRAPHS[0]}</p>{more}"
     found = refusal(read(f"<html><head>{head}</head><body>{body}</body></html>"))
-    assert found.reason is reason
+    assert found.reason is Reason.PAYWALL
 
 
 def test_text_below_the_parsers_depth_is_not_lost() -> None:
@@ -259,37 +253,23 @@ def test_light_and_small_text_is_kept(shown: str, head: str) -> None:
 
 
 def test_article_body_of_json_ld() -> None:
-    data = {
-        "@context": "https://schema.org",
-        "@type": "Article",
-        "articleBody": " ".join(PARAGRAPHS),
-    }
-    script = f"<script type='application/ld+json'>{json.dumps(data)}</script>"
+    data = json.dumps(article(articleBody=" ".join(PARAGRAPHS)))
+    script = f"<script type='application/ld+json'>{data}</script>"
     found = document(page("<div id='root'>Loading</div><script src='app.js'></script>", script))
     assert all(paragraph in found.text for paragraph in PARAGRAPHS)
 
 
 def test_json_ld_precedes_markup() -> None:
-    data = {
-        "@context": "https://schema.org",
-        "@type": "NewsArticle",
-        "headline": "The harbour bridge",
-        "datePublished": "2011-03-04T08:00:00Z",
-        "author": [
-            {"@type": "Person", "name": "Eva Lund"},
-            {"@type": "Person", "name": "Ida Holm"},
-        ],
-    }
+    stated = {"headline": "The harbour bridge", "datePublished": "2011-03-04T08:00:00Z"}
     head = (
         "<title>You will never guess this bridge | Lindvik Post</title>"
         "<meta property='og:title' content='This bridge'>"
-        f"<script type='application/ld+json'>{json.dumps(data)}</script>"
+        f"<script type='application/ld+json'>{json.dumps(article(**stated))}</script>"
     )
-    byline = "<div class='author'>Eva Lund two days ago</div><time datetime='2019-05-05'>May</time>"
-    found = document(page(f"<article><h1>Bridge</h1>{byline}{RUNNING}</article>", head))
-    assert found.title == "The harbour bridge"
-    assert found.published == "2011-03-04"
-    assert found.meta["author"] == "Eva Lund; Ida Holm"
+    found = document(
+        page(f"<article><time datetime='2019-05-05'>May</time>{RUNNING}</article>", head)
+    )
+    assert (found.title, found.published) == ("The harbour bridge", "2011-03-04")
 
 
 def test_marked_bylines_and_dates() -> None:
@@ -461,17 +441,8 @@ def test_a_collaboration_is_cut() -> None:
 
 
 def test_broken_and_deep_linked_data_states_nothing() -> None:
-    texts = [
-        "{",
-        "[" * 100_000,
-        '"Article"',
-        "null",
-        "[[[1]]]",
-        "<![CDATA[",
-        "]]>",
-        '{"@graph": 3}',
-        "",
-    ]
+    texts = ["{", "[" * 100_000, '"Article"', "null", "[[[1]]]", "<![CDATA[", "]]>", ""]
+    texts.append('{"@graph": 3}')
     stated = Statements(json_ld=texts)
     assert (headline_of(stated), published_of(stated)) == ("", None)
 
@@ -522,14 +493,8 @@ NAMED = f"""<html><head><title>Bridge</title></head><body>
 </main></body></html>"""
 
 
-def read_named(html: str) -> Document:
-    found = read_bytes(html.encode(), url="https://varde.example/bridge")
-    assert isinstance(found, Document)
-    return found
-
-
 def test_anchors_locate_the_following_words() -> None:
-    page = read_named(NAMED)
+    page = document(NAMED)
     following = {name: " ".join(page.text[at:].split()[:4]) for name, at in page.anchors.items()}
     assert following == {
         "History": "History The bridge opened",

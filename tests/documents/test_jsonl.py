@@ -1,12 +1,12 @@
 """JSON lines: documents, and labelled claims."""
 
-import gzip
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.files import write_jsonl
 from support.found import document, refusal
 
 from pincite.documents.body import Limits
@@ -16,13 +16,6 @@ from pincite.errors import InputError
 from pincite.types import Document, Reason, Unchecked
 
 Found = Document | Unchecked
-
-
-def write(path: Path, *records: object) -> Path:
-    lines = [r if isinstance(r, str) else json.dumps(r) for r in records]
-    data = "\n".join(lines).encode("utf-8", "surrogateescape")
-    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
-    return path
 
 
 def refusals(found: Sequence[Found]) -> list[Unchecked]:
@@ -38,7 +31,7 @@ QUERY = {"_id": "1", "text": "which words", "metadata": {"url": "https://e.org/"
 
 @pytest.mark.parametrize("name", ["queries.jsonl", "scifact-queries.jsonl.gz"])
 def test_queries_are_refused(tmp_path: Path, name: str) -> None:
-    found = refusal(*read_path(write(tmp_path / name, QUERY, QUERY)))
+    found = refusal(*read_path(write_jsonl(tmp_path / name, QUERY, QUERY)))
     assert found.reason is Reason.UNSUPPORTED_TYPE
     assert found.detail.startswith(f"{name}: these are the queries of a BEIR collection")
     assert "corpus.jsonl" in found.detail
@@ -46,12 +39,12 @@ def test_queries_are_refused(tmp_path: Path, name: str) -> None:
 
 def test_a_title_or_a_url_makes_queries_documents(tmp_path: Path) -> None:
     for record in (QUERY | {"title": "One"}, QUERY | {"url": "https://e.org/"}):
-        document(*read_path(write(tmp_path / "queries.jsonl", record)))
+        document(*read_path(write_jsonl(tmp_path / "queries.jsonl", record)))
 
 
 def test_documents_come_while_the_file_is_read(tmp_path: Path) -> None:
     lines = [GOOD | {"url": f"https://e.org/{n}", "text": "word " * 999} for n in range(99)]
-    path = write(tmp_path / "a.jsonl", *lines)
+    path = write_jsonl(tmp_path / "a.jsonl", *lines)
     found = read_path(path)
     assert isinstance(next(found), Document)
     path.write_text("")  # what is not buffered yet is gone
@@ -70,7 +63,7 @@ GOOD = {
 def test_fields_of_json_lines(tmp_path: Path) -> None:
     record = GOOD | {"site": "E", "year": 3, "id": "x", "kind": "abstract", "text": "Some\t words."}
     for name in ("a.jsonl", "a.jsonl.gz"):
-        (found,) = documents(write(tmp_path / name, record))
+        (found,) = documents(write_jsonl(tmp_path / name, record))
         assert found == Document(
             url="https://e.org/1",
             title="One",
@@ -84,7 +77,9 @@ def test_fields_of_json_lines(tmp_path: Path) -> None:
 
 def test_an_id_stands_in_for_the_url(tmp_path: Path) -> None:
     found = list(
-        documents(write(tmp_path / "a.jsonl", {"id": 7, "text": "a"}, {"_id": "x", "text": "b"}))
+        documents(
+            write_jsonl(tmp_path / "a.jsonl", {"id": 7, "text": "a"}, {"_id": "x", "text": "b"})
+        )
     )
     assert [d.url for d in found] == ["7", "x"]
     assert [d.meta for d in pages(found)] == [{}, {}]
@@ -97,7 +92,7 @@ def test_beir(tmp_path: Path) -> None:
         {"_id": 9, "text": "c", "metadata": {"url": "https://e.org/3"}},
         {"_id": "10", "title": "A title only", "text": ""},
     ]
-    found = list(documents(write(tmp_path / "corpus.jsonl", *records)))
+    found = list(documents(write_jsonl(tmp_path / "corpus.jsonl", *records)))
     assert [d.url for d in found] == ["7", "https://e.org/2", "https://e.org/3", "10"]
     known = pages(found)
     assert [d.meta for d in known] == [{}, {"_id": "8"}, {"_id": "9"}, {}]
@@ -116,7 +111,7 @@ def test_a_bad_line_costs_only_itself(tmp_path: Path) -> None:
         '"\\ud800"',
         "1" * 9_999,
     ]
-    path = write(tmp_path / "bad.jsonl", GOOD, "", *bad, {"url": "u", "text": " "}, GOOD)
+    path = write_jsonl(tmp_path / "bad.jsonl", GOOD, "", *bad, {"url": "u", "text": " "}, GOOD)
     found = list(documents(path))
     assert [type(f) for f in found] == [Document, *[Unchecked] * 9, Document]
     wrong = refusals(found)
@@ -126,7 +121,7 @@ def test_a_bad_line_costs_only_itself(tmp_path: Path) -> None:
 
 
 def test_a_line_over_the_limit_is_passed_over(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.jsonl.gz", GOOD, GOOD | {"text": "x" * 3_000_000}, GOOD)
+    path = write_jsonl(tmp_path / "a.jsonl.gz", GOOD, GOOD | {"text": "x" * 3_000_000}, GOOD)
     found = list(documents(path, Limits(line_bytes=1_000)))
     assert [type(f) for f in found] == [Document, Unchecked, Document]
     assert refusal(found[1]).reason is Reason.TOO_LARGE
@@ -134,7 +129,7 @@ def test_a_line_over_the_limit_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_a_file_that_breaks_off(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.jsonl.gz", *[GOOD | {"n": str(i)} for i in range(2_000)])
+    path = write_jsonl(tmp_path / "a.jsonl.gz", *[GOOD | {"n": str(i)} for i in range(2_000)])
     path.write_bytes(path.read_bytes()[:-100])
     *whole, last = documents(path)
     assert len(whole) > 100
@@ -153,15 +148,9 @@ def line(**changes: Any) -> str:
     return json.dumps({key: v for key, v in (ROW | changes).items() if v is not ...})
 
 
-def file(folder: Path, *lines: str | bytes, name: str = "claims.jsonl") -> Path:
-    content = b"\n".join(x if isinstance(x, bytes) else x.encode() for x in lines)
-    (folder / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
-    return folder / name
-
-
 @pytest.mark.parametrize("name", ["claims.jsonl", "claims.jsonl.gz"])
 def test_rows_in_order_without_blank_lines(tmp_path: Path, name: str) -> None:
-    path = file(tmp_path, line(), "", line(id="b", label="nei", meta={"page": 3}), name=name)
+    path = write_jsonl(tmp_path / name, line(), "", line(id="b", label="nei", meta={"page": 3}))
     rows = list(read_labelled(path))
     assert rows[0] == LabelledClaim("7", "The mill is old.", "A mill.", "support")
     assert (rows[1].row_id, rows[1].label, rows[1].meta) == ("b", "nei", {"page": 3})
@@ -180,7 +169,7 @@ BAD: list[str | bytes] = [
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: repr(bad[:40]))
 def test_a_bad_row_raises_with_its_line_or_is_skipped(tmp_path: Path, bad: str | bytes) -> None:
-    path = file(tmp_path, line(), bad, line(id="last"))
+    path = write_jsonl(tmp_path / "claims.jsonl", line(), bad, line(id="last"))
     with pytest.raises(InputError, match=r"claims\.jsonl line 2: "):
         list(read_labelled(path))
     errors: list[InputError] = []
@@ -192,7 +181,7 @@ def test_a_bad_row_raises_with_its_line_or_is_skipped(tmp_path: Path, bad: str |
 @pytest.mark.parametrize("how", ["cut", "changed", "no gzip"])
 def test_a_damaged_archive_cannot_be_read(tmp_path: Path, how: str) -> None:
     rows = (line(id=n, claim=f"Claim {n * 7919}") for n in range(400))
-    path = file(tmp_path, *rows, name="claims.jsonl.gz")
+    path = write_jsonl(tmp_path / "claims.jsonl.gz", *rows)
     content = path.read_bytes()
     half = len(content) // 2
     damaged = {

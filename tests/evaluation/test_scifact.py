@@ -1,13 +1,12 @@
 """`pincite eval scifact`: the rows, and the measures of their verdicts."""
 
-import gzip
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from evaluation.invented import WordVerifier
+from support.files import write_jsonl
 
 from pincite.errors import InputError
 from pincite.evaluation import scifact
@@ -34,14 +33,10 @@ DEV: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def lines(records: list[dict[str, Any]]) -> bytes:
-    return "\n".join(map(json.dumps, records)).encode()
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "corpus.jsonl.gz").write_bytes(gzip.compress(lines(CORPUS)))
-    (tmp_path / "claims_dev.jsonl").write_bytes(lines(DEV))
+    write_jsonl(tmp_path / "corpus.jsonl.gz", *CORPUS)
+    write_jsonl(tmp_path / "claims_dev.jsonl", *DEV)
     return tmp_path
 
 
@@ -72,8 +67,7 @@ def test_every_cited_abstract_is_a_row(folder: Path) -> None:
     ],
 )
 def test_what_is_not_scifact(folder: Path, name: str, record: dict[str, Any], message: str) -> None:
-    data = lines([record])
-    (folder / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    write_jsonl(folder / name, record)
     with pytest.raises(InputError, match=message):
         scifact.read_rows(folder)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from evaluation.invented import BRIDGE, FILLER, WordVerifier
-from support.wafer_files import write_records
+from support.files import write_records
 
 from pincite.cli import cli
 from pincite.errors import InputError
@@ -39,13 +39,14 @@ def pages(urls: Sequence[str]) -> list[Document | None]:
     return [None if "/gone" in url else Document(url, "Page", FILLER + BRIDGE) for url in urls]
 
 
-def silent(*_: Any) -> None:
-    """No progress."""
+def measure(records: Sequence[WaferRecord], of: Any = pages, verifier: Any = ...) -> dict[str, Any]:
+    verifier = WordVerifier() if verifier is ... else verifier
+    found = measured(records, of, verifier, 0.3, lambda *_: None)
+    return found or {}
 
 
 def test_failing_citations_are_told_from_featured_ones() -> None:
-    found = measured([*GOOD, *BAD, OTHER], pages, WordVerifier(), 0.3, silent)
-    assert found is not None
+    found = measure([*GOOD, *BAD, OTHER])
     assert found["against"] == "featured"
     assert found["labels"] == {"support": 6, "not_support": 3}
     ours, depth, first = found["systems"].values()
@@ -61,15 +62,13 @@ def test_failing_citations_are_told_from_featured_ones() -> None:
 
 def test_citations_without_a_page_are_left_out_and_counted() -> None:
     gone = record(30, "https://a.example/gone", featured=True)
-    found = measured([*GOOD, gone, *BAD], pages, WordVerifier(), 0.3, silent)
-    assert found is not None
+    found = measure([*GOOD, gone, *BAD])
     assert found["n_without_page"] == 1
     assert {one["n"] for one in found["systems"].values()} == {9}
 
 
 def test_without_pages_only_the_addresses_are_measured() -> None:
-    found = measured([*GOOD, *BAD], None, None, 0.3, silent)
-    assert found is not None
+    found = measure([*GOOD, *BAD], None, None)
     assert list(found["systems"]) == ["URL depth"]
     assert found["n_without_page"] == 0
 
@@ -77,12 +76,11 @@ def test_without_pages_only_the_addresses_are_measured() -> None:
 def test_the_records_own_passages_stand_in_for_a_page() -> None:
     provenance = (Provenance("https://a.example/", "1", "Page", BRIDGE),)
     held = WaferRecord("1", f"{BRIDGE_CLAIM}[CIT]", (Output("x", provenance),), featured=True)
-    found = measured([held, *BAD], lambda urls: [None] * len(urls), WordVerifier(), 0.3, silent)
-    assert found is None  # nothing failing has a page
+    found = measure([held, *BAD], lambda urls: [None] * len(urls))
+    assert found == {}  # nothing failing has a page
     texts = [Output("{Failed verification}", (Provenance("u", "1", "", "Warm bread."),))]
     failing = WaferRecord("2", f"{BRIDGE_CLAIM}[CIT]", tuple(texts))
-    found = measured([held, failing], lambda urls: [None], WordVerifier(), 0.3, silent)
-    assert found is not None
+    found = measure([held, failing], lambda urls: [None])
     assert found["systems"]["pincite"]["auroc"] == 1.0
 
 
@@ -94,10 +92,10 @@ def test_what_failing_citations_are_compared_with() -> None:
     assert [label for _, label in rows] == ["support", "not_support", "partial"]
     assert contrasted([*BAD, OTHER])[0] == "others"
     assert contrasted(BAD) == contrasted([*GOOD, OTHER]) == ("", [])
-    assert measured(GOOD, pages, WordVerifier(), 0.3, silent) is None
+    assert measure(GOOD) == {}
     gone = record(4, "https://b.example/gone", label="not_supported")
     partly = record(5, "https://b.example/", label="partially_supported")
-    assert measured([labelled[0], partly, gone], pages, WordVerifier(), 0.3, silent) is None
+    assert measure([labelled[0], partly, gone]) == {}
 
 
 def hit(text: str, rank: int) -> Hit:

@@ -1,10 +1,7 @@
 """Work in order, here and on Ray: the same results, the same errors, no more begun than needed."""
 
-import importlib
 import json
-import os
 import random
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
@@ -13,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from library import unlucky
 from support.laws import FakeEncoder, check_encoder
 
 from pincite.corpus.embedded import EmbeddedCorpus
@@ -22,24 +20,12 @@ from pincite.library import parallel
 from pincite.library.parallel import Parallel, SpreadEncoder
 from pincite.library.update import How, Outcome, update
 
-HERE = str(Path(__file__).parent)
 # Ray itself leaves files open and calls what Python has deprecated.
 RAY = pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.filterwarnings("ignore")])
 
 
-@pytest.fixture(scope="module")
-def unlucky() -> Iterator[Any]:
-    """A module that workers can import too."""
-    before = os.environ.get("PYTHONPATH", "")
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [HERE, before]))
-    sys.path.insert(0, HERE)
-    yield importlib.import_module("unlucky")
-    sys.path.remove(HERE)
-    os.environ["PYTHONPATH"] = before
-
-
 @pytest.fixture(scope="module", params=["local", RAY])
-def spread(request: pytest.FixtureRequest, unlucky: Any) -> Iterator[Parallel]:
+def spread(request: pytest.FixtureRequest) -> Iterator[Parallel]:
     with parallel.opened(request.param, 2) as found:
         yield found
 
@@ -54,7 +40,7 @@ def test_streams_come_in_order_and_whole(spread: Parallel) -> None:
     assert found == [(n, list(range(n))) for n in (3, 0, 500, 1, 2)]
 
 
-def test_an_error_comes_at_its_place(spread: Parallel, unlucky: Any) -> None:
+def test_an_error_comes_at_its_place(spread: Parallel) -> None:
     results = spread.map(int, ["1", "2", "x", "4"])
     assert [next(results), next(results)] == [1, 2]
     with pytest.raises(ValueError, match=r"^invalid literal for int\(\) with base 10: 'x'$"):
@@ -83,9 +69,7 @@ def test_no_more_is_begun_than_needed(spread: Parallel) -> None:
 
 
 @pytest.mark.parametrize("spread", [RAY], indirect=True)
-def test_what_a_killed_worker_did_is_done_again(
-    spread: Parallel, unlucky: Any, tmp_path: Path
-) -> None:
+def test_what_a_killed_worker_did_is_done_again(spread: Parallel, tmp_path: Path) -> None:
     marks = [tmp_path / str(n) for n in range(3)]
     assert list(spread.map(unlucky.dies_once, marks)) == ["0", "1", "2"]
     marks = [tmp_path / f"stream {n}" for n in range(2)]

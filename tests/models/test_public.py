@@ -45,21 +45,15 @@ PAIRS = [(CLAIM, passage("A bridge was in town.")), (CLAIM, passage("The old riv
         ("MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli", "nli"),
         ("MoritzLaurer/mDeBERTa-v3-base-mnli-xnli", "nli-xnli"),
         ("MoritzLaurer/mDeBERTa-v3-base-xnli-multilingual-nli-2mil7", "nli-26"),
+        ("KRLabsOrg/lettucedect-210m-eurobert-de-v1", None),
+        ("cross-encoder/ms-marco-MiniLM-L-12-v2", None),
+        ("sentence-transformers/all-MiniLM-L6-v2", None),
+        ("microsoft/deberta-v3-large", None),
     ],
 )
-def test_hub_ids_have_their_row(name: str, layout: str) -> None:
-    found = public.find(name, {})
-    assert found
-    assert found.name == layout
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["KRLabsOrg/lettucedect-210m-eurobert-de-v1", "cross-encoder/ms-marco-MiniLM-L-12-v2",
-     "sentence-transformers/all-MiniLM-L6-v2", "microsoft/deberta-v3-large"],
-)  # fmt: skip
-def test_other_ids_have_none(name: str) -> None:
-    assert public.find(name, {"id2label": {"0": "LABEL_0"}}) is None
+def test_hub_ids_have_their_row(name: str, layout: str | None) -> None:
+    found = public.find(name, {"id2label": {"0": "LABEL_0"}})
+    assert (found and found.name) == layout
 
 
 def test_any_network_whose_labels_are_those_of_inference_is_read() -> None:

@@ -1,7 +1,5 @@
 """Tiny networks of random weights, a tokenizer, and invented claims with evidence."""
 
-import gzip
-import json
 import random
 import sys
 from collections.abc import Callable
@@ -10,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.files import write_jsonl
 
 from pincite.cli import main
 
@@ -109,14 +108,6 @@ def invented(n: int, seed: int = 0) -> list[dict[str, Any]]:
     return rows
 
 
-def write_rows(path: Path, rows: list[Any]) -> Path:
-    """JSON lines, gzipped if the name says so; a str is written as the line it is."""
-    lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
-    content = "".join(line + "\n" for line in lines).encode()
-    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
-    return path
-
-
 @pytest.fixture
 def rows_of() -> Callable[..., list[dict[str, Any]]]:
     return invented
@@ -124,7 +115,7 @@ def rows_of() -> Callable[..., list[dict[str, Any]]]:
 
 @pytest.fixture
 def write() -> Callable[[Path, list[Any]], Path]:
-    return write_rows
+    return lambda path, rows: write_jsonl(path, *rows)
 
 
 @pytest.fixture

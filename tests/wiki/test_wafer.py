@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from support.wafer_files import write_records
+from support.files import write_records
 
 from pincite.errors import InputError
 from pincite.types import Article, Document
