@@ -120,16 +120,16 @@ def _votes(passage: str, claim: str) -> Iterator[tuple[int, str]]:
     if result is None or not _VOTED.search(claim) or result[0] in passage:
         return
     counted = [v for v in values_of(passage) if not v.weak and not v.dates and v.low == v.high]
-    for ayes in counted:
-        if ayes.low != float(result[1]) or not _FOR.match(passage, ayes.span.end):
+    for votes_for in counted:
+        if votes_for.low != float(result[1]) or not _FOR.match(passage, votes_for.span.end):
             continue
-        end = ayes.span.end + _REACH
-        noes = [v for v in counted if ayes.span.end < v.span.start < end]
-        against = {v.low for v in noes if _AGAINST.match(passage, v.span.end)}
-        named = _NAMED_AGAINST.findall(passage[ayes.span.end : end])
+        end = votes_for.span.end + _REACH
+        votes_against = [v for v in counted if votes_for.span.end < v.span.start < end]
+        against = {v.low for v in votes_against if _AGAINST.match(passage, v.span.end)}
+        named = _NAMED_AGAINST.findall(passage[votes_for.span.end : end])
         against |= {float(len(re.split(r", | and ", each))) for each in named}
         if float(result[2]) in against:
-            yield ayes.span.start, f"{result[0]}, "
+            yield votes_for.span.start, f"{result[0]}, "
             return
 
 
