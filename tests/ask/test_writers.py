@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 import pytest
-from documents.conftest import paragraph_lines, pdf
+from documents.builders import paragraph_lines, pdf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models.chat_server import Server, good, serving

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from cli.test_cli import run
-from documents.conftest import locked_pdf, paragraph_lines, pdf
+from documents.builders import locked_pdf, paragraph_lines, pdf
 
 ISBN = "978-0-306-40615-7"
 # Stands before and behind the sentence that is quoted, in the same passage and the same paragraph.

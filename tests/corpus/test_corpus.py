@@ -1,8 +1,6 @@
 """The laws of a corpus, and what the embedded one promises beyond them."""
 
 import contextlib
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -224,12 +222,6 @@ def test_status(corpus: EmbeddedCorpus, folder: Path) -> None:
     assert status.n_bytes["dense"] == status.n_bytes["unfinished"] == 0
     assert (status.n_batches_behind, status.unfinished_rebuild) == (0, False)
     assert is_corpus(folder)
-
-
-def test_opening_loads_no_heavy_library() -> None:
-    code = "import sys, pincite.corpus.embedded, pincite.corpus.maintenance, support.laws as _; "
-    code += "assert not {'faiss', 'tantivy', 'onnxruntime'} & set(sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_the_nearest_passages_of_a_document(corpus: EmbeddedCorpus, folder: Path) -> None:

@@ -140,23 +140,6 @@ def test_a_trained_index_is_added_to_until_it_has_doubled(
     assert asked == [2_000]
 
 
-def test_an_index_with_many_deleted_vectors_is_trained_anew(
-    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(dense, "EXACT_LIMIT", 100)
-    vectors = clustered(1_000, 16)
-    put(store, "a", vectors[:300])
-    put(store, "b", vectors[300:])
-    index = DenseIndex(tmp_path, store, 16)
-    index.build()
-    with store.batch():
-        store.remove("a")
-    assert index.is_due()
-    index.build()
-    assert not index.is_due()
-    assert not list(index.faults())
-
-
 def test_tail_and_deletions(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dense, "EXACT_LIMIT", 500)
     vectors = clustered(2_000, 16)
@@ -189,3 +172,6 @@ def test_tail_and_deletions(tmp_path: Path, store: Store, monkeypatch: pytest.Mo
     found = reader.search(queries, 5000)
     assert all({key for key, _ in pairs} >= set(range(1001, 2001)) for pairs in found)
     assert old[0] not in store.places([old[0]])
+    writer.build()
+    assert not writer.is_due()
+    assert not list(writer.faults())

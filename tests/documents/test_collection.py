@@ -1,9 +1,9 @@
 """Addresses, manifests, and folders of stored pages."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from documents.builders import warc_record
 from hypothesis import given
 from hypothesis import strategies as st
 from support.files import write_jsonl
@@ -157,9 +157,7 @@ def test_a_file_that_is_missing(tmp_path: Path) -> None:
     assert "not there" in sources.warnings[0].message
 
 
-def test_every_kind_of_file_in_nested_folders(
-    tmp_path: Path, make_record: Callable[..., bytes]
-) -> None:
+def test_every_kind_of_file_in_nested_folders(tmp_path: Path) -> None:
     inner = tmp_path / "inner"
     inner.mkdir()
     (inner / ".hidden.html").write_bytes(b"x")
@@ -173,10 +171,10 @@ def test_every_kind_of_file_in_nested_folders(
     ]
     write_jsonl(tmp_path / "many.jsonl.gz", *records, "no json")
     (tmp_path / "crawl.warc.gz").write_bytes(
-        make_record("https://e.org/archived", b"Not today", http="500 Oops")
-        + make_record("https://e.org/archived", page("Archived"))
-        + make_record("https://e.org/old", b"", http="302 Found", Location="archived")
-        + make_record("https://e.org/round", b"", http="302 Found", Location="/round")
+        warc_record("https://e.org/archived", b"Not today", http="500 Oops")
+        + warc_record("https://e.org/archived", page("Archived"))
+        + warc_record("https://e.org/old", b"", http="302 Found", Location="archived")
+        + warc_record("https://e.org/round", b"", http="302 Found", Location="/round")
     )
     sources = open_sources(tmp_path)
     assert document(sources.get("https://e.org/saved")).title == "Saved"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from documents.conftest import assembled_pdf, warc_record
+from documents.builders import assembled_pdf, warc_record
 
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.origins import Origins

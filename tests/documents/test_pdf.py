@@ -1,10 +1,9 @@
 """PDFs: text, pages, columns and reasons for refusal."""
 
 import time
-from collections.abc import Callable
 
 import pytest
-from documents.conftest import pdf
+from documents.builders import locked_pdf, pdf, pdf_of
 from support.found import document, refusal
 
 from pincite.documents.body import DEFAULT_LIMITS, Limits
@@ -33,9 +32,9 @@ def reason(found: Document | Unchecked) -> Reason:
     return refusal(found).reason
 
 
-def test_text_title_pages_and_paragraphs(make_pdf: Callable[..., bytes]) -> None:
+def test_text_title_pages_and_paragraphs() -> None:
     info = "/Title (Report on the office) /Author (Ada Holm) /CreationDate (D:19990203120000Z)"
-    found = document(read(make_pdf([PAGE_ONE, PAGE_TWO], info)))
+    found = document(read(pdf_of([PAGE_ONE, PAGE_TWO], info)))
     assert found.text == (
         "The council decided in the spring of 1931 that the information office moves into the town"
         "\n\nA second paragraph begins here and goes on below."
@@ -65,24 +64,22 @@ def test_printed_page_numbers(labels: str, known: str | None) -> None:
 
 
 @pytest.mark.parametrize("title", ["Microsoft Word - draft7.doc", "Untitled", "report.indd", " - "])
-def test_titles_of_word_processors_are_none(make_pdf: Callable[..., bytes], title: str) -> None:
-    assert document(read(make_pdf([PAGE_TWO], f"/Title ({title})"))).title == ""
+def test_titles_of_word_processors_are_none(title: str) -> None:
+    assert document(read(pdf_of([PAGE_TWO], f"/Title ({title})"))).title == ""
 
 
-def test_reasons(make_pdf: Callable[..., bytes], locked: bytes) -> None:
-    whole = make_pdf([PAGE_ONE, PAGE_TWO])
-    assert reason(read(locked)) is Reason.ENCRYPTED
-    assert reason(read(make_pdf([[], []]))) is Reason.EMPTY
+def test_reasons() -> None:
+    whole = pdf_of([PAGE_ONE, PAGE_TWO])
+    assert reason(read(locked_pdf())) is Reason.ENCRYPTED
+    assert reason(read(pdf_of([[], []]))) is Reason.EMPTY
     assert reason(read(b"%PDF-1.7 but no more")) is Reason.UNDECODABLE
     assert reason(read(whole, Limits(max_chars=20))) is Reason.TOO_LARGE
 
 
-def test_many_short_lines_end_at_the_limit_of_processor_time(
-    make_pdf: Callable[..., bytes],
-) -> None:
+def test_many_short_lines_end_at_the_limit_of_processor_time() -> None:
     many = pdf([[(72.0, 700.0, f"a{n}") for n in range(20_000)]])
     assert reason(read(many, Limits(seconds=0.05))) is Reason.TIMED_OUT
-    assert isinstance(read(make_pdf([PAGE_TWO])), Document)
+    assert isinstance(read(pdf_of([PAGE_TWO])), Document)
 
 
 LEFT = [

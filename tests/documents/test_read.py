@@ -1,10 +1,8 @@
 import gzip
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from documents.builders import pdf_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.found import document
@@ -85,13 +83,13 @@ def test_no_bytes_make_it_raise(data: bytes, content_type: str | None, url: str)
         assert found.detail
 
 
-def test_a_lone_file(tmp_path: Path, make_pdf: Callable[..., bytes]) -> None:
+def test_a_lone_file(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_bytes(PAGE)
     notes = tmp_path / "notes é.md"
     notes.write_text("# Notes\n\nOpened in *1931*.")
     report = tmp_path / "report.pdf"
-    report.write_bytes(make_pdf([[["Opened in 1931."]]]))
+    report.write_bytes(pdf_of([[["Opened in 1931."]]]))
     for path, kind in ((page, "html"), (notes, "markdown"), (report, "pdf")):
         found = document(*read_path(path))
         assert (found.url, found.kind) == (path.resolve().as_uri(), kind)
@@ -125,15 +123,3 @@ def test_paths_that_are_not_files(tmp_path: Path) -> None:
         list(read_path(tmp_path))
     with pytest.raises(InputError, match="does not exist"):
         list(read_path(tmp_path / "absent.html"))
-
-
-def test_importing_loads_no_library() -> None:
-    heavy = ("trafilatura", "pypdfium2", "py3langid", "warcio", "lxml", "numpy", "markdown_it")
-    program = (
-        "import sys, pincite.documents.read, pincite.documents.collection;"
-        f"print([name for name in {heavy!r} if name in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, check=True, text=True
-    )
-    assert done.stdout.strip() == "[]"

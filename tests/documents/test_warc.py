@@ -2,10 +2,10 @@ import gzip
 import os
 import random
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from documents.builders import warc_record
 from support.found import document, refusal
 
 from pincite.documents.body import Limits
@@ -20,24 +20,23 @@ from pincite.documents.warc import (
 )
 from pincite.types import Document, Reason, Unchecked
 
-Make = Callable[..., bytes]
 JUNK = random.Random(1).randbytes(5_000)
 REAL = Path(os.environ.get("PINCITE_SHARED", "absent")) / "data" / "warc"
 PAGE = b"<html><head><title>A bridge</title></head><body><p>Opened in 1931.</p></body></html>"
 
 
 @pytest.fixture
-def archive(tmp_path: Path, make_record: Make) -> Path:
+def archive(tmp_path: Path) -> Path:
     path = tmp_path / "crawl.warc.gz"
     path.write_bytes(
-        make_record("https://e.org/a", PAGE, Content_Type="text/html")
-        + make_record("https://e.org/a", b"", kind="request")
-        + make_record("https://e.org/gone", b"Sorry", http="404 Not Found")
-        + make_record("https://e.org/old", b"", http="301 Moved", Location="/a")
-        + make_record("dns:e.org", b"1.2.3.4", Content_Type="text/dns")
-        + make_record("https://e.org/a.png", b"\x89PNG....", Content_Type="image/png")
-        + make_record("https://e.org/z", gzip.compress(PAGE), Content_Encoding="gzip")
-        + make_record(
+        warc_record("https://e.org/a", PAGE, Content_Type="text/html")
+        + warc_record("https://e.org/a", b"", kind="request")
+        + warc_record("https://e.org/gone", b"Sorry", http="404 Not Found")
+        + warc_record("https://e.org/old", b"", http="301 Moved", Location="/a")
+        + warc_record("dns:e.org", b"1.2.3.4", Content_Type="text/dns")
+        + warc_record("https://e.org/a.png", b"\x89PNG....", Content_Type="image/png")
+        + warc_record("https://e.org/z", gzip.compress(PAGE), Content_Encoding="gzip")
+        + warc_record(
             "https://e.org/chunked",
             b"4\r\nOpen\r\n5\r\ned it\r\n0\r\n\r\n",
             Transfer_Encoding="chunked",
@@ -74,9 +73,9 @@ def test_a_record_is_found_again_by_its_offset(archive: Path) -> None:
         assert record_at(plain, record.offset) == record
 
 
-def test_a_truncated_archive_gives_what_is_whole(archive: Path, make_record: Make) -> None:
+def test_a_truncated_archive_gives_what_is_whole(archive: Path) -> None:
     whole = archive.read_bytes()
-    last = make_record("https://e.org/last", JUNK)
+    last = warc_record("https://e.org/last", JUNK)
     archive.write_bytes(whole + last[:-2_000])
     *good, broken = records(archive)
     assert len(good) == 6
@@ -104,32 +103,30 @@ def test_damage_in_the_middle(archive: Path, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize("encoding", ["", "deflate"])
-def test_a_bomb_costs_itself(tmp_path: Path, make_record: Make, encoding: str) -> None:
+def test_a_bomb_costs_itself(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "bomb.warc.gz"
-    good, zeros = make_record("https://e.org/a", PAGE), bytes(30_000_000)
+    good, zeros = warc_record("https://e.org/a", PAGE), bytes(30_000_000)
     headers = {"Content_Encoding": encoding} if encoding else {}
     body = zlib.compress(zeros) if encoding else zeros
-    path.write_bytes(good + make_record("https://e.org/bomb", body, **headers) + good)
+    path.write_bytes(good + warc_record("https://e.org/bomb", body, **headers) + good)
     first, bomb, last = read_path(path, limits=Limits(max_bytes=1_000_000))
     assert first == document(last)
     assert refusal(bomb).reason is Reason.TOO_LARGE
 
 
 @pytest.mark.parametrize("packed", [True, False])
-def test_a_record_with_an_endless_address_costs_itself(
-    tmp_path: Path, make_record: Make, packed: bool
-) -> None:
+def test_a_record_with_an_endless_address_costs_itself(tmp_path: Path, packed: bool) -> None:
     path = tmp_path / "long.warc.gz"
-    good, endless = make_record("https://e.org/a", PAGE), "https://e.org/" + "a" * LONG
-    data = [good, make_record(endless, PAGE), good, make_record(endless, PAGE) * 2, good]
+    good, endless = warc_record("https://e.org/a", PAGE), "https://e.org/" + "a" * LONG
+    data = [good, warc_record(endless, PAGE), good, warc_record(endless, PAGE) * 2, good]
     path.write_bytes(b"".join(data if packed else map(gzip.decompress, data)))
     kinds = [type(found) for found in read_path(path)]
     assert kinds == [Document, Unchecked, Document, Unchecked, Document]
 
 
-def test_an_archive_with_too_many_faults_is_given_up(tmp_path: Path, make_record: Make) -> None:
+def test_an_archive_with_too_many_faults_is_given_up(tmp_path: Path) -> None:
     path = tmp_path / "faults.warc.gz"
-    good = make_record("https://e.org/a", PAGE)
+    good = warc_record("https://e.org/a", PAGE)
     path.write_bytes((good + good[:-30]) * 200)
     assert sum(isinstance(found, Unchecked) for found in records(path)) == MAX_FAULTS
 
@@ -150,20 +147,18 @@ ENDLESS = {
 
 @pytest.mark.parametrize("packed", [True, False])
 @pytest.mark.parametrize("endless", ENDLESS.values(), ids=ENDLESS)
-def test_headers_without_end_end_the_archive(
-    tmp_path: Path, make_record: Make, endless: bytes, packed: bool
-) -> None:
+def test_headers_without_end_end_the_archive(tmp_path: Path, endless: bytes, packed: bool) -> None:
     path = tmp_path / "endless.warc.gz"
-    good = make_record("https://e.org/a", PAGE)
+    good = warc_record("https://e.org/a", PAGE)
     path.write_bytes(good + gzip.compress(endless) if packed else gzip.decompress(good) + endless)
     first, last = records(path)
     assert isinstance(first, Record)
     assert refusal(last).reason is Reason.TOO_LARGE
 
 
-def test_endless_blank_lines_cost_themselves(tmp_path: Path, make_record: Make) -> None:
+def test_endless_blank_lines_cost_themselves(tmp_path: Path) -> None:
     path = tmp_path / "blank.warc"
-    good = gzip.decompress(make_record("https://e.org/a", PAGE))
+    good = gzip.decompress(warc_record("https://e.org/a", PAGE))
     path.write_bytes(good + b"\r\n" * 2 * MAX_HEADER_LINES + good)
     _, blank, last = records(path)
     assert refusal(blank).reason is Reason.TOO_LARGE
@@ -178,16 +173,14 @@ def test_records_without_end_end_the_archive(tmp_path: Path) -> None:
     assert refusal(last).reason is Reason.TOO_LARGE
 
 
-def test_lines_in_bodies_and_headers_of_other_records_do_not_count(
-    tmp_path: Path, make_record: Make
-) -> None:
+def test_lines_in_bodies_and_headers_of_other_records_do_not_count(tmp_path: Path) -> None:
     n_chunks = MAX_HEADER_LINES
     chunks = b"1\r\na\r\n" * n_chunks + b"0\r\n\r\n"
     empty = gzip.compress(WARC + b"Content-Length: 0\r\n\r\n\r\n\r\n")
     path = tmp_path / "many.warc.gz"
     path.write_bytes(
         empty * (MAX_HEADER_LINES // 4)
-        + make_record("https://e.org/a", chunks, Transfer_Encoding="chunked")
+        + warc_record("https://e.org/a", chunks, Transfer_Encoding="chunked")
     )
     *_, last = records(path)
     assert isinstance(last, Record)

@@ -72,6 +72,9 @@ def test_new_changed_known_and_gone(corpus: EmbeddedCorpus, docs: Path, tmp_path
 def test_a_dry_run_writes_nothing(corpus: EmbeddedCorpus, docs: Path, tmp_path: Path) -> None:
     outcome = run(corpus, tmp_path, docs, dry=True)
     assert names(outcome.added) == ["a.md", "b.txt"]
+    with Origins(tmp_path / "nothing", write=False) as origins:  # nor does it need a corpus
+        assert update(None, origins, [docs], How(dry=True, prune=True)).added == outcome.added
+    assert not (tmp_path / "nothing").exists()
     assert corpus.status().n_documents == 0
     assert not (tmp_path / "kb" / NAME).exists()
 
@@ -81,13 +84,6 @@ def test_a_dry_run_writes_nothing(corpus: EmbeddedCorpus, docs: Path, tmp_path: 
     assert names(outcome.removed) == ["b.txt"]
     assert corpus.status().n_documents == 2
     assert names(run(corpus, tmp_path, docs, prune=True).removed) == ["b.txt"]
-
-
-def test_a_dry_run_needs_no_corpus(docs: Path, tmp_path: Path) -> None:
-    with Origins(tmp_path / "nothing", write=False) as origins:
-        outcome = update(None, origins, [docs], How(dry=True, prune=True))
-    assert names(outcome.added) == ["a.md", "b.txt"]
-    assert not (tmp_path / "nothing").exists()
 
 
 def test_lines_that_left_a_file_are_gone(corpus: EmbeddedCorpus, tmp_path: Path) -> None:

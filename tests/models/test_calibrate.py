@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from calibrate import extended, flags, platt, sigmoid, speaking, spread, surest_refutation
+from calibrate import extended, flags, platt, sigmoid, surest_refutation
 
 from pincite.documents.jsonl import LabelledClaim
 
@@ -25,16 +25,6 @@ def test_flags_count_failing_and_sound_rows_below_each_threshold_and_half_a_row(
     assert found[0.2] == (one, none)
     assert found[0.7] == (two, one)
     assert list(found) == sorted(found)
-
-
-def test_the_best_passage_of_each_row_speaks() -> None:
-    scores = np.array([0.1, 0.9, 0.5, 0.5, -1.0], dtype=np.float32)
-    chosen = speaking(scores, np.array([0, 0, 1, 1, 2]), 3)
-    assert chosen.tolist() == [1, 3, 4]
-
-
-def test_weights_of_some_columns_take_their_places() -> None:
-    assert spread([1.0, 2.0, 9.0], [0, 3]) == [1.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 9.0]
 
 
 def test_another_passage_that_supports_speaks_against_a_refutation() -> None:

@@ -75,10 +75,6 @@ def test_encoder_laws(tiny_encoder: Path) -> None:
     check_encoder(OnnxEncoder(tiny_encoder))
 
 
-def test_long_texts_are_cut_not_refused(tiny_encoder: Path) -> None:
-    assert OnnxEncoder(tiny_encoder).encode(["the bridge " * 500], "passage").shape == (1, WIDTH)
-
-
 def test_no_more_is_tokenized_than_the_network_can_read(
     tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,11 +6,10 @@ from pincite.errors import ConfigError, MissingModel
 from pincite.models import weights
 
 
-def test_a_folder_is_found_by_its_path(tiny_encoder: Path) -> None:
+def test_a_folder_is_found_by_its_path_or_in_the_cache_by_its_name(
+    tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert weights.locate(str(tiny_encoder)) == tiny_encoder
-
-
-def test_the_cache_is_searched_by_name(tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weights, "cache_folder", lambda: tiny_encoder.parent)
     assert weights.locate(tiny_encoder.name) == tiny_encoder
 

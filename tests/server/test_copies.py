@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from documents.conftest import paragraph_lines, pdf
+from documents.builders import paragraph_lines, pdf
 from server.conftest import client_of
 from server.own_copies import BOOK, checked, cited, copy_of, hand_in, page_of, run_next
 from server.people_of_tests import PASSWORD, SERVER, Somebody, program, somebody

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from documents.conftest import locked_pdf
+from documents.builders import locked_pdf
 from fastapi.testclient import TestClient
 from server.conftest import client_of
 from server.own_copies import ARTICLE, checked, cited, hand_in, page_of

@@ -17,7 +17,6 @@ import numpy as np
 
 from pincite.completions import Completion, Prompt
 from pincite.corpus.protocol import Corpus
-from pincite.errors import ServerError
 from pincite.protocols import Encoder, Floats, Generator, Retriever, Verifier
 from pincite.retrieval.filters import Facts, Filters, condition
 from pincite.types import Claim, Document, Evidence, Hit, Passage
@@ -57,20 +56,6 @@ class FakeEncoder:
                 vector[0] = 1.0
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         return np.asarray(vectors / norms, dtype=np.float32)
-
-
-class FakeGenerator:
-    """A language model that replies with the last line that it was shown, fences left out."""
-
-    fingerprint = "fake"
-
-    def generate(self, prompts: Sequence[Prompt]) -> list[Completion | ServerError]:
-        """The last line of each prompt that is no mark of a fence."""
-        lines = [
-            [line for line in prompt.user.splitlines() if not line.startswith(("<data", "</data"))]
-            for prompt in prompts
-        ]
-        return [Completion(of_prompt[-1] if of_prompt else "nothing") for of_prompt in lines]
 
 
 def check_encoder(

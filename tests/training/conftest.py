@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.files import write_jsonl
 
 from pincite.cli import main
 
@@ -30,37 +29,19 @@ def _one_thread() -> None:
         torch.set_num_threads(1)
 
 
-def write_network(folder: Path, kind: str, **given: Any) -> Path:
+def write_network(folder: Path, kind: str, **more: int) -> Path:
     """A Hugging Face folder with random weights, three labels, and a WordPiece tokenizer."""
     import torch
+    import transformers
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-    from transformers import (
-        BertConfig,
-        BertForSequenceClassification,
-        RobertaConfig,
-        RobertaForSequenceClassification,
-    )
 
     vocabulary = {w: i for i, w in enumerate([*WORDS, *map(str.lower, TOWNS), *THINGS])}
     sizes = {"vocab_size": len(vocabulary), "hidden_size": 32, "num_hidden_layers": 2}
-    sizes |= {"num_attention_heads": 4, "intermediate_size": 48, "num_labels": 3} | given
+    sizes |= {"num_attention_heads": 4, "intermediate_size": 48, "num_labels": 3} | more
     torch.manual_seed(1)
     # Embeddings of 0.02 would leave two layers of random weights nothing to tell words apart by.
-    model = (
-        BertForSequenceClassification(
-            BertConfig(max_position_embeddings=96, initializer_range=0.2, **sizes)
-        )
-        if kind == "bert"
-        else RobertaForSequenceClassification(
-            RobertaConfig(
-                max_position_embeddings=98,
-                initializer_range=0.2,
-                type_vocab_size=1,
-                pad_token_id=1,
-                **sizes,
-            )
-        )
-    )
+    config = getattr(transformers, f"{kind}Config")(initializer_range=0.2, **sizes)
+    model = getattr(transformers, f"{kind}ForSequenceClassification")(config)
     model.save_pretrained(folder)
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer()
@@ -76,12 +57,15 @@ def write_network(folder: Path, kind: str, **given: Any) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_network(tmp_path_factory.mktemp("base") / "bert", "bert")
+    return write_network(
+        tmp_path_factory.mktemp("base") / "bert", "Bert", max_position_embeddings=96
+    )
 
 
 @pytest.fixture(scope="session")
 def tiny_roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_network(tmp_path_factory.mktemp("base") / "roberta", "roberta")
+    more = {"max_position_embeddings": 98, "type_vocab_size": 1, "pad_token_id": 1}
+    return write_network(tmp_path_factory.mktemp("base") / "roberta", "Roberta", **more)
 
 
 def invented(n: int, seed: int = 0) -> list[dict[str, Any]]:
@@ -106,16 +90,6 @@ def invented(n: int, seed: int = 0) -> list[dict[str, Any]]:
             }
         )
     return rows
-
-
-@pytest.fixture
-def rows_of() -> Callable[..., list[dict[str, Any]]]:
-    return invented
-
-
-@pytest.fixture
-def write() -> Callable[[Path, list[Any]], Path]:
-    return lambda path, rows: write_jsonl(path, *rows)
 
 
 @pytest.fixture

@@ -1,13 +1,14 @@
 """Rows of claims files as groups: what is cut, made, drawn, kept and refused."""
 
 import random
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.files import write_jsonl
 from support.laws import FakeEncoder
+from training.conftest import invented
 
 from pincite.documents.jsonl import LabelledClaim
 from pincite.errors import InputError
@@ -15,8 +16,6 @@ from pincite.text import words as wording
 from pincite.training import groups as g
 from pincite.training.recipe import GROUPS, Recipe, Run, SetRecipe
 
-Rows = Callable[..., list[dict[str, Any]]]
-Write = Callable[[Path, list[Any]], Path]
 SET = SetRecipe("towns", visits=3, retrieve=True, weight=1.5)
 RECIPE = Recipe(sets=(SET,), swaps=1.0, negatives=1.0)
 
@@ -113,8 +112,8 @@ def test_a_claim_about_the_same_evidence_is_no_wrong_claim() -> None:
     assert [x.rivals for x in g.groups_of(rows, SET, RECIPE, lambda _: [])] == [()] * 6
 
 
-def test_groups_are_a_visit_each_and_repeatable(rows_of: Rows) -> None:
-    rows = labelled(rows_of(12))
+def test_groups_are_a_visit_each_and_repeatable() -> None:
+    rows = labelled(invented(12))
 
     def make(seed: int) -> list[g.Group]:
         recipe = Recipe(sets=(SET,), seed=seed, swaps=0.5, negatives=0.5)
@@ -131,14 +130,14 @@ def test_groups_are_a_visit_each_and_repeatable(rows_of: Rows) -> None:
     assert len(per_visit) > 1, "each visit draws anew"
 
 
-def test_a_retrieved_passage_of_the_own_evidence_is_no_negative(rows_of: Rows) -> None:
-    rows = labelled(rows_of(3))
+def test_a_retrieved_passage_of_the_own_evidence_is_no_negative() -> None:
+    rows = labelled(invented(3))
     groups = g.groups_of(rows, SET, RECIPE, lambda row: [row.evidence[:30], "Elsewhere."])
     assert {x.negatives for x in groups} == {("Elsewhere.",)}
 
 
-def test_a_set_is_sampled_by_the_seed(tmp_path: Path, rows_of: Rows, write: Write) -> None:
-    write(tmp_path / "towns.jsonl.gz", rows_of(9))
+def test_a_set_is_sampled_by_the_seed(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "towns.jsonl.gz", *invented(9))
 
     def ids(n: int, seed: int) -> list[str]:
         found = g.read_set(tmp_path, SetRecipe("towns", rows=n), seed, silent)
@@ -150,10 +149,10 @@ def test_a_set_is_sampled_by_the_seed(tmp_path: Path, rows_of: Rows, write: Writ
 
 
 def test_bad_rows_are_told_with_their_line_and_skipped_up_to_a_limit(
-    tmp_path: Path, rows_of: Rows, write: Write, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good = rows_of(2)
-    write(tmp_path / "towns.jsonl", [good[0], "{broken", good[1], {"id": "no claim"}])
+    good = invented(2)
+    write_jsonl(tmp_path / "towns.jsonl", good[0], "{broken", good[1], {"id": "no claim"})
     warned: list[str] = []
     assert len(g.read_set(tmp_path, SetRecipe("towns"), 1, warned.append)) == 2
     assert len(warned) == 2
@@ -164,10 +163,10 @@ def test_bad_rows_are_told_with_their_line_and_skipped_up_to_a_limit(
         g.read_set(tmp_path, SetRecipe("towns"), 1, silent)
 
 
-def test_a_missing_or_empty_file_is_named(tmp_path: Path, write: Write) -> None:
+def test_a_missing_or_empty_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"has no towns\.jsonl\.gz"):
         g.read_set(tmp_path, SetRecipe("towns"), 1, silent)
-    write(tmp_path / "towns.jsonl", [])
+    write_jsonl(tmp_path / "towns.jsonl")
     with pytest.raises(InputError, match="no usable rows"):
         g.read_set(tmp_path, SetRecipe("towns"), 1, silent)
 
@@ -211,11 +210,11 @@ def silent(*_: object) -> None:
 
 
 @pytest.fixture
-def data(tmp_path: Path, rows_of: Rows, write: Write) -> Path:
+def data(tmp_path: Path) -> Path:
     folder = tmp_path / "data"
     folder.mkdir()
-    write(folder / "towns.jsonl.gz", [*rows_of(12), "not json"])
-    write(folder / "more.jsonl", rows_of(3, seed=5))
+    write_jsonl(folder / "towns.jsonl.gz", *invented(12), "not json")
+    write_jsonl(folder / "more.jsonl", *invented(3, seed=5))
     return folder
 
 
@@ -278,11 +277,9 @@ def test_the_first_hits_are_skipped_and_own_evidence_never_comes(
         assert g.negatives(corpus, own, False, silent)["The mill of Gram"] == []
 
 
-def test_rows_of_ones_own_come_after_the_recipes(
-    data: Path, tmp_path: Path, rows_of: Rows, write: Write
-) -> None:
+def test_rows_of_ones_own_come_after_the_recipes(data: Path, tmp_path: Path) -> None:
     own = tmp_path / "feedback.jsonl"
-    write(own, [*rows_of(4, seed=9), "not json"])
+    write_jsonl(own, *invented(4, seed=9), "not json")
     warned = list[str]()
     plain, more = tmp_path / "plain", tmp_path / "more"
     plain.mkdir()
@@ -308,11 +305,11 @@ def test_rows_of_ones_own_come_after_the_recipes(
     ids=["missing", "empty", "another export"],
 )
 def test_a_bad_file_of_ones_own_is_named_with_what_was_expected(
-    tmp_path: Path, rows: list[Any] | None, message: str, write: Write
+    tmp_path: Path, rows: list[Any] | None, message: str
 ) -> None:
     path = tmp_path / "own.jsonl"
     if rows is not None:
-        write(path, rows)
+        write_jsonl(path, *rows)
     with pytest.raises(InputError, match=message) as caught:
         g.read_own([path], 13, silent)
     assert "pincite feedback export --format claims" in str(caught.value)

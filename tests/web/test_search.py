@@ -1,6 +1,5 @@
 """The search engine and the Wayback Machine: replies and failures."""
 
-import dataclasses
 import json
 import time
 from itertools import pairwise
@@ -14,7 +13,7 @@ from pincite.errors import ConfigError, FetchingIsOff
 from pincite.text.hosts import Snapshot
 from pincite.types import Reason, WebResult
 from pincite.web.cache import FetchCache
-from pincite.web.fetch import WebClient, WebRules
+from pincite.web.fetch import WebRules
 from pincite.web.search import SearxSearch, Wayback, query_words
 from pincite.web.sources import of_reply
 
@@ -134,10 +133,7 @@ TIME = "20140305101500"
 
 
 def wayback(zoo: Zoo, cache: FetchCache, pause: float = 0.0, **changes: Any) -> Wayback:
-    quick = WebRules(online=True, ports=(80, zoo.port), pause=0.0, first_wait=0.01)
-    client = WebClient(
-        dataclasses.replace(quick, **changes), resolve=zoo.resolve, allow={"127.0.0.1"}
-    )
+    client = zoo.client(**changes)
     return Wayback(client, cache, api=zoo.url("archive.test", "/wayback/available"), pause=pause)
 
 

@@ -1,6 +1,5 @@
 """Fetching many pages: in order, one request at a time per host, each page once."""
 
-import dataclasses
 import os
 import signal
 import socket
@@ -20,15 +19,6 @@ from pincite.web.fetch import WebClient, WebRules
 from pincite.web.sources import FetchStep, WebSources, read_fetched
 
 
-def rules(zoo: Zoo, **changes: Any) -> WebRules:
-    quick = WebRules(online=True, ports=(80, zoo.port), pause=0.0, first_wait=0.01)
-    return dataclasses.replace(quick, **changes)
-
-
-def client(zoo: Zoo, **changes: Any) -> WebClient:
-    return WebClient(rules(zoo, **changes), resolve=zoo.resolve, allow={"127.0.0.1"})
-
-
 def pages(zoo: Zoo, n_hosts: int, n_pages: int, **headers: str) -> list[str]:
     """Addresses of so many pages, dealt out to hosts in turn."""
     urls = []
@@ -42,7 +32,7 @@ def pages(zoo: Zoo, n_hosts: int, n_pages: int, **headers: str) -> list[str]:
 def test_order_and_length_are_those_of_the_addresses(zoo: Zoo, cache: FetchCache) -> None:
     urls = pages(zoo, 3, 7)
     cited = [urls[4], urls[0] + "#part", "no address", urls[0], *urls, f" {urls[1]} "]
-    with client(zoo) as web:
+    with zoo.client() as web:
         sources = WebSources(web, cache)
         found = sources.fetch(cited)
         assert sources.fetch([]) == []
@@ -64,7 +54,7 @@ def test_one_request_at_a_time_per_host(zoo: Zoo, cache: FetchCache) -> None:
         zoo.pages[f"h{n}.test", "/robots.txt"] = reply(b"", Connection="keep-alive")
     urls += [zoo.url("a.test", f"/{n}") for n in range(4)]  # redirects into other lanes
     zoo.pages |= {("a.test", f"/{n}"): reply(b"", "302 F", Location=urls[6]) for n in range(4)}
-    with client(zoo) as web:
+    with zoo.client() as web:
         threads = [
             threading.Thread(target=WebSources(web, cache).fetch, args=(urls,)) for _ in "ab"
         ]
@@ -79,7 +69,7 @@ def test_one_request_at_a_time_per_host(zoo: Zoo, cache: FetchCache) -> None:
 def test_hosts_are_fetched_in_parallel(zoo: Zoo, cache: FetchCache) -> None:
     zoo.delay = 0.1
     urls = pages(zoo, 20, 40)
-    with client(zoo) as web:
+    with zoo.client() as web:
         WebSources(web, cache).fetch(urls)
     assert zoo.most_hosts_at_once() >= 10
     assert set(zoo.most_at_once().values()) == {1}
@@ -88,7 +78,7 @@ def test_hosts_are_fetched_in_parallel(zoo: Zoo, cache: FetchCache) -> None:
 def test_cached_pages_are_not_requested(zoo: Zoo, cache: FetchCache) -> None:
     urls = [*pages(zoo, 2, 4), zoo.url("nohost.test"), zoo.url("h0.test", "/gone")]
     steps: list[FetchStep] = []
-    with client(zoo) as web:
+    with zoo.client() as web:
         first = WebSources(web, cache).fetch(urls)
         n_requests = len(zoo.requests)
         again = WebSources(web, cache, progress=steps.append).fetch(urls)
@@ -100,24 +90,24 @@ def test_cached_pages_are_not_requested(zoo: Zoo, cache: FetchCache) -> None:
 
 def test_offline_only_cached_pages_are_returned(zoo: Zoo, cache: FetchCache) -> None:
     urls = pages(zoo, 1, 2)
-    with client(zoo) as web:
+    with zoo.client() as web:
         WebSources(web, cache).fetch(urls[:1])
     n_requests = len(zoo.requests)
-    with client(zoo, online=False) as web:
+    with zoo.client(online=False) as web:
         cached, missing = WebSources(web, cache).fetch(urls)
     assert isinstance(cached, Fetched)
     assert isinstance(missing, Unchecked)
     assert missing.reason is Reason.NOT_SUPPLIED
     assert "--online" in missing.detail
     assert len(zoo.requests) == n_requests
-    with client(zoo) as web:  # offline is not cached as a failure
+    with zoo.client() as web:  # offline is not cached as a failure
         assert isinstance(WebSources(web, cache).fetch(urls)[1], Fetched)
 
 
 @pytest.mark.parametrize(("status", "hours"), [("404 No", 24), ("403 No", 1), ("503 No", 1)])
 def test_failures_expire_earlier(status: str, hours: int, zoo: Zoo, cache: FetchCache) -> None:
     url = zoo.add(Page("failing", reply(b"", status), None))
-    with client(zoo) as web:
+    with zoo.client() as web:
         WebSources(web, cache).fetch([url])
     cached = cache.get(url)
     assert cached is not None
@@ -153,7 +143,7 @@ def test_a_killed_run_resumes_without_repeating_requests(zoo: Zoo, tmp_path: Pat
                 os.kill(process.pid, signal.SIGKILL)
                 break
     before = len(zoo.requests)
-    with FetchCache(path) as cache, client(zoo) as web:
+    with FetchCache(path) as cache, zoo.client() as web:
         steps: list[FetchStep] = []
         found = WebSources(web, cache, progress=steps.append).fetch(urls)
     again = {zoo.url(*what) for what in zoo.requests[before:]}
@@ -174,11 +164,11 @@ def test_ctrl_c_loses_nothing(zoo: Zoo, cache: FetchCache) -> None:
             if len(fetched_urls) == 8:
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
-    with pytest.raises(KeyboardInterrupt), client(zoo) as web:
+    with pytest.raises(KeyboardInterrupt), zoo.client() as web:
         WebSources(web, cache, progress=press).fetch(urls)
     assert len(fetched_urls) < 20
     before = len(zoo.requests)
-    with client(zoo) as web:
+    with zoo.client() as web:
         found = WebSources(web, cache).fetch(urls)
     assert not {zoo.url(*what) for what in zoo.requests[before:]} & set(fetched_urls)
     assert all(isinstance(outcome, Fetched) for outcome in found)  # "stopped" was not cached
@@ -187,7 +177,7 @@ def test_ctrl_c_loses_nothing(zoo: Zoo, cache: FetchCache) -> None:
 def test_the_crawl_delay_of_robots_txt(zoo: Zoo, cache: FetchCache) -> None:
     urls = pages(zoo, 1, 3)
     zoo.pages["h0.test", "/robots.txt"] = reply(b"User-agent: *\nCrawl-delay: 9\n")
-    with client(zoo, longest_crawl_delay=0.2) as web:
+    with zoo.client(longest_crawl_delay=0.2) as web:
         WebSources(web, cache).fetch(urls)
     ends = [end for _, _, end in zoo.times]
     begins = [begin for _, begin, _ in zoo.times]
@@ -198,7 +188,7 @@ def test_the_crawl_delay_of_robots_txt(zoo: Zoo, cache: FetchCache) -> None:
 def test_retry_after_is_heeded(zoo: Zoo, cache: FetchCache) -> None:
     busy = after_failures(1, reply(b"", "429 Busy", Retry_After="1"))
     url = zoo.add(Page("busy", busy, None))
-    with client(zoo) as web:
+    with zoo.client() as web:
         assert isinstance(WebSources(web, cache).fetch([url])[0], Fetched)
     assert zoo.times[2][1] - zoo.times[1][2] >= 0.99
 
@@ -214,7 +204,7 @@ def test_an_unreachable_host_is_tried_once(
 
     monkeypatch.setattr(socket.socket, "connect", connect)
     urls = pages(zoo, 1, 10)
-    with client(zoo) as web:
+    with zoo.client() as web:
         found = WebSources(web, cache).fetch(urls)
     assert {f.reason for f in found if isinstance(f, Unchecked)} == {Reason.UNREACHABLE}
     assert len(tried) == 3  # the attempts of the first
@@ -230,7 +220,7 @@ def test_environment_proxies_only_if_allowed(
         monkeypatch.delenv(name, raising=False)
     zoo.pages["far.test", "http://far.test:80/x"] = reply()
     (url,) = ["http://far.test/x"] if allowed else pages(zoo, 1, 1)
-    with client(zoo, environment_proxies=allowed) as web:
+    with zoo.client(environment_proxies=allowed) as web:
         assert web.get(url).body.startswith(GOOD)
 
 
@@ -239,7 +229,7 @@ def test_user_agent_and_no_secrets_in_redirects(zoo: Zoo) -> None:
         b"", "302 F", Location=zoo.url("b.test"), Set_Cookie="id=1; Domain=test"
     )
     zoo.pages["b.test", "/"] = reply()
-    with client(zoo, contact="me@example.org") as web:
+    with zoo.client(contact="me@example.org") as web:
         found = web.get(zoo.url("a.test"), headers={"Authorization": "Bearer x", "Accept": "a/b"})
     first, second = zoo.headers
     assert found.url == zoo.url("b.test", "/")
@@ -258,7 +248,10 @@ def test_a_resolver_that_hangs(zoo: Zoo) -> None:
         released.wait(5)
         return ["127.0.0.1"]
 
-    web = WebClient(rules(zoo, connect_seconds=0.1), resolve=resolve, allow={"127.0.0.1"})
+    rules = WebRules(
+        online=True, ports=(zoo.port,), pause=0.0, first_wait=0.01, connect_seconds=0.1
+    )
+    web = WebClient(rules, resolve=resolve, allow={"127.0.0.1"})
     begin = time.monotonic()
     with FetchCache(Path(":memory:")) as memory:
         (found,) = WebSources(web, memory).fetch([zoo.url("slow.test")])
@@ -298,12 +291,12 @@ def fetched(zoo: Zoo, path: Path) -> dict[str, Document | Unchecked]:
         if isinstance(answer, bytes):
             zoo.pages[key] = answer.replace(b"{port}", str(zoo.port).encode())
     with FetchCache(path) as cache:
-        with client(zoo, **limits) as web:
+        with zoo.client(**limits) as web:
             begin = time.monotonic()
             found = WebSources(web, cache).fetch(urls)
             assert time.monotonic() - begin < BUDGET_SECONDS
         n_requests = len(zoo.requests)
-        with client(zoo, **limits) as web:
+        with zoo.client(**limits) as web:
             again = WebSources(web, cache).fetch(urls)
     assert len(zoo.requests) == n_requests  # failures are cached too
     assert again == found

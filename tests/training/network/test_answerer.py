@@ -131,10 +131,6 @@ def trained(
     return means
 
 
-def adapter_of(run: Run[AnswererRecipe]) -> bytes:
-    return (run.folder / "model" / WEIGHTS).read_bytes()
-
-
 def test_answers_are_learnt_and_what_was_left_out_is_told(run: Run[AnswererRecipe]) -> None:
     warned: list[str] = []
     longer = replace(run, recipe=replace(RECIPE, steps=30))

@@ -1,10 +1,8 @@
 """`pincite train encoder` from files to a folder that `--encoder` loads; stopped runs go on."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +10,9 @@ import pytest
 torch = pytest.importorskip("torch", reason="training needs the extra: pincite[train]")
 pytest.importorskip("sentence_transformers", reason="training needs the extra: pincite[train]")
 
+from support.files import write_jsonl  # noqa: E402
 from support.laws import check_encoder  # noqa: E402
+from training.conftest import invented  # noqa: E402
 
 from pincite.errors import ConfigError, InputError, MissingModel  # noqa: E402
 from pincite.models.session import OnnxEncoder  # noqa: E402
@@ -21,8 +21,6 @@ from pincite.training.export import export  # noqa: E402
 from pincite.training.recipe import EncoderRecipe, Run, SetRecipe  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries that call each other's old names
-Rows = Callable[..., list[dict[str, Any]]]
-Write = Callable[[Path, list[Any]], Path]
 RECIPE = EncoderRecipe(
     sets=(SetRecipe("towns", visits=4), SetRecipe("more", visits=2)),
     max_tokens=64,
@@ -37,11 +35,11 @@ def silent(*_: object) -> None:
 
 
 @pytest.fixture
-def run(tmp_path: Path, rows_of: Rows, write: Write, tiny_bert: Path) -> Run[EncoderRecipe]:
+def run(tmp_path: Path, tiny_bert: Path) -> Run[EncoderRecipe]:
     data = tmp_path / "data"
     data.mkdir()
-    write(data / "towns.jsonl.gz", [*rows_of(24), "not json"])
-    write(data / "more.jsonl", rows_of(12, seed=5))
+    write_jsonl(data / "towns.jsonl.gz", *invented(24), "not json")
+    write_jsonl(data / "more.jsonl", *invented(12, seed=5))
     return Run(data, tmp_path / "run", RECIPE, str(tiny_bert), dense=False, device="cpu", threads=1)
 
 
@@ -123,13 +121,11 @@ def test_wafer_like_records_give_claims_with_their_pages(tmp_path: Path) -> None
     assert encoder.context_of(row, "page") == "Old mills"
 
 
-def test_what_cannot_be_trained_is_refused(
-    run: Run[EncoderRecipe], tmp_path: Path, rows_of: Rows, write: Write
-) -> None:
+def test_what_cannot_be_trained_is_refused(run: Run[EncoderRecipe], tmp_path: Path) -> None:
     with pytest.raises(MissingModel):
         trained(replace(run, base=str(tmp_path / "none"), folder=tmp_path / "a"))
-    rows = [row for row in rows_of(12) if row["label"] == "nei"]
+    rows = [row for row in invented(12) if row["label"] == "nei"]
     for name in ("towns.jsonl.gz", "more.jsonl"):
-        write(run.data / name, rows)
+        write_jsonl(run.data / name, *rows)
     with pytest.raises(InputError):
         trained(replace(run, folder=tmp_path / "b"))

@@ -16,6 +16,8 @@ import pytest
 
 pytest.importorskip("torch", reason="training needs the extra: pincite[train]")
 
+from support.files import write_jsonl
+
 from pincite.models import calibration, weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.training import learning, network
@@ -24,7 +26,6 @@ from pincite.training.export import export
 from pincite.training.recipe import STATE
 from pincite.types import Claim, Passage, Span
 
-Write = Callable[[Path, list[Any]], Path]
 Learn = Callable[..., dict[str, Any]]
 TOWNS = "varde holm skov lund aaby brenn tofte nesby gram olst".split()
 THINGS = "bridge mill tower school harbour church".split()
@@ -73,7 +74,7 @@ def opened(n: int, seed: int = 0) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Write) -> Path:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("cache", "config", "data"):
         monkeypatch.setenv(f"XDG_{name.upper()}_HOME", str(tmp_path / name))
     monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
@@ -81,8 +82,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Write) -> Path:
     monkeypatch.setattr(learning, "RECIPE", replace(learning.RECIPE, **SMALL))
     monkeypatch.setattr(learning, "VISITS", VISITS)
     monkeypatch.setattr(learning, "SHARE", 1.0)  # part of what is random is no network
-    write(tmp_path / "rows.jsonl", opened(120))
-    write(tmp_path / "guard.jsonl", opened(40, seed=3))
+    write_jsonl(tmp_path / "rows.jsonl", *opened(120))
+    write_jsonl(tmp_path / "guard.jsonl", *opened(40, seed=3))
     return tmp_path
 
 
@@ -153,10 +154,12 @@ def test_the_better_one_is_taken_and_given_back(home: Path, learn: Learn) -> Non
     assert folder.exists()
 
 
-def test_one_that_forgets_is_refused(home: Path, learn: Learn, write: Write) -> None:
+def test_one_that_forgets_is_refused(home: Path, learn: Learn) -> None:
     """The guard's rows say the contrary of the feedback: what learns the one unlearns the other."""
     other = {"support": "not_support", "not_support": "support"}
-    write(home / "guard.jsonl", [{**r, "label": other[r["label"]]} for r in opened(40, seed=3)])
+    write_jsonl(
+        home / "guard.jsonl", *[{**r, "label": other[r["label"]]} for r in opened(40, seed=3)]
+    )
     before = in_use(home)
     told = learn("rows.jsonl", "--guard", "guard.jsonl")
     assert not told["kept"]
@@ -188,9 +191,9 @@ def test_killed_and_resumed_it_ends_with_the_same_weights(
 
 
 def test_too_little_feedback_says_how_much_is_needed(
-    home: Path, learn: Learn, pincite: Callable[..., str], write: Write
+    home: Path, learn: Learn, pincite: Callable[..., str]
 ) -> None:
-    write(home / "rows.jsonl", opened(9))
+    write_jsonl(home / "rows.jsonl", *opened(9))
     said = pincite("learn", "rows.jsonl", code=3)
     assert str(learning.LEAST_HELD_BACK) in said
     assert str(learning.LEAST_ROWS) in said

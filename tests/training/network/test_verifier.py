@@ -14,6 +14,9 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="training needs the extra: pincite[train]")
 
+from support.files import write_jsonl  # noqa: E402
+from training.conftest import invented  # noqa: E402
+
 from pincite.errors import ConfigError, InputError  # noqa: E402
 from pincite.models import weights  # noqa: E402
 from pincite.models.session import Session  # noqa: E402
@@ -30,8 +33,6 @@ from pincite.training.recipe import (  # noqa: E402
     record,
 )
 
-Rows = Callable[..., list[dict[str, Any]]]
-Write = Callable[[Path, list[Any]], Path]
 RECIPE = Recipe(
     sets=(SetRecipe("towns"),),
     max_tokens=64,
@@ -43,10 +44,10 @@ RECIPE = Recipe(
 
 
 @pytest.fixture
-def groups(rows_of: Rows) -> list[Group]:
+def groups() -> list[Group]:
     """Two latent passages each, with a negative or a changed claim here and there."""
     made = []
-    for number, row in enumerate(rows_of(90)):
+    for number, row in enumerate(invented(90)):
         told, other = row["evidence"].split(". ", 1)
         negatives = ("The old church of Gram is closed.",) if number % 2 else ()
         changed = row["claim"].replace("was", "was not")
@@ -374,12 +375,12 @@ name = "more"
 
 
 @pytest.fixture
-def home(tmp_path: Path, rows_of: Rows, write: Write, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").mkdir()
-    write(tmp_path / "data" / "towns.jsonl.gz", [*rows_of(20), "not json"])
-    write(tmp_path / "data" / "more.jsonl", rows_of(10, seed=5))
+    write_jsonl(tmp_path / "data" / "towns.jsonl.gz", *invented(20), "not json")
+    write_jsonl(tmp_path / "data" / "more.jsonl", *invented(10, seed=5))
     (tmp_path / "recipe.toml").write_text(TOML)
     return tmp_path
 
@@ -462,9 +463,11 @@ def test_what_is_wrong_is_one_message(
 
 
 def test_rows_of_ones_own_are_counted_in_the_card_and_kept_to(
-    home: Path, train: Callable[..., str], pincite: Callable[..., str], rows_of: Rows, write: Write
+    home: Path, train: Callable[..., str], pincite: Callable[..., str]
 ) -> None:
-    own = write(home / "own.jsonl", [{**row, "claim": "My own."} for row in rows_of(5, seed=9)])
+    own = write_jsonl(
+        home / "own.jsonl", *[{**row, "claim": "My own."} for row in invented(5, seed=9)]
+    )
     train("--run", "run", "--extra", own, "-q")
     card = (home / "run" / "model" / "pincite.json").read_text()
     assert json.loads(card) == {"kind": "verifier", "own_rows": 5}
@@ -472,17 +475,15 @@ def test_rows_of_ones_own_are_counted_in_the_card_and_kept_to(
     pincite("train", "export", home / "run" / "model", "out")
     assert weights.read_card(home / "out")["own_rows"] == 5
     assert "My own" not in (home / "out" / "pincite.json").read_text()
-    write(home / "moved.jsonl", rows_of(6, seed=9))
+    write_jsonl(home / "moved.jsonl", *invented(6, seed=9))
     for more in (["--extra", "moved.jsonl"], []):
         assert "extra rows was ['sha256 " in train("--run", "run", *more, code=2)
 
 
-def test_a_bad_file_of_ones_own_can_be_mended(
-    home: Path, train: Callable[..., str], rows_of: Rows, write: Write
-) -> None:
-    write(home / "own.jsonl", ["{}"])
+def test_a_bad_file_of_ones_own_can_be_mended(home: Path, train: Callable[..., str]) -> None:
+    write_jsonl(home / "own.jsonl", "{}")
     assert "A file of --extra cannot be used" in train("--extra", "own.jsonl", code=3)
-    write(home / "own.jsonl", rows_of(3))
+    write_jsonl(home / "own.jsonl", *invented(3))
     train("--extra", "own.jsonl", "-q")
 
 

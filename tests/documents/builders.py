@@ -1,9 +1,7 @@
-"""A PDF writer of a few lines, and a writer of web archives, as fixtures."""
+"""A PDF writer of a few lines, and a writer of web archives."""
 
 import gzip
-from collections.abc import Callable, Sequence
-
-import pytest
+from collections.abc import Sequence
 
 Line = tuple[float, float, str]  # left, baseline, text
 
@@ -41,6 +39,11 @@ def pdf(
         stream = "\n".join(_show(*line) for line in lines)
         objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
     return assembled_pdf(objects, encrypt)
+
+
+def pdf_of(pages: Sequence[Sequence[Sequence[str]]], info: str = "") -> bytes:
+    """A PDF of pages of paragraphs of lines."""
+    return pdf([paragraph_lines(page) for page in pages], info)
 
 
 def locked_pdf() -> bytes:
@@ -83,25 +86,3 @@ def warc_record(
         f"{outer}Content-Length: {len(payload)}\r\n\r\n"
     )
     return gzip.compress(warc.encode() + payload + b"\r\n\r\n")
-
-
-@pytest.fixture
-def make_pdf() -> Callable[..., bytes]:
-    """`make_pdf(pages, info="", encrypt="")`, a page being a list of paragraphs of lines."""
-
-    def make(pages: Sequence[Sequence[Sequence[str]]], info: str = "", encrypt: str = "") -> bytes:
-        return pdf([paragraph_lines(page) for page in pages], info, encrypt)
-
-    return make
-
-
-@pytest.fixture
-def locked() -> bytes:
-    """A PDF that asks for a password."""
-    return locked_pdf()
-
-
-@pytest.fixture
-def make_record() -> Callable[..., bytes]:
-    """`make_record(url, body, http="200 OK", kind="response", Content_Type=…)`."""
-    return warc_record
