@@ -1,13 +1,16 @@
 """What tests of corpora share: documents to send, and ways to send them and have them read."""
 
 import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from fastapi.testclient import TestClient
 
 from pincite.server.identity import ALLOWED, Identity, Role
+from pincite.server.jobs import Status
 from pincite.server.site import Site
+from pincite.server.tables import Kind
 from pincite.server.work import Ingested, Unread
 from pincite.server.worker import Runner
 
@@ -30,6 +33,22 @@ def run_next(site: Site) -> str:
     job = site.jobs.take("test")
     assert job
     Runner("test", site.server, site.settings).run(job.job_id)
+    return job.job_id
+
+
+def finished(
+    site: Site,
+    kind: Kind = "verify",
+    result: str = "{}",
+    *,
+    owner: str = "local",
+    files: Mapping[str, object] | None = None,
+    **request: object,
+) -> str:
+    """The id of a job that has ended with a result."""
+    job = site.jobs.submit(owner, kind, "A title", request)
+    assert site.jobs.take("w")
+    site.jobs.finish(job.job_id, "w", Status.DONE, result=result, files=dict(files or {}))
     return job.job_id
 
 

@@ -1,8 +1,8 @@
 """Authentication: passwords, sessions and their cookies, CSRF, keys, and rate limits."""
 
 import runpy
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import sqlalchemy as sa
@@ -88,25 +88,21 @@ def test_a_wrong_name_a_wrong_password_and_a_disabled_account_look_alike(
     assert "set-cookie" not in reply.headers
 
 
-def test_a_token_that_was_there_before_the_login_opens_nothing(site: Site) -> None:
-    """Session fixation: an attacker's cookie, planted in somebody's browser."""
-    site.people.accounts.add("Ada", Role.EDITOR, PASSWORD)
-    client = browser(site)
-    client.cookies.set(COOKIE, "planted-by-somebody-else", domain="pincite.example.org")
-    reply = client.post("/api/v1/session", json={"name": "Ada", "password": PASSWORD})
-    assert reply.status_code == 200
-    assert "planted" not in reply.headers["set-cookie"]
-    thief = browser(site)
-    thief.cookies.set(COOKIE, "planted-by-somebody-else", domain="pincite.example.org")
-    assert thief.get("/api/v1/me").status_code == 401
-
-
-def test_logging_in_again_ends_the_session_that_the_browser_had(site: Site) -> None:
+def test_a_login_replaces_the_session_and_its_tokens(site: Site) -> None:
+    """Session fixation: an attacker's cookie, planted in another browser, opens nothing."""
     ada = somebody(site, Role.EDITOR)
-    before = ada.client.cookies[COOKIE]
+    token, csrf = ada.client.cookies[COOKIE], ada.client.headers["X-CSRF-Token"]
     log_in(ada.client, ada.account.name)
-    assert ada.client.cookies[COOKIE] != before
-    assert site.people.sessions.identity(before) is None
+    assert ada.client.cookies[COOKIE] != token
+    assert ada.client.headers["X-CSRF-Token"] != csrf
+    assert site.people.sessions.identity(token) is None
+    planted, thief = browser(site), browser(site)
+    for client in (planted, thief):
+        client.cookies.set(COOKIE, "planted-by-an-attacker", domain="pincite.example.org")
+    reply = planted.post("/api/v1/session", json={"name": "the editor", "password": PASSWORD})
+    assert "planted" not in reply.headers["set-cookie"]
+    assert thief.get("/api/v1/me").status_code == 401
+    log_in(thief, ada.account.name)  # an invalid cookie needs no CSRF token
 
 
 def test_logging_out_ends_the_session_on_the_server_too(site: Site) -> None:
@@ -198,36 +194,17 @@ def test_hashing_has_the_parameters_of_rfc_9106() -> None:
 
 
 def test_a_cookie_alone_changes_nothing(site: Site) -> None:
-    ada = somebody(site, Role.EDITOR)
+    ada, grace = somebody(site, Role.EDITOR), somebody(site, Role.EDITOR, "Grace")
     token = ada.client.headers.pop("X-CSRF-Token")
+    others = grace.client.headers["X-CSRF-Token"]
     refused = ada.client.post("/api/v1/verify", json=EXAMPLE)
     assert (refused.status_code, refused.json()["code"]) == (403, "csrf")
-    for wrong in ("", "x", token[:-1], token + "A", "\u00e9"):
+    for wrong in ("", "x", token[:-1], token + "A", "\u00e9", others):
         header = [(b"X-CSRF-Token", wrong.encode("latin-1"))]
         refused = ada.client.post("/api/v1/verify", json=EXAMPLE, headers=header)
         assert refused.status_code == 403
     accepted = ada.client.post("/api/v1/verify", json=EXAMPLE, headers={"X-CSRF-Token": token})
     assert accepted.status_code == 202
-
-
-def test_the_token_of_another_session_is_refused(site: Site) -> None:
-    ada, grace = somebody(site, Role.EDITOR), somebody(site, Role.EDITOR, "Grace")
-    ada.client.headers["X-CSRF-Token"] = grace.client.headers["X-CSRF-Token"]
-    assert ada.client.post("/api/v1/verify", json=EXAMPLE).status_code == 403
-
-
-def test_the_token_changes_at_each_login(site: Site) -> None:
-    ada = somebody(site, Role.EDITOR)
-    before = ada.client.headers["X-CSRF-Token"]
-    log_in(ada.client, ada.account.name)
-    assert ada.client.headers["X-CSRF-Token"] != before
-
-
-def test_login_with_an_expired_cookie_needs_no_token(site: Site) -> None:
-    ada = somebody(site, Role.EDITOR)
-    site.people.sessions.end(ada.client.cookies[COOKIE])
-    del ada.client.headers["X-CSRF-Token"]
-    log_in(ada.client, ada.account.name)
 
 
 def test_a_key_needs_no_token_and_a_wrong_one_is_not_helped_by_a_cookie(site: Site) -> None:
@@ -244,20 +221,15 @@ def test_a_key_needs_no_token_and_a_wrong_one_is_not_helped_by_a_cookie(site: Si
 
 
 def test_a_key_is_shown_once_and_known_by_its_beginning(site: Site) -> None:
-    ada = somebody(site, Role.EDITOR)
-    asked = {"name": "my script", "scopes": ["read", "run", "read"], "days": 7}
-    made = ada.client.post("/api/v1/me/keys", json=asked).json()
-    assert made["key"].startswith(made["prefix"])
-    assert len(made["key"]) == len("pincite_") + 43
-    assert made["scopes"] == ["read", "run"]
-    [shown] = ada.client.get("/api/v1/me/keys").json()["keys"]
-    assert shown == {key: value for key, value in made.items() if key != "key"}
-
-
-def test_a_key_allows_nothing_beyond_its_owners_role(site: Site) -> None:
     ada = somebody(site, Role.READER)
-    asked = {"name": "k", "scopes": ["read", "admin"]}
-    reply = ada.client.post("/api/v1/me/keys", json=asked)
+    keys = {"name": "my script", "scopes": ["read", "read"], "days": 7}
+    created = ada.client.post("/api/v1/me/keys", json=keys).json()
+    assert created["key"].startswith(created["prefix"])
+    assert len(created["key"]) == len("pincite_") + 43
+    assert created["scopes"] == ["read"]
+    [shown] = ada.client.get("/api/v1/me/keys").json()["keys"]
+    assert shown == {key: value for key, value in created.items() if key != "key"}
+    reply = ada.client.post("/api/v1/me/keys", json=keys | {"scopes": ["read", "admin"]})
     assert (reply.status_code, reply.json()["code"]) == (422, "beyond_role")
 
 
@@ -276,10 +248,7 @@ def test_keys_expire_and_can_be_revoked(site: Site, clock: Callable[[float], Non
     one, other = ada.client.get("/api/v1/me/keys").json()["keys"]
     assert ada.client.delete(f"/api/v1/me/keys/{one['key_id']}").status_code == 204
     assert ada.client.delete(f"/api/v1/me/keys/{one['key_id']}").status_code == 404
-    assert sorted([first.get("/api/v1/me").status_code, second.get("/api/v1/me").status_code]) == [
-        200,
-        401,
-    ]
+    assert sorted(each.get("/api/v1/me").status_code for each in (first, second)) == [200, 401]
     clock(86_401)
     assert {each.get("/api/v1/me").status_code for each in (first, second)} == {401}
     assert other["expires"]
@@ -319,29 +288,19 @@ def test_guessing_from_many_addresses_is_stopped_by_name(make_site: MakeSite) ->
     assert codes == [401] * 10 + [429] * 2
 
 
-def test_right_passwords_do_not_count(make_site: MakeSite) -> None:
-    site = make_site(**SERVER | {"login_tries": 2})
-    site.people.accounts.add("Ada", Role.EDITOR, PASSWORD)
-    client = browser(site)
-    for _ in range(6):
-        log_in(client, "Ada")
-
-
 def test_many_guesses_at_once_are_no_more_than_one_after_the_other(make_site: MakeSite) -> None:
     site = make_site(**SERVER | {"login_tries": 3})
     site.people.accounts.add("Ada", Role.EDITOR, PASSWORD)
     client = browser(site)
-    codes: list[int] = []
+    for _ in range(6):
+        log_in(client, "Ada")  # right passwords do not count
+    body = {"name": "Ada", "password": "a wrong guess"}
 
-    def guess() -> None:
-        body = {"name": "Ada", "password": "a wrong guess"}
-        codes.append(client.post("/api/v1/session", json=body).status_code)
+    def guess(_: int) -> int:
+        return client.post("/api/v1/session", json=body).status_code
 
-    threads = [threading.Thread(target=guess) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        codes = list(pool.map(guess, range(8)))
     assert sorted(codes) == [401] * 3 + [429] * 5
 
 

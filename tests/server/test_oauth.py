@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -44,7 +45,7 @@ def make(make_site: Callable[..., Site], provider: Provider, tmp_path: Path) -> 
 
 
 def away(client: TestClient, query: str = "") -> str:
-    """To the provider; its address with all that stands in it."""
+    """The provider's address to which a login is redirected."""
     reply = client.get(HERE + query)
     assert reply.status_code == 303, reply.text
     return str(reply.headers["location"])
@@ -71,16 +72,6 @@ def test_a_new_user_gets_an_account_if_the_provider_has_a_role(
     assert again.get("/api/v1/me").json()["account_id"] == me["account_id"]
     agents = {headers["User-Agent"] for _, headers in provider.seen}
     assert agents == {oauth.AGENT}
-
-
-def test_without_a_role_a_new_user_gets_no_account(
-    make: Callable[..., Site], provider: Provider
-) -> None:
-    site = make()
-    client = browser(site)
-    assert back(client, provider.allow(away(client))) == 403
-    assert client.get("/api/v1/me").status_code == 401
-    assert site.people.accounts.listed(10) == []
 
 
 def test_an_equal_name_does_not_open_an_account(
@@ -135,10 +126,6 @@ def test_the_last_way_in_is_not_cut(make: Callable[..., Site], provider: Provide
     assert client.post("/api/v1/me/password", json={"new": PASSWORD}).status_code == 204
 
 
-def test_linking_needs_a_login(make: Callable[..., Site]) -> None:
-    assert browser(make()).get(f"{HERE}?link=true").status_code == 401
-
-
 def test_a_login_that_another_browser_began_is_refused(
     make: Callable[..., Site], provider: Provider
 ) -> None:
@@ -162,71 +149,61 @@ def test_a_login_comes_back_once_and_to_its_own_provider(
     assert back(client, provider.allow(away(client)).replace("/wiki/", "/other/")) == 404
 
 
-def test_other_sites_cannot_send_a_browser_away(make: Callable[..., Site]) -> None:
-    reply = browser(make("reader")).get(HERE, headers=WAY_BACK)
-    assert (reply.status_code, reply.json()["code"]) == (403, "foreign_origin")
-
-
-def test_a_refused_authorization_is_no_login(make: Callable[..., Site], provider: Provider) -> None:
+def test_a_login_begins_here_and_ends_here(make: Callable[..., Site], provider: Provider) -> None:
     client = browser(make("reader"))
+    assert client.get(f"{HERE}?link=true").status_code == 401
+    reply = client.get(HERE, headers=WAY_BACK)
+    assert (reply.status_code, reply.json()["code"]) == (403, "foreign_origin")
     [state] = parse_qs(urlsplit(away(client)).query)["state"]
     assert back(client, f"{HERE}/callback?error=access_denied&state={state}") == 403
     assert provider.seen == []
+    url = provider.allow(away(client, "?next=//evil.example"))
+    assert client.get(url, headers=WAY_BACK).headers["location"] == "/"
+
+
+USER = {"sub": 17, "username": "Ada W."}
 
 
 @pytest.mark.parametrize(
-    "broken", ["<html>", "[]", "{}", '{"access_token": 5}', '{"error": "server_error"}', "null"]
+    ("role", "secret", "token_reply", "profile"),
+    [
+        ("", SECRET, "", USER),
+        ("reader", "another", "", USER),
+        *(
+            ("reader", SECRET, text, USER)
+            for text in ("<html>", "[]", "{}", '{"access_token": 5}', '{"error": "x"}', "null")
+        ),
+        *(
+            ("reader", SECRET, "", {"sub": sub, "username": "Ada W."})
+            for sub in ("", None, True, ["x"], "x" * 201)
+        ),
+        ("reader", SECRET, "", {}),
+        ("reader", SECRET, "", []),
+        ("reader", SECRET, "", USER | {"blocked": True}),
+    ],
 )
-def test_an_invalid_reply_of_the_provider_is_no_login(
-    make: Callable[..., Site], provider: Provider, broken: str
+def test_without_a_role_or_a_proper_reply_there_is_no_login(
+    make: Callable[..., Site],
+    provider: Provider,
+    role: str,
+    secret: str,
+    token_reply: str,
+    profile: Any,
 ) -> None:
-    client = browser(make("reader"))
-    provider.broken = broken
+    site = make(role, client_secret=secret)
+    client = browser(site)
+    provider.broken, provider.profile = token_reply, profile
     assert back(client, provider.allow(away(client))) == 403
     assert client.get("/api/v1/me").status_code == 401
+    assert site.people.accounts.listed(10) == []
 
 
-@pytest.mark.parametrize(
-    "profile",
-    [{}, {"sub": ""}, {"sub": None}, {"sub": True}, {"sub": ["x"]}, {"sub": "x" * 201}, []],
-)
-def test_a_profile_without_an_id_is_no_login(
-    make: Callable[..., Site], provider: Provider, profile: object
-) -> None:
-    client = browser(make("reader"))
-    provider.profile = profile  # type: ignore[assignment]
-    assert back(client, provider.allow(away(client))) == 403
-
-
-def test_blocked_or_disabled_users_cannot_log_in(
-    make: Callable[..., Site], provider: Provider
-) -> None:
+def test_a_disabled_user_cannot_log_in(make: Callable[..., Site], provider: Provider) -> None:
     site = make("reader")
     client = browser(site)
     assert back(client, provider.allow(away(client))) == 303
     site.people.accounts.change(client.get("/api/v1/me").json()["account_id"], disabled=True)
     assert back(client, provider.allow(away(client))) == 403
-    other = browser(site)
-    provider.profile = {"sub": 18, "username": "Mallory", "blocked": True}
-    assert back(other, provider.allow(away(other))) == 403
-
-
-def test_a_wrong_client_secret_is_the_servers_fault_and_no_login(
-    make: Callable[..., Site], provider: Provider
-) -> None:
-    client = browser(make("reader", client_secret="another"))
-    reply = client.get(provider.allow(away(client)), headers=WAY_BACK)
-    assert reply.status_code == 403
-    assert "invalid_client" in reply.json()["detail"]
-
-
-@pytest.mark.parametrize("then", ["//evil.example", "https://evil.example", "/\\evil.example"])
-def test_a_login_never_redirects_to_another_site(
-    make: Callable[..., Site], provider: Provider, then: str
-) -> None:
-    client = browser(make("reader"))
-    url = provider.allow(away(client, f"?next={then}"))
-    assert client.get(url, headers=WAY_BACK).headers["location"] == "/"
 
 
 @pytest.mark.parametrize(
