@@ -20,17 +20,11 @@ USER = "postgres"
 
 
 def binaries() -> Path | None:
-    """Where the server's programs are; the newest of several."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=_version)
-    if found:
-        return found[-1].parent
-    there = shutil.which("postgres")
-    return Path(there).resolve().parent if there else None
-
-
-def _version(path: Path) -> int:
-    number = path.parts[-3]
-    return int(number) if number.isdigit() else 0
+    """The folder of the server's programs; the newest of several."""
+    debian = Path("/usr/lib/postgresql").glob("*/bin/postgres")
+    program = max(debian, key=lambda path: float(path.parts[-3]), default=None)
+    program = program or shutil.which("postgres")
+    return Path(program).resolve().parent if program else None
 
 
 class Postgres:
@@ -38,7 +32,8 @@ class Postgres:
 
     def __init__(self, folder: Path, as_user: list[str], binaries: Path) -> None:
         """Over a data folder that `initdb` made."""
-        self.folder, self.port = folder, _free_port()
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            self.folder, self.port = folder, listening.getsockname()[1]
         options = {"listen_addresses": "127.0.0.1", "port": self.port, "fsync": "off"}
         options |= {"unix_socket_directories": folder, "max_connections": 60}
         settings = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
@@ -108,9 +103,3 @@ def running() -> Iterator[Postgres]:
     finally:
         found.stop()
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])

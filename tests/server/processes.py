@@ -5,12 +5,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import httpx2
 
 START_SECONDS = 300.0  # two cores that many tests share, and files that nobody has read yet
+T = TypeVar("T")
 HOMES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME")  # nothing of whoever runs the tests
 
 
@@ -36,12 +38,9 @@ class Started:
                 stderr=log,
                 start_new_session=True,
             )
+        self.pid = self._process.pid
         if not lasting:
             self.running.append(self)
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
 
     @property
     def log(self) -> str:
@@ -49,14 +48,13 @@ class Started:
 
     def wait_for(self, text: str) -> str:
         """The line that holds a text, as soon as it is there."""
-        end = time.monotonic() + START_SECONDS
-        while time.monotonic() < end:
-            for line in self.log.splitlines():
-                if text in line:
-                    return line
-            assert self._process.poll() is None, self.log
-            time.sleep(0.05)
-        raise AssertionError(self.log)
+
+        def line() -> str | None:
+            found = next((each for each in self.log.splitlines() if text in each), None)
+            assert found or self._process.poll() is None, self.log
+            return found
+
+        return str(wait_until(line))
 
     def send(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
@@ -92,19 +90,13 @@ class Served(Started):
         self.client.close()
         return super().end(number, seconds)
 
-    def numbers(self, job_id: str) -> list[int]:
-        """Of all events of a job."""
-        return [event["number"] for event in self.events(job_id)]
-
     def events(self, job_id: str) -> list[dict[str, Any]]:
         """All of a job, page by page."""
         found: list[dict[str, Any]] = []
-        while True:
-            page = {"after": found[-1]["number"] if found else 0}
-            events = self.client.get(f"/api/v1/jobs/{job_id}/events", params=page).json()["events"]
-            if not events:
-                return found
+        here = f"/api/v1/jobs/{job_id}/events"
+        while events := self.get(f"{here}?after={len(found)}")["events"]:
             found += events
+        return found
 
     def get(self, path: str) -> Any:
         """What the API answers."""
@@ -121,15 +113,21 @@ class Served(Started):
     def ran(self, verb: str, **body: object) -> str:
         """The id of a job that has ended."""
         job_id = self.submit(verb, **body)
-        end = time.monotonic() + START_SECONDS
-        while (job := self.job(job_id))["finished"] is None:
-            assert time.monotonic() < end, self.log
-            time.sleep(0.2)
-        assert job["status"] == "done", job
+        wait_until(lambda: self.job(job_id)["finished"])
+        assert self.job(job_id)["status"] == "done", self.log
         return job_id
 
     def job(self, job_id: str) -> dict[str, Any]:
         return dict(self.get(f"/api/v1/jobs/{job_id}"))
+
+
+def wait_until(check: Callable[[], T], seconds: float = START_SECONDS) -> T:
+    """The first true value of `check()`."""
+    end = time.monotonic() + seconds
+    while not (value := check()):
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.05)
+    return value
 
 
 def children(pid: int) -> list[int]:

@@ -6,58 +6,41 @@ import random
 import signal
 import sqlite3
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from server.postgres import running
-from server.processes import Served, Started, children
+from server.processes import Served, Started, children, wait_until
 
 from pincite.server.requests import EXAMPLES
 
 TEXT = EXAMPLES["article"].article.read_text(encoding="utf-8")
-PATIENCE = 180.0
-
-
-def gone(pid: int) -> bool:
-    return not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text().split()
 
 
 def all_gone(pids: list[int]) -> bool:
-    return all(map(gone, pids))
-
-
-def finished(server: Served, job_id: str) -> bool:
-    return server.job(job_id).get("finished") is not None
-
-
-def wait_until(what: str, true: Callable[[], object], seconds: float = PATIENCE) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if true():
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"not in {seconds:g} s: {what}")
+    states = [Path(f"/proc/{pid}/stat") for pid in pids]
+    return all("Z" in path.read_text().split() for path in states if path.exists())
 
 
 def all_done(server: Served, accepted: list[str]) -> None:
     """Every job that was answered as accepted is there and ends; results are whole."""
     for job_id in accepted:
-        wait_until(job_id, partial(finished, server, job_id))
+        wait_until(lambda: server.job(job_id)["finished"])  # noqa: B023
         job = server.job(job_id)
         assert job["status"] == "done", job
         result = json.loads(server.client.get(job["links"]["result"]).content)
         assert result["counts"]["judged"] == len(result["findings"]) > 20
-        assert server.numbers(job_id) == list(range(1, job["n_events"] + 1))
+        numbers = [event["number"] for event in server.events(job_id)]
+        assert numbers == list(range(1, job["n_events"] + 1))
 
 
 def test_sigterm_puts_the_job_back_and_leaves_no_process(tmp_path: Path) -> None:
     server = Served(tmp_path, data=tmp_path / "data")
     job_id = server.submit("verify", text=TEXT * 100)
-    wait_until("started", lambda: server.job(job_id)["status"] == "running")
-    wait_until("its process", partial(children, server.pid))
+    wait_until(lambda: server.job(job_id)["status"] == "running")
+    wait_until(partial(children, server.pid))
     runners = children(server.pid)
     assert server.end() == 0, server.log
     assert all_gone(runners)
@@ -79,7 +62,7 @@ def test_a_server_that_is_killed_again_and_again_loses_nothing(
         time.sleep(chance.uniform(0.0, 6.0))
         runners = children(server.pid)
         server.end(signal.SIGKILL)
-        wait_until("no process is left", partial(all_gone, runners), 10)
+        wait_until(partial(all_gone, runners), 10)
     server = Served(tmp_path, **given)
     all_done(server, accepted)
     listed = server.client.get("/api/v1/jobs?limit=200").json()["jobs"]
@@ -97,7 +80,7 @@ def test_workers_and_their_processes_are_killed_and_others_go_on(
     accepted = [server.submit("verify", example="article") for _ in range(8)]
     worker = Started(tmp_path, "worker", **given)
     for number in range(3):
-        wait_until("its process", partial(children, worker.pid))
+        wait_until(partial(children, worker.pid))
         time.sleep(chance.uniform(0.0, 3.0))
         if number == 1:  # its process only: the worker goes on
             for pid in children(worker.pid):
@@ -121,7 +104,7 @@ def test_of_two_servers_and_two_workers_one_each_is_killed_and_every_job_ends_on
         workers = [Started(tmp_path, "worker", **given) for _ in range(2)]
         accepted = [servers[n % 2].submit("verify", example="article") for n in range(6)]
         for worker in workers:
-            wait_until("its process", partial(children, worker.pid))
+            wait_until(partial(children, worker.pid))
         workers[0].end(signal.SIGKILL)
         servers[0].end(signal.SIGKILL)
         all_done(servers[1], accepted)
@@ -139,12 +122,12 @@ def test_a_worker_that_was_stopped_for_long_and_goes_on_spoils_nothing(
     server = Served(tmp_path, "--jobs", "0", **given)
     stopped = Started(tmp_path, "worker", **given)
     job_id = server.submit("verify", text=TEXT * 100, title="Long")
-    wait_until("its process", partial(children, stopped.pid))
+    wait_until(partial(children, stopped.pid))
     pids = [stopped.pid, *children(stopped.pid)]
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
     other = Started(tmp_path, "worker", **given)
-    wait_until("another took it", lambda: server.job(job_id)["attempts"] == 2)
+    wait_until(lambda: server.job(job_id)["attempts"] == 2)
     for pid in pids:
         os.kill(pid, signal.SIGCONT)
     all_done(server, [job_id])
@@ -162,7 +145,7 @@ def test_a_database_server_that_is_away_for_a_while_costs_no_job(tmp_path: Path)
             server.submit("verify", text=TEXT * 60),
             server.submit("verify", example="article"),
         ]
-        wait_until("running", lambda: server.job(accepted[1])["status"] == "running")
+        wait_until(lambda: server.job(accepted[1])["status"] == "running")
         postgres.stop()
         assert server.client.get("/api/v1/jobs").status_code == 503
         ready = server.client.get("/readyz")

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from server.processes import children
+from server.processes import children, wait_until
 
 from pincite.server import database as database_module
 from pincite.server import work as work_module
@@ -25,7 +25,6 @@ from pincite.settings import Settings
 
 SHORT = {"example": "article"}
 LONG = {"text": EXAMPLES["article"].article.read_text(encoding="utf-8") * 100}  # some seconds
-PATIENCE = 300.0
 
 
 @contextmanager
@@ -45,15 +44,15 @@ def submit(site: Site, request: dict[str, str]) -> str:
 
 
 def until(site: Site, job_id: str, ready: Callable[[Job], object]) -> Job:
-    """The job as soon as it is so."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        job = site.jobs.get(job_id)
-        assert job
-        if ready(job):
-            return job
-        time.sleep(0.05)
-    raise AssertionError(f"waited too long: {job}")
+    """The job once it is ready."""
+
+    def job() -> Job | None:
+        found = site.jobs.get(job_id)
+        return found if found and ready(found) else None
+
+    job_then = wait_until(job)
+    assert job_then
+    return job_then
 
 
 def ended(job: Job) -> bool:
@@ -79,11 +78,8 @@ def command(pid: int) -> bytes:
 
 def the_runner() -> int:
     """The one process, once it is there."""
-    end = time.monotonic() + PATIENCE
-    while len(found := runners()) != 1:
-        assert time.monotonic() < end, found
-        time.sleep(0.05)
-    return found[0]
+    (pid,) = wait_until(lambda: len(found := runners()) == 1 and found) or ()
+    return pid
 
 
 def test_jobs_run_in_turn_and_store_their_results(site: Site) -> None:
@@ -131,9 +127,7 @@ def test_a_cancelled_job_keeps_what_it_found_and_a_killed_one_runs_again(
     assert job.attempts in (1, 2)
 
 
-def test_a_job_that_exceeds_a_limit_fails(
-    make_site: Callable[..., Site],
-) -> None:
+def test_a_job_that_exceeds_a_limit_fails(make_site: Callable[..., Site]) -> None:
     for given, code in (({"job_seconds": 1}, "job_too_long"), ({}, "job_too_large")):
         site = make_site(job_megabytes=4000 if given else 100, **given)
         job_id = submit(site, LONG)
