@@ -43,6 +43,12 @@ def cited(client: TestClient, job_id: str) -> list[tuple[str, str]]:
     return sorted(pairs, key=lambda pair: int(pair[1][1:]))
 
 
+def checked_book(client: TestClient, site: Site) -> tuple[str, tuple[str, str]]:
+    """A job that has looked at the article, and its citation of the book."""
+    job_id = checked(client, site)
+    return job_id, cited(client, job_id)[0]
+
+
 def hand_in(
     client: TestClient,
     job_id: str,

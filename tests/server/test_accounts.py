@@ -7,25 +7,19 @@ from pathlib import Path
 import ask_samples
 import pytest
 import sqlalchemy as sa
+from server.corpora_of_tests import finished
 from server.people_of_tests import PASSWORD, SERVER, Somebody, browser, log_in, somebody
 
 from pincite.errors import ConfigError
 from pincite.server import tables
-from pincite.server.accounts import (
-    MAX_KEY,
-    AccountExists,
-    LastAdmin,
-    forget,
-    name_key,
-    valid_name,
-)
+from pincite.server.accounts import MAX_KEY, AccountExists, LastAdmin, forget, name_key, valid_name
 from pincite.server.corpora import Shared
 from pincite.server.database import Database
 from pincite.server.identity import Role
 from pincite.server.jobs import JobStore, ShareLinks, Status
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site, open_people
-from pincite.server.tables import Kind, metadata
+from pincite.server.tables import metadata
 
 MakeSite = Callable[..., Site]
 UNREADABLE = ["", " ", " a", "a ", "a  b", "a\tb", "a\nb", "a\0b", "x" * 61, "a\u202eb", "a\u200bb"]
@@ -126,19 +120,15 @@ def test_the_last_admin_stays(site: Site, admin: Somebody, change: dict[str, str
 # ── Share links ──────────────────────────────────────────────────────────────────────────────────
 
 
-def finished(site: Site, owner: str, kind: Kind = "verify", result: str = '{"a": 1}') -> str:
-    job = site.jobs.submit(owner, kind, "t", {"example": "article"})
-    assert site.jobs.take("w")
-    source = {"doc_id": "d", "text": "the whole of a source"}
-    site.jobs.finish(job.job_id, "w", Status.DONE, result=result, files={"d": source})
-    return job.job_id
-
-
 def test_a_share_link_opens_one_result_until_it_is_revoked(site: Site) -> None:
     ada, grace = somebody(site, Role.EDITOR, "Ada"), somebody(site, Role.EDITOR, "Grace")
     result = ask_samples.everything().to_json()
-    job_id = finished(site, ada.account.account_id, "ask", result)
+    source = {"doc_id": "d", "text": "the whole of a source"}
+    owner = ada.account.account_id
+    job_id = finished(site, "ask", result, owner=owner, files={"d": source})
     here = f"/jobs/{job_id}/links"
+    waiting = site.jobs.submit(owner, "verify", "t", {"example": "article"}).job_id
+    assert ada.client.post(f"/jobs/{waiting}/links", data={"days": "1"}).status_code == 404
     assert grace.client.post(here, data={"days": "2"}).status_code == 404
     made = ada.client.post(here, data={"days": "2"}).text
     (token,) = set(re.findall(r"https://pincite\.example\.org/s/([\w-]{43})", made))
@@ -175,19 +165,13 @@ def test_share_links_expire_and_go_with_their_job(database: Database) -> None:
     assert links.job_of(long) is None
 
 
-def test_an_unfinished_job_is_not_shared(site: Site) -> None:
-    ada = somebody(site, Role.EDITOR)
-    job = site.jobs.submit(ada.account.account_id, "verify", "t", {"example": "article"})
-    assert ada.client.post(f"/jobs/{job.job_id}/links", data={"days": "1"}).status_code == 404
-
-
 # ── Deletion ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def of_everything(site: Site, who: Somebody) -> tuple[str, Path]:
     """A job, corpora, a key; the job's id and the private corpus's folder."""
     owner = who.account.account_id
-    job_id = finished(site, owner)
+    job_id = finished(site, owner=owner)
     who.client.post("/api/v1/me/keys", json={"name": "k", "scopes": ["read"]})
     site.people.links.add(job_id, 1)
     private = site.corpora.add(owner, "private")
@@ -234,8 +218,3 @@ def test_a_job_that_runs_when_its_owner_leaves_ends_without_a_trace(site: Site) 
     assert not site.jobs.renew(job.job_id, "w")
     assert not site.jobs.finish(job.job_id, "w", Status.DONE, result="{}")
     assert not forget(site.database, ada.account.account_id, site.own)
-
-
-def test_local_mode_has_no_account_to_delete(make_site: MakeSite) -> None:
-    reply = browser(make_site()).request("DELETE", "/api/v1/me", json={})
-    assert reply.json()["code"] == "no_accounts"

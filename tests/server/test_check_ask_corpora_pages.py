@@ -16,7 +16,7 @@ from check_samples import check_report
 from fastapi.testclient import TestClient
 from hostile import Page
 from samples import HOSTILE
-from server.corpora_of_tests import BRIDGE, TOWER, C, ingested, run_next, send
+from server.corpora_of_tests import BRIDGE, TOWER, C, finished, ingested, run_next, send
 from server.people_of_tests import SERVER, browser, somebody
 
 from pincite.codec import to_json, values_of
@@ -26,7 +26,6 @@ from pincite.server.corpora import Shared
 from pincite.server.identity import Role
 from pincite.server.jobs import Status
 from pincite.server.site import Site
-from pincite.server.tables import Kind
 from pincite.server.work import Unread
 from pincite.settings import Settings
 from pincite.types import Reason
@@ -76,13 +75,6 @@ def corpus_id(client: TestClient, site: Site) -> str:
     send(client, made, ("bridge.txt", BRIDGE))
     run_next(site)
     return made
-
-
-def ended(site: Site, kind: Kind, result: str, **request: Any) -> str:
-    job = site.jobs.submit("local", kind, "A title", request)
-    assert site.jobs.take("w")
-    site.jobs.finish(job.job_id, "w", Status.DONE, result=result)
-    return job.job_id
 
 
 def post(client: TestClient, path: str, **fields: Any) -> Any:
@@ -237,7 +229,7 @@ def test_readings_are_edited_without_scripts(
     assert asked["only_readings"] is True
     assert asked["settings"] == {"published_from": "1900", "undated": True}
     site.jobs.take("w")
-    job_id = ended(site, "check", json.dumps(READINGS), **asked)
+    job_id = finished(site, "check", json.dumps(READINGS), **asked)
     page = client.get(f"/jobs/{job_id}").text
     assert "It is old." in page
     assert "Ann says so." in page
@@ -274,7 +266,7 @@ def test_check_shows_each_outcome_separately(
     client: TestClient, site: Site, corpus_id: str
 ) -> None:
     report = check_report("Varde <b>")
-    job_id = ended(site, "check", report.to_json(), statement="S", corpus=corpus_id)
+    job_id = finished(site, "check", report.to_json(), statement="S", corpus=corpus_id)
     page = client.get(f"/jobs/{job_id}").text
     shown = re.findall(r'data-outcome="(\w+)"', page)
     assert shown == [str(r.weight.outcome) for r in report.checks[0].results]
@@ -299,7 +291,7 @@ def test_answer_shows_references_and_dropped_sentences(
     client: TestClient, site: Site, corpus_id: str
 ) -> None:
     report = ask_samples.everything()
-    job_id = ended(site, "ask", report.to_json(), question="Q", corpus=corpus_id)
+    job_id = finished(site, "ask", report.to_json(), question="Q", corpus=corpus_id)
     page = client.get(f"/jobs/{job_id}").text
     sentences = [s for answer in report.answers for s in answer.sentences]
     assert re.findall(r'data-standing="(\w+)"', page) == [str(s.standing) for s in sentences]
@@ -318,7 +310,7 @@ def test_feedback_on_a_reference_becomes_training_data(
     client: TestClient, site: Site, corpus_id: str
 ) -> None:
     report = ask_samples.everything()
-    job_id = ended(site, "ask", report.to_json(), question="Q", corpus=corpus_id)
+    job_id = finished(site, "ask", report.to_json(), question="Q", corpus=corpus_id)
     page = client.get(f"/jobs/{job_id}").text
     forms = re.findall(r'<form class="feedback".*?</form>', page, re.DOTALL)
     items = {re.findall(r'name="item" value="([^"]*)"', form)[0]: form for form in forms}
@@ -432,7 +424,7 @@ def test_hostile_texts_are_escaped(client: TestClient, site: Site, language: str
             ("ask", answers.to_json()),
         ):
             asked = {"statement": text, "question": text, "corpus": "x"}
-            job_id = ended(site, kind, result, **asked)  # type: ignore[arg-type]
+            job_id = finished(site, kind, result, **asked)  # type: ignore[arg-type]
             page = client.get(f"/jobs/{job_id}", headers={"accept-language": language})
             assert page.status_code == 200, page.text
             assert_harmless(page.text)

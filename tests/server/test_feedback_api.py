@@ -1,17 +1,15 @@
 """Feedback over HTTP: on results of each verb, as rows that training reads."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from server.corpora_of_tests import as_somebody
+from server.corpora_of_tests import as_somebody, finished
 
 from pincite.documents.jsonl import read_labelled
 from pincite.server.identity import Role
-from pincite.server.jobs import Status
 from pincite.server.site import Site
 from pincite.server.tables import Kind
 
@@ -72,18 +70,8 @@ RESULTS: dict[Kind, dict[str, Any]] = {
 }
 
 
-@pytest.fixture
-def finished(site: Site) -> Callable[..., str]:
-    """Jobs that have ended with a result of each kind."""
-
-    def finish(kind: Kind, owner: str = "local", result: Any = None) -> str:
-        job = site.jobs.submit(owner, kind, "A title", {})
-        assert site.jobs.take("w")
-        text = json.dumps(RESULTS[kind] if result is None else result)
-        site.jobs.finish(job.job_id, "w", Status.DONE, result=text)
-        return job.job_id
-
-    return finish
+def ended(site: Site, kind: Kind, owner: str = "local") -> str:
+    return finished(site, kind, json.dumps(RESULTS[kind]), owner=owner)
 
 
 def say(client: TestClient, job_id: str, item: str = "", **more: Any) -> Any:
@@ -107,14 +95,14 @@ def exported(client: TestClient, form: str = "claims") -> list[dict[str, Any]]:
 )
 def test_confirmed_item_becomes_a_training_row(
     client: TestClient,
-    finished: Callable[..., str],
+    site: Site,
     tmp_path: Path,
     kind: Kind,
     item: str,
     statement: str,
     label: str,
 ) -> None:
-    answer = say(client, finished(kind), item)
+    answer = say(client, ended(site, kind), item)
     assert answer.status_code == 201, answer.text
     said = answer.json()
     assert (said["statement"], said["versions"]) == (statement, HEAD["versions"])
@@ -126,10 +114,8 @@ def test_confirmed_item_becomes_a_training_row(
     assert [r.label for r in read_labelled(file)] == [label]
 
 
-def test_last_feedback_counts_and_wrong_alone_makes_no_row(
-    client: TestClient, finished: Callable[..., str]
-) -> None:
-    job_id = finished("verify")
+def test_last_feedback_counts_and_wrong_alone_makes_no_row(client: TestClient, site: Site) -> None:
+    job_id = ended(site, "verify")
     say(client, job_id, "c0ffee/r1", verdict="wrong", note="The year!")
     assert exported(client) == []
     better = "It was built of local stone."
@@ -144,21 +130,17 @@ def test_last_feedback_counts_and_wrong_alone_makes_no_row(
     assert exported(client) == []
 
 
-def test_a_reading_becomes_a_row_of_a_test_set(
-    client: TestClient, finished: Callable[..., str]
-) -> None:
-    say(client, finished("check"), "1.r1", verdict="wrong", label="disconfirmed")
+def test_a_reading_becomes_a_row_of_a_test_set(client: TestClient, site: Site) -> None:
+    say(client, ended(site, "check"), "1.r1", verdict="wrong", label="disconfirmed")
     assert exported(client, "statements") == [
         {"statement": "The bridge is of 1911.", "label": "disconfirmed", "type": "descriptive"}
     ]
     assert exported(client) == []
 
 
-def test_invalid_feedback_is_refused(
-    client: TestClient, site: Site, finished: Callable[..., str]
-) -> None:
-    job_id = finished("verify")
-    readings = finished("check", result={"readings": []})
+def test_invalid_feedback_is_refused(client: TestClient, site: Site) -> None:
+    job_id = ended(site, "verify")
+    readings = finished(site, "check", '{"readings": []}')
     unfinished = site.jobs.submit("local", "ask", "A question", {}).job_id
     for body, status, code in (
         ({"item": "nothing"}, 422, "unknown_item"),
@@ -176,11 +158,9 @@ def test_invalid_feedback_is_refused(
     assert client.get(F).json()["feedback"] == []
 
 
-def test_lists_and_exports_show_own_feedback_only(
-    client: TestClient, finished: Callable[..., str]
-) -> None:
-    mine = [finished("verify"), finished("check")]
-    theirs = finished("ask", "anna")
+def test_lists_and_exports_show_own_feedback_only(client: TestClient, site: Site) -> None:
+    mine = [ended(site, "verify"), ended(site, "check")]
+    theirs = ended(site, "ask", "anna")
     as_somebody(client, "anna", Role.EDITOR)
     kept = say(client, theirs, "1.s1/r3").json()["feedback_id"]
     as_somebody(client, "local", Role.EDITOR)
@@ -204,10 +184,8 @@ def test_lists_and_exports_show_own_feedback_only(
     assert say(client, mine[0]).status_code == 403
 
 
-def test_feedback_outlives_its_job(
-    client: TestClient, site: Site, finished: Callable[..., str]
-) -> None:
-    job_id = finished("verify")
+def test_feedback_outlives_its_job(client: TestClient, site: Site) -> None:
+    job_id = ended(site, "verify")
     say(client, job_id, "c0ffee/r1")
     site.jobs.delete([job_id])
     (said,) = client.get(F).json()["feedback"]

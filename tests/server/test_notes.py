@@ -7,10 +7,10 @@ import ask_samples
 import pytest
 import samples
 from fastapi.testclient import TestClient
+from server.corpora_of_tests import finished
 
 from pincite import notes
 from pincite.notes import ENGLISH, Note, as_written
-from pincite.server.jobs import Status
 from pincite.server.rendering import translations
 from pincite.server.site import Site
 from pincite.server.tables import Kind
@@ -58,10 +58,8 @@ def test_a_text_without_a_code_stays_as_it_is() -> None:
 
 def shown(client: TestClient, site: Site, kind: Kind, result: str, place: str = "") -> str:
     """The German page of a job's result."""
-    job = site.jobs.submit("local", kind, "A title", {"corpus": "x"})
-    assert site.jobs.take("w")
-    site.jobs.finish(job.job_id, "w", Status.DONE, result=result)
-    page = client.get(f"/jobs/{job.job_id}{place}", headers={"Accept-Language": "de"})
+    job_id = finished(site, kind, result, corpus="x")
+    page = client.get(f"/jobs/{job_id}{place}", headers={"Accept-Language": "de"})
     assert page.status_code == 200, page.text
     return page.text
 

@@ -14,7 +14,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute, iter_route_contexts
 from fastapi.testclient import TestClient
 from server.own_copies import copy_of
-from server.people_of_tests import SERVER, browser, program
+from server.people_of_tests import SERVER, browser, program, somebody
 
 from pincite.library.feedback import Opinion
 from pincite.server import identity
@@ -22,7 +22,7 @@ from pincite.server.app import create_app
 from pincite.server.corpora import Shared
 from pincite.server.identity import Permission, Role, allowed, csrf_of
 from pincite.server.middleware import SAFE
-from pincite.server.routing import cookie_name
+from pincite.server.routing import LOGINS, cookie_name
 from pincite.server.site import Site
 
 REFUSED = {401: {"not_logged_in"}, 403: {"not_allowed", "not_by_key"}}
@@ -179,6 +179,20 @@ def test_every_route_enforces_its_declared_permission(
             if refusal(reply) != expected(entry, name, may) or reply.status_code >= 500:
                 wrong.append((entry, name, reply.status_code, reply.text[:200]))
     assert not wrong
+
+
+def test_every_change_within_a_session_needs_its_csrf_token(
+    site: Site, ids: dict[str, str], portal: BlockingPortal
+) -> None:
+    app = create_app(site)
+    client = somebody(site, Role.ADMIN, app=app).client
+    client.portal = portal
+    client.headers["X-CSRF-Token"] = "wrong"
+    for entry in table(app):
+        if entry.method not in SAFE and entry.path not in LOGINS:
+            address = entry.at(ids | dict.fromkeys(OPEN, "x"))
+            reply = asked(client, entry, f"{address}?claim=x&citation=x")
+            assert (reply.status_code, reply.json()["code"]) == (403, "csrf"), entry
 
 
 def test_objects_of_others_look_missing(

@@ -15,11 +15,10 @@ from schemathesis.checks import load_all_checks
 from schemathesis.core.failures import Failure, FailureGroup
 from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
-from server.corpora_of_tests import ingested
+from server.corpora_of_tests import finished, ingested
 
 from pincite.codec import to_json
 from pincite.server.app import create_app
-from pincite.server.jobs import Status
 from pincite.server.site import Site
 from pincite.verbs.check.report import Interpretation
 
@@ -31,19 +30,10 @@ ROOMY: dict[str, Any] = {"queue": 1_000_000, "hosts": ("testserver",)}
 QUIET = settings(suppress_health_check=list(HealthCheck), derandomize=True, database=None)
 
 
-def finished(site: Site) -> str:
-    """A job that has ended; another waits."""
-    job = site.jobs.submit("local", "verify", "t", {"example": "article"})
-    site.jobs.take("w")
-    result = samples.report().to_json()
-    site.jobs.finish(job.job_id, "w", Status.DONE, result=result, files={"article": {"a": 1}})
-    site.jobs.submit("local", "verify", "t", {"example": "article"})
-    return job.job_id
-
-
 def failures(site: Site, n_examples: int) -> dict[str, str]:
     """What goes wrong, by operation."""
-    job_id = finished(site)
+    job_id = finished(site, result=samples.report().to_json(), files={"article": {"a": 1}})
+    site.jobs.submit("local", "verify", "t", {"example": "article"})  # waits
     load_all_checks()
     api = schemathesis.openapi.from_asgi(URL, create_app(site))
     found: dict[str, str] = {}
