@@ -28,6 +28,16 @@ def send(client: TestClient, corpus_id: str, *files: tuple[str, bytes]) -> Any:
     return client.post(f"{C}/{corpus_id}/documents", files=parts)
 
 
+def filled(
+    client: TestClient, site: Site, name: str = "Bridges", file: tuple[str, bytes] | None = None
+) -> str:
+    """The id of a new corpus with a document in it."""
+    corpus_id = str(client.post(C, json={"name": name}).json()["corpus_id"])
+    send(client, corpus_id, file or ("bridge.txt", BRIDGE))
+    run_next(site)
+    return corpus_id
+
+
 def run_next(site: Site) -> str:
     """What a worker does; the id of the job that was done."""
     job = site.jobs.take("test")

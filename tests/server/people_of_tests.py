@@ -15,17 +15,21 @@ ORIGIN = "https://pincite.example.org"
 SERVER = {"mode": "server", "address": ORIGIN, "login_tries": 1000}
 
 
-def browser(site: Site, app: object | None = None) -> TestClient:
-    """Nobody, at a server's address, as a browser sends its headers."""
-    client = TestClient(
+def client_at(site: Site, app: object | None = None) -> TestClient:
+    return TestClient(
         app or app_of(site),  # type: ignore[arg-type]
         base_url=site.server.address or "http://127.0.0.1",
         raise_server_exceptions=False,
         follow_redirects=False,
     )
+
+
+def browser(site: Site, app: object | None = None) -> TestClient:
+    """An anonymous client at a server's address that sends a browser's headers."""
+    client = client_at(site, app)
     client.headers |= {
         "User-Agent": "Mozilla/5.0 (X11; Linux x86_64)",
-        "Origin": site.server.address or "http://127.0.0.1",
+        "Origin": str(client.base_url),
         "Sec-Fetch-Site": "same-origin",
     }
     return client
@@ -60,11 +64,6 @@ def program(
 ) -> TestClient:
     """A client with an API key, without cookies or a browser's headers."""
     _, text = site.people.keys.add(account.account_id, "test", scopes, 1)
-    client = TestClient(
-        app or app_of(site),  # type: ignore[arg-type]
-        base_url=site.server.address,
-        raise_server_exceptions=False,
-        follow_redirects=False,
-    )
+    client = client_at(site, app)
     client.headers["Authorization"] = f"Bearer {text}"
     return client

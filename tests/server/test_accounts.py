@@ -144,7 +144,10 @@ def test_a_share_link_opens_one_result_until_it_is_revoked(site: Site) -> None:
         assert token not in str(db.execute(sa.select(tables.share_links)).all())
     revoke, form = f"{here}/{link.link_id}/revoke", {"nothing": "1"}
     assert grace.client.post(revoke, data=form).status_code == 404
-    assert visitor.get(f"/s/{token}").status_code == 200
+    for disabled, status in ((True, 404), (False, 200)):
+        site.people.accounts.change(owner, disabled=disabled)
+        assert visitor.get(f"/s/{token}").status_code == status
+    log_in(ada.client, "Ada")
     assert ada.client.post(revoke, data=form).status_code == 303
     assert visitor.get(f"/s/{token}").status_code == 404
 

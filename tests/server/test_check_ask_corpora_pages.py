@@ -16,7 +16,7 @@ from check_samples import check_report
 from fastapi.testclient import TestClient
 from hostile import Page
 from samples import HOSTILE
-from server.corpora_of_tests import BRIDGE, TOWER, C, finished, ingested, run_next, send
+from server.corpora_of_tests import BRIDGE, TOWER, C, filled, finished, ingested, run_next
 from server.people_of_tests import SERVER, browser, somebody
 
 from pincite.codec import to_json, values_of
@@ -70,20 +70,14 @@ def site(make_site: Callable[..., Site], tiny_encoder: Path) -> Site:
 
 @pytest.fixture
 def corpus_id(client: TestClient, site: Site) -> str:
-    """One with a document in it."""
-    made = str(client.post(C, json={"name": "Bridges"}).json()["corpus_id"])
-    send(client, made, ("bridge.txt", BRIDGE))
-    run_next(site)
-    return made
+    return filled(client, site)
 
 
 def post(client: TestClient, path: str, **fields: Any) -> Any:
-    """As a browser sends a form: the one of an article has files."""
+    """Send a form as a browser does: the one of an article may have files."""
     if path == "/verify":
-        values = {
-            name: [value] if isinstance(value, str) else value for name, value in fields.items()
-        }
-        parts = [(name, (None, each)) for name, several in values.items() for each in several]
+        several = {name: [v] if isinstance(v, str) else v for name, v in fields.items()}
+        parts = [(name, (None, value)) for name, values in several.items() for value in values]
         return client.post(path, files=parts, follow_redirects=False)
     return client.post(path, data=fields, follow_redirects=False)
 
@@ -96,23 +90,16 @@ def request_of(site: Site, answer: Any) -> dict[str, Any]:
     return dict(job.request)
 
 
-def test_last_used_corpus_comes_first(client: TestClient, site: Site, corpus_id: str) -> None:
-    other = str(client.post(C, json={"name": "A second one"}).json()["corpus_id"])
-    send(client, other, ("bridge.txt", BRIDGE))
-    run_next(site)
-    for last in (corpus_id, other):
+def test_last_used_corpus_comes_first(client: TestClient, two: list[str]) -> None:
+    for last in two:
         post(client, "/check", statement="It is old.", corpus=last)
-        first, _ = re.findall(r'<option value="([^"]+)">', client.get("/check").text)
-        assert first == last
+        assert re.findall(r'<option value="([^"]+)">', client.get("/check").text)[0] == last
 
 
 @pytest.fixture
 def two(client: TestClient, site: Site, corpus_id: str) -> list[str]:
     """Two corpora with a document each."""
-    other = str(client.post(C, json={"name": "Towers"}).json()["corpus_id"])
-    send(client, other, ("tower.jsonl", TOWER))
-    run_next(site)
-    return [corpus_id, other]
+    return [corpus_id, filled(client, site, "Towers", ("tower.jsonl", TOWER))]
 
 
 @pytest.mark.parametrize(
@@ -176,15 +163,11 @@ def test_form_settings_are_sent_and_remembered(
     assert field(again.text, "top_k") == "1000"
 
 
-def test_only_offered_models_are_accepted(
-    make_site: Callable[..., Site],
-) -> None:
+def test_only_offered_models_are_accepted(make_site: Callable[..., Site]) -> None:
     site = make_site(models=("small", "large"))
     chosen = {"confirmation": "model", "chat_url": "http://127.0.0.1:1/v1", "chat_model": "small"}
     client = browser(replace(site, settings=site.settings.replace(**chosen)))
-    corpus_id = str(client.post(C, json={"name": "Bridges"}).json()["corpus_id"])
-    send(client, corpus_id, ("bridge.txt", BRIDGE))
-    run_next(site)
+    corpus_id = filled(client, site)
     shown = client.get("/check").text
     assert re.findall(r'<option value="(\w+)">(?:small|large)', shown) == ["small", "large"]
     asked = {"corpus": corpus_id, "statement": "It is old.", "temperature": "0.5"}
@@ -202,17 +185,12 @@ def test_a_servers_own_examples(make_site: Callable[..., Site], tmp_path: Path) 
     site = make_site(**files)
     client = browser(site)
     assert "It is old." not in client.get("/check").text, "there is no corpus to try it on"
-    corpus_id = str(client.post(C, json={"name": "Bridges"}).json()["corpus_id"])
-    send(client, corpus_id, ("bridge.txt", BRIDGE))
-    run_next(site)
+    filled(client, site)
     assert re.findall(r'<button name="statement" value="([^"]+)"', client.get("/check").text) == [
         "The bridge is of stone.",
         "It is old.",
     ]
     assert '<button name="question" value="Is it old?"' in client.get("/ask").text
-
-
-def test_unreadable_examples_are_a_config_error(make_site: Callable[..., Site]) -> None:
     with pytest.raises(ConfigError):
         browser(make_site(examples="/no/such"))
 
@@ -234,19 +212,16 @@ def test_readings_are_edited_without_scripts(
     assert "It is old." in page
     assert "Ann says so." in page
     here = f"/jobs/{job_id}/readings"
+    columns = ("text", "was", "negation", "kind", "keep")
+    table = [
+        ("It is old.", "It is old.", "It is not.", "descriptive", "1"),
+        ("Ann says it is old.", "Ann says so.", "She does not.", "ascriptive", "1"),
+        ("", "", "", "", "1"),  # the empty fields for another one
+    ]
     rows = {
-        "text-0": "It is old.",
-        "was-0": "It is old.",
-        "negation-0": "It is not.",
-        "kind-0": "descriptive",
-        "keep-0": "1",
-        "text-1": "Ann says it is old.",
-        "was-1": "Ann says so.",
-        "negation-1": "She does not.",
-        "kind-1": "ascriptive",
-        "keep-1": "1",
-        "text-2": "",  # the empty field for another one
-        "keep-2": "1",
+        f"{name}-{n}": value
+        for n, values in enumerate(table)
+        for name, value in zip(columns, values, strict=True)
     }
     assert 'name="text-2"' in page
     kept = request_of(site, post(client, here, **rows))["readings"]

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,8 @@ def test_a_corpus_from_its_first_file_to_its_end(
     empty = client.get(here).json()
     assert (empty["n_documents"], empty["encoder"]) == (0, "")
     assert client.get(f"{here}/search", params={"q": "bridge"}).json()["hits"] == []
+    answer = client.post("/api/v1/ask", json={"question": "When?", "corpus": corpus_id})
+    assert (answer.status_code, answer.json()["code"]) == (422, "empty_corpus")
     files = [("bridge.txt", BRIDGE), ("rows.jsonl", TOWER), ("noise.bin", NOISE)]
     answer = send(client, corpus_id, *files)
     assert answer.status_code == 202
@@ -123,13 +126,13 @@ def test_a_corpus_of_another_encoder_is_searched_by_words(
     client: TestClient, site: Site, corpus_id: str, settings: Settings
 ) -> None:
     folder = site.corpora.folder_of(corpus_id)
-    other = settings.replace(
-        encoder=str(_other_model(Path(settings.models.encoder), site.server.folder / "other"))
-    )
+    other = site.server.folder / "other"  # the same network under another fingerprint
+    shutil.copytree(settings.models.encoder, other)
+    (other / "pincite.json").write_text('{"max_tokens": 48}')
     send(client, corpus_id, ("bridge.txt", BRIDGE))
     job = site.jobs.take("test")
     assert job
-    Runner("test", site.server, other).run(job.job_id)
+    Runner("test", site.server, settings.replace(encoder=str(other))).run(job.job_id)
     here = f"{C}/{corpus_id}"
     found = client.get(f"{here}/search", params={"q": "bridge"}).json()
     assert found["by"] == "lexical"
@@ -141,40 +144,21 @@ def test_a_corpus_of_another_encoder_is_searched_by_words(
     assert str(folder) not in client.get(here).text
 
 
-def _other_model(model: Path, folder: Path) -> Path:
-    """The same network under another fingerprint."""
-    folder.mkdir(parents=True)
-    for file in model.iterdir():
-        (folder / file.name).write_bytes(file.read_bytes())
-    (folder / "pincite.json").write_text('{"max_tokens": 48}')
-    return folder
-
-
 def test_lists_come_in_pages(client: TestClient, site: Site, corpus_id: str) -> None:
-    rows = [
-        {
-            "url": f"https://e.example/{n}",
-            "title": f"{'bB'[n % 2]}ook {n // 2}",
-            "text": f"Old {n}.",
-        }
-        | ({"date": f"19{n:02}"} if n else {})
-        for n in range(7)
-    ]
-    data = "".join(json.dumps(row) + "\n" for row in rows).encode()
-    send(client, corpus_id, ("rows.jsonl", data))
+    rows = ""
+    for n in range(7):
+        row = {"url": f"https://e.example/{n}", "title": f"{'bB'[n % 2]}ook {n // 2}"}
+        row |= {"text": f"Old {n}."} | ({"date": f"19{n:02}"} if n else {})
+        rows += json.dumps(row) + "\n"
+    send(client, corpus_id, ("rows.jsonl", rows.encode()))
     run_next(site)
 
     def pages(**params: Any) -> list[str]:
-        found: list[str] = []
-        cursor = None
-        while True:
-            asked = {"limit": 2, **params} | ({"cursor": cursor} if cursor else {})
-            page = client.get(f"{C}/{corpus_id}/documents", params=asked).json()
-            assert len(page["documents"]) <= 2
-            found += [d["url"].rpartition("/")[2] for d in page["documents"]]
-            cursor = page["next"]
-            if cursor is None:
-                return found
+        params |= {"limit": 2}
+        page = client.get(f"{C}/{corpus_id}/documents", params=params).json()
+        assert len(page["documents"]) <= 2
+        found = [d["url"].rpartition("/")[2] for d in page["documents"]]
+        return found + (pages(**params | {"cursor": page["next"]}) if page["next"] else [])
 
     assert pages() == list("6543210")
     assert pages(order="date") == list("6543210")
@@ -195,12 +179,9 @@ def test_names_are_unique_for_their_owner_and_free_again(
     other = client.post(C, json={"name": "Towers"}).json()["corpus_id"]
     taken = client.patch(f"{C}/{other}", json={"name": "Bridges"})
     assert taken.status_code == 409
-    changed = client.patch(f"{C}/{other}", json={"name": "Spires", "about": "High ones."}).json()
-    assert (changed["name"], changed["about"], changed["shared"]) == (
-        "Spires",
-        "High ones.",
-        "private",
-    )
+    spires = {"name": "Spires", "about": "High ones."}
+    changed = client.patch(f"{C}/{other}", json=spires).json()
+    assert changed | spires | {"shared": "private"} == changed
     client.delete(f"{C}/{corpus_id}")
     assert client.post(C, json={"name": "Bridges"}).status_code == 201
 
@@ -209,18 +190,6 @@ def test_corpus_permissions(client: TestClient, site: Site, corpus_id: str) -> N
     here = f"{C}/{corpus_id}"
     site.corpora.change(corpus_id, owner="anna")
     as_somebody(client, "ben", Role.EDITOR)
-    for method, path in (
-        ("GET", ""),
-        ("GET", "/documents"),
-        ("GET", "/documents/0123456789abcdef"),
-        ("GET", "/search?q=a"),
-        ("PATCH", ""),
-        ("DELETE", ""),
-        ("DELETE", "/documents/0123456789abcdef"),
-        ("POST", "/documents"),
-    ):
-        body: object = {} if method == "PATCH" else None
-        assert client.request(method, here + path, json=body).status_code == 404, (method, path)
     assert client.get(C).json()["corpora"] == []
     site.corpora.change(corpus_id, shared=Shared.EVERYBODY)
     assert [c["yours"] for c in client.get(C).json()["corpora"]] == [False]
@@ -232,11 +201,6 @@ def test_corpus_permissions(client: TestClient, site: Site, corpus_id: str) -> N
     assert client.post(C, json={"name": "z"}).status_code == 403
     as_somebody(client, "root", Role.ADMIN)
     assert client.delete(here).status_code == 204
-
-
-def test_a_job_needs_a_corpus_with_something_in_it(client: TestClient, corpus_id: str) -> None:
-    answer = client.post("/api/v1/ask", json={"question": "When?", "corpus": corpus_id})
-    assert (answer.status_code, answer.json()["code"]) == (422, "empty_corpus")
 
 
 def test_lone_surrogates_are_replaced(client: TestClient, site: Site, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ class Tank:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.answers, self.n_asked = folder, True, 0
+        self.folder, self.answers = folder, True
 
     def exists(self, address: object) -> bool:
         self._ask()
@@ -60,7 +60,6 @@ class Tank:
         return Plain(EmbeddedCorpus.open(self.folder, encoder))
 
     def _ask(self) -> None:
-        self.n_asked += 1
         if not self.answers:
             raise CorpusError(REFUSED)
 
@@ -191,14 +190,6 @@ def test_an_engine_that_does_not_answer_is_not_named(
     job = ask(client, site, entry.corpus_id)
     assert (job["status"], job["problem"]["code"]) == ("failed", "corpus_error")
     assert "tank.example" not in json.dumps(job)
-
-
-def test_an_engine_that_answers_again_is_asked_again(
-    client: TestClient, site: Site, tank: Tank
-) -> None:
-    (entry,) = link(site.corpora, LOCAL, [ADDRESS])
-    tank.answers = False
-    assert client.get(f"{C}/{entry.corpus_id}").status_code == 503
     tank.answers = True
     assert client.get(f"{C}/{entry.corpus_id}").json()["n_documents"] == 1
 

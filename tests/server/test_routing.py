@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from hypothesis import given
 from hypothesis import strategies as st
 from server.applications import app_of
-from server.people_of_tests import SERVER, browser, program
+from server.people_of_tests import SERVER
 
 from pincite.server import app as serving
 from pincite.server import routing
@@ -228,21 +228,3 @@ def test_rest_of_a_refused_body_is_not_waited_for(served: Callable[[float], int]
         while piece := connection.recv(1000):
             reply += piece
     assert reply.startswith(b"HTTP/1.1 401 ") or not reply  # closed before it was answered
-
-
-def test_links_of_a_disabled_account_open_nothing(site: Site) -> None:
-    ada = site.people.accounts.add("Ada", Role.EDITOR, "correct horse battery")
-    job = site.jobs.submit(ada.account_id, "check", "x", {"statement": "x"})
-    _, token = site.people.links.add(job.job_id, 1)
-    assert site.people.links.job_of(token) == job.job_id
-    site.people.accounts.change(ada.account_id, disabled=True)
-    assert site.people.links.job_of(token) is None
-    assert browser(site).get(f"/s/{token}").status_code == 404
-    site.people.accounts.change(ada.account_id, disabled=False)
-    assert site.people.links.job_of(token) == job.job_id
-
-
-def test_health_is_answered_to_everybody(site: Site) -> None:
-    account = site.people.accounts.add("Ada", Role.READER)
-    for client in (browser(site), program(site, account, [Permission.READ])):
-        assert client.get("/healthz").json() == {"status": "ok"}

@@ -1,7 +1,6 @@
 """The box of `verify` and its result, as a browser without scripts meets them."""
 
 import dataclasses
-import io
 import re
 from collections.abc import Callable, Mapping
 from html import unescape
@@ -44,17 +43,16 @@ PAGE = (
 
 
 def post(client: TestClient, path: str, fields: Mapping[str, str]) -> Any:
-    """As a browser sends a form: the one of an article has files."""
-    if path == FILES:
-        parts = [(name, (None, value)) for name, value in fields.items()]
-        return client.post(path, files=parts, follow_redirects=False)
-    return client.post(path, data=dict(fields), follow_redirects=False)
+    """Send a form as a browser does: the one of an article may have files."""
+    parts = {name: (None, value) for name, value in fields.items()}
+    form: dict[str, Any] = {"files": parts} if path == FILES else {"data": fields}
+    return client.post(path, **form, follow_redirects=False)
 
 
 def sent(
     client: TestClient, files: list[tuple[str, bytes]], field: str = "sources", **fields: str
 ) -> Any:
-    parts = [(field, (name, io.BytesIO(content))) for name, content in files]
+    parts = [(field, file) for file in files]
     return client.post(FILES, data=fields, files=parts, follow_redirects=False)
 
 
@@ -62,11 +60,10 @@ def test_progress_names_failing_claims(site: Site, client: TestClient) -> None:
     job = site.jobs.submit("local", "verify", "Varde", {"text": "Varde"})
     site.jobs.take("w")
     labels = (Label.SUPPORTED, Label.NOT_SUPPORTED, Label.SUPPORTED)
-    told = [
-        ("judged", {"label": str(label), "text": f"<b>{n}", "done": n, "total": 9})
-        for n, label in enumerate(labels, 1)
-    ]
-    site.jobs.add_events(job.job_id, "w", [*told, ("judged", {"done": 4, "total": 9})])
+    for n, label in enumerate(labels, 1):
+        event = {"label": str(label), "text": f"<b>{n}", "done": n, "total": 9}
+        site.jobs.add_events(job.job_id, "w", [("judged", event)])
+    site.jobs.add_events(job.job_id, "w", [("judged", {"done": 4, "total": 9})])
     shown = client.get(f"/jobs/{job.job_id}/progress").text
     said = unescape(re.sub(r"<[^>]+>", "", shown))
     assert f"{LABELS[Label.SUPPORTED]} 2" in said
@@ -104,12 +101,7 @@ def test_progress_of_every_kind_of_job(site: Site, client: TestClient, kind: Kin
         ("/check", {"statement": "Kept <b>"}, "corpus", "Choose a corpus"),
         ("/ask", {"question": "", "corpus": "x"}, "question", "Write your question"),
         ("/ask", {"question": "Kept <b>?", "corpus": "gone"}, "corpus", "Choose a corpus"),
-        (
-            "/check",
-            {"statement": "S", "corpus": "x", "published_from": "May"},
-            "published_from",
-            "Write a date",
-        ),
+        ("/check", {"statement": "S", "published_from": "May"}, "published_from", "Write a date"),
         ("/ask", {"question": "w" * 2001, "corpus": "x"}, "question", "too long"),
     ],
 )
@@ -154,12 +146,9 @@ def test_article_over_the_limit_is_refused(make_site: Callable[..., Site]) -> No
 
 
 def test_upload_without_sources_is_removed(client: TestClient, site: Site) -> None:
-    answer = client.post(
-        FILES,
-        data={"title": "Varde"},
-        files=[("file", ("varde.wiki", io.BytesIO(ARTICLE.encode()))), ("sources", ("", b""))],
-        follow_redirects=False,
-    )
+    parts = [("file", ("varde.wiki", ARTICLE.encode())), ("sources", ("", b""))]
+    form: dict[str, Any] = {"data": {"title": "Varde"}, "files": parts}
+    answer = client.post(FILES, **form, follow_redirects=False)
     job = site.jobs.get(answer.headers["location"].removeprefix("/jobs/"))
     assert job
     assert job.title == "Varde"
@@ -185,12 +174,10 @@ def test_sources_are_matched_and_unused_files_listed(client: TestClient, site: S
     assert page.count('<span class="why">') >= 2
     assert "<img" not in client.get(f"/jobs/{job_id}").text
     findings = client.get(f"/api/v1/jobs/{job_id}/result").json()["findings"]
-    found = {
-        f["claim"][:10]: f["citations"][0]["evidence"] or f["citations"][0]["unchecked"]
-        for f in findings
-    }
-    assert "passage" in found["The bridge"]
-    assert found["The tram r"]["reason"] == "not_supplied"
+    by_claim = sorted(findings, key=lambda finding: str(finding["claim"]))
+    bridge, tram = (each["citations"][0] for each in by_claim)
+    assert bridge["evidence"]["passage"]
+    assert tram["unchecked"]["reason"] == "not_supplied"
     result = client.get(f"/api/v1/jobs/{job_id}/result").text
     assert str(site.server.folder) not in result
     assert "unpacked" not in result

@@ -1,12 +1,13 @@
-"""Pages of other sites that try to use a session, in a real browser."""
+"""Pages of accounts and of share links; and pages of other sites that try to use a session."""
 
 import http.server
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from server.browser.furnished import Furnished, log_in
+from server.browser.looks import opened_details, seen_in_all_looks
 from server.browser.watched import Watched
 
 Watch = Callable[..., Watched]
@@ -79,3 +80,18 @@ def test_a_page_of_another_site_cannot_use_a_session(visit: Watch, there: Furnis
         seen.wrong.clear()  # the browser reports what it blocked
     assert "Ada" not in read
     assert there.site.jobs.listed(None, 99) == before
+
+
+def test_pages_of_accounts_look_well(visit: Watch, there: Furnished) -> None:
+    job = there.site.jobs.listed(there.ada.account_id, 1)[0].job_id
+    with visit() as seen:
+        page = seen.page("/login")
+        seen_in_all_looks(page)
+        page.goto(there.link)
+        expect(page.locator("#finding")).to_be_visible()
+        seen_in_all_looks(page)
+        log_in(page, "Ada")
+        for path in ("/account", "/admin/accounts", f"/jobs/{job}/links"):
+            page.goto(path)
+            opened_details(page)
+            seen_in_all_looks(page)
