@@ -1,6 +1,5 @@
 """`verify` finds every kind of fault and names it; what is derived is fixed."""
 
-import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.laws import FakeEncoder
 
-from pincite.corpus import dense, durable, generation
+from pincite.corpus import generation
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.generation import POINTER, point_to
 from pincite.corpus.maintenance import rebuild, verify
@@ -22,26 +21,7 @@ DOCUMENTS = [
     )
     for i in range(30)
 ]
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("check") / "corpus"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dense, "EXACT_LIMIT", 20)
-        with EmbeddedCorpus.create(folder, FakeEncoder()) as corpus:
-            corpus.add(DOCUMENTS[:20])
-            corpus.add(DOCUMENTS[20:])
-            corpus.delete(["u:3"])
-    return folder
-
-
-@pytest.fixture
-def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy for each test: they damage it."""
-    monkeypatch.setattr(dense, "EXACT_LIMIT", 20)
-    monkeypatch.setattr(durable, "PATIENCE_SECONDS", 0.1)
-    return Path(shutil.copytree(made, tmp_path / "corpus"))
+DIM, EXACT_LIMIT, BATCH, DELETED = 32, 20, 20, ["u:3"]
 
 
 def kinds(findings: list[Finding]) -> set[str]:

@@ -164,22 +164,18 @@ def test_folder_that_is_no_corpus(tmp_path: Path) -> None:
         EmbeddedCorpus.create(tmp_path, None)
 
 
+def test_a_corpus_without_vectors_needs_a_rebuild_for_them(folder: Path) -> None:
+    EmbeddedCorpus.create(folder, None).close()
+    with pytest.raises(StaleCorpus, match="pincite corpus rebuild"):
+        EmbeddedCorpus.open(folder, FakeEncoder())
+
+
 def test_creation_that_was_killed_can_be_repeated(folder: Path) -> None:
     (folder / "g1").mkdir(parents=True)
     (folder / "g1" / "store.sqlite").write_bytes(b"half a file")
     (folder / "lock").write_text("1")
     with EmbeddedCorpus.create(folder, FakeEncoder()) as corpus:
         assert corpus.add([page("a", "A word.")]) == 1
-
-
-def test_corpus_without_encoder(folder: Path) -> None:
-    with EmbeddedCorpus.create(folder, None) as corpus:
-        corpus.add([page("a", "Words only.")])
-        assert found(corpus, "words") == ["a"]
-        with pytest.raises(CorpusError, match="pincite corpus rebuild"):
-            corpus.dense()
-    with pytest.raises(StaleCorpus, match="pincite corpus rebuild"):
-        EmbeddedCorpus.open(folder, FakeEncoder())
 
 
 def test_indexes_that_follow_are_complete_at_the_end(

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from support.laws import FakeEncoder
 
-from pincite.corpus import dense, durable
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.maintenance import verify
 from pincite.errors import CorpusError
@@ -28,6 +27,7 @@ DOCUMENTS = [
     )
     for i in range(40)
 ]
+DIM, EXACT_LIMIT, BATCH, DELETED = 64, 50, 30, ["u:5"]
 EVEN = Filters(published_to="2000", where=(condition("side == even"),))
 QUERIES = [f"Page 3\n{DOCUMENTS[3].text[:400]}", "page3", "words of page17", "page39 page38"]
 KINDS = {
@@ -43,26 +43,7 @@ KINDS = {
 }
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("damage") / "corpus"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dense, "EXACT_LIMIT", 50)
-        with EmbeddedCorpus.create(folder, FakeEncoder(64)) as corpus:
-            corpus.add(DOCUMENTS[:30])
-            corpus.add(DOCUMENTS[30:])
-            corpus.delete(["u:5"])
-    return folder
-
-
 FLIPPED = ("pointer", "lock", "word index's stamp", "vector index's stamp", "store")
-
-
-@pytest.fixture
-def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(dense, "EXACT_LIMIT", 50)
-    monkeypatch.setattr(durable, "PATIENCE_SECONDS", 0.1)
-    return Path(shutil.copytree(made, tmp_path / "corpus"))
 
 
 def answers(folder: Path, write: bool) -> list[object]:

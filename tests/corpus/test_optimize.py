@@ -1,6 +1,5 @@
 """Compact afterwards, the same in every answer, and never in anybody's way."""
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.laws import FakeEncoder
 
-from pincite.corpus import dense, durable, generation
+from pincite.corpus import dense, generation
 from pincite.corpus.durable import n_bytes
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.maintenance import optimize, rebuild, verify
@@ -16,27 +15,9 @@ from pincite.errors import CorpusError
 from pincite.types import Document
 
 DOCUMENTS = [Document(f"u:{i}", f"Page {i}", f"Words of page{i}. " * 400) for i in range(80)]
+DIM, EXACT_LIMIT, BATCH = 256, 100, 20
+DELETED = [d.url for d in DOCUMENTS[1::2][:30]]
 QUERIES = ["page8", "words page42", "page79"]
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("optimize") / "corpus"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dense, "EXACT_LIMIT", 100)
-        with EmbeddedCorpus.create(folder, FakeEncoder(256)) as corpus:
-            for start in range(0, 80, 20):
-                corpus.add(DOCUMENTS[start : start + 20])
-            corpus.delete([d.url for d in DOCUMENTS[1::2][:30]])
-    return folder
-
-
-@pytest.fixture
-def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy for each test: they change it."""
-    monkeypatch.setattr(dense, "EXACT_LIMIT", 100)
-    monkeypatch.setattr(durable, "PATIENCE_SECONDS", 0.1)
-    return Path(shutil.copytree(made, tmp_path / "corpus"))
 
 
 def answers(corpus: EmbeddedCorpus) -> list[object]:

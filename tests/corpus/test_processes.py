@@ -11,23 +11,12 @@ from pathlib import Path
 import pytest
 from support.laws import FakeEncoder
 
-from pincite.corpus import dense, durable
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import CorpusError
 from pincite.types import Document
 
 DOCUMENTS = [Document(f"u:{i}", f"Page {i}", f"Words of page{i}. " * 80) for i in range(60)]
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(dense, "EXACT_LIMIT", 100)
-    monkeypatch.setattr(durable, "PATIENCE_SECONDS", 0.1)
-    folder = tmp_path / "corpus"
-    with EmbeddedCorpus.create(folder, FakeEncoder(256)) as corpus:
-        for start in range(0, 60, 20):
-            corpus.add(DOCUMENTS[start : start + 20])
-    return folder
+DIM, EXACT_LIMIT, BATCH, DELETED = 256, 100, 20, list[str]()
 
 
 def check(corpus: EmbeddedCorpus) -> None:

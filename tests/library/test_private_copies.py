@@ -15,6 +15,7 @@ import pytest
 from documents.builders import locked_pdf, paragraph_lines, pdf
 from verify.test_verify import WordVerifier
 
+from pincite import types
 from pincite.documents.body import Limits
 from pincite.errors import ConfigError, InputError
 from pincite.library import private_copies
@@ -27,7 +28,6 @@ from pincite.types import (
     CopyKind,
     Document,
     Evidence,
-    Finding,
     Label,
     Reason,
     Span,
@@ -240,12 +240,19 @@ def held(folder: Path, **known: str) -> Document | Unchecked | None:
     return OwnSources(OwnCopies(folder / "own"))(citation(**known))
 
 
-def found(folder: Path, cited: Citation, text: str = "The bridge opened in 1911.") -> Finding:
+def found(
+    folder: Path, cited: Citation, text: str = "The bridge opened in 1911."
+) -> CitationResult:
     def nothing(url: str) -> Document | Unchecked:
         return Unchecked(url, Reason.DEAD, "HTTP 404")
 
     pipeline = VerifyPipeline(WordVerifier(), copies(folder, nothing), threshold=0.55)
-    return pipeline.finding(Claim("c", text, citations=(cited,)))
+    return pipeline.finding(Claim("c", text, citations=(cited,))).citations[0]
+
+
+def place(result: CitationResult) -> types.Place:
+    assert result.place is not None
+    return result.place
 
 
 def copies(folder: Path, source_of: SourceOf) -> CitedCopies:
@@ -310,10 +317,9 @@ def test_a_book_without_any_number(tmp_path: Path) -> None:
     source = private_copies.cited(article.claims[0].citations, "1", "article.wiki")
     attach(OwnCopies(tmp_path / "own"), source, tmp_path / "book.pdf")
     (cited,) = parse_article(BOOK % "p. 2", "Another").claims[0].citations
-    (result,) = found(tmp_path, cited).citations
+    result = found(tmp_path, cited)
     assert result.label is Label.SUPPORTED
-    assert result.place is not None
-    assert (result.place.page, result.place.elsewhere) == ("2", False)
+    assert (place(result).page, place(result).elsewhere) == ("2", False)
 
 
 def test_refusals_say_why(tmp_path: Path) -> None:
@@ -338,13 +344,12 @@ def test_refusals_say_why(tmp_path: Path) -> None:
 
 def test_pages_of_an_excerpt(tmp_path: Path) -> None:
     attached(tmp_path, ISBN, book(), "120-123")
-    (result,) = found(tmp_path, citation(isbn=ISBN, pages="121")).citations
-    assert result.place is not None
-    assert (result.place.page, result.place.printed) == ("121", True)
-    assert (result.place.cited, result.place.elsewhere) == ("p. 121", False)
-    (wrong,) = found(tmp_path, citation(isbn=ISBN, pages="123")).citations
+    result = found(tmp_path, citation(isbn=ISBN, pages="121"))
+    assert (place(result).page, place(result).printed) == ("121", True)
+    assert (place(result).cited, place(result).elsewhere) == ("p. 121", False)
+    wrong = found(tmp_path, citation(isbn=ISBN, pages="123"))
     assert (wrong.label, wrong.place and wrong.place.elsewhere) == (Label.SUPPORTED, True)
-    (result,) = found(tmp_path, citation(isbn=ISBN, pages="12")).citations
+    result = found(tmp_path, citation(isbn=ISBN, pages="12"))
     assert isinstance(result.outcome, Unchecked)
     assert result.outcome.reason is Reason.NOT_SUPPLIED
     assert "120–123" in result.outcome.detail
@@ -367,11 +372,9 @@ def test_chapters_of_one_book(tmp_path: Path) -> None:
     assert "tram" not in first.text
     assert json.loads(both.meta["page_labels"]) == ["10", "11", "50", "51"]
     assert both.text.index("harbour was dredged") >= json.loads(both.meta["pages"])[2]
-    (result,) = found(
-        tmp_path, citation(isbn=ISBN, pages="10, 51"), "The tram reached the harbour in 1922."
-    ).citations
-    assert result.place is not None
-    assert (result.label, result.place.page) == (Label.SUPPORTED, "51")
+    cited = citation(isbn=ISBN, pages="10, 51")
+    result = found(tmp_path, cited, "The tram reached the harbour in 1922.")
+    assert (result.label, place(result).page) == (Label.SUPPORTED, "51")
     assert len(digest(result) or "") == 129
 
 
@@ -387,7 +390,7 @@ def test_own_copies_come_first_and_never_hide_the_web(tmp_path: Path) -> None:
     (result,) = fresh.finding(claim).citations
     assert isinstance(result.outcome, Evidence)
     assert digest(result) is None
-    (alone,) = found(tmp_path, citation(url=page.url)).citations
+    alone = found(tmp_path, citation(url=page.url))
     assert isinstance(alone.outcome, Unchecked)
     assert "attach it again" in alone.outcome.detail
 
@@ -412,8 +415,7 @@ def test_cited_pages_are_read_and_others_are_found(tmp_path: Path) -> None:
     (result,) = pipeline.finding(
         Claim("c", text, citations=(citation(isbn=ISBN, pages="2"),))
     ).citations
-    assert result.place is not None
-    assert result.place.cited == "p. 2"
+    assert place(result).cited == "p. 2"
 
 
 def test_a_citation_is_named_by_its_number() -> None:

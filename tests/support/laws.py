@@ -28,17 +28,8 @@ class FakeEncoder:
     """Hashed bags of words as unit vectors: texts that share words are near each other."""
 
     def __init__(self, dim: int = 32) -> None:
-        self._dim = dim
-
-    @property
-    def dim(self) -> int:
-        """The number of dimensions."""
-        return self._dim
-
-    @property
-    def fingerprint(self) -> str:
-        """`fake-32` for 32 dimensions."""
-        return f"fake-{self._dim}"
+        self.dim = dim
+        self.fingerprint = f"fake-{dim}"
 
     def encode(self, texts: Sequence[str], role: Literal["query", "passage"]) -> Floats:
         """Unit vectors (n_texts, dim); the role makes no difference, no words give one axis.
@@ -46,12 +37,12 @@ class FakeEncoder:
         >>> FakeEncoder(4).encode(["Rome", "rome!"], "query").round(2).tolist()
         [[0.0, 0.0, 0.0, -1.0], [0.0, 0.0, 0.0, -1.0]]
         """
-        vectors = np.zeros((len(texts), self._dim), dtype=np.float32)
+        vectors = np.zeros((len(texts), self.dim), dtype=np.float32)
         for vector, text in zip(vectors, texts, strict=True):
             for word in _WORD.findall(text.lower()):
                 digest = blake2b(word.encode("utf-8", "replace"), digest_size=8).digest()
                 number = int.from_bytes(digest, "little")
-                vector[(number >> 1) % self._dim] += 1.0 if number & 1 else -1.0
+                vector[(number >> 1) % self.dim] += 1.0 if number & 1 else -1.0
             if not vector.any():
                 vector[0] = 1.0
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -64,8 +55,21 @@ def check_encoder(
     """One float32 unit vector a text, in order; nothing for nothing; the same again; no changes."""
     assert encoder.dim > 0, f"dim should be positive, is {encoder.dim}"
     assert encoder.fingerprint, "the fingerprint is empty"
-    for role in ("query", "passage"):
-        _check_encoding(encoder, texts, "query" if role == "query" else "passage")
+    roles: tuple[Literal["query", "passage"], ...] = ("query", "passage")
+    for role in roles:
+        assert encoder.encode([], role).shape == (0, encoder.dim), "no texts should give (0, dim)"
+        given = list(texts)
+        vectors = encoder.encode(given, role)
+        assert given == list(texts), "encode changed its texts"
+        assert vectors.shape == (len(texts), encoder.dim), f"shape {vectors.shape} for {len(texts)}"
+        assert vectors.dtype == np.float32, f"dtype should be float32, is {vectors.dtype}"
+        norms = np.linalg.norm(vectors, axis=1)
+        assert np.allclose(norms, 1.0, atol=1e-3), f"vectors should have length 1, have {norms}"
+        assert (encoder.encode(texts, role) == vectors).all(), "the same call gave other vectors"
+        # Quantised models may differ a little with the company a text is in, but never by much.
+        turned = encoder.encode(list(reversed(texts)), role)[::-1]
+        nearness = (turned * vectors).sum(axis=1)
+        assert (nearness > 0.98).all(), f"vectors do not follow the order of the texts: {nearness}"
 
 
 def check_retriever(
@@ -145,24 +149,6 @@ def check_corpus(
     assert corpus.delete([one.url for one in some]) == 60, "delete should count what was"
     _check_looking_up(corpus, documents[2:])
     _check_readers(corpus)
-
-
-def _check_encoding(
-    encoder: Encoder, texts: Sequence[str], role: Literal["query", "passage"]
-) -> None:
-    assert encoder.encode([], role).shape == (0, encoder.dim), "no texts should give (0, dim)"
-    given = list(texts)
-    vectors = encoder.encode(given, role)
-    assert given == list(texts), "encode changed its texts"
-    assert vectors.shape == (len(texts), encoder.dim), f"shape {vectors.shape} for {len(texts)}"
-    assert vectors.dtype == np.float32, f"dtype should be float32, is {vectors.dtype}"
-    norms = np.linalg.norm(vectors, axis=1)
-    assert np.allclose(norms, 1.0, atol=1e-3), f"vectors should have length 1, have {norms}"
-    assert (encoder.encode(texts, role) == vectors).all(), "the same call gave other vectors"
-    # Quantised models may differ a little with the company a text is in, but never by much.
-    turned = encoder.encode(list(reversed(texts)), role)[::-1]
-    nearness = (turned * vectors).sum(axis=1)
-    assert (nearness > 0.98).all(), f"vectors do not follow the order of the texts: {nearness}"
 
 
 def _check_hits(query: str, hits: Sequence[Hit], k: int) -> None:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from pincite.types import Reason
 from pincite.web.fetch import WebClient, WebRules
 
-Writer = Callable[["Request"], None]
+Writer = Callable[[socket.socket], None]
 _WORDS = (
     "The harbour bridge at Varrowmouth was opened in 1911 by the mayor. It crosses the river "
     "below the old mill and carries the railway to Tarnsea. Two ferries had served the crossing "
@@ -39,19 +39,6 @@ def reply(body: bytes = GOOD, /, status: str = "200 OK", **headers: str) -> byte
     sent |= {name.replace("_", "-"): value for name, value in headers.items()}
     lines = [f"{name}: {value}" for name, value in sent.items() if value]
     return "\r\n".join([f"HTTP/1.1 {status}", *lines, "", ""]).encode("latin-1") + body
-
-
-class Request(NamedTuple):
-    """One request, and where its answer goes."""
-
-    host: str
-    path: str
-    headers: dict[str, str]
-    connection: socket.socket
-    zoo: "Zoo"
-
-    def send(self, data: bytes) -> None:
-        self.connection.sendall(data)
 
 
 class Page(NamedTuple):
@@ -147,7 +134,7 @@ class _Handler(socketserver.StreamRequestHandler):
             self.zoo.times.append((host, begin, time.monotonic()))
         answer = self.zoo.pages.get((host, line[1]), reply(b"", "404 Not Found"))
         if callable(answer):
-            answer(Request(host, line[1], headers, self.connection, self.zoo))
+            answer(self.connection)
         else:
             self.connection.sendall(answer)
         return isinstance(answer, bytes) and b"Connection: keep-alive" in answer[:500]
@@ -179,64 +166,54 @@ def zoo_server(tls: ssl.SSLContext | None = None) -> Iterator[Zoo]:
 # ── Misbehaviour ──────────────────────────────────────────────────────────────────
 
 
-def drip(request: Request) -> None:
-    """A byte now and then, so that no single wait is too long."""
-    request.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000\r\n\r\n")
-    _every(request, b"x", 0.05)
-
-
-def drip_headers(request: Request) -> None:
-    request.send(b"HTTP/1.1 200 OK\r\n")
-    _every(request, b"X-A: b\r\n", 0.05)
-
-
-def without_end(begin: bytes, piece: bytes) -> Writer:
-    def answer(request: Request) -> None:
-        request.send(begin)
-        _every(request, piece, 0)
+def without_end(begin: bytes, piece: bytes, pause: float = 0) -> Writer:
+    def answer(connection: socket.socket) -> None:
+        connection.sendall(begin)
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            connection.sendall(piece)
+            time.sleep(pause)
 
     return answer
 
 
-def silent(request: Request) -> None:
-    request.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf")
+OK = b"HTTP/1.1 200 OK\r\n"
+# A byte now and then, so that no single wait is too long.
+drip = without_end(OK + b"Content-Type: text/html\r\nContent-Length: 100000\r\n\r\n", b"x", 0.05)
+
+
+def silent(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf")
     time.sleep(8)
 
 
-def mute(request: Request) -> None:
+def mute(connection: socket.socket) -> None:
     time.sleep(8)
 
 
-def reset(request: Request) -> None:
-    request.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-    request.connection.close()
+def reset(connection: socket.socket) -> None:
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    connection.close()
 
 
-def reset_in_body(request: Request) -> None:
-    request.send(reply(Content_Length="99999"))
+def reset_in_body(connection: socket.socket) -> None:
+    connection.sendall(reply(Content_Length="99999"))
     time.sleep(0.05)
-    reset(request)
+    reset(connection)
 
 
-def closed_at_once(request: Request) -> None:
-    request.connection.shutdown(socket.SHUT_RDWR)
-
-
-def _every(request: Request, piece: bytes, pause: float) -> None:
-    end = time.monotonic() + 10
-    while time.monotonic() < end:
-        request.send(piece)
-        time.sleep(pause)
+def closed_at_once(connection: socket.socket) -> None:
+    connection.shutdown(socket.SHUT_RDWR)
 
 
 def after_failures(n: int, failure: bytes, then: bytes = b"") -> Writer:
     """An answer that is given only after so many failures."""
     left = [n]
 
-    def answer(request: Request) -> None:
+    def answer(connection: socket.socket) -> None:
         left[0] -= 1
-        request.send(failure if left[0] >= 0 else then or reply())
-        request.connection.shutdown(socket.SHUT_RDWR)
+        connection.sendall(failure if left[0] >= 0 else then or reply())
+        connection.shutdown(socket.SHUT_RDWR)
 
     return answer
 
@@ -279,7 +256,6 @@ def leading(name: str, to: str, reason: Reason | None, then: bytes = reply()) ->
 DENY = reply(b"User-agent: *\nDisallow: /", Content_Type="text/plain")
 DENY_US = reply(b"User-agent: Pincite\nDisallow: /2019/\n\nUser-agent: *\nAllow: /")
 ALLOW = reply(b"User-agent: *\nDisallow: /\nAllow: /2019/\nCrawl-delay: 0.01\n")
-OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 CHUNK = b"10000\r\n" + b"y" * 0x10000 + b"\r\n"
 
@@ -358,7 +334,7 @@ PAGES = [
     Page("huge-header", reply(X_Pad="z" * 200_000), R.TOO_LARGE),
     Page("endless-continue", without_end(b"", b"HTTP/1.1 100 C\r\n\r\n" * 400), R.TIMED_OUT),
     Page("drip", drip, R.TIMED_OUT),
-    Page("drip-headers", drip_headers, R.TIMED_OUT),
+    Page("drip-headers", without_end(OK, b"X-A: b\r\n", 0.05), R.TIMED_OUT),
     Page("silent", silent, R.TIMED_OUT),
     Page("mute", mute, R.TIMED_OUT),
     # Leading nowhere.
