@@ -17,56 +17,32 @@ F = "/api/v1/feedback"
 PASSAGE = "The bridge opened in 1911. It was built of local stone. The mayor came."
 
 
-EVIDENCE = {
-    "passage": PASSAGE,
-    "url": "https://e.example/a",
-    "quote": "The bridge opened in 1911.",
-}
+QUOTE = "The bridge opened in 1911."
+EVIDENCE = {"passage": PASSAGE, "url": "https://e.example/a", "quote": QUOTE}
 HEAD = {"created": "2026-01-02T03:04:05+00:00", "versions": {"pincite": "0.9", "verifier": "v@1"}}
+CLAIM = {
+    "claim_id": "c0ffee",
+    "claim": "The bridge opened in 1913.",
+    "citations": [{"citation_id": "r1", "label": "supported", "evidence": EVIDENCE}],
+    "suggestions": [],
+}
+READING = {
+    "reading_id": "r1",
+    "text": "The bridge is of 1911.",
+    "kind": "descriptive",
+    "outcome": "strong_confirmation",
+    "evidence": [{"side": "for", **EVIDENCE}],
+}
+SENTENCE = {
+    "text": "It opened in 1911.",
+    "standing": "supported",
+    "verdicts": [{"number": 3, "support": "supports", "evidence": EVIDENCE}],
+}
+ANSWER = {"question": "When did it open?", "abstained": None, "sentences": [SENTENCE]}
 RESULTS: dict[Kind, dict[str, Any]] = {
-    "verify": HEAD
-    | {
-        "findings": [
-            {
-                "claim_id": "c0ffee",
-                "claim": "The bridge opened in 1913.",
-                "citations": [{"citation_id": "r1", "label": "supported", "evidence": EVIDENCE}],
-                "suggestions": [],
-            }
-        ]
-    },
-    "check": HEAD
-    | {
-        "checks": [
-            {
-                "readings": [
-                    {
-                        "reading_id": "r1",
-                        "text": "The bridge is of 1911.",
-                        "kind": "descriptive",
-                        "outcome": "strong_confirmation",
-                        "evidence": [{"side": "for", **EVIDENCE}],
-                    }
-                ]
-            }
-        ]
-    },
-    "ask": HEAD
-    | {
-        "answers": [
-            {
-                "question": "When did it open?",
-                "abstained": None,
-                "sentences": [
-                    {
-                        "text": "It opened in 1911.",
-                        "standing": "supported",
-                        "verdicts": [{"number": 3, "support": "supports", "evidence": EVIDENCE}],
-                    }
-                ],
-            }
-        ]
-    },
+    "verify": HEAD | {"findings": [CLAIM]},
+    "check": HEAD | {"checks": [{"readings": [READING]}]},
+    "ask": HEAD | {"answers": [ANSWER]},
 }
 
 
@@ -85,22 +61,16 @@ def exported(client: TestClient, form: str = "claims") -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "item", "statement", "label"),
+    ("kind", "item", "statement"),
     [
-        ("verify", "c0ffee/r1", "The bridge opened in 1913.", "support"),
-        ("verify", "c0ffee", "The bridge opened in 1913.", "support"),
-        ("check", "1.r1/e1", "The bridge is of 1911.", "support"),
-        ("ask", "1.s1/r3", "It opened in 1911.", "support"),
+        ("verify", "c0ffee/r1", "The bridge opened in 1913."),
+        ("verify", "c0ffee", "The bridge opened in 1913."),
+        ("check", "1.r1/e1", "The bridge is of 1911."),
+        ("ask", "1.s1/r3", "It opened in 1911."),
     ],
 )
 def test_confirmed_item_becomes_a_training_row(
-    client: TestClient,
-    site: Site,
-    tmp_path: Path,
-    kind: Kind,
-    item: str,
-    statement: str,
-    label: str,
+    client: TestClient, site: Site, tmp_path: Path, kind: Kind, item: str, statement: str
 ) -> None:
     answer = say(client, ended(site, kind), item)
     assert answer.status_code == 201, answer.text
@@ -108,10 +78,10 @@ def test_confirmed_item_becomes_a_training_row(
     assert (said["statement"], said["versions"]) == (statement, HEAD["versions"])
     assert client.get(F).json()["feedback"] == [said]
     (row,) = exported(client)
-    assert (row["claim"], row["evidence"], row["label"]) == (statement, PASSAGE, label)
+    assert (row["claim"], row["evidence"], row["label"]) == (statement, PASSAGE, "support")
     file = tmp_path / "rows.jsonl"
     file.write_text(json.dumps(row) + "\n")
-    assert [r.label for r in read_labelled(file)] == [label]
+    assert [r.label for r in read_labelled(file)] == ["support"]
 
 
 def test_last_feedback_counts_and_wrong_alone_makes_no_row(client: TestClient, site: Site) -> None:
@@ -122,10 +92,7 @@ def test_last_feedback_counts_and_wrong_alone_makes_no_row(client: TestClient, s
     said = say(client, job_id, "c0ffee/r1", verdict="wrong", label="refute", quote=better).json()
     assert (said["label"], said["quote"], said["said"]) == ("refute", better, "supported")
     assert [row["label"] for row in exported(client)] == ["refute"]
-    assert [row["quote"] for row in exported(client, "opinions")] == [
-        "The bridge opened in 1911.",
-        better,
-    ]
+    assert [row["quote"] for row in exported(client, "opinions")] == [QUOTE, better]
     assert client.delete(f"{F}/{said['feedback_id']}").status_code == 204
     assert exported(client) == []
 

@@ -9,7 +9,7 @@ import pytest
 
 from pincite.server import jobs as module
 from pincite.server.database import Database
-from pincite.server.jobs import MAX_ATTEMPTS, JobStore, Status, TooManyOfYours
+from pincite.server.jobs import MAX_ATTEMPTS, Job, JobStore, Status, TooManyOfYours
 from pincite.server.tables import now
 
 REQUEST = {"example": "article"}
@@ -21,6 +21,12 @@ def submit(store: JobStore, owner: str = "local", **request: Any) -> str:
 
 def kinds(store: JobStore, job_id: str) -> list[str]:
     return [event.kind for event in store.events(job_id)]
+
+
+def found(store: JobStore, job_id: str) -> Job:
+    job = store.get(job_id)
+    assert job
+    return job
 
 
 def test_the_oldest_job_is_taken_first(store: JobStore) -> None:
@@ -42,8 +48,7 @@ def test_a_job_ends_with_its_result_and_files(store: JobStore) -> None:
         result='{"a": "ü\\ud800"}',
         files={"article": {"title": "The real title"}},
     )
-    job = store.get(job_id)
-    assert job
+    job = found(store, job_id)
     assert job.ended
     assert job.status is Status.DONE
     assert job.title == "The real title"
@@ -59,8 +64,7 @@ def test_a_job_ends_with_its_result_and_files(store: JobStore) -> None:
 
 def test_a_text_that_was_sent_is_kept_apart(store: JobStore) -> None:
     job_id = submit(store, text="a long one\ud800", title="x")
-    job = store.get(job_id)
-    assert job
+    job = found(store, job_id)
     assert job.request == {"title": "x"}
     assert store.full_request(job) == {"title": "x", "text": "a long one\ud800"}
 
@@ -72,8 +76,7 @@ def test_only_the_worker_that_holds_a_job_changes_it(store: JobStore) -> None:
     assert not store.finish(job_id, "another", Status.DONE, result="{}")
     assert not store.renew(job_id, "another")
     store.requeue(job_id, "another", died=True)
-    job = store.get(job_id)
-    assert job
+    job = found(store, job_id)
     assert (job.status, job.title) == (Status.RUNNING, "t")
     assert kinds(store, job_id) == ["queued", "started"]
 
@@ -81,7 +84,7 @@ def test_only_the_worker_that_holds_a_job_changes_it(store: JobStore) -> None:
 def test_cancelling(store: JobStore) -> None:
     waits, runs, ended = submit(store), submit(store), submit(store)
     store.cancel(waits)
-    assert store.get(waits).status is Status.CANCELLED  # type: ignore[union-attr]
+    assert found(store, waits).status is Status.CANCELLED
     assert store.take("w").job_id == runs  # type: ignore[union-attr]
     asked = store.cancel(runs)
     assert asked
@@ -109,7 +112,7 @@ def test_an_abandoned_job_goes_back_and_its_former_worker_has_nothing_to_say(
     late(monkeypatch)
     assert store.renew(job_id, "stopped")  # its lease ran out unnoticed
     assert store.requeue_abandoned() == [cancelled]
-    assert store.get(cancelled).status is Status.CANCELLED  # type: ignore[union-attr]
+    assert found(store, cancelled).status is Status.CANCELLED
     late(monkeypatch)
     assert store.requeue_abandoned() == [job_id]
     monkeypatch.undo()
@@ -126,11 +129,10 @@ def test_an_abandoned_job_goes_back_and_its_former_worker_has_nothing_to_say(
 def test_a_job_that_always_brings_its_process_down_fails(store: JobStore) -> None:
     job_id = submit(store)
     for died in (*[False] * MAX_ATTEMPTS, *[True] * MAX_ATTEMPTS):  # a stopped worker's count not
-        assert store.get(job_id).status is Status.QUEUED  # type: ignore[union-attr]
+        assert found(store, job_id).status is Status.QUEUED
         assert store.take("w")
         store.requeue(job_id, "w", died=died)
-    job = store.get(job_id)
-    assert job
+    job = found(store, job_id)
     assert job.status is Status.FAILED
     assert job.problem
     assert job.problem["code"] == "worker_died"
@@ -198,8 +200,7 @@ def test_an_end_and_a_cancellation_at_once_leave_one_of_the_two(database: Databa
             lambda job_id=job_id: store.requeue(job_id, "w", died=True),  # type: ignore[misc]
         ]
         at_once(lambda number, acts=acts: acts[number](), 3)  # type: ignore[misc]
-        job = store.get(job_id)
-        assert job
+        job = found(store, job_id)
         ends = kinds(store, job_id).count("ended")
         assert ends == (1 if job.ended else 0)
         assert (store.result(job_id) is not None) == (job.status is Status.DONE)

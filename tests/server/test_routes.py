@@ -98,11 +98,8 @@ def site(make_site: Callable[..., Site]) -> Site:
 
 @pytest.fixture
 def ids(site: Site) -> dict[str, str]:
-    """Things of somebody who is none of those that ask."""
-    return things(site, site.people.accounts.add("the owner", Role.EDITOR).account_id)
-
-
-def things(site: Site, owner: str) -> dict[str, str]:
+    """Objects of an account that is none of the callers'."""
+    owner = site.people.accounts.add("the owner", Role.EDITOR).account_id
     job = site.jobs.submit(owner, "verify", "t", {"example": "article"})
     link, _ = site.people.links.add(job.job_id, 1)
     key, _ = site.people.keys.add(owner, "k", [Permission.READ], 1)
@@ -125,25 +122,24 @@ def things(site: Site, owner: str) -> dict[str, str]:
 def callers(
     site: Site, app: Any, portal: BlockingPortal
 ) -> Iterator[tuple[str, set[str], TestClient]]:
-    """Name, what they may, and a client that is logged in anew (an earlier request may log out)."""
-    for name, may, client in anew(site, app):
+    """Name, permissions, and a newly logged-in client (an earlier request may log out)."""
+
+    def client_of(client: TestClient) -> TestClient:
         client.portal = portal
-        yield name, may, client
+        return client
 
-
-def anew(site: Site, app: Any) -> Iterator[tuple[str, set[str], TestClient]]:
-    yield "nobody", {"public"}, browser(site, app)
+    yield "nobody", {"public"}, client_of(browser(site, app))
     found = {each.name: each for each in site.people.accounts.listed(100)}
     for role in Role:
         account = found.get(role.value) or site.people.accounts.add(role.value, role)
-        client = browser(site, app)
+        client = client_of(browser(site, app))
         token = site.people.sessions.begin(account.account_id)
         client.cookies.set(cookie_name(site.server), token, domain="pincite.example.org")
         client.headers["X-CSRF-Token"] = csrf_of(token)
         yield role.value, {"public", "any_user", "session_user", *allowed(role)}, client
         if role is Role.ADMIN:
             for may in sorted(allowed(role)):
-                key = program(site, account, [may], app)
+                key = client_of(program(site, account, [may], app))
                 yield f"key for {may}", {"public", "any_user", may}, key
 
 
@@ -173,7 +169,7 @@ def test_every_route_enforces_its_declared_permission(
     for entry in entries:
         known = ids | dict.fromkeys(OPEN, "x")
         unknown = set(entry.parameters) - set(known)
-        assert not unknown, f"{entry.path}: say in `things` what {unknown} is"
+        assert not unknown, f"{entry.path}: say in `ids` what {unknown} is"
         for name, may, client in callers(site, app, portal):
             reply = asked(client, entry, entry.at(known))
             if refusal(reply) != expected(entry, name, may) or reply.status_code >= 500:
