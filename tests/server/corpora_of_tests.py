@@ -52,13 +52,13 @@ def finished(
     result: str = "{}",
     *,
     owner: str = "local",
-    files: Mapping[str, object] | None = None,
+    files: Mapping[str, Mapping[str, Any]] | None = None,
     **request: object,
 ) -> str:
     """The id of a job that has ended with a result."""
     job = site.jobs.submit(owner, kind, "A title", request)
     assert site.jobs.take("w")
-    site.jobs.finish(job.job_id, "w", Status.DONE, result=result, files=dict(files or {}))
+    site.jobs.finish(job.job_id, "w", Status.DONE, result=result, files=files)
     return job.job_id
 
 

@@ -22,8 +22,8 @@ USER = "postgres"
 def binaries() -> Path | None:
     """The folder of the server's programs; the newest of several."""
     debian = Path("/usr/lib/postgresql").glob("*/bin/postgres")
-    program = max(debian, key=lambda path: float(path.parts[-3]), default=None)
-    program = program or shutil.which("postgres")
+    newest = max(debian, key=lambda path: float(path.parts[-3]), default=None)
+    program = newest or shutil.which("postgres")
     return Path(program).resolve().parent if program else None
 
 

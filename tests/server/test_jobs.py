@@ -113,7 +113,7 @@ def test_an_abandoned_job_goes_back_and_its_former_worker_has_nothing_to_say(
     assert store.renew(job_id, "stopped")  # its lease ran out unnoticed
     assert store.requeue_abandoned() == [cancelled]
     assert found(store, cancelled).status is Status.CANCELLED
-    late(monkeypatch)
+    late(monkeypatch, hours=2)
     assert store.requeue_abandoned() == [job_id]
     monkeypatch.undo()
     again = store.take("next")
@@ -214,9 +214,9 @@ def at_once(act: Callable[[int], Any], n: int) -> list[Any]:
         return list(pool.map(lambda number: (gate.wait(), act(number))[1], range(n)))
 
 
-def late(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An hour passes."""
-    at = module.now() + 3600
+def late(monkeypatch: pytest.MonkeyPatch, hours: int = 1) -> None:
+    """Hours pass."""
+    at = now() + 3600 * hours
     monkeypatch.setattr(module, "now", lambda: at)
 
 

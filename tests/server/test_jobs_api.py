@@ -81,7 +81,7 @@ def test_a_list_in_pages(client: TestClient) -> None:
     cursor: str | None = None
     for n in (2, 2, 1):
         cursors = {"cursor": cursor} if cursor else {}
-        page = client.get("/api/v1/jobs", params={"limit": 2} | cursors)
+        page = client.get("/api/v1/jobs", params={"limit": "2"} | cursors)
         seen += [job["job_id"] for job in page.json()["jobs"]]
         cursor = page.json()["next"]
         assert len(page.json()["jobs"]) == n

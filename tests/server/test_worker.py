@@ -83,8 +83,8 @@ def command(pid: int) -> bytes:
 
 def the_runner() -> int:
     """The one process, once it is there."""
-    (pid,) = wait_until(lambda: len(found := runners()) == 1 and found) or ()
-    return pid
+    wait_until(lambda: len(runners()) == 1)
+    return runners()[0]
 
 
 def test_jobs_run_in_turn_and_store_their_results(site: Site) -> None:
