@@ -86,3 +86,14 @@ def warc_record(
         f"{outer}Content-Length: {len(payload)}\r\n\r\n"
     )
     return gzip.compress(warc.encode() + payload + b"\r\n\r\n")
+
+
+def pubmed_record(
+    pmid: int, text: str = "It rang.", title: str = "Bells.", version: int = 1
+) -> str:
+    number = f'<PMID Version="{version}">' if version > 1 else "<PMID>"
+    abstract = f"<Abstract><AbstractText>{text}</AbstractText></Abstract>" if text else ""
+    return (
+        f"<PubmedArticle><MedlineCitation>{number}{pmid}</PMID><Article><ArticleTitle>{title}"
+        f"</ArticleTitle>{abstract}</Article></MedlineCitation></PubmedArticle>"
+    )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from documents.builders import pubmed_record as record
 from lxml import etree
 from support.found import document, refusal
 from syrupy.assertion import SnapshotAssertion
@@ -20,19 +21,10 @@ from pincite.documents.read import read_bytes, read_path
 from pincite.types import Document, Reason, Unchecked
 
 CASES = sorted((Path(__file__).parents[1] / "cases" / "pubmed").iterdir())
-RECORD = (
-    "<PubmedArticle><MedlineCitation><PMID>{pmid}</PMID><Article><ArticleTitle>{title}"
-    "</ArticleTitle><Abstract><AbstractText>{text}</AbstractText></Abstract></Article>"
-    "</MedlineCitation></PubmedArticle>"
-)
 ARTICLE = (
     "<article><front><article-meta><article-id pub-id-type='doi'>10.9/1</article-id></article-meta>"
     "</front><body>{body}</body></article>"
 )
-
-
-def record(pmid: int, text: str = "It rang.", title: str = "Bells.") -> str:
-    return RECORD.format(pmid=pmid, text=text, title=title)
 
 
 def file_of(*records: str, root: str = "PubmedArticleSet", before: str = "") -> str:
@@ -319,11 +311,6 @@ def name_of(element: Any) -> str:
     return etree.QName(element).localname if isinstance(element.tag, str) else ""
 
 
-def tree(path: Path) -> Any:
-    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    return etree.fromstring(data, etree.XMLParser(load_dtd=False, no_network=True))
-
-
 def words(text: str) -> str:
     return re.sub(r"[\W_]|formula", "", text.lower())
 
@@ -342,7 +329,8 @@ def runs(element: Any) -> list[str]:
 
 
 def expected(path: Path) -> list[str]:
-    root = tree(path)
+    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    root = etree.fromstring(data, etree.XMLParser(load_dtd=False, no_network=True))
     wanted = "//AbstractText | //body//p | //abstract//p | //body//title | //body//td | //body//th"
     found = [
         e for e in root.xpath(wanted) if not e.xpath("ancestor::permissions | ancestor::media")

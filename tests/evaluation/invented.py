@@ -36,9 +36,5 @@ BRIDGE = "The old stone bridge of Varde opened in 1911. It has three arches and 
 FILLER = "A baker sold warm bread on the market square every single morning of that week. " * 30
 
 
-def row(number: int, claim: str, label: str, evidence: str = BRIDGE, **meta: Any) -> LabelledClaim:
-    return LabelledClaim(f"r{number}", claim, evidence, label, meta)
-
-
 def cut_row(claim: str, evidence: str = BRIDGE, label: str = "support", **meta: Any) -> CutRow:
-    return cut(row(0, claim, label, evidence, **meta))
+    return cut(LabelledClaim("r0", claim, evidence, label, meta))

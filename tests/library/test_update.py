@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from documents.builders import pubmed_record as record
 
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.origins import NAME, Origins
@@ -264,15 +265,6 @@ def test_metadata_by_file_name_as_evidence_seeker_has_it(
 BASE, FIRST, SECOND = "pubmed26n0001.xml.gz", "pubmed26n0101.xml.gz", "pubmed26n0102.xml.gz"
 
 
-def record(pmid: int, text: str, version: int = 1, more: str = "") -> str:
-    abstract = f"<Abstract><AbstractText>{text}</AbstractText></Abstract>" if text else ""
-    return (
-        f'<PubmedArticle><MedlineCitation><PMID Version="{version}">{pmid}</PMID><Article>'
-        f"<ArticleTitle>Record {pmid}.</ArticleTitle>{abstract}</Article>{more}</MedlineCitation>"
-        "</PubmedArticle>"
-    )
-
-
 def deleted(*pmids: int) -> str:
     inside = "".join(f"<PMID>{pmid}</PMID>" for pmid in pmids)
     return f"<DeleteCitation>{inside}</DeleteCitation>"
@@ -368,13 +360,13 @@ def test_a_dry_run_says_what_would_go(
 
 
 def test_the_highest_version_of_an_article_counts(corpus: EmbeddedCorpus, tmp_path: Path) -> None:
-    write(tmp_path / BASE, record(1, "Version two.", 2), record(1, "Version one."))
+    write(tmp_path / BASE, record(1, "Version two.", version=2), record(1, "Version one."))
     outcome = run(corpus, tmp_path, tmp_path / BASE)
     assert (texts(corpus), outcome.n_superseded) == ({1: "Version two."}, 1)
     write(tmp_path / FIRST, record(1, "Version one, revised."))
     outcome = run(corpus, tmp_path, tmp_path / FIRST)
     assert (texts(corpus), outcome.n_superseded) == ({1: "Version two."}, 1)
-    write(tmp_path / SECOND, record(1, "Version three.", 3))
+    write(tmp_path / SECOND, record(1, "Version three.", version=3))
     run(corpus, tmp_path, tmp_path / SECOND)
     assert texts(corpus) == {1: "Version three."}
 

@@ -44,14 +44,8 @@ DEAF = CHAT.replace("{% for", "{% if messages[0]['role'] == 'system' %}{{ raise_
 
 def write_base(folder: Path, kind: str = "llama", template: str | None = None) -> Path:
     """A Hugging Face folder of two layers of random weights with a word-level tokenizer."""
+    import transformers
     from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import (
-        GPT2Config,
-        GPT2LMHeadModel,
-        LlamaConfig,
-        LlamaForCausalLM,
-        PreTrainedTokenizerFast,
-    )
 
     words = (
         "<pad> <unk> <s> </s> <u> The the mill of was opened in When ? . , [ ] ( ) 1 2 3".split()
@@ -60,23 +54,22 @@ def write_base(folder: Path, kind: str = "llama", template: str | None = None) -
     tokenizer = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     names = {"eos_token": "</s>", "bos_token": "<s>", "unk_token": "<unk>"}
-    fast = PreTrainedTokenizerFast(
+    fast = transformers.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, additional_special_tokens=["<u>"], **names
     )
     fast.chat_template = template
     fast.save_pretrained(folder)
     torch.manual_seed(1)
-    ends: dict[str, Any] = {"bos_token_id": 2, "eos_token_id": 3, "vocab_size": len(words)}
-    model: Any
+    given: dict[str, Any] = {"bos_token_id": 2, "eos_token_id": 3, "vocab_size": len(words)}
+    given |= {"initializer_range": 0.1}
     if kind == "llama":
-        sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
-        model = LlamaForCausalLM(
-            LlamaConfig(max_position_embeddings=512, num_attention_heads=4,
-                        initializer_range=0.1, **sizes, **ends)
-        )  # fmt: skip
+        given |= {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
+        given |= {"num_attention_heads": 4, "max_position_embeddings": 512}
+        config = transformers.LlamaConfig(**given)
     else:
-        sizes = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 512}
-        model = GPT2LMHeadModel(GPT2Config(initializer_range=0.1, **sizes, **ends))
+        given |= {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 512}
+        config = transformers.GPT2Config(**given)
+    model = transformers.AutoModelForCausalLM.from_config(config)
     model.save_pretrained(folder)
     return folder
 
