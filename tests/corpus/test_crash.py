@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from corpus import kill_writer
+from support.laws import FakeEncoder
 
 from pincite.corpus import dense
 from pincite.corpus.embedded import EmbeddedCorpus
@@ -139,7 +140,7 @@ def run(folder: Path, nursery: Nursery, jobs: list[str], seed: int) -> int:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(dense, "EXACT_LIMIT", kill_writer.EXACT_LIMIT)
-    EmbeddedCorpus.create(tmp_path / "corpus", kill_writer.FakeEncoder()).close()
+    EmbeddedCorpus.create(tmp_path / "corpus", FakeEncoder()).close()
     return tmp_path / "corpus"
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 import pytest
 from pincite_milvus import rows
 from pincite_milvus.client import place_of
-from support.laws import _FILTERS, _filtered
+from support.laws import _FILTERS, filtered
 
 from pincite.corpus import engines
 from pincite.errors import ConfigError, MissingExtra
@@ -49,7 +49,7 @@ def test_expression_lets_through_what_the_filter_accepts(filters: Filters) -> No
     expression = rows.expression(filters)
     exact = not any(c.comparison in ("<", ">", ">=") for c in filters.where)
     assert not set(expression) & set("'\\;")
-    for document in map(_filtered, range(60)):
+    for document in map(filtered, range(60)):
         (row,) = [*rows.passage_rows(document, _cut(document), None)][:1]
         named = {name: row[name] for name in ("facets", "first_day", "last_day")}
         named["numbers"] = defaultdict(lambda: float("nan"), row["numbers"])
