@@ -1,5 +1,4 @@
 import gzip
-import os
 import random
 import zlib
 from pathlib import Path
@@ -21,7 +20,6 @@ from pincite.documents.warc import (
 from pincite.types import Document, Reason, Unchecked
 
 JUNK = random.Random(1).randbytes(5_000)
-REAL = Path(os.environ.get("PINCITE_SHARED", "absent")) / "data" / "warc"
 PAGE = b"<html><head><title>A bridge</title></head><body><p>Opened in 1931.</p></body></html>"
 
 
@@ -185,12 +183,3 @@ def test_lines_in_bodies_and_headers_of_other_records_do_not_count(tmp_path: Pat
     *_, last = records(path)
     assert isinstance(last, Record)
     assert last.data == b"a" * n_chunks
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not REAL.is_dir(), reason=f"no collection at {REAL}")
-def test_real_archives() -> None:
-    counts = {"flashfrozen-jwat-recompressed": (39, 2), "froggie": (3, 2), "iana": (48, 16)}
-    for name, expected in (counts | {"sample-1": (65, 63)}).items():
-        found = list(read_path(REAL / f"{name}.warc.gz"))
-        assert (len(found), sum(isinstance(f, Document) for f in found)) == expected, name

@@ -10,7 +10,7 @@ from typing import Any
 import ir_measures
 import pytest
 from click.testing import CliRunner, Result
-from support.laws import FakeEncoder, check_retriever
+from support.laws import FakeEncoder
 from syrupy.assertion import SnapshotAssertion
 
 from pincite import runtime
@@ -139,11 +139,6 @@ def test_a_document_has_the_rank_of_its_best_passage(folder: Path, tmp_path: Pat
     assert len(ranked) == beir.DEPTH
     assert ranked[0] == "many"
     assert len(set(ranked)) == beir.DEPTH
-
-
-def test_fused_is_a_retriever(folder: Path, tmp_path: Path) -> None:
-    with indexed(folder, tmp_path / "corpus") as corpus:
-        check_retriever(corpus.by("hybrid"), ["bridge", "mill trams", ""])
 
 
 def _without(name: str) -> Callable[[Path], Any]:

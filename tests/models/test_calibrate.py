@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from calibrate import extended, flags, platt, sigmoid, surest_refutation
-
-from pincite.documents.jsonl import LabelledClaim
+from calibrate import flags, platt, sigmoid, surest_refutation
 
 
 def test_platt_finds_the_scale_that_made_the_labels() -> None:
@@ -35,18 +33,3 @@ def test_another_passage_that_supports_speaks_against_a_refutation() -> None:
     assert first - second == pytest.approx(2.5 + 1.0, abs=1e-4)  # -3 counts as -2.5
     less_sure = np.array([0.5, 9.0, 9.0], np.float32)
     assert surest_refutation(x, less_sure, owner, 2).tolist() == pytest.approx([0.5, second])
-
-
-def test_made_rows_say_what_the_evidence_does_not() -> None:
-    rows = [
-        LabelledClaim("a", "The mill by Ingrid Holm opened in 1811.",
-                      "Ingrid Holm opened the mill in 1811.", "support"),
-        LabelledClaim("b", "The church of Gram has 2 towers.",
-                      "Two towers rise over the church of Gram.", "support"),
-        LabelledClaim("c", "Lund lies by the sea.", "Lund lies inland.", "refute"),
-    ]  # fmt: skip
-    made = extended(rows)[len(rows) :]
-    assert {row.row_id for row in made} == {"a", "b"}
-    assert all(row.label in ("nei", "refute", "not_support") for row in made)
-    changed = [row.claim for row in made if row.claim not in [r.claim for r in rows]]
-    assert any("1811" not in claim and "mill" in claim for claim in changed)
